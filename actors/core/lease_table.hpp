@@ -1,0 +1,51 @@
+// Who has been heard of lately, and who has not.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/messages/ids.hpp"
+
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace actorrun::core {
+
+/// Grants leases of one length and tells which have run out. All leases are
+/// equally long, so the order of renewal is the order of expiry.
+class lease_table {
+public:
+  /// @param length From a renewal to the expiry, positive.
+  explicit lease_table(duration length);
+
+  /// Grants a lease, or renews the one the agent has. O(1).
+  /// @param now Never decreases between calls.
+  void renew(const agent_id& agent, time_point now);
+
+  /// Ends a lease without expiry. O(1).
+  void drop(const agent_id& agent);
+
+  /// Gives every holder `extra` more time: an observer that was itself late
+  /// has no right to call others silent. O(N).
+  void stretch(duration extra);
+
+  /// Ends and returns the leases that have run out at `now`, oldest first.
+  std::vector<agent_id> expire(time_point now);
+
+  /// When the next lease runs out; none if there is none.
+  std::optional<time_point> next_due() const;
+
+  size_t size() const { return leases_.size(); }
+
+private:
+  struct entry {
+    agent_id agent;
+    time_point due;
+  };
+
+  duration length_;
+  std::list<entry> order_; ///< By ascending due time.
+  std::unordered_map<agent_id, std::list<entry>::iterator> leases_;
+};
+
+} // namespace actorrun::core

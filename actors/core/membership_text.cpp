@@ -1,0 +1,81 @@
+// What the agent's decisions read like, in transcripts and logs.
+
+#include "actorrun/actors/core/membership.hpp"
+
+namespace actorrun::core {
+
+namespace {
+
+struct effect_writer {
+  std::string operator()(const arm_timer& x) const {
+    return "arm_timer " + to_string(x.timer);
+  }
+  std::string operator()(const seek_coordinator&) const {
+    return "seek_coordinator";
+  }
+  std::string operator()(const drop_link&) const { return "drop_link"; }
+  std::string operator()(const send_join& x) const {
+    return "send_join"
+           + (x.held ? " " + to_string(x.held->plan.epoch) + " "
+                         + to_string(x.held->state)
+                     : std::string{});
+  }
+  std::string operator()(const send_keep_alive&) const {
+    return "send_keep_alive";
+  }
+  std::string operator()(const send_started& x) const {
+    return "send_started " + to_string(x.epoch);
+  }
+  std::string operator()(const send_failed& x) const {
+    return "send_failed " + to_string(x.epoch);
+  }
+  std::string operator()(const send_succeeded& x) const {
+    return "send_succeeded " + to_string(x.epoch);
+  }
+  std::string operator()(const send_stopped& x) const {
+    return "send_stopped " + to_string(x.epoch);
+  }
+  std::string operator()(const send_leaving&) const { return "send_leaving"; }
+  std::string operator()(const send_left&) const { return "send_left"; }
+  std::string operator()(const start_group& x) const {
+    return "start_group " + to_string(x.plan.epoch);
+  }
+  std::string operator()(const stop_group& x) const {
+    return "stop_group " + to_string(x.epoch);
+  }
+  std::string operator()(const kill_group& x) const {
+    return "kill_group " + to_string(x.epoch);
+  }
+  std::string operator()(const set_fence&) const { return "set_fence"; }
+  std::string operator()(const finish& x) const {
+    if (x.how.result)
+      return "finish " + to_string(x.how.result->kind);
+    if (x.how.why)
+      return "finish " + std::string{to_string(x.how.why->code)};
+    return "finish signal " + std::to_string(x.how.signal);
+  }
+};
+
+} // namespace
+
+std::string to_string(const membership_effect& x) {
+  return std::visit(effect_writer{}, x);
+}
+
+std::string to_string(membership::link x) {
+  switch (x) {
+    case membership::link::seeking:
+      return "seeking";
+    case membership::link::joining:
+      return "joining";
+    case membership::link::joined:
+      return "joined";
+    case membership::link::parting:
+      return "parting";
+    case membership::link::finished:
+      return "finished";
+  }
+  return "unknown";
+}
+
+} // namespace actorrun::core

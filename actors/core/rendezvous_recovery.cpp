@@ -1,0 +1,121 @@
+// What agents that come back still have, and what must be done about it.
+
+#include "actorrun/actors/core/rendezvous.hpp"
+
+#include <algorithm>
+
+namespace actorrun::core {
+
+namespace {
+
+bool may_run(share_state x) {
+  return x != share_state::idle && x != share_state::succeeded;
+}
+
+} // namespace
+
+void rendezvous::reconcile(agent_record& record,
+                           const std::optional<claim>& held, time_point now,
+                           effects& out) {
+  const auto& agent = record.offering.agent;
+  if (held) {
+    epoch_floor_ = std::max(epoch_floor_, held->plan.epoch);
+    policy_.restore(held->plan.restart_count);
+  }
+  if (held && held->plan.epoch >= epoch_ && !formed_)
+    return recover(record, *held, now, out);
+  if (record.holds == epoch_ && epoch_.value != 0) {
+    if (phase_ == phase::stopping)
+      out.emplace_back(revoke_epoch{epoch_, {agent}, why_, std::nullopt});
+    else if (held && held->plan.epoch == epoch_)
+      resume(record, *held, now, out);
+    else // The link broke before the plan had arrived.
+      out.emplace_back(announce_epoch{{plan_for(record)}, why_});
+    return;
+  }
+  if (held && may_run(held->state)) {
+    change(record, [&](auto& x) { x.holds = held->plan.epoch; });
+    out.emplace_back(revoke_epoch{
+      held->plan.epoch, {agent}, "the epoch is over", std::nullopt});
+  }
+}
+
+// A member of the running epoch is back after its link broke.
+void rendezvous::resume(agent_record& record, const claim& held,
+                        time_point now, effects& out) {
+  const auto agent = record.offering.agent;
+  switch (held.state) {
+    case share_state::starting:
+      return;
+    case share_state::running:
+      return on(workers_started{agent, epoch_}, now, out);
+    case share_state::succeeded:
+      return on(workers_succeeded{agent, epoch_}, now, out);
+    case share_state::failed:
+      return on(worker_failed{agent, epoch_, held.failure.value_or(
+                                               worker_failure{})},
+                now, out);
+    case share_state::idle:
+      return on(workers_stopped{agent, epoch_, 0}, now, out);
+    case share_state::stopping:
+      return revoke("agent " + agent.value + " stops its workers, out of touch",
+                    std::nullopt, out);
+  }
+}
+
+// An agent of an earlier coordinator's epoch. The newest epoch anybody claims
+// is the one that may go on; all older ones are over.
+void rendezvous::recover(agent_record& record, const claim& held,
+                         time_point now, effects& out) {
+  if (!recovering_ && epoch_ != held.plan.epoch) {
+    recovering_ = true;
+    arm(recovery_alarm, now + limits_.lease(), out);
+  }
+  const auto newest = held.plan.epoch > epoch_;
+  record.place = held.plan.own;
+  record.member_of = held.plan.epoch;
+  record.holds = may_run(held.state) ? held.plan.epoch : epoch_id{};
+  record.share = held.state;
+  record.failure = held.failure;
+  if (newest) {
+    epoch_ = held.plan.epoch;
+    common_ = held.plan;
+  }
+  recount();
+  if (recovering_ && tally_.members == common_.node_count)
+    conclude_recovery(out);
+}
+
+void rendezvous::conclude_recovery(effects& out) {
+  recovering_ = false;
+  for (auto which :
+       {recovery_alarm, join_alarm, quiet_alarm, last_call_alarm})
+    disarm(which);
+  if (epoch_.value == 0)
+    return;
+  const auto back = tally_.members;
+  auto gone = uint32_t{0};
+  const agent_record* failed = nullptr;
+  for (const auto& [id, x] : agents_) {
+    if (x.holds.value != 0 && x.holds != epoch_)
+      out.emplace_back(
+        revoke_epoch{x.holds, {id}, "the epoch is over", std::nullopt});
+    if (x.member_of != epoch_)
+      continue;
+    if (x.share == share_state::failed)
+      failed = &x;
+    if (x.share == share_state::idle || x.share == share_state::stopping)
+      ++gone;
+  }
+  phase_ = tally_.starting > 0 ? phase::starting : phase::running;
+  formed_ = true;
+  if (failed != nullptr && failed->failure)
+    fail(*failed->failure, out);
+  else if (back < common_.node_count || gone > 0)
+    revoke(std::to_string(back - gone) + " of "
+             + std::to_string(common_.node_count) + " agents of epoch "
+             + to_string(epoch_) + " came back to the new coordinator",
+           std::nullopt, out);
+}
+
+} // namespace actorrun::core

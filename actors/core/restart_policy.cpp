@@ -1,0 +1,25 @@
+#include "actorrun/actors/core/restart_policy.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace actorrun::core {
+
+restart_policy::answer
+restart_policy::on_failure(epoch_id epoch, const worker_failure& failure) {
+  assert(epoch >= failed_epoch_);
+  if (epoch == failed_epoch_)
+    return answer::collateral;
+  failed_epoch_ = epoch;
+  if (is_permanent(failure) || restart_count_ >= restart_count_max_)
+    return answer::give_up;
+  ++restart_count_;
+  return answer::restart;
+}
+
+void restart_policy::restore(uint32_t restart_count) {
+  restart_count_
+    = std::max(restart_count_, std::min(restart_count, restart_count_max_));
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,67 @@
+// What time is, and how long things may take. Nothing here reads a clock.
+#pragma once
+
+#include "actorrun/messages/ids.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace actorrun::core {
+
+/// Monotonic time of one process; never compared between hosts.
+using time_point = std::chrono::steady_clock::time_point;
+using duration = std::chrono::nanoseconds;
+
+/// Effect: `timer_fired` with this id is wanted at `due`. There is no cancel:
+/// who arms anew compares ids and ignores what comes late.
+struct arm_timer {
+  timer_id timer;
+  time_point due;
+};
+
+/// Event: a timer has expired, at its due time or later.
+struct timer_fired {
+  timer_id timer;
+};
+
+/// How long the parts of the protocol may take. All are positive. The names in
+/// `--rdzv-conf` stand behind each; torchrun's keys keep torchrun's meaning.
+struct timeouts {
+  using ms = std::chrono::milliseconds;
+
+  /// Fewer than the minimum of nodes for so long ends the job (`join_timeout`).
+  ms join{600'000};
+  /// Longest wait for more nodes once the minimum is met (`last_call_timeout`).
+  ms last_call{30'000};
+  /// The last call ends early after so long without an arrival
+  /// (`quiet_period`): nodes of one job start seconds apart, not half a minute.
+  ms quiet{3'000};
+  /// A running job waits so long after a joiner for more of them, so that a
+  /// burst costs one regroup (`join_settle`).
+  ms join_settle{1'000};
+  /// Looking for a coordinator: at first, and when it is gone (`read_timeout`).
+  ms seek{60'000};
+  /// One attempt to connect and to prove both sides (`heartbeat_timeout`).
+  ms connect{5'000};
+  /// The coordinator waits so long for its agents to hear how the job ended
+  /// (`close_timeout`).
+  ms close{30'000};
+  /// An agent speaks this often (`keep_alive_interval`) …
+  ms keep_alive_interval{300};
+  /// … and stops its own workers when so many stay unanswered
+  /// (`keep_alive_max_attempt`). Together: the fence.
+  uint32_t keep_alive_attempts = 3;
+  /// The coordinator declares an agent lost so much later than the agent has
+  /// fenced itself: the time an overloaded node may need to kill its workers.
+  ms fence_guard{300};
+
+  /// From the last answered keep-alive to the end of the agent's workers.
+  ms fence() const { return keep_alive_interval * keep_alive_attempts; }
+
+  /// From the last keep-alive heard to the agent being lost.
+  ms lease() const { return fence() + fence_guard; }
+
+  friend bool operator==(const timeouts&, const timeouts&) = default;
+};
+
+} // namespace actorrun::core

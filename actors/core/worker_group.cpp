@@ -1,0 +1,174 @@
+#include "actorrun/actors/core/worker_group.hpp"
+
+#include <cassert>
+#include <csignal>
+
+namespace actorrun::core {
+
+worker_group::worker_group(epoch_plan plan, std::string host)
+  : plan_(std::move(plan)),
+    host_(std::move(host)),
+    workers_(plan_.own.slot_count),
+    waiting_count_(plan_.own.slot_count) {
+  assert(!workers_.empty());
+}
+
+std::vector<worker_group_effect>
+worker_group::step(const worker_group_event& event, time_point now) {
+  auto out = effects{};
+  std::visit([&](const auto& x) { on(x, now, out); }, event);
+  return out;
+}
+
+void worker_group::on(const start_ordered&, time_point, effects& out) {
+  if (phase_ != phase::idle)
+    return;
+  phase_ = phase::starting;
+  out.emplace_back(start_workers{});
+}
+
+void worker_group::on(const worker_started& event, time_point, effects& out) {
+  auto* worker = in_state(event.local_rank, worker_record::state::waiting);
+  if (worker == nullptr)
+    return;
+  worker->now = worker_record::state::running;
+  worker->pid = event.pid;
+  --waiting_count_;
+  settle(out);
+}
+
+void worker_group::on(const worker_not_started& event, time_point,
+                      effects& out) {
+  auto* worker = in_state(event.local_rank, worker_record::state::waiting);
+  if (worker == nullptr)
+    return;
+  worker->now = worker_record::state::ended;
+  --waiting_count_;
+  ++ended_count_;
+  fail(event.local_rank, failure_kind::not_started, event.error, false, out);
+  settle(out);
+}
+
+void worker_group::on(const worker_exited& event, time_point, effects& out) {
+  auto* worker = in_state(event.local_rank, worker_record::state::running);
+  if (worker == nullptr)
+    return;
+  worker->now = worker_record::state::ended;
+  ++ended_count_;
+  if (event.signal != 0)
+    fail(event.local_rank, failure_kind::signalled, event.signal, event.dumped,
+         out);
+  else if (event.exit_code != 0)
+    fail(event.local_rank, failure_kind::exited, event.exit_code, false, out);
+  settle(out);
+}
+
+void worker_group::on(const stop_ordered& event, time_point now,
+                      effects& out) {
+  if (phase_ == phase::idle || phase_ == phase::stopping
+      || phase_ == phase::stopped || phase_ == phase::succeeded)
+    return;
+  phase_ = phase::stopping;
+  if (event.grace.count() == 0) {
+    out.emplace_back(signal_workers{SIGKILL});
+  } else {
+    out.emplace_back(signal_workers{event.signal});
+    grace_timer_ = {1};
+    out.emplace_back(arm_timer{grace_timer_, now + event.grace});
+  }
+  settle(out);
+}
+
+void worker_group::on(const kill_ordered&, time_point now, effects& out) {
+  if (phase_ == phase::stopping) {
+    grace_timer_ = {};
+    out.emplace_back(signal_workers{SIGKILL});
+  } else {
+    on(stop_ordered{SIGKILL, {}}, now, out);
+  }
+}
+
+void worker_group::on(const timer_fired& event, time_point, effects& out) {
+  if (phase_ != phase::stopping || event.timer != grace_timer_
+      || grace_timer_.value == 0)
+    return;
+  grace_timer_ = {};
+  out.emplace_back(signal_workers{SIGKILL});
+}
+
+worker_record* worker_group::in_state(uint32_t local_rank,
+                                      worker_record::state state) {
+  assert(local_rank < workers_.size());
+  auto& worker = workers_[local_rank];
+  return phase_ != phase::idle && worker.now == state ? &worker : nullptr;
+}
+
+// The first failure is the cause; what follows is its consequence or our doing.
+void worker_group::fail(uint32_t local_rank, failure_kind kind, int code,
+                        bool dumped, effects& out) {
+  if (phase_ != phase::starting && phase_ != phase::running)
+    return;
+  phase_ = phase::failed;
+  out.emplace_back(report_failed{
+    {.agent = plan_.own.agent,
+     .host = host_,
+     .global_rank = plan_.own.first_global_rank + local_rank,
+     .local_rank = local_rank,
+     .pid = workers_[local_rank].pid,
+     .kind = kind,
+     .code = code,
+     .dumped = dumped}});
+}
+
+void worker_group::settle(effects& out) {
+  if (phase_ == phase::starting && waiting_count_ == 0) {
+    phase_ = phase::running;
+    out.emplace_back(report_started{});
+  }
+  if (ended_count_ < workers_.size())
+    return;
+  if (phase_ == phase::running) {
+    phase_ = phase::succeeded;
+    out.emplace_back(release_workers{});
+    out.emplace_back(report_succeeded{});
+  } else if (phase_ == phase::stopping) {
+    phase_ = phase::stopped;
+    out.emplace_back(release_workers{});
+    out.emplace_back(report_stopped{});
+  }
+}
+
+namespace {
+
+struct effect_writer {
+  std::string operator()(const arm_timer& x) const {
+    return "arm_timer " + to_string(x.timer);
+  }
+  std::string operator()(const start_workers&) const { return "start_workers"; }
+  std::string operator()(const signal_workers& x) const {
+    return "signal_workers " + std::to_string(x.signal);
+  }
+  std::string operator()(const release_workers&) const {
+    return "release_workers";
+  }
+  std::string operator()(const report_started&) const {
+    return "report_started";
+  }
+  std::string operator()(const report_failed& x) const {
+    return "report_failed: " + to_string(x.failure);
+  }
+  std::string operator()(const report_succeeded&) const {
+    return "report_succeeded";
+  }
+  std::string operator()(const report_stopped&) const {
+    return "report_stopped";
+  }
+};
+
+} // namespace
+
+std::string to_string(const worker_group_effect& x) {
+  return std::visit(effect_writer{}, x);
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,148 @@
+// The workers of one epoch on one node, from the first start to the last end.
+#pragma once
+
+#include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/actors/core/time.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core {
+
+// -- events: what has happened ------------------------------------------------
+
+struct start_ordered {};
+
+struct worker_started {
+  uint32_t local_rank = 0;
+  int64_t pid = 0;
+};
+
+struct worker_not_started {
+  uint32_t local_rank = 0;
+  int error = 0; ///< errno
+};
+
+struct worker_exited {
+  uint32_t local_rank = 0;
+  int exit_code = 0;
+  int signal = 0; ///< What killed it; 0 when it exited by itself.
+  bool dumped = false;
+};
+
+/// The first order counts; a grace period of 0 kills at once.
+struct stop_ordered {
+  int signal = 0;
+  std::chrono::milliseconds grace{0};
+};
+
+/// No grace, or no more.
+struct kill_ordered {};
+
+using worker_group_event
+  = std::variant<start_ordered, worker_started, worker_not_started,
+                 worker_exited, stop_ordered, kill_ordered, timer_fired>;
+
+// -- effects: what the owner must do, in order --------------------------------
+
+/// Start all workers.
+struct start_workers {};
+
+/// Send a signal to every worker and what it has started.
+struct signal_workers {
+  int signal = 0;
+};
+
+/// Every worker has ended: kill what they have left behind.
+struct release_workers {};
+
+struct report_started {};
+
+struct report_failed {
+  worker_failure failure;
+};
+
+struct report_succeeded {};
+
+/// Nothing runs any more.
+struct report_stopped {};
+
+using worker_group_effect
+  = std::variant<arm_timer, start_workers, signal_workers, release_workers,
+                 report_started, report_failed, report_succeeded,
+                 report_stopped>;
+
+/// One line per effect: `signal_workers 15`.
+std::string to_string(const worker_group_effect& x);
+
+// -- state --------------------------------------------------------------------
+
+/// One worker, as it can be seen from outside.
+struct worker_record {
+  enum class state : uint8_t { waiting, running, ended };
+  state now = state::waiting;
+  int64_t pid = 0; ///< 0 until it has been started.
+};
+
+///                 all started            all exited with 0
+///  idle -> starting --------> running ---------------------> succeeded
+///             |                  |
+///             +--- one failed ---+--> failed
+///             |                  |      |
+///             +----- stop order -+------+--> stopping -> stopped
+///
+/// What ends after a stop order has been ended by us and is no failure.
+class worker_group {
+public:
+  enum class phase {
+    idle,
+    starting,
+    running,
+    succeeded,
+    failed,
+    stopping,
+    stopped,
+  };
+
+  /// @param host  Named in failures.
+  /// @pre the placement has at least one slot
+  worker_group(epoch_plan plan, std::string host);
+
+  /// Applies one event and returns its effects. Deterministic.
+  std::vector<worker_group_effect> step(const worker_group_event& event,
+                                        time_point now);
+
+  phase current_phase() const { return phase_; }
+  const epoch_plan& plan() const { return plan_; }
+
+  /// By local rank.
+  const std::vector<worker_record>& workers() const { return workers_; }
+
+private:
+  using effects = std::vector<worker_group_effect>;
+
+  void on(const start_ordered& event, time_point now, effects& out);
+  void on(const worker_started& event, time_point now, effects& out);
+  void on(const worker_not_started& event, time_point now, effects& out);
+  void on(const worker_exited& event, time_point now, effects& out);
+  void on(const stop_ordered& event, time_point now, effects& out);
+  void on(const kill_ordered& event, time_point now, effects& out);
+  void on(const timer_fired& event, time_point now, effects& out);
+  worker_record* in_state(uint32_t local_rank, worker_record::state state);
+  void fail(uint32_t local_rank, failure_kind kind, int code, bool dumped,
+            effects& out);
+  void settle(effects& out);
+
+  epoch_plan plan_;
+  std::string host_;
+  phase phase_ = phase::idle;
+  std::vector<worker_record> workers_;
+  uint32_t waiting_count_;
+  uint32_t ended_count_ = 0;
+  timer_id grace_timer_; ///< Set while the grace period lasts.
+};
+
+} // namespace actorrun::core

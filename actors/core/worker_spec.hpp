@@ -1,0 +1,39 @@
+// What a node runs in each of its slots.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun::core {
+
+/// Most slots one agent may offer; more is a typing error, not a machine.
+inline constexpr uint32_t slots_per_agent_max = 4096;
+
+struct worker_spec {
+  /// Program and arguments, never empty. `${local_rank}` stands for the local
+  /// rank of the worker in each of them, `$$` for `$`.
+  std::vector<std::string> command;
+  /// Label of the program in a job of several; ROLE_NAME.
+  std::string role = "default";
+  /// Workers on this node, 1..`slots_per_agent_max`.
+  uint32_t slot_count = 1;
+  /// Asks a worker to end.
+  int stop_signal = SIGTERM;
+  /// From the stop signal to SIGKILL. 0 kills at once.
+  std::chrono::milliseconds grace_period{30'000};
+};
+
+/// Replaces `${local_rank}` and `$local_rank` by the rank and `$$` by `$`;
+/// every other `$` stays as it is.
+/// @see torchrun substitutes with Python's `string.Template.safe_substitute`.
+std::string expand(std::string_view text, uint32_t local_rank);
+
+/// What the worker with `local_rank` executes.
+std::vector<std::string> command_of(const worker_spec& spec,
+                                    uint32_t local_rank);
+
+} // namespace actorrun::core

@@ -1,0 +1,114 @@
+// Every actor interface, one comment per message: the table of contents. Types
+// of actorrun::v1 may cross the wire; all others stay in the process.
+#pragma once
+
+#include "actorrun/actors/core/membership.hpp"
+#include "actorrun/actors/core/rendezvous.hpp"
+#include "actorrun/actors/ports/coordinator_locator.hpp"
+#include "actorrun/actors/ports/process_host.hpp"
+#include "actorrun/messages/type_ids.hpp"
+
+#include <variant>
+#include <vector>
+
+namespace actorrun {
+
+// -- local messages -----------------------------------------------------------
+
+/// What the node agent tells its worker supervisor.
+using group_order = std::variant<core::start_group, core::stop_group,
+                                 core::kill_group, core::set_fence>;
+
+/// What the machine tells the worker supervisor, in order.
+using process_report = std::vector<ports::process_event>;
+
+/// The grace period of an epoch's stop has passed.
+struct grace_expired {
+  epoch_id epoch;
+  core::timer_fired event;
+};
+
+/// The process of an agent can be probed: its host let us through.
+struct probe_confirmed {
+  agent_id agent;
+};
+
+// -- actors -------------------------------------------------------------------
+
+/// An OBSERVER is told what becomes of a job: the way for a host program to
+/// follow epochs.
+using job_observer_actor = interface<
+  // A new epoch has formed; the plan is that of the observed agent.
+  void(v1::EpochFormed),
+  // The epoch is over: its workers are being stopped.
+  void(v1::EpochRevoked),
+  // The job has ended.
+  void(v1::JobEnded)>;
+
+/// The NODE AGENT takes part in a job with one node's workers.
+using node_agent_actor = interface<
+  // We are in, and this is how to stay in.
+  void(v1::JoinAccepted),
+  // We are not wanted.
+  void(v1::JoinRejected),
+  // A keep-alive of ours has been heard.
+  void(v1::LeaseGranted),
+  // A new epoch has formed: start the workers placed on this agent.
+  void(v1::EpochFormed),
+  // The epoch is over: stop its workers.
+  void(v1::EpochRevoked),
+  // The job has ended: stop what runs, say goodbye, end.
+  void(v1::JobEnded),
+  // How does the job stand? Asks the coordinator where there is one.
+  v1::JobStatus(v1::StatusRequest),
+  // Facts of this process: timers, the worker group, the wish to leave.
+  void(core::membership_event),
+  // A link to the coordinator is up.
+  void(ports::location),
+  // From now on tell this observer too.
+  void(job_observer_actor)>;
+
+/// The RENDEZVOUS COORDINATOR decides who forms the next epoch, and how the
+/// job ends.
+using rendezvous_coordinator_actor = interface<
+  // The sender, a node agent, offers its slots to the next epoch.
+  void(v1::JoinRequest),
+  // The agent is alive.
+  void(v1::KeepAlive),
+  // All workers of the agent's share run.
+  void(v1::WorkersStarted),
+  // A worker of the agent's share died and nobody had ordered it.
+  void(v1::WorkerFailed),
+  // All workers of the agent's share have exited with 0.
+  void(v1::WorkersSucceeded),
+  // No worker of that epoch runs on the agent any more.
+  void(v1::WorkersStopped),
+  // The agent wants out, or is out.
+  void(v1::LeaveNotice),
+  // How does the job stand?
+  v1::JobStatus(v1::StatusRequest),
+  // Facts of this process: timers, evidence of the machine, an order to end.
+  void(core::rendezvous_event),
+  // A later question to that agent's host will be answered truly.
+  void(probe_confirmed)>;
+
+/// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
+/// after the other on one node.
+using worker_supervisor_actor = interface<
+  // Start, stop or kill the group; move its fence.
+  void(group_order),
+  // What became of processes.
+  void(process_report),
+  // Ends the patience with a group that was told to stop.
+  void(grace_expired)>;
+
+} // namespace actorrun
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::process_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::grace_expired)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::probe_confirmed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::membership_event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::rendezvous_event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::ports::location)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::job_observer_actor)

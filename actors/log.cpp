@@ -1,0 +1,33 @@
+#include "actorrun/actors/log.hpp"
+
+#include <spdlog/logger.h>
+
+namespace actorrun {
+
+namespace {
+
+void write(spdlog::logger* to, spdlog::level::level_enum level,
+           std::string_view line) {
+  if (to != nullptr)
+    to->log(level, spdlog::string_view_t{line.data(), line.size()});
+}
+
+} // namespace
+
+void log::debug(std::string_view line) const {
+  write(to_.get(), spdlog::level::debug, line);
+}
+
+void log::info(std::string_view line) const {
+  write(to_.get(), spdlog::level::info, line);
+}
+
+void log::warn(std::string_view line) const {
+  write(to_.get(), spdlog::level::warn, line);
+}
+
+void log::error(std::string_view line) const {
+  write(to_.get(), spdlog::level::err, line);
+}
+
+} // namespace actorrun

@@ -1,0 +1,277 @@
+#include "actorrun/actors/node_agent.hpp"
+
+#include "actorrun/actors/translate.hpp"
+
+#include <algorithm>
+
+namespace actorrun {
+
+using namespace core;
+
+namespace {
+
+constexpr auto status_patience = std::chrono::seconds{2};
+
+} // namespace
+
+// One overload per effect: the only code here that touches other actors.
+struct node_agent_state::effect_runner {
+  node_agent_state& st;
+
+  void operator()(const arm_timer& x) {
+    tell_later(st.self_, x.due - st.self_->clock().now(),
+               membership_event{timer_fired{x.timer}});
+  }
+
+  void operator()(const seek_coordinator&) {
+    if (st.dropping_)
+      st.seek_deferred_ = true;
+    else
+      st.seek();
+  }
+
+  void operator()(const drop_link&) {
+    st.dropping_ = st.remote_ && st.coordinator_;
+    st.coordinator_ = nullptr;
+    st.config_.locator->drop();
+  }
+
+  void operator()(const send_join& x) {
+    auto request = v1::JoinRequest{};
+    *request.mutable_offer() = to_wire(x.offering);
+    request.mutable_offer()->set_life_address(st.life_address_);
+    request.mutable_offer()->set_life_port(st.life_port_);
+    *request.mutable_settings() = to_wire(st.config_.settings);
+    if (x.held) {
+      *request.mutable_claim() = to_wire(*x.held);
+      request.mutable_claim()->mutable_pids()->Assign(st.pids_.begin(),
+                                                      st.pids_.end());
+    }
+    st.report(std::move(request));
+  }
+
+  void operator()(const send_keep_alive& x) {
+    auto notice = v1::KeepAlive{};
+    notice.set_agent_id(st.id());
+    notice.set_sent_ns(x.sent.time_since_epoch().count());
+    st.report(std::move(notice));
+  }
+
+  void operator()(const send_started& x) {
+    auto notice = st.about<v1::WorkersStarted>(x.epoch);
+    st.pids_ = x.pids;
+    notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
+    st.report(std::move(notice));
+  }
+
+  void operator()(const send_failed& x) {
+    auto notice = st.about<v1::WorkerFailed>(x.epoch);
+    *notice.mutable_failure() = to_wire(x.failure);
+    st.report(std::move(notice));
+  }
+
+  void operator()(const send_succeeded& x) {
+    st.report(st.about<v1::WorkersSucceeded>(x.epoch));
+  }
+
+  void operator()(const send_stopped& x) {
+    auto notice = st.about<v1::WorkersStopped>(x.epoch);
+    notice.set_master_port(x.master_port);
+    st.report(std::move(notice));
+  }
+
+  void operator()(const send_leaving& x) { leave_notice(x.signal, false); }
+
+  void operator()(const send_left&) { leave_notice(0, true); }
+
+  void operator()(const start_group& x) {
+    st.pids_.clear();
+    order(x);
+  }
+
+  void operator()(const stop_group& x) { order(x); }
+
+  void operator()(const kill_group& x) { order(x); }
+
+  void operator()(const set_fence& x) { order(x); }
+
+  void operator()(const finish& x) {
+    st.config_.on_finished(x.how);
+    st.self_->quit();
+  }
+
+  void order(group_order x) { tell(st.self_, st.supervisor_, std::move(x)); }
+
+  void leave_notice(int signal, bool done) {
+    auto notice = v1::LeaveNotice{};
+    notice.set_agent_id(st.id());
+    notice.set_signal(signal);
+    notice.set_done(done);
+    st.report(std::move(notice));
+  }
+};
+
+node_agent_state::node_agent_state(node_agent_actor::pointer self,
+                                   node_agent_config config)
+  : self_(self),
+    config_(std::move(config)),
+    membership_(config_.offering, config_.limits),
+    watches_(self) {}
+
+node_agent_actor::behavior_type node_agent_state::make_behavior() {
+  supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
+                                        node_agent_actor{self_});
+  tell(self_, self_, membership_event{agent_started{}});
+  return {
+    [this](const v1::JoinAccepted& x) { on(x); },
+    [this](const v1::JoinRejected& x) {
+      dispatch(join_rejected{{static_cast<errc>(x.code()), x.text()}});
+    },
+    [this](const v1::LeaseGranted& x) {
+      dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
+    },
+    [this](const v1::EpochFormed& x) { on(x); },
+    [this](const v1::EpochRevoked& x) { on(x); },
+    [this](const v1::JobEnded& x) { on(x); },
+    [this](const v1::StatusRequest&) { return status(); },
+    [this](const membership_event& x) { dispatch(x); },
+    [this](const ports::location& x) { link_up(x); },
+    [this](const job_observer_actor& x) { observers_.push_back(x); },
+  };
+}
+
+void node_agent_state::on_exit() {
+  caf::anon_send_exit(supervisor_, caf::exit_reason::kill);
+  supervisor_ = nullptr;
+  coordinator_ = nullptr;
+  observers_.clear();
+  config_ = {}; // Its parts keep handles to us.
+}
+
+void node_agent_state::dispatch(const membership_event& event) {
+  for (const auto& effect : membership_.step(event, self_->clock().now()))
+    std::visit(effect_runner{*this}, effect);
+}
+
+// -- the link -----------------------------------------------------------------
+
+void node_agent_state::seek() {
+  const auto tried = self_->clock().now();
+  config_.locator->seek(
+    [handle = node_agent_actor{self_}, tried](result<ports::location> x) {
+      if (x)
+        tell_anonymously(handle, *x);
+      else
+        tell_anonymously(handle, membership_event{coordinator_not_found{
+                                   x.error(), tried}});
+    });
+}
+
+void node_agent_state::link_up(const ports::location& where) {
+  coordinator_
+    = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
+  remote_ = where.coordinator->node() != self_->system().node();
+  if (membership_.offering().address.empty())
+    membership_.announce_address(where.local_address);
+  life_address_ = where.local_address;
+  life_port_ = where.life_port;
+  watches_.watch(self_, coordinator_, [this] { link_down(); });
+  dispatch(coordinator_found{});
+}
+
+// The handle of a coordinator looks alike on every link to it. So there is one
+// link at a time: the next is sought when the last is known to be down.
+void node_agent_state::link_down() {
+  coordinator_ = nullptr;
+  if (!std::exchange(dropping_, false))
+    dispatch(coordinator_disconnected{});
+  else if (std::exchange(seek_deferred_, false))
+    seek();
+}
+
+// -- what the coordinator says ------------------------------------------------
+
+void node_agent_state::on(const v1::JoinAccepted& x) {
+  dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
+                         duration{x.fence_ns()}});
+  if (remote_ && !x.waiting_for().empty())
+    config_.lines.info("joined the job: " + x.waiting_for());
+}
+
+void node_agent_state::on(const v1::EpochFormed& x) {
+  const auto plan = from_wire(x.plan());
+  const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
+  if (remote_)
+    config_.lines.info(
+      "epoch " + to_string(plan.epoch) + " starts: node rank "
+      + std::to_string(plan.own.node_rank) + " of "
+      + std::to_string(plan.node_count) + ", ranks "
+      + std::to_string(plan.own.first_global_rank) + "-" + std::to_string(last)
+      + " of " + std::to_string(plan.world_size)
+      + (x.reason().empty() ? "" : " (" + x.reason() + ")"));
+  observe(x);
+  dispatch(epoch_formed{plan});
+}
+
+void node_agent_state::on(const v1::EpochRevoked& x) {
+  if (remote_)
+    config_.lines.warn("epoch " + std::to_string(x.epoch()) + " is revoked: "
+                       + x.reason());
+  observe(x);
+  dispatch(epoch_revoked{{x.epoch()}});
+}
+
+void node_agent_state::on(const v1::JobEnded& x) {
+  observe(x);
+  dispatch(job_ended{from_wire(x.outcome())});
+}
+
+// -- status -------------------------------------------------------------------
+
+caf::result<v1::JobStatus> node_agent_state::status() {
+  if (!coordinator_)
+    return own_status();
+  auto promise = self_->make_response_promise<v1::JobStatus>();
+  ask(self_, coordinator_, status_patience, v1::StatusRequest{})
+    .then([promise](const v1::JobStatus& x) mutable { promise.deliver(x); },
+          [this, promise](const caf::error&) mutable {
+            promise.deliver(own_status());
+          });
+  return promise;
+}
+
+// What this agent knows alone, for who asks while the coordinator is away.
+v1::JobStatus node_agent_state::own_status() const {
+  auto out = v1::JobStatus{};
+  out.set_job_id(config_.supervisor.job.job.value);
+  out.set_phase(to_string(membership_.current_link()));
+  *out.mutable_settings() = to_wire(config_.settings);
+  out.set_waiting_for("this agent has no link to the coordinator");
+  auto& agent = *out.add_agents();
+  agent.set_agent_id(id());
+  agent.set_host(membership_.offering().host);
+  agent.set_address(membership_.offering().address);
+  agent.set_role(membership_.offering().role);
+  agent.set_slot_count(membership_.offering().slot_count);
+  agent.set_share(to_wire(membership_.share()));
+  agent.mutable_pids()->Assign(pids_.begin(), pids_.end());
+  if (const auto& plan = membership_.plan()) {
+    out.set_epoch(plan->epoch.value);
+    out.set_restart_count(plan->restart_count);
+    out.set_world_size(plan->world_size);
+    out.set_master_address(plan->master_address);
+    out.set_master_port(plan->master_port);
+    agent.set_epoch(plan->epoch.value);
+    agent.set_node_rank(plan->own.node_rank);
+    agent.set_first_global_rank(plan->own.first_global_rank);
+  }
+  return out;
+}
+
+node_agent_actor spawn_node_agent(caf::actor_system& system,
+                                  node_agent_config config) {
+  return system.spawn<actor_impl<node_agent_actor, node_agent_state>>(
+    std::move(config));
+}
+
+} // namespace actorrun

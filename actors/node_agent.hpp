@@ -1,0 +1,89 @@
+// Takes part in a job with one node's workers: runs core::membership over the
+// links to the coordinator and the node's worker supervisor.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/worker_supervisor.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun {
+
+struct node_agent_config {
+  core::offer offering; ///< An empty address: that of the link.
+  core::job_settings settings;
+  core::timeouts limits;
+  worker_supervisor_config supervisor;
+  std::shared_ptr<ports::coordinator_locator> locator;
+  log lines;
+  /// Called once, on a scheduler thread, when the agent has ended.
+  std::function<void(core::ending)> on_finished;
+};
+
+class node_agent_state {
+public:
+  static constexpr const char* name = "node-agent";
+
+  node_agent_state(node_agent_actor::pointer self, node_agent_config config);
+
+  node_agent_actor::behavior_type make_behavior();
+  void on_exit();
+
+private:
+  struct effect_runner;
+
+  void on(const v1::JoinAccepted& x);
+  void on(const v1::EpochFormed& x);
+  void on(const v1::EpochRevoked& x);
+  void on(const v1::JobEnded& x);
+  void seek();
+  void link_up(const ports::location& where);
+  void link_down();
+  void dispatch(const core::membership_event& event);
+  caf::result<v1::JobStatus> status();
+  v1::JobStatus own_status() const;
+
+  const std::string& id() const { return membership_.offering().agent.value; }
+
+  /// Tells the coordinator, if there is a link to it.
+  template <class T> void report(T x) {
+    if (coordinator_)
+      tell(self_, coordinator_, std::move(x));
+  }
+
+  template <class T> T about(epoch_id epoch) const {
+    auto notice = T{};
+    notice.set_agent_id(id());
+    notice.set_epoch(epoch.value);
+    return notice;
+  }
+
+  template <class T> void observe(const T& x) {
+    for (const auto& observer : observers_)
+      tell(self_, observer, x);
+  }
+
+  node_agent_actor::pointer self_;
+  node_agent_config config_;
+  core::membership membership_;
+  watch_list watches_;
+  rendezvous_coordinator_actor coordinator_;
+  worker_supervisor_actor supervisor_;
+  std::vector<job_observer_actor> observers_;
+  std::vector<int64_t> pids_; ///< Of the newest epoch's workers.
+  std::string life_address_; ///< Where this process can be probed …
+  uint16_t life_port_ = 0;   ///< … or 0.
+  bool remote_ = false;       ///< The coordinator is in another process.
+  bool dropping_ = false;     ///< A link was cut and is not down yet.
+  bool seek_deferred_ = false;
+};
+
+node_agent_actor spawn_node_agent(caf::actor_system& system,
+                                  node_agent_config config);
+
+} // namespace actorrun

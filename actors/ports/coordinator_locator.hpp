@@ -1,0 +1,47 @@
+// What an agent needs from the network: a link to the coordinator.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <caf/actor_control_block.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace actorrun::ports {
+
+/// A link that is up.
+struct location {
+  caf::strong_actor_ptr coordinator;
+  std::string local_address; ///< The one this node is seen at; may be empty.
+  /// Where on that address a connection attempt tells whether this process
+  /// lives; 0: nowhere.
+  uint16_t life_port = 0;
+};
+
+/// Reaches the coordinator of one job, wherever it lives. At most one attempt
+/// and one link at a time.
+class coordinator_locator {
+public:
+  /// Called once per attempt, on any thread; must not block.
+  using listener = std::function<void(result<location>)>;
+
+  virtual ~coordinator_locator() = default;
+
+  /// Tries once, within the time-out it was made with; returns at once.
+  /// @retval errc::connection_refused    the host answers: nobody listens there
+  /// @retval errc::connection_timed_out  nothing came back in time
+  /// @retval errc::unresolvable          the host name has no address
+  /// @retval errc::connection_failed     the system refused
+  /// @retval errc::not_actorrun          something else listens there
+  /// @retval errc::protocol_mismatch, errc::job_mismatch,
+  ///         errc::secret_mismatch       the coordinator is not for us
+  virtual void seek(listener on_result) = 0;
+
+  /// Cuts the link; the coordinator's handle then goes down. Nothing happens
+  /// without a link.
+  virtual void drop() = 0;
+};
+
+} // namespace actorrun::ports

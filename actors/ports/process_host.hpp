@@ -1,0 +1,81 @@
+// What the supervisor needs from the machine: processes that start, end and
+// never outlive their agent. runtime/ has the real one, tests have a fake.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/messages/ids.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace actorrun::ports {
+
+/// One process to start, complete: nothing is inherited but the working
+/// directory, standard streams, limits and umask.
+struct process_spec {
+  uint32_t local_rank = 0;
+  std::vector<std::string> arguments;   ///< argv; [0] is looked up in PATH.
+  std::vector<std::string> environment; ///< `NAME=value`, the whole of it.
+};
+
+struct process_started {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+  pid_t pid = 0;
+};
+
+/// The process could not be created or the program not executed.
+struct process_not_started {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+  int error = 0; ///< errno of the step that failed.
+};
+
+/// A process has ended and its children of the same group are being killed.
+struct process_exited {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+  pid_t pid = 0;
+  int exit_code = 0;   ///< 0..255; meaningless when `signal` is not 0.
+  int signal = 0;      ///< What killed it; 0 when it exited by itself.
+  bool dumped = false; ///< A core file was written.
+};
+
+using process_event
+  = std::variant<process_started, process_not_started, process_exited>;
+
+/// Starts and signals the processes of one agent. All calls return at once;
+/// what came of them arrives at the listener, in the order in which it
+/// happened, several facts at a time.
+class process_host {
+public:
+  /// Called on a thread of the host's own; must not block.
+  using listener = std::function<void(std::vector<process_event>)>;
+
+  virtual ~process_host() = default;
+
+  /// Starts the processes of one epoch. Each ends in exactly one
+  /// `process_not_started`, or `process_started` and later `process_exited`.
+  /// @pre all processes of earlier epochs have been released
+  virtual void start(epoch_id epoch, std::vector<process_spec> processes,
+                     listener on_event) = 0;
+
+  /// Sends `signal` to the process group of every process of `epoch`, also to
+  /// what is left of groups whose leader has ended.
+  virtual void signal(epoch_id epoch, int signal) = 0;
+
+  /// Ends what is left of `epoch`: kills the remains of its process groups and
+  /// forgets them. Call when every process has ended.
+  virtual void release(epoch_id epoch) = 0;
+
+  /// All processes are killed at `due` unless a later call moves it, even if
+  /// this program is stopped or hangs by then. `time_point::max()`: never.
+  virtual void set_fence(core::time_point due) = 0;
+};
+
+} // namespace actorrun::ports

@@ -1,0 +1,296 @@
+#include "actorrun/actors/rendezvous_coordinator.hpp"
+
+#include "actorrun/actors/translate.hpp"
+
+namespace actorrun {
+
+using namespace core;
+
+// One overload per effect: the only code here that touches other actors.
+struct rendezvous_coordinator_state::effect_runner {
+  rendezvous_coordinator_state& st;
+
+  void operator()(const arm_timer& x) {
+    tell_later(st.self_, x.due - st.self_->clock().now(),
+               rendezvous_event{timer_fired{x.timer}});
+  }
+
+  void operator()(const accept_agent& x) {
+    const auto& record = st.rendezvous_.agents().at(x.agent);
+    auto reply = v1::JoinAccepted{};
+    reply.set_waiting_for(st.rendezvous_.waiting_for());
+    if (record.offering.leased) {
+      const auto& limits = st.config_.limits;
+      reply.set_keep_alive_interval_ns(
+        duration{limits.keep_alive_interval}.count());
+      reply.set_fence_ns(duration{limits.fence()}.count());
+      st.confirm_probe(x.agent);
+      st.config_.lines.info("coordinator accepts agent " + x.agent.value + ": "
+                            + std::to_string(record.offering.slot_count)
+                            + " workers at " + record.offering.address);
+    }
+    send(x.agent, std::move(reply));
+  }
+
+  void operator()(const reject_agent& x) {
+    auto reply = v1::JoinRejected{};
+    reply.set_code(static_cast<uint32_t>(x.code));
+    reply.set_text(x.text);
+    st.config_.lines.warn("coordinator rejects agent " + x.agent.value + ": "
+                          + x.text);
+    send(x.agent, std::move(reply));
+  }
+
+  void operator()(const grant_lease& x) {
+    auto grant = v1::LeaseGranted{};
+    grant.set_sent_ns(st.heard_ns_);
+    send(x.agent, std::move(grant));
+  }
+
+  void operator()(const probe_agent& x) {
+    const auto& known = st.contacts_.at(x.agent);
+    if (!known.can_be_probed)
+      return; // Only its lease can tell.
+    st.config_.links->probe(
+      known.life_address, known.life_port,
+      [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
+        tell_anonymously(handle, rendezvous_event{agent_lost{
+                                   agent, "its host says that the process is "
+                                          "gone"}});
+      });
+  }
+
+  void operator()(const forget_agent& x) {
+    st.contacts_.erase(x.agent);
+    st.config_.links->sever(x.agent);
+  }
+
+  void operator()(const announce_epoch& x) {
+    for (const auto& plan : x.plans) {
+      auto notice = v1::EpochFormed{};
+      *notice.mutable_plan() = to_wire(plan);
+      notice.set_reason(x.reason);
+      st.contacts_[plan.own.agent].pids.clear();
+      send(plan.own.agent, std::move(notice));
+    }
+    const auto& plan = x.plans.front();
+    const auto& budget = st.rendezvous_.budget();
+    const auto line = "coordinator forms epoch " + to_string(plan.epoch) + ": "
+                      + std::to_string(plan.node_count) + " nodes, world size "
+                      + std::to_string(plan.world_size) + ", restarts spent "
+                      + std::to_string(budget.restart_count()) + " of "
+                      + std::to_string(budget.restart_count_max())
+                      + (x.reason.empty() ? "" : " (" + x.reason + ")");
+    if (st.config_.networked || plan.epoch.value > 1)
+      st.config_.lines.info(line);
+    else
+      st.config_.lines.debug(line);
+  }
+
+  void operator()(const revoke_epoch& x) {
+    auto notice = v1::EpochRevoked{};
+    notice.set_epoch(x.epoch.value);
+    notice.set_reason(x.reason);
+    if (x.failure)
+      *notice.mutable_failure() = to_wire(*x.failure);
+    for (const auto& agent : x.agents)
+      send(agent, notice);
+    st.config_.lines.warn("coordinator revokes epoch " + to_string(x.epoch)
+                          + ": " + x.reason);
+  }
+
+  void operator()(const end_job& x) {
+    auto notice = v1::JobEnded{};
+    *notice.mutable_outcome() = to_wire(x.result);
+    for (const auto& agent : x.agents)
+      send(agent, notice);
+    st.config_.lines.debug("coordinator ends the job: "
+                           + to_string(x.result.kind) + ", "
+                           + x.result.reason);
+  }
+
+  void operator()(const close_job&) {
+    st.config_.on_closed(*st.rendezvous_.result());
+    st.self_->quit();
+  }
+
+  template <class T> void send(const agent_id& agent, T x) {
+    if (auto i = st.contacts_.find(agent);
+        i != st.contacts_.end() && i->second.handle)
+      tell(st.self_, i->second.handle, std::move(x));
+  }
+};
+
+rendezvous_coordinator_state::rendezvous_coordinator_state(
+  rendezvous_coordinator_actor::pointer self,
+  rendezvous_coordinator_config config)
+  : self_(self),
+    config_(std::move(config)),
+    rendezvous_(config_.settings, config_.limits),
+    watches_(self) {}
+
+rendezvous_coordinator_actor::behavior_type
+rendezvous_coordinator_state::make_behavior() {
+  dispatch(coordinator_started{config_.successor});
+  return {
+    [this](const v1::JoinRequest& x) { join(x); },
+    [this](const v1::KeepAlive& x) {
+      heard_ns_ = x.sent_ns();
+      dispatch(agent_heard{{x.agent_id()}});
+    },
+    [this](const v1::WorkersStarted& x) {
+      if (auto i = contacts_.find({x.agent_id()}); i != contacts_.end())
+        i->second.pids.assign(x.pids().begin(), x.pids().end());
+      dispatch(workers_started{{x.agent_id()}, {x.epoch()}});
+    },
+    [this](const v1::WorkerFailed& x) {
+      dispatch(worker_failed{
+        {x.agent_id()}, {x.epoch()}, from_wire(x.failure())});
+    },
+    [this](const v1::WorkersSucceeded& x) {
+      dispatch(workers_succeeded{{x.agent_id()}, {x.epoch()}});
+    },
+    [this](const v1::WorkersStopped& x) {
+      dispatch(workers_stopped{
+        {x.agent_id()}, {x.epoch()}, uint16_t(x.master_port())});
+    },
+    [this](const v1::LeaveNotice& x) {
+      if (x.done())
+        dispatch(agent_left{{x.agent_id()}});
+      else
+        dispatch(agent_leaving{{x.agent_id()}, x.signal()});
+    },
+    [this](const v1::StatusRequest&) { return status(); },
+    [this](const rendezvous_event& x) { dispatch(x); },
+    [this](const probe_confirmed& x) {
+      if (auto i = contacts_.find(x.agent); i != contacts_.end())
+        i->second.can_be_probed = true;
+    },
+  };
+}
+
+void rendezvous_coordinator_state::on_exit() {
+  contacts_.clear();
+  config_ = {}; // Its parts keep handles to us.
+}
+
+void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
+  for (const auto& effect : rendezvous_.step(event, self_->clock().now()))
+    std::visit(effect_runner{*this}, effect);
+}
+
+// -- agents -------------------------------------------------------------------
+
+void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
+  const auto agent = agent_id{x.offer().agent_id()};
+  const auto sender = self_->current_sender();
+  if (!sender || agent.value.empty())
+    return;
+  auto offering = from_wire(x.offer());
+  offering.leased = sender->node() != self_->system().node();
+  auto& known = contacts_[agent];
+  known.handle = caf::actor_cast<node_agent_actor>(sender);
+  known.link = ++link_count_;
+  known.life_address = x.offer().life_address();
+  known.life_port = uint16_t(x.offer().life_port());
+  known.can_be_probed = false;
+  auto held = std::optional<claim>{};
+  if (x.has_claim()) {
+    held = from_wire(x.claim());
+    known.pids.assign(x.claim().pids().begin(), x.claim().pids().end());
+  }
+  watches_.watch(self_, known.handle, [this, agent, link = known.link] {
+    link_down(agent, link);
+  });
+  dispatch(agent_joined{offering, from_wire(x.settings()), held});
+  if (!rendezvous_.agents().contains(agent))
+    contacts_.erase(agent); // It was rejected.
+}
+
+// An agent that is back already has another link; this news is old.
+void rendezvous_coordinator_state::link_down(const agent_id& agent,
+                                             uint64_t link) {
+  auto i = contacts_.find(agent);
+  if (i == contacts_.end() || i->second.link != link)
+    return;
+  i->second.handle = nullptr;
+  config_.links->released(agent);
+  dispatch(agent_disconnected{agent});
+}
+
+void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
+  const auto& known = contacts_.at(agent);
+  if (known.life_port == 0)
+    return;
+  config_.links->confirm(
+    known.life_address, known.life_port,
+    [handle = rendezvous_coordinator_actor{self_}, agent] {
+      tell_anonymously(handle, probe_confirmed{agent});
+    });
+}
+
+// -- status -------------------------------------------------------------------
+
+namespace {
+
+v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
+  auto out = v1::AgentStatus{};
+  out.set_agent_id(x.offering.agent.value);
+  out.set_host(x.offering.host);
+  out.set_address(x.offering.address);
+  out.set_role(x.offering.role);
+  out.set_slot_count(x.offering.slot_count);
+  out.set_connected(x.connected);
+  out.set_leaving(x.leaving);
+  if (epoch.value != 0 && x.member_of == epoch) {
+    out.set_epoch(epoch.value);
+    out.set_node_rank(x.place.node_rank);
+    out.set_first_global_rank(x.place.first_global_rank);
+    out.set_share(to_wire(x.share));
+  }
+  return out;
+}
+
+} // namespace
+
+v1::JobStatus rendezvous_coordinator_state::status() const {
+  auto out = v1::JobStatus{};
+  out.set_job_id(config_.job.value);
+  out.set_phase(to_string(rendezvous_.current_phase()));
+  out.set_epoch(rendezvous_.epoch().value);
+  *out.mutable_settings() = to_wire(rendezvous_.settings());
+  out.set_restart_count(rendezvous_.budget().restart_count());
+  out.set_waiting_for(rendezvous_.waiting_for());
+  out.set_coordinator_pid(config_.pid);
+  out.set_coordinator_host(config_.host);
+  const auto& common = rendezvous_.common_plan();
+  out.set_world_size(common.world_size);
+  out.set_master_address(common.master_address);
+  out.set_master_port(common.master_port);
+  if (const auto& failure = rendezvous_.last_failure())
+    *out.mutable_last_failure() = to_wire(*failure);
+  if (const auto& result = rendezvous_.result())
+    *out.mutable_outcome() = to_wire(*result);
+  for (const auto& [id, record] : rendezvous_.agents()) {
+    if (out.ByteSizeLong() > v1::message_size_max - 4096) {
+      out.set_truncated(true);
+      break;
+    }
+    auto agent = to_status(record, rendezvous_.epoch());
+    if (auto i = contacts_.find(id); i != contacts_.end())
+      agent.mutable_pids()->Assign(i->second.pids.begin(),
+                                   i->second.pids.end());
+    *out.add_agents() = std::move(agent);
+  }
+  return out;
+}
+
+rendezvous_coordinator_actor
+spawn_rendezvous_coordinator(caf::actor_system& system,
+                             rendezvous_coordinator_config config) {
+  return system.spawn<
+    actor_impl<rendezvous_coordinator_actor, rendezvous_coordinator_state>>(
+    std::move(config));
+}
+
+} // namespace actorrun

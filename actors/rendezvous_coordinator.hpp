@@ -1,0 +1,76 @@
+// Gathers the agents of one job and answers every change with a new epoch: runs
+// core::rendezvous.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/agent_links.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun {
+
+struct rendezvous_coordinator_config {
+  job_id job;
+  core::job_settings settings;
+  core::timeouts limits;
+  std::string host;
+  int64_t pid = 0;
+  /// An earlier coordinator of this job may have left workers behind.
+  bool successor = false;
+  /// Not only this process: tell how the world changes, also when all is well.
+  bool networked = false;
+  std::shared_ptr<ports::agent_links> links;
+  log lines;
+  /// Called once, on a scheduler thread, when every agent knows the outcome.
+  std::function<void(core::outcome)> on_closed;
+};
+
+class rendezvous_coordinator_state {
+public:
+  static constexpr const char* name = "rendezvous-coordinator";
+
+  rendezvous_coordinator_state(rendezvous_coordinator_actor::pointer self,
+                               rendezvous_coordinator_config config);
+
+  rendezvous_coordinator_actor::behavior_type make_behavior();
+  void on_exit();
+
+private:
+  struct effect_runner;
+
+  /// What the coordinator needs to reach and to show an agent.
+  struct contact {
+    node_agent_actor handle;
+    uint64_t link = 0;        ///< Counts the links there have been to it.
+    std::string life_address;
+    uint16_t life_port = 0;
+    bool can_be_probed = false;
+    std::vector<int64_t> pids;
+  };
+
+  void join(const v1::JoinRequest& x);
+  void link_down(const agent_id& agent, uint64_t link);
+  void confirm_probe(const agent_id& agent);
+  void dispatch(const core::rendezvous_event& event);
+  v1::JobStatus status() const;
+
+  rendezvous_coordinator_actor::pointer self_;
+  rendezvous_coordinator_config config_;
+  core::rendezvous rendezvous_;
+  watch_list watches_;
+  std::map<agent_id, contact> contacts_;
+  uint64_t link_count_ = 0;
+  int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
+};
+
+rendezvous_coordinator_actor
+spawn_rendezvous_coordinator(caf::actor_system& system,
+                             rendezvous_coordinator_config config);
+
+} // namespace actorrun

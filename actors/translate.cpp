@@ -1,0 +1,149 @@
+#include "actorrun/actors/translate.hpp"
+
+#include <algorithm>
+
+namespace actorrun {
+
+// -- to the wire --------------------------------------------------------------
+
+v1::Offer to_wire(const core::offer& x) {
+  auto out = v1::Offer{};
+  out.set_agent_id(x.agent.value);
+  out.set_host(x.host);
+  out.set_address(x.address);
+  out.set_role(x.role);
+  out.set_slot_count(x.slot_count);
+  out.set_master_port(x.master_port);
+  return out;
+}
+
+v1::Settings to_wire(const core::job_settings& x) {
+  auto out = v1::Settings{};
+  out.set_agent_count_min(x.agent_count_min);
+  out.set_agent_count_max(x.agent_count_max);
+  out.set_restart_count_max(x.restart_count_max);
+  return out;
+}
+
+v1::EpochPlan to_wire(const core::epoch_plan& x) {
+  auto out = v1::EpochPlan{};
+  out.set_epoch(x.epoch.value);
+  out.set_agent_id(x.own.agent.value);
+  out.set_node_rank(x.own.node_rank);
+  out.set_slot_count(x.own.slot_count);
+  out.set_first_global_rank(x.own.first_global_rank);
+  out.set_first_role_rank(x.own.first_role_rank);
+  out.set_role_world_size(x.own.role_world_size);
+  out.set_node_count(x.node_count);
+  out.set_world_size(x.world_size);
+  out.set_master_address(x.master_address);
+  out.set_master_port(x.master_port);
+  out.set_restart_count(x.restart_count);
+  return out;
+}
+
+v1::WorkerFailure to_wire(const core::worker_failure& x) {
+  auto out = v1::WorkerFailure{};
+  out.set_agent_id(x.agent.value);
+  out.set_host(x.host);
+  out.set_global_rank(x.global_rank);
+  out.set_local_rank(x.local_rank);
+  out.set_pid(x.pid);
+  out.set_kind(static_cast<v1::FailureKind>(x.kind));
+  out.set_code(x.code);
+  out.set_dumped(x.dumped);
+  return out;
+}
+
+v1::Claim to_wire(const core::claim& x) {
+  auto out = v1::Claim{};
+  *out.mutable_plan() = to_wire(x.plan);
+  out.set_state(to_wire(x.state));
+  if (x.failure)
+    *out.mutable_failure() = to_wire(*x.failure);
+  return out;
+}
+
+v1::Outcome to_wire(const core::outcome& x) {
+  auto out = v1::Outcome{};
+  out.set_verdict(static_cast<v1::Verdict>(x.kind));
+  if (x.first_failure)
+    *out.mutable_first_failure() = to_wire(*x.first_failure);
+  out.set_signal(x.signal);
+  out.set_reason(x.reason);
+  return out;
+}
+
+v1::ShareState to_wire(core::share_state x) {
+  return static_cast<v1::ShareState>(x);
+}
+
+// -- from the wire ------------------------------------------------------------
+
+core::offer from_wire(const v1::Offer& x) {
+  return {.agent = {x.agent_id()},
+          .host = x.host(),
+          .address = x.address(),
+          .role = x.role(),
+          .slot_count = x.slot_count(),
+          .master_port = uint16_t(x.master_port())};
+}
+
+core::job_settings from_wire(const v1::Settings& x) {
+  return {.agent_count_min = x.agent_count_min(),
+          .agent_count_max = x.agent_count_max(),
+          .restart_count_max = x.restart_count_max()};
+}
+
+core::epoch_plan from_wire(const v1::EpochPlan& x) {
+  return {.epoch = {x.epoch()},
+          .own = {.agent = {x.agent_id()},
+                  .node_rank = x.node_rank(),
+                  .slot_count = x.slot_count(),
+                  .first_global_rank = x.first_global_rank(),
+                  .first_role_rank = x.first_role_rank(),
+                  .role_world_size = x.role_world_size()},
+          .node_count = x.node_count(),
+          .world_size = x.world_size(),
+          .master_address = x.master_address(),
+          .master_port = uint16_t(x.master_port()),
+          .restart_count = x.restart_count()};
+}
+
+core::worker_failure from_wire(const v1::WorkerFailure& x) {
+  return {.agent = {x.agent_id()},
+          .host = x.host(),
+          .global_rank = x.global_rank(),
+          .local_rank = x.local_rank(),
+          .pid = x.pid(),
+          .kind = static_cast<core::failure_kind>(std::clamp<int>(
+            x.kind(), v1::FAILURE_EXITED, v1::FAILURE_NOT_STARTED)),
+          .code = x.code(),
+          .dumped = x.dumped()};
+}
+
+core::claim from_wire(const v1::Claim& x) {
+  auto out = core::claim{from_wire(x.plan()), from_wire(x.state()), {}};
+  if (x.has_failure())
+    out.failure = from_wire(x.failure());
+  return out;
+}
+
+core::outcome from_wire(const v1::Outcome& x) {
+  auto out = core::outcome{
+    .kind = static_cast<core::outcome::verdict>(
+      std::clamp<int>(x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
+    .first_failure = {},
+    .signal = x.signal(),
+    .reason = x.reason()};
+  if (x.has_first_failure())
+    out.first_failure = from_wire(x.first_failure());
+  return out;
+}
+
+core::share_state from_wire(v1::ShareState x) {
+  return static_cast<core::share_state>(
+    std::clamp<int>(x, v1::SHARE_IDLE, v1::SHARE_STOPPING));
+}
+
+} // namespace actorrun

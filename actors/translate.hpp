@@ -1,0 +1,31 @@
+// Between what the core decides on and what the wire carries. Nothing is
+// decided here; what comes in is checked where the core needs it checked.
+#pragma once
+
+#include "actorrun/actors/core/membership.hpp"
+#include "actorrun/actors/core/rendezvous.hpp"
+
+#include "actorrun/v1/job.pb.h"
+#include "actorrun/v1/rendezvous.pb.h"
+#include "actorrun/v1/worker.pb.h"
+
+namespace actorrun {
+
+v1::Offer to_wire(const core::offer& x);
+v1::Settings to_wire(const core::job_settings& x);
+v1::EpochPlan to_wire(const core::epoch_plan& x);
+v1::WorkerFailure to_wire(const core::worker_failure& x);
+v1::Claim to_wire(const core::claim& x);
+v1::Outcome to_wire(const core::outcome& x);
+v1::ShareState to_wire(core::share_state x);
+
+/// `leased` is not on the wire: who comes over a link has a lease.
+core::offer from_wire(const v1::Offer& x);
+core::job_settings from_wire(const v1::Settings& x);
+core::epoch_plan from_wire(const v1::EpochPlan& x);
+core::worker_failure from_wire(const v1::WorkerFailure& x);
+core::claim from_wire(const v1::Claim& x);
+core::outcome from_wire(const v1::Outcome& x);
+core::share_state from_wire(v1::ShareState x);
+
+} // namespace actorrun

@@ -1,0 +1,33 @@
+#include "actorrun/cli/commands.hpp"
+#include <iostream>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+struct dispatcher {
+  int operator()(const status_arguments& x) const { return show_status(x); }
+
+  int operator()(const coordinator_arguments& x) const {
+    return host_coordinator(x);
+  }
+
+  int operator()(const help& x) const {
+    std::cout << x.text;
+    return 0;
+  }
+
+  int operator()(const version&) const {
+    std::cout << "actorctl " ACTORRUN_VERSION "\n";
+    return 0;
+  }
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const auto command = parse_control({argv + 1, argv + argc}, this_process());
+  return command ? std::visit(dispatcher{}, *command)
+                 : fail(command.error(), "actorctl");
+}

@@ -1,0 +1,48 @@
+// The command line of `actorrun`: what it asks for, or what is wrong with it.
+#pragma once
+
+#include "actorrun/cli/arguments_surroundings.hpp"
+#include "actorrun/cli/worker_command.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// Run this node's share of a job.
+struct run_arguments {
+  /// Valid. Without a rendezvous the job is of this node alone.
+  job_options job;
+  /// Valid but for `workers.command`: empty until `worker_command(program, …)`
+  /// has found what there is to execute.
+  agent_options agent;
+  worker_program program;
+  std::vector<std::string> warnings; ///< One line each, for a person.
+};
+
+/// Show `text` on standard output and succeed.
+struct help {
+  std::string text;
+};
+
+/// Show the version on standard output and succeed.
+struct version {};
+
+using run_command = std::variant<run_arguments, help, version>;
+
+/// Reads a command line as torchrun would.
+///
+/// The first word that is no option is the script; all behind it is the
+/// script's, unread. What the command line leaves open is taken from the
+/// variables `PET_…`, then from the defaults. Deterministic: it asks nothing
+/// but `world`.
+/// @param words Without the program's name.
+/// @retval errc::bad_argument  an option or variable is unknown, not supported,
+///         wrong or at odds with another; the text names it
+result<run_command> parse_run(const std::vector<std::string>& words,
+                              const surroundings& world);
+
+} // namespace actorrun::cli

@@ -1,0 +1,239 @@
+#include "actorrun/cli/arguments_control.hpp"
+
+#include "actorrun/cli/arguments_run.hpp"
+#include "actorrun/cli/exit_code.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun::cli {
+
+namespace {
+
+/// What was set, by either command.
+struct control_settings {
+  bool json = false;
+  std::optional<node_range> nodes;
+  std::optional<endpoint> rendezvous;
+  std::optional<std::string> job;
+  rendezvous_conf conf;
+  std::string secret_file;
+  uint32_t restart_count_max = 0;
+};
+
+constexpr auto group = "Options";
+constexpr auto version_name = "--version";
+
+const auto ignore = value_reader{
+    [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
+
+option_rules meeting_rules(control_settings& out) {
+  return {
+      {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
+       "where the nodes meet (default port 29400)",
+       endpoint_reader(out.rendezvous)},
+      {"--rdzv-id", 0, "ID", group, "name of the job", verbatim(out.job)},
+      {"--secret-file", 0, "FILE", group,
+       "the job's secret, readable by its owner only\n"
+       "(or the secret itself in ACTORRUN_SECRET)",
+       verbatim(out.secret_file)},
+      {"--help", 'h', "", group, "show this text", ignore},
+  };
+}
+
+option_rules status_rules(control_settings& out) {
+  auto rules = meeting_rules(out);
+  rules.insert(rules.begin(), {"--json", 0, "", group, "one JSON document",
+                               switch_on(out.json)});
+  return rules;
+}
+
+option_rules coordinator_rules(control_settings& out) {
+  auto rules = meeting_rules(out);
+  const auto more = option_rules{
+      {"--nnodes", 0, "N|MIN:MAX", group, "nodes of the job",
+       into(out.nodes,
+            [](const std::string& text) -> result<std::optional<node_range>> {
+              auto x = parse_node_range(text);
+              if (!x)
+                return x.error();
+              return std::optional{*x};
+            })},
+      {"--max-restarts", 0, "N", group,
+       "worker failures the job survives (default 0)",
+       restart_count_reader(out.restart_count_max)},
+      {"--rdzv-conf", 0, "KEY=VALUE,...", group, "as for actorrun",
+       into(out.conf, parse_rendezvous_conf)},
+  };
+  rules.insert(rules.end() - 1, more.begin(), more.end());
+  return rules;
+}
+
+option_rules general_rules() {
+  return {
+      {"--help", 'h', "", group, "show this text", ignore},
+      {version_name, 0, "", group, "show the version", ignore},
+  };
+}
+
+help help_of_all() {
+  return {help_text(
+      general_rules(),
+      {"Looks at jobs of actorrun, and hosts their coordinators.\n",
+       "Usage: actorctl COMMAND [OPTIONS]",
+       "Exit codes:\n" + exit_code_table(),
+       {{"status", "how jobs are doing"},
+        {"coordinator", "hosts a job's coordinator without workers"}}})};
+}
+
+help help_of_status() {
+  auto unused = control_settings{};
+  return {help_text(
+      status_rules(unused),
+      {"Says how the jobs of this host are doing, or the one JOB, or the job "
+       "that"
+       "\nmeets at an endpoint.\n",
+       "Usage: actorctl status [--json] [JOB]\n"
+       "       actorctl status [--json] --rdzv-endpoint=HOST --rdzv-id=ID",
+       "Exit codes: actorctl --help"})};
+}
+
+help help_of_coordinator() {
+  auto unused = control_settings{};
+  return {
+      help_text(coordinator_rules(unused),
+                {"Hosts the coordinator of one job until the job ends.\n",
+                 "Usage: actorctl coordinator --rdzv-endpoint=HOST --rdzv-id=ID"
+                 " --nnodes=MIN:MAX\n       [OPTIONS]",
+                 "Exit codes: actorctl --help"})};
+}
+
+bool asks_for(const std::vector<given_option>& options,
+              const std::string& name) {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const auto& x) { return x.name == name; });
+}
+
+/// The options of commands have no variables: an operator's shell may hold
+/// those of another job.
+std::optional<std::string> no_variable(const std::string&) {
+  return std::nullopt;
+}
+
+failure surplus(const std::string& word) {
+  return bad_argument("there is no place for the word " + quoted(word));
+}
+
+result<control_command> status_from(const control_settings& settings,
+                                    const std::vector<std::string>& rest,
+                                    const surroundings& world) {
+  auto out = status_arguments{settings.json, "", std::nullopt};
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  if (!rest.empty())
+    out.job = rest.front();
+  const auto is_remote_option = settings.job || !settings.secret_file.empty();
+  if (!settings.rendezvous && is_remote_option)
+    return bad_argument("--rdzv-id and --secret-file need --rdzv-endpoint; for"
+                        " a job of this host: actorctl status JOB");
+  if (!settings.rendezvous)
+    return control_command{out};
+  if (!out.job.empty())
+    return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
+                        " give --rdzv-id");
+  auto secret = secret_of(settings.secret_file, world);
+  if (!secret)
+    return secret.error();
+  auto remote = remote_job{
+      *settings.rendezvous, {settings.job.value_or("none")}, *secret};
+  auto probe = job_options{};
+  probe.job = remote.job;
+  probe.rendezvous = remote.rendezvous;
+  if (auto ok = validate(probe); !ok)
+    return ok.error();
+  out.remote = std::move(remote);
+  return control_command{out};
+}
+
+result<control_command> coordinator_from(const control_settings& settings,
+                                         const std::vector<std::string>& rest,
+                                         const surroundings& world) {
+  if (!rest.empty())
+    return surplus(rest.front());
+  if (!settings.rendezvous || !settings.job || !settings.nodes)
+    return bad_argument("a coordinator needs --rdzv-endpoint, --rdzv-id and"
+                        " --nnodes");
+  if (settings.conf.place == coordinator_place::elsewhere)
+    return bad_argument("--rdzv-conf: is_host=0 makes no sense for the"
+                        " coordinator itself");
+  auto secret = secret_of(settings.secret_file, world);
+  if (!secret)
+    return secret.error();
+  auto out = coordinator_arguments{{}, settings.conf.warnings};
+  out.job.job.value = *settings.job;
+  out.job.secret = *secret;
+  out.job.rendezvous = settings.rendezvous;
+  out.job.place = coordinator_place::here;
+  out.job.agent_count_min = settings.nodes->min;
+  out.job.agent_count_max = settings.nodes->max;
+  out.job.restart_count_max = settings.restart_count_max;
+  out.job.timeouts = settings.conf.timeouts;
+  if (auto ok = validate(out.job); !ok)
+    return ok.error();
+  return control_command{std::move(out)};
+}
+
+/// One command: its rules, its help, and what it makes of its settings.
+struct control_rule {
+  option_rules (*rules)(control_settings&);
+  help (*show_help)();
+  result<control_command> (*finish)(const control_settings&,
+                                    const std::vector<std::string>&,
+                                    const surroundings&);
+};
+
+result<control_command> parse_command(const control_rule& command,
+                                      const std::vector<std::string>& words,
+                                      const surroundings& world) {
+  auto settings = control_settings{};
+  const auto rules = command.rules(settings);
+  const auto scanned = scan(words, spellings_of(rules), rest_rule::mixed);
+  if (!scanned)
+    return scanned.error();
+  if (asks_for(scanned->options, "--help"))
+    return control_command{command.show_help()};
+  if (auto why = read_options(rules, scanned->options, no_variable))
+    return *why;
+  return command.finish(settings, scanned->rest, world);
+}
+
+} // namespace
+
+result<control_command> parse_control(const std::vector<std::string>& words,
+                                      const surroundings& world) {
+  const auto scanned
+      = scan(words, spellings_of(general_rules()), rest_rule::remainder);
+  if (!scanned)
+    return scanned.error();
+  if (asks_for(scanned->options, "--help"))
+    return control_command{help_of_all()};
+  if (asks_for(scanned->options, version_name))
+    return control_command{version{}};
+  if (scanned->rest.empty())
+    return bad_argument(
+        "there is no command; status and coordinator are known");
+  const auto& name = scanned->rest.front();
+  const auto rest = std::vector<std::string>(scanned->rest.begin() + 1,
+                                             scanned->rest.end());
+  if (name == "status")
+    return parse_command({status_rules, help_of_status, status_from}, rest,
+                         world);
+  if (name == "coordinator")
+    return parse_command(
+        {coordinator_rules, help_of_coordinator, coordinator_from}, rest,
+        world);
+  return bad_argument("unknown command " + quoted(name)
+                      + "; status and coordinator are known");
+}
+
+} // namespace actorrun::cli

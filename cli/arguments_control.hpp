@@ -1,0 +1,42 @@
+// The command line of `actorctl`: what it asks for, or what is wrong with it.
+#pragma once
+
+#include "actorrun/cli/arguments.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// A job by the place where its nodes meet.
+struct remote_job {
+  endpoint rendezvous;
+  job_id job{"none"};
+  std::string secret; ///< Empty: the job has none.
+};
+
+/// `actorctl status`: say how jobs are doing.
+struct status_arguments {
+  bool json = false;
+  std::string job;                  ///< Of this host; empty: all of them.
+  std::optional<remote_job> remote; ///< Asked instead of this host's jobs.
+};
+
+/// `actorctl coordinator`: host a job's coordinator, and no workers.
+struct coordinator_arguments {
+  job_options job; ///< Valid, with a rendezvous; the place is `here`.
+  std::vector<std::string> warnings;
+};
+
+using control_command
+    = std::variant<status_arguments, coordinator_arguments, help, version>;
+
+/// @param words Without the program's name.
+/// @retval errc::bad_argument  a command or option is unknown, wrong, missing or
+///         at odds with another; the text names it
+result<control_command> parse_control(const std::vector<std::string>& words,
+                                      const surroundings& world);
+
+} // namespace actorrun::cli

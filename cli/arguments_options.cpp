@@ -1,0 +1,185 @@
+#include "actorrun/cli/arguments_options.hpp"
+
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+
+namespace actorrun::cli {
+
+namespace {
+
+constexpr size_t name_column = 80 - help_line_max;
+
+/// The value of one option and who gave it, for messages.
+struct setting {
+  std::string source;
+  std::string value;
+};
+
+using settings = std::map<std::string, setting>;
+
+/// Names for CLI11: `-m,--module`.
+std::string names_of(const option_rule& rule) {
+  return rule.letter ? std::string{'-', rule.letter, ','} + rule.name
+                     : rule.name;
+}
+
+/// The help of a rule, and the variable behind it if there is one.
+std::string description_of(const option_rule& rule) {
+  if (rule.variables.empty())
+    return rule.help;
+  const auto variable = "[" + rule.variables.front() + "]";
+  const auto line_start = rule.help.rfind('\n') + 1;
+  const auto used = rule.help.size() - line_start;
+  const auto fits = used + 1 + variable.size() <= help_line_max;
+  return rule.help + (fits ? " " : "\n") + variable;
+}
+
+/// Calls back with each option's rule and value while it parses.
+using on_option = std::function<void(const option_rule&, const std::string&)>;
+
+void define(CLI::App& app, const option_rules& rules, const on_option& call) {
+  app.set_help_flag(); // Ours is a rule like every other.
+  for (const auto& rule : rules) {
+    const auto names = names_of(rule);
+    const auto text = description_of(rule);
+    CLI::Option* option = nullptr;
+    if (rule.value.empty())
+      option = app.add_flag_callback(
+          names, [call, &rule] { call(rule, ""); }, text);
+    else
+      option
+          = app.add_option_function<std::string>(
+                   names,
+                   [call, &rule](const std::string& x) { call(rule, x); }, text)
+                ->type_name(rule.value);
+    option->group(rule.group);
+  }
+}
+
+result<settings> settings_from(
+    const option_rules& rules, const std::vector<given_option>& given,
+    const std::function<std::optional<std::string>(const std::string&)>&
+        variable) {
+  settings out;
+  for (const auto& x : given)
+    out[x.name] = {x.source, x.value};
+  for (const auto& rule : rules) {
+    for (const auto& name : rule.variables) {
+      const auto value = variable(name);
+      if (!value || out.count(rule.name) > 0)
+        continue;
+      if (!rule.value.empty()) {
+        out[rule.name] = {name, *value};
+        continue;
+      }
+      const auto is_on = parse_flag_variable(*value);
+      if (!is_on)
+        return bad_argument(name + ": " + is_on.error().text);
+      if (*is_on)
+        out[rule.name] = {name, ""};
+    }
+  }
+  return out;
+}
+
+/// Options and values as words apart: so CLI11 takes every value as it is,
+/// empty ones and those that begin with a dash included.
+std::vector<std::string> words_of(const option_rules& rules,
+                                  const settings& x) {
+  std::vector<std::string> out;
+  for (const auto& rule : rules) {
+    const auto i = x.find(rule.name);
+    if (i == x.end())
+      continue;
+    out.push_back(rule.name);
+    if (!rule.value.empty())
+      out.push_back(i->second.value);
+  }
+  std::reverse(out.begin(), out.end()); // CLI11 takes them from the back.
+  return out;
+}
+
+class help_formatter : public CLI::Formatter {
+public:
+  explicit help_formatter(std::string usage) : usage_(std::move(usage)) {
+    column_width(name_column);
+  }
+
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return usage_ + "\n";
+  }
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return CLI::detail::find_and_replace(
+        CLI::Formatter::make_help(app, name, mode), "\n\n\n", "\n\n");
+  }
+
+private:
+  std::string usage_;
+};
+
+} // namespace
+
+std::string variable_of(const std::string& name) {
+  std::string out = "PET_";
+  for (const auto c : name.substr(2))
+    out += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  return out;
+}
+
+value_reader switch_on(bool& target) {
+  return [&target](const std::string&) -> std::optional<failure> {
+    target = true;
+    return std::nullopt;
+  };
+}
+
+std::vector<spelling> spellings_of(const option_rules& rules) {
+  std::vector<spelling> out;
+  for (const auto& rule : rules)
+    out.push_back({rule.name, rule.letter, !rule.value.empty()});
+  return out;
+}
+
+std::optional<failure> read_options(
+    const option_rules& rules, const std::vector<given_option>& given,
+    const std::function<std::optional<std::string>(const std::string&)>&
+        variable) {
+  const auto values = settings_from(rules, given, variable);
+  if (!values)
+    return values.error();
+  std::optional<failure> first;
+  const auto take = [&](const option_rule& rule, const std::string& text) {
+    const auto why = rule.read(text);
+    if (why && !first)
+      first
+          = failure{why->code, values->at(rule.name).source + ": " + why->text};
+  };
+  try {
+    CLI::App app;
+    define(app, rules, take);
+    app.parse(words_of(rules, *values));
+  } catch (const CLI::Error& e) {
+    return bad_argument(e.what());
+  }
+  return first;
+}
+
+std::string help_text(const option_rules& rules, const help_frame& frame) {
+  CLI::App app{frame.intro};
+  app.formatter(std::make_shared<help_formatter>(frame.usage));
+  define(app, rules, [](const option_rule&, const std::string&) {});
+  for (const auto& [name, purpose] : frame.commands)
+    app.add_subcommand(name, purpose)->group("Commands");
+  app.footer(frame.end);
+  return app.help();
+}
+
+} // namespace actorrun::cli

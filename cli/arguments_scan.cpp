@@ -1,0 +1,187 @@
+#include "actorrun/cli/arguments_scan.hpp"
+
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace actorrun::cli {
+
+namespace {
+
+std::string with_dashes(std::string_view name) {
+  auto out = std::string{name};
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+/// torchrun knows an option with dashes throughout and with underscores
+/// throughout, and nothing between.
+bool is_spelled(std::string_view typed, const spelling& x) {
+  if (typed == x.name)
+    return true;
+  auto underscores = x.name;
+  std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
+  return typed == underscores;
+}
+
+/// As argparse tells the value -1 from the option -1.
+bool is_negative_number(std::string_view word) {
+  return word.size() > 1 && word[0] == '-'
+         && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
+              return std::isdigit(c) || c == '.';
+            });
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-';
+}
+
+/// Insertions, deletions and changes of one character from `a` to `b`.
+size_t distance(std::string_view a, std::string_view b) {
+  auto row = std::vector<size_t>(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const auto change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+class scanner {
+public:
+  scanner(const std::vector<std::string>& words,
+          const std::vector<spelling>& known, rest_rule rule)
+      : words_(words), known_(known), rule_(rule) {}
+
+  result<scanned_words> run() {
+    while (next_ < words_.size()) {
+      const auto& word = words_[next_++];
+      if (word == "--") {
+        take_all();
+      } else if (!is_option(word)) {
+        out_.rest.push_back(word);
+        if (rule_ == rest_rule::remainder)
+          take_remainder();
+      } else if (auto why
+                 = word[1] == '-' ? read_long(word) : read_short(word)) {
+        return *why;
+      } else if (out_.options.back().name == "--help") {
+        break;
+      }
+    }
+    return out_;
+  }
+
+private:
+  void take_all() {
+    out_.rest.insert(out_.rest.end(), words_.begin() + position(),
+                     words_.end());
+    next_ = words_.size();
+  }
+
+  void take_remainder() {
+    if (next_ < words_.size() && words_[next_] == "--")
+      ++next_;
+    take_all();
+  }
+
+  ptrdiff_t position() const { return static_cast<ptrdiff_t>(next_); }
+
+  std::optional<failure> read_long(const std::string& word) {
+    const auto sign = word.find('=');
+    const auto typed = word.substr(0, sign);
+    const auto* x = find([&](const auto& s) { return is_spelled(typed, s); });
+    if (!x)
+      return unknown(typed);
+    if (sign == word.npos)
+      return x->has_value ? take_value(*x, typed) : add(*x, typed, "");
+    if (!x->has_value)
+      return bad_argument(typed + " takes no value");
+    return add(*x, typed, word.substr(sign + 1));
+  }
+
+  std::optional<failure> read_short(const std::string& word) {
+    const auto* x = find([&](const auto& s) { return s.letter == word[1]; });
+    const auto typed = word.substr(0, 2);
+    const auto attached = word.substr(2);
+    if (!x || (!x->has_value && !attached.empty()))
+      return unknown(word.substr(0, word.find('=')));
+    if (!x->has_value)
+      return add(*x, typed, "");
+    if (attached.empty())
+      return take_value(*x, typed);
+    return add(*x, typed, attached.substr(attached[0] == '=' ? 1 : 0));
+  }
+
+  std::optional<failure> take_value(const spelling& x,
+                                    const std::string& typed) {
+    if (next_ == words_.size())
+      return bad_argument(typed + " needs a value");
+    const auto& value = words_[next_];
+    if (is_option(value) && !is_negative_number(value))
+      return bad_argument(typed + " needs a value, and " + quoted(value)
+                          + " looks like an option; write " + typed + "="
+                          + value + " if it is the value");
+    ++next_;
+    return add(x, typed, value);
+  }
+
+  std::optional<failure> add(const spelling& x, const std::string& typed,
+                             std::string value) {
+    out_.options.push_back({x.name, typed, std::move(value)});
+    return std::nullopt;
+  }
+
+  std::optional<failure> unknown(const std::string& typed) const {
+    const auto guess = nearest(typed, known_);
+    return bad_argument("unknown option " + typed
+                        + (guess.empty() ? "" : "; is " + guess + " meant?"));
+  }
+
+  template <class Predicate>
+  const spelling* find(Predicate matches) const {
+    const auto i = std::find_if(known_.begin(), known_.end(), matches);
+    return i == known_.end() ? nullptr : &*i;
+  }
+
+  const std::vector<std::string>& words_;
+  const std::vector<spelling>& known_;
+  rest_rule rule_;
+  size_t next_ = 0; ///< The first word that has not been read.
+  scanned_words out_;
+};
+
+} // namespace
+
+result<scanned_words> scan(const std::vector<std::string>& words,
+                           const std::vector<spelling>& known, rest_rule rule) {
+  return scanner{words, known, rule}.run();
+}
+
+std::string nearest(std::string_view name, const std::vector<spelling>& known) {
+  constexpr size_t shortest_abbreviation = 4; // two dashes, two letters
+  const auto wanted = with_dashes(name);
+  const auto allowed = std::max<size_t>(2, wanted.size() / 4);
+  std::string best;
+  auto best_cost = allowed + 1;
+  for (const auto& x : known) {
+    const auto is_abbreviation
+        = wanted.size() >= shortest_abbreviation && x.name.starts_with(wanted);
+    const auto cost = is_abbreviation ? 0 : distance(wanted, x.name);
+    if (cost < best_cost) {
+      best = x.name;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,54 @@
+// Command lines cut into options and the rest, by the rules of Python's
+// argparse, which CLI11 does not have.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// How an option is written.
+struct spelling {
+  std::string name; ///< With dashes: `--max-restarts`.
+  char letter = 0;  ///< `m` for `-m`; 0: there is no short form.
+  bool has_value = false;
+};
+
+/// One option of a command line.
+struct given_option {
+  std::string name;   ///< As in `spelling`.
+  std::string source; ///< As it was typed, without the value.
+  std::string value;  ///< Empty for a flag.
+
+  friend bool operator==(const given_option&, const given_option&) = default;
+};
+
+enum class rest_rule {
+  remainder, ///< Everything after the first word that is no option is the rest.
+  mixed,     ///< Options may stand between and behind the words of the rest.
+};
+
+struct scanned_words {
+  std::vector<given_option> options; ///< In the order in which they came.
+  std::vector<std::string> rest;
+};
+
+/// Cuts `words` (without the program's name).
+///
+/// `--max-restarts 3`, `--max-restarts=3`, `--max_restarts=3`, `-r 3` and `-r3`
+/// are one option; `-` is a word. One `--` directly before or after the first
+/// word of the rest is dropped; behind it, everything is rest. A value must not
+/// begin with a dash unless it is a negative number or follows a `=`.
+/// Once `--help` is found, what comes after it is not read.
+/// @retval errc::bad_argument  an option is unknown (the text suggests the
+///         nearest), lacks its value, or is a flag and has one
+result<scanned_words> scan(const std::vector<std::string>& words,
+                           const std::vector<spelling>& known, rest_rule rule);
+
+/// The known name that `name` was most likely meant to be, or nothing.
+std::string nearest(std::string_view name, const std::vector<spelling>& known);
+
+} // namespace actorrun::cli

@@ -1,0 +1,127 @@
+#include "actorrun/cli/arguments_surroundings.hpp"
+
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::cli {
+
+namespace {
+
+/// Linux has no more CPUs than this, and cpu_set_t only 1,024.
+constexpr int cpu_max = 1 << 16;
+
+struct free_cpu_set {
+  void operator()(cpu_set_t* x) const { CPU_FREE(x); }
+};
+
+uint32_t affinity_count() {
+  const auto size = CPU_ALLOC_SIZE(cpu_max);
+  const auto set = std::unique_ptr<cpu_set_t, free_cpu_set>{CPU_ALLOC(cpu_max)};
+  if (!set || sched_getaffinity(0, size, set.get()) != 0)
+    return 1;
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT_S(size, set.get())));
+}
+
+/// In the form of a UUID, because that is what torchrun's users know.
+std::string make_random_id() {
+  auto device = std::random_device{};
+  const auto a = device(), b = device(), c = device(), d = device();
+  char out[37];
+  std::snprintf(out, sizeof(out), "%08x-%04x-%04x-%04x-%04x%08x", a, b >> 16,
+                b & 0xFFFF, c >> 16, c & 0xFFFF, d);
+  return out;
+}
+
+struct close_descriptor {
+  int fd;
+  ~close_descriptor() { ::close(fd); }
+};
+
+failure because_of_errno(const std::string& path) {
+  return bad_argument("cannot read " + quoted(path) + ": "
+                      + std::strerror(errno));
+}
+
+/// Up to one byte more than a secret and its line end may have.
+result<std::string> read_some(int fd, const std::string& path) {
+  constexpr auto size_max = secret_length_max + 3;
+  auto content = std::string(size_max, '\0');
+  size_t size = 0;
+  while (size < size_max) {
+    const auto n = ::read(fd, content.data() + size, size_max - size);
+    if (n == 0)
+      break;
+    if (n < 0 && errno != EINTR)
+      return because_of_errno(path);
+    size += n > 0 ? static_cast<size_t>(n) : 0;
+  }
+  content.resize(size);
+  return content;
+}
+
+std::optional<std::string> variable_of_process(const std::string& name) {
+  const auto* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+} // namespace
+
+surroundings this_process() {
+  return {variable_of_process, affinity_count, read_secret, make_random_id};
+}
+
+result<std::string> read_secret(const std::string& path) {
+  const auto fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0)
+    return because_of_errno(path);
+  const auto closer = close_descriptor{fd};
+  // Of the open file, so that nobody can swap it between check and use.
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0)
+    return because_of_errno(path);
+  if ((facts.st_mode & (S_IRGRP | S_IROTH)) != 0)
+    return bad_argument(quoted(path) + " can be read by other users; protect"
+                        + " it with chmod 600");
+  auto secret = read_some(fd, path);
+  if (!secret)
+    return secret;
+  if (secret->ends_with('\n'))
+    secret->pop_back();
+  if (secret->ends_with('\r'))
+    secret->pop_back();
+  if (secret->empty())
+    return bad_argument(quoted(path) + " is empty");
+  if (secret->size() > secret_length_max)
+    return bad_argument(quoted(path) + " is longer than "
+                        + std::to_string(secret_length_max) + " bytes");
+  return secret;
+}
+
+result<std::string> secret_of(const std::string& path,
+                              const surroundings& world) {
+  if (!path.empty()) {
+    auto secret = world.secret(path);
+    if (!secret)
+      return failure{secret.error().code,
+                     "--secret-file: " + secret.error().text};
+    return secret;
+  }
+  auto secret = world.variable("ACTORRUN_SECRET");
+  if (secret && secret->empty())
+    return bad_argument("ACTORRUN_SECRET is set and empty");
+  return std::move(secret).value_or("");
+}
+
+} // namespace actorrun::cli

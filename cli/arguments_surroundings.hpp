@@ -1,0 +1,40 @@
+// What reading a command line may ask of the world, as functions: tests answer
+// themselves, programs take `this_process()`.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace actorrun::cli {
+
+struct surroundings {
+  /// The value of an environment variable; nothing if it is not set.
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+  /// How many CPUs this process may run on, ≥ 1.
+  std::function<uint32_t()> cpu_count;
+  /// The secret in a file; see `read_secret`.
+  std::function<result<std::string>(const std::string& path)> secret;
+  /// A job id that nobody else has made up.
+  std::function<std::string()> random_id;
+};
+
+/// The surroundings of this process.
+surroundings this_process();
+
+/// The content of a file without the line end behind it.
+/// @returns 1..`secret_length_max` bytes
+/// @retval errc::bad_argument  the file cannot be read, is readable by its
+///         group or by others, is empty or too long
+result<std::string> read_secret(const std::string& path);
+
+/// The secret in the file at `path`, or if that is empty in ACTORRUN_SECRET.
+/// @returns an empty text if there is neither
+/// @retval errc::bad_argument  the file or the variable holds no secret
+result<std::string> secret_of(const std::string& path,
+                              const surroundings& world);
+
+} // namespace actorrun::cli

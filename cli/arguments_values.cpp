@@ -1,0 +1,200 @@
+#include "actorrun/cli/arguments_values.hpp"
+
+#include "actorrun/actors/core/rank_assignment.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace actorrun::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A whole text as a number, as Python's int() and float() read it but for
+/// underscores.
+template <class Number, class... Format>
+std::optional<Number> number(std::string_view text, Format... format) {
+  text = trimmed(text);
+  if (text.starts_with('+') && !text.starts_with("+-"))
+    text.remove_prefix(1);
+  auto x = Number{};
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, x, format...);
+  if (error != std::errc{} || stop != end)
+    return std::nullopt;
+  return x;
+}
+
+std::string lowered(std::string_view text) {
+  auto out = std::string{text};
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const auto i = text.find(separator);
+    out.push_back(text.substr(0, i));
+    if (i == text.npos)
+      return out;
+    text.remove_prefix(i + 1);
+  }
+}
+
+result<uint16_t> parse_port(std::string_view text) {
+  constexpr size_t digits_max = 5;
+  const auto all_digits = std::all_of(
+      text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const auto x = number<uint32_t>(text);
+  if (!all_digits || text.size() > digits_max || !x || *x > UINT16_MAX)
+    return bad_argument("the port " + quoted(text)
+                        + " is not an integer in 0..65535");
+  return static_cast<uint16_t>(*x);
+}
+
+/// Where the host ends in `host:port`; npos if there is no port.
+size_t port_separator(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']'))
+    return text.npos;
+  return text.rfind(':');
+}
+
+} // namespace
+
+failure bad_argument(std::string text) {
+  return {errc::bad_argument, std::move(text)};
+}
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string{text} + "\"";
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n\f\v";
+  const auto first = text.find_first_not_of(white);
+  if (first == text.npos)
+    return {};
+  return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+result<uint32_t> parse_count(std::string_view text, uint32_t min,
+                             uint32_t max) {
+  const auto x = number<int64_t>(text);
+  const auto range = std::to_string(min) + ".." + std::to_string(max);
+  if (!x)
+    return bad_argument(quoted(text) + " is not an integer in " + range);
+  if (*x < min || *x > max)
+    return bad_argument(quoted(text) + " is not in " + range);
+  return static_cast<uint32_t>(*x);
+}
+
+result<double> parse_positive(std::string_view text) {
+  const auto x = number<double>(text);
+  if (!x || !std::isfinite(*x) || *x <= 0)
+    return bad_argument(quoted(text) + " is not a number above 0");
+  return *x;
+}
+
+result<bool> parse_bool_word(std::string_view text) {
+  const auto word = lowered(trimmed(text));
+  for (const auto* yes : {"1", "true", "t", "yes", "y"})
+    if (word == yes)
+      return true;
+  for (const auto* no : {"0", "false", "f", "no", "n"})
+    if (word == no)
+      return false;
+  return bad_argument(quoted(text) + " is neither yes nor no");
+}
+
+result<bool> parse_flag_variable(std::string_view text) {
+  if (text.empty())
+    return false;
+  if (const auto x = number<int64_t>(text))
+    return *x != 0;
+  return bad_argument(quoted(text) + " is not an integer; 1 is on, 0 is off");
+}
+
+result<milliseconds> parse_span(std::string_view text) {
+  auto digits = trimmed(text);
+  auto factor = 1'000.0;
+  const std::pair<std::string_view, double> units[]
+      = {{"ms", 1.0}, {"s", 1'000.0}, {"m", 60'000.0}};
+  for (const auto& [unit, in_ms] : units) {
+    if (!digits.ends_with(unit))
+      continue;
+    factor = in_ms;
+    digits.remove_suffix(unit.size());
+    break;
+  }
+  const auto x = number<double>(digits, std::chars_format::fixed);
+  if (!x || !std::isfinite(*x))
+    return bad_argument(quoted(text)
+                        + " is not a time; 30, 0.5, 300ms, 30s and 5m are");
+  const auto ms = *x * factor;
+  if (ms < 1 || ms > static_cast<double>(timeout_max.count()))
+    return bad_argument(quoted(text) + " is not between 1ms and 7 days");
+  return milliseconds{std::llround(ms)};
+}
+
+result<milliseconds> parse_whole_seconds(std::string_view text) {
+  constexpr auto max = std::chrono::duration_cast<seconds>(timeout_max).count();
+  auto x = parse_count(text, 0, static_cast<uint32_t>(max));
+  if (!x)
+    return bad_argument(x.error().text + " (seconds)");
+  return milliseconds{seconds{*x}};
+}
+
+result<node_range> parse_node_range(std::string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() > 2)
+    return bad_argument(quoted(text) + " is neither N nor MIN:MAX");
+  auto bounds = std::vector<uint32_t>{};
+  for (const auto part : parts) {
+    auto x = parse_count(part, 1, core::agents_per_epoch_max);
+    if (!x)
+      return parts.size() == 1
+                 ? x.error()
+                 : bad_argument("in " + quoted(text) + ", " + x.error().text);
+    bounds.push_back(*x);
+  }
+  if (bounds.front() > bounds.back())
+    return bad_argument("in " + quoted(text)
+                        + ", the minimum is above the maximum");
+  return node_range{bounds.front(), bounds.back()};
+}
+
+result<endpoint> parse_endpoint(std::string_view text) {
+  text = trimmed(text);
+  auto out = endpoint{};
+  const auto separator = port_separator(text);
+  auto host = text.substr(0, separator);
+  if (separator != text.npos) {
+    auto port = parse_port(text.substr(separator + 1));
+    if (!port)
+      return bad_argument("in " + quoted(text) + ", " + port.error().text);
+    out.port = *port;
+  }
+  const auto bracketed
+      = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+  if (bracketed)
+    host = host.substr(1, host.size() - 2);
+  else if (host.find(':') != host.npos)
+    return bad_argument(quoted(text) + " has several colons; an IPv6 address"
+                        + " stands in brackets: [::1]:29400");
+  out.host = host.empty() ? "localhost" : std::string{host};
+  if (!is_host(out.host))
+    return bad_argument("in " + quoted(text) + ", " + quoted(out.host)
+                        + " is neither a host name nor an IP address");
+  return out;
+}
+
+} // namespace actorrun::cli

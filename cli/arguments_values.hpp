@@ -1,0 +1,62 @@
+// What people type, as values: numbers, times, node ranges, endpoints.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace actorrun::cli {
+
+// Every function here returns errc::bad_argument with a text that quotes what
+// was typed and says what would have been right.
+
+/// A failure with `errc::bad_argument`.
+failure bad_argument(std::string text);
+
+/// `text` in double quotes, as messages show it.
+std::string quoted(std::string_view text);
+
+/// `text` without white space at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// An integer in `min`..`max`.
+result<uint32_t> parse_count(std::string_view text, uint32_t min, uint32_t max);
+
+/// A finite number above 0.
+result<double> parse_positive(std::string_view text);
+
+/// torchrun's words: 1, true, t, yes, y and 0, false, f, no, n, in any case.
+result<bool> parse_bool_word(std::string_view text);
+
+/// The value of a variable that stands for a flag: an integer, 0 or nothing
+/// for off. torchrun reads its flags in this way.
+result<bool> parse_flag_variable(std::string_view text);
+
+/// Seconds, or a number with the unit `ms`, `s` or `m`: `30`, `0.5`, `300ms`.
+/// @returns 1 ms..`timeout_max`
+result<std::chrono::milliseconds> parse_span(std::string_view text);
+
+/// Whole seconds, 0..`timeout_max`.
+result<std::chrono::milliseconds> parse_whole_seconds(std::string_view text);
+
+/// How many nodes: exactly `max` when both are equal.
+struct node_range {
+  uint32_t min = 1;
+  uint32_t max = 1; ///< `min`..`core::agents_per_epoch_max`.
+
+  friend bool operator==(const node_range&, const node_range&) = default;
+};
+
+/// `N` or `MIN:MAX`.
+result<node_range> parse_node_range(std::string_view text);
+
+/// `host`, `host:port`, `[v6]`, `[v6]:port`, `:port` (this host). Port 0 passes:
+/// on one node it means that the port does not matter.
+/// @pre `text` is not empty
+result<endpoint> parse_endpoint(std::string_view text);
+
+} // namespace actorrun::cli

@@ -1,0 +1,26 @@
+// What the commands do: arguments in, exit code out.
+#pragma once
+
+#include "actorrun/actors/core/membership.hpp"
+#include "actorrun/cli/arguments.hpp"
+#include "actorrun/cli/arguments_control.hpp"
+
+namespace actorrun::cli {
+
+/// Takes part in a job with this node's workers until it ends.
+int run(const run_arguments& arguments);
+
+/// Prints how jobs stand.
+int show_status(const status_arguments& arguments);
+
+/// Hosts a coordinator until its job ends.
+int host_coordinator(const coordinator_arguments& arguments);
+
+/// Prints a failure for a person.
+/// @returns its exit code
+int fail(const failure& why, std::string_view program);
+
+/// What an ending means to whoever started the program.
+int exit_code_of(const core::ending& how);
+
+} // namespace actorrun::cli

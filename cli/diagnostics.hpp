@@ -1,0 +1,21 @@
+// Every error for a person: what happened, why, and what to do about it.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace actorrun::cli {
+
+/// Two or three lines, each with a line end: what happened (the text of
+/// `problem`, or a general sentence if it has none), what lies behind it, and
+/// what to try.
+/// @param program Begins the first line: `actorrun: error: …`.
+std::string explain(const failure& problem,
+                    std::string_view program = "actorrun");
+
+/// One line with a line end: `actorrun: warning: …`.
+std::string warn(std::string_view text, std::string_view program = "actorrun");
+
+} // namespace actorrun::cli

@@ -1,0 +1,167 @@
+#include "actorrun/cli/rendezvous_conf.hpp"
+
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace actorrun::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+using pairs = std::map<std::string, std::string, std::less<>>;
+using reader = std::function<std::optional<failure>(rendezvous_conf&,
+                                                    const std::string&)>;
+
+reader span(milliseconds core::timeouts::*field) {
+  return [field](rendezvous_conf& out,
+                 const std::string& text) -> std::optional<failure> {
+    auto x = parse_span(text);
+    if (!x)
+      return x.error();
+    out.timeouts.*field = *x;
+    return std::nullopt;
+  };
+}
+
+std::optional<failure> read_attempts(rendezvous_conf& out,
+                                     const std::string& text) {
+  auto x = parse_count(text, 1, keep_alive_attempts_max);
+  if (!x)
+    return x.error();
+  out.timeouts.keep_alive_attempts = *x;
+  return std::nullopt;
+}
+
+std::optional<failure> read_is_host(rendezvous_conf& out,
+                                    const std::string& text) {
+  auto x = parse_bool_word(text);
+  if (!x)
+    return x.error();
+  out.place = *x ? coordinator_place::here : coordinator_place::elsewhere;
+  return std::nullopt;
+}
+
+std::optional<failure> read_store_type(rendezvous_conf&,
+                                       const std::string& text) {
+  if (text == "tcp")
+    return std::nullopt;
+  if (text == "file")
+    return bad_argument("a file cannot hold the rendezvous; only tcp can");
+  return bad_argument(quoted(text) + " is not a store type; tcp is");
+}
+
+struct known_key {
+  std::string name;
+  reader read;
+};
+
+/// In the order in which they are listed to people.
+const std::vector<known_key>& known_keys() {
+  using t = core::timeouts;
+  static const auto keys = std::vector<known_key>{
+      {"join_timeout", span(&t::join)},
+      {"last_call_timeout", span(&t::last_call)},
+      {"close_timeout", span(&t::close)},
+      {"heartbeat_timeout", span(&t::connect)},
+      {"keep_alive_interval", span(&t::keep_alive_interval)},
+      {"keep_alive_max_attempt", read_attempts},
+      {"read_timeout", span(&t::seek)},
+      {"is_host", read_is_host},
+      {"store_type", read_store_type},
+      {"quiet_period", span(&t::quiet)},
+      {"join_settle", span(&t::join_settle)},
+      {"fence_guard", span(&t::fence_guard)},
+  };
+  return keys;
+}
+
+/// The option that says what these keys would say.
+const pairs& keys_of_options() {
+  static const auto keys = pairs{
+      {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
+      {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
+      {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
+  };
+  return keys;
+}
+
+result<pairs> split_pairs(std::string_view text) {
+  pairs out;
+  text = trimmed(text);
+  while (!text.empty()) {
+    const auto end = text.find(',');
+    const auto pair = text.substr(0, end);
+    const auto sign = pair.find('=');
+    const auto key = trimmed(pair.substr(0, sign));
+    if (key.empty() || end == text.size() - 1)
+      return bad_argument(quoted(text) + " is not of the form key=value,…");
+    const auto value = sign == pair.npos ? "" : trimmed(pair.substr(sign + 1));
+    if (value.empty())
+      return bad_argument("the key " + quoted(key) + " has no value");
+    out[std::string{key}] = value;
+    text = end == text.npos ? "" : text.substr(end + 1);
+  }
+  return out;
+}
+
+/// What torchrun ignores and everybody means as join_timeout.
+void adopt_timeout(pairs& settings, rendezvous_conf& out) {
+  const auto i = settings.find("timeout");
+  if (i == settings.end())
+    return;
+  if (settings.emplace("join_timeout", i->second).second)
+    out.warnings.emplace_back("--rdzv-conf: timeout is taken as join_timeout="
+                              + i->second + "; write join_timeout");
+  else
+    out.warnings.emplace_back("--rdzv-conf: timeout is ignored, because"
+                              " join_timeout is given");
+  settings.erase(i);
+}
+
+std::optional<failure> refuse_unknown(const pairs& settings) {
+  for (const auto& [key, value] : settings) {
+    const auto option = keys_of_options().find(key);
+    if (option != keys_of_options().end())
+      return bad_argument(quoted(key) + " is not a key; use the option "
+                          + option->second);
+    auto known = false;
+    for (const auto& k : known_keys())
+      known = known || k.name == key;
+    if (!known)
+      return bad_argument("the key " + quoted(key) + " is unknown; known are "
+                          + rendezvous_conf_keys());
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
+  auto settings = split_pairs(text);
+  if (!settings)
+    return settings.error();
+  auto out = rendezvous_conf{};
+  adopt_timeout(*settings, out);
+  if (auto why = refuse_unknown(*settings))
+    return *why;
+  for (const auto& key : known_keys()) {
+    const auto i = settings->find(key.name);
+    if (i == settings->end())
+      continue;
+    if (auto why = key.read(out, i->second))
+      return bad_argument(key.name + ": " + why->text);
+  }
+  return out;
+}
+
+std::string rendezvous_conf_keys() {
+  std::string out;
+  for (const auto& key : known_keys())
+    out += (out.empty() ? "" : ", ") + key.name;
+  return out;
+}
+
+} // namespace actorrun::cli

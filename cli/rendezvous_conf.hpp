@@ -1,0 +1,36 @@
+// `--rdzv-conf`: the times of the rendezvous and who hosts it.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun::cli {
+
+struct rendezvous_conf {
+  core::timeouts timeouts;
+  coordinator_place place = coordinator_place::automatic;
+  std::vector<std::string> warnings; ///< One line each, for a person.
+};
+
+/// Reads `key=value,key=value`; white space around both is dropped, of a key
+/// given twice the last one holds. An empty text gives the defaults.
+///
+/// Keys: join_timeout, last_call_timeout, close_timeout, heartbeat_timeout,
+/// keep_alive_interval, keep_alive_max_attempt, read_timeout, is_host,
+/// store_type (only `tcp`) mean what they mean to torchrun; quiet_period,
+/// join_settle and fence_guard are ours. Times are in seconds or have a unit
+/// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout, with a warning:
+/// torchrun ignores it, and who writes it means join_timeout.
+/// @retval errc::bad_argument  a pair is malformed, a key unknown or the matter
+///         of an option, or a value is wrong; the text names the key
+result<rendezvous_conf> parse_rendezvous_conf(std::string_view text);
+
+/// The known keys, comma-separated, for messages and help.
+std::string rendezvous_conf_keys();
+
+} // namespace actorrun::cli

@@ -1,0 +1,52 @@
+#include "actorrun/cli/signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+namespace actorrun::cli {
+
+signal_inbox::signal_inbox() {
+  auto set = sigset_t{};
+  sigemptyset(&set);
+  for (auto signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
+    sigaddset(&set, signal);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
+  wake_up_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!signals_ || !wake_up_) {
+    std::perror("actorrun: error: no descriptors left for signals");
+    std::exit(6);
+  }
+}
+
+int signal_inbox::wait() {
+  auto inputs
+      = {pollfd{signals_.get(), POLLIN, 0}, pollfd{wake_up_.get(), POLLIN, 0}};
+  pollfd ready[2];
+  for (;;) {
+    std::copy(inputs.begin(), inputs.end(), ready);
+    if (::poll(ready, 2, -1) < 0 && errno != EINTR)
+      return 0;
+    auto info = signalfd_siginfo{};
+    if ((ready[0].revents & POLLIN) != 0
+        && ::read(signals_.get(), &info, sizeof info) == sizeof info)
+      return static_cast<int>(info.ssi_signo);
+    if ((ready[1].revents & POLLIN) != 0)
+      return 0;
+  }
+}
+
+void signal_inbox::wake_up() {
+  const auto one = uint64_t{1};
+  [[maybe_unused]] const auto n = ::write(wake_up_.get(), &one, sizeof one);
+}
+
+} // namespace actorrun::cli

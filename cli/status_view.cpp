@@ -1,0 +1,191 @@
+#include "actorrun/cli/status_view.hpp"
+
+#include "actorrun/actors/translate.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace actorrun::cli {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
+  return agent.epoch() != 0 && agent.epoch() == job.epoch();
+}
+
+std::string share_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  if (x.leaving())
+    return "leaving";
+  if (!x.connected())
+    return "out of touch";
+  if (!in_epoch(job, x))
+    return job.phase() == "running" ? "standby" : "waiting";
+  return core::to_string(from_wire(x.share()));
+}
+
+std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  if (!in_epoch(job, x))
+    return "-";
+  const auto last = x.first_global_rank() + x.slot_count() - 1;
+  return std::to_string(x.first_global_rank()) + "-" + std::to_string(last);
+}
+
+std::string nodes_text(const v1::Settings& x) {
+  const auto min = std::to_string(x.agent_count_min());
+  return x.agent_count_min() == x.agent_count_max()
+             ? min
+             : min + ":" + std::to_string(x.agent_count_max());
+}
+
+std::string pids_text(const v1::AgentStatus& x) {
+  auto text = std::string{};
+  for (auto pid : x.pids())
+    text += (text.empty() ? "" : " ") + std::to_string(pid);
+  return text;
+}
+
+using row = std::vector<std::string>;
+
+std::string table(const std::vector<row>& rows) {
+  auto widths = std::vector<size_t>(rows.front().size());
+  for (const auto& cells : rows)
+    for (size_t i = 0; i < cells.size(); ++i)
+      widths[i] = std::max(widths[i], cells[i].size());
+  auto text = std::string{};
+  for (const auto& cells : rows) {
+    auto line = std::string{"  "};
+    for (size_t i = 0; i < cells.size(); ++i)
+      line += cells[i] + std::string(widths[i] - cells[i].size() + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string to_text(const v1::JobStatus& job) {
+  auto text = "job " + job.job_id() + ": " + job.phase();
+  if (job.epoch() != 0)
+    text += ", epoch " + std::to_string(job.epoch()) + ", world size "
+            + std::to_string(job.world_size());
+  text += ", nodes " + nodes_text(job.settings()) + ", restarts "
+          + std::to_string(job.restart_count()) + " of "
+          + std::to_string(job.settings().restart_count_max()) + "\n";
+  if (!job.waiting_for().empty())
+    text += "  " + job.waiting_for() + "\n";
+  if (job.has_last_failure())
+    text += "  last failure: " + core::to_string(from_wire(job.last_failure()))
+            + "\n";
+  if (job.agents().empty())
+    return text + "  no agents\n";
+  auto rows = std::vector<row>{
+      {"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT", "WORKER PIDS"}};
+  for (const auto& x : job.agents())
+    rows.push_back({in_epoch(job, x) ? std::to_string(x.node_rank()) : "-",
+                    x.host(), x.address(), share_text(job, x),
+                    ranks_text(job, x), x.agent_id(), pids_text(x)});
+  std::sort(rows.begin() + 1, rows.end(), [](const row& a, const row& b) {
+    const auto key = [](const row& x) {
+      return x[0] == "-" ? UINT64_MAX : std::stoull(x[0]);
+    };
+    return key(a) < key(b);
+  });
+  return text + table(rows);
+}
+
+json to_json(const v1::WorkerFailure& x) {
+  static constexpr const char* kinds[] = {"exited", "signalled", "not_started"};
+  return {{"agent", x.agent_id()},   {"host", x.host()},
+          {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
+          {"pid", x.pid()},          {"kind", kinds[size_t(from_wire(x).kind)]},
+          {"code", x.code()},        {"text", core::to_string(from_wire(x))}};
+}
+
+json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  auto workers = json::array();
+  for (int i = 0; i < x.pids_size(); ++i)
+    workers.push_back(
+        {{"pid", x.pids(i)},
+         {"local_rank", i},
+         {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
+                                   : json(nullptr)}});
+  return workers;
+}
+
+json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  const auto member = in_epoch(job, x);
+  return {{"agent", x.agent_id()},
+          {"host", x.host()},
+          {"address", x.address()},
+          {"role", x.role()},
+          {"slots", x.slot_count()},
+          {"state", share_text(job, x)},
+          {"connected", x.connected()},
+          {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
+          {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
+          {"workers", workers_of(job, x)}};
+}
+
+json to_json(const v1::JobStatus& job) {
+  auto agents = json::array();
+  for (const auto& x : job.agents())
+    agents.push_back(to_json(job, x));
+  return {{"job", job.job_id()},
+          {"phase", job.phase()},
+          {"epoch", job.epoch()},
+          {"world_size", job.world_size()},
+          {"nodes_min", job.settings().agent_count_min()},
+          {"nodes_max", job.settings().agent_count_max()},
+          {"restarts", job.restart_count()},
+          {"restarts_max", job.settings().restart_count_max()},
+          {"waiting_for", job.waiting_for()},
+          {"master_addr", job.master_address()},
+          {"master_port", job.master_port()},
+          {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
+                                                  : json(nullptr)},
+          {"outcome", job.has_outcome()
+                          ? json(core::to_string(from_wire(job.outcome()).kind))
+                          : json(nullptr)},
+          {"coordinator",
+           {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
+          {"truncated", job.truncated()},
+          {"agents", std::move(agents)}};
+}
+
+} // namespace
+
+void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
+  for (auto& x : jobs) {
+    if (x.job_id() != status.job_id())
+      continue;
+    // Two agents that have lost their coordinator know each of themselves.
+    if (x.coordinator_pid() == status.coordinator_pid()
+        && status.coordinator_pid() != 0)
+      return;
+    if (x.coordinator_pid() == 0 && status.coordinator_pid() == 0) {
+      x.MergeFrom(status);
+      return;
+    }
+  }
+  jobs.push_back(std::move(status));
+}
+
+std::string to_text(const std::vector<v1::JobStatus>& jobs) {
+  if (jobs.empty())
+    return "no jobs on this host\n";
+  auto text = std::string{};
+  for (const auto& job : jobs)
+    text += (text.empty() ? "" : "\n") + to_text(job);
+  return text;
+}
+
+std::string to_json(const std::vector<v1::JobStatus>& jobs) {
+  auto list = json::array();
+  for (const auto& job : jobs)
+    list.push_back(to_json(job));
+  return json{{"version", 1}, {"jobs", std::move(list)}}.dump(2) + "\n";
+}
+
+} // namespace actorrun::cli

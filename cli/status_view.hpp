@@ -1,0 +1,23 @@
+// How jobs stand, for people and for programs.
+#pragma once
+
+#include "actorrun/v1/job.pb.h"
+
+#include <string>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// Adds what one process told, unless another has told of the same job and
+/// knows more: a coordinator's answer covers all agents of its job.
+void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);
+
+/// One paragraph per job: a line on the job, why it waits, a line per agent.
+/// Ends with a line end.
+std::string to_text(const std::vector<v1::JobStatus>& jobs);
+
+/// `{"version": 1, "jobs": [ … ]}`; counts and pids are numbers, what is not
+/// known is null. Ends with a line end.
+std::string to_json(const std::vector<v1::JobStatus>& jobs);
+
+} // namespace actorrun::cli

@@ -1,0 +1,62 @@
+// What the workers execute: an interpreter with a script or a module, or a
+// program; and whether it is there.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// What the command line asks to run.
+struct worker_program {
+  /// A script's file, a module, or with `no_python` a program.
+  std::string name;
+  std::vector<std::string> arguments; ///< Verbatim.
+  bool is_module = false;             ///< `name` is for `python -m`.
+  bool no_python = false;             ///< `name` is executed itself.
+  /// `$PYTHON_EXEC`: path or name of the interpreter; empty: python3, or else
+  /// python.
+  std::string interpreter;
+
+  friend bool operator==(const worker_program&, const worker_program&)
+      = default;
+};
+
+/// What is at a path.
+struct file_facts {
+  bool exists = false;
+  bool is_directory = false;
+  bool is_readable = false;   ///< By this process.
+  bool is_executable = false; ///< By this process; never of a directory.
+  bool is_elf = false;        ///< Begins as Linux programs do.
+};
+
+/// What finding programs needs to know of the machine.
+struct program_files {
+  std::function<file_facts(const std::string& path)> examine;
+  /// `$PATH`; nothing if it is not set.
+  std::optional<std::string> search_path;
+};
+
+/// The files of this machine, and `$PATH` of this process.
+program_files files_of_this_machine();
+
+/// The words to execute, never empty; `${local_rank}` stays in them. The first
+/// is to be looked up in `$PATH` unless it has a slash.
+///
+/// A script becomes `<interpreter> -u <script> <arguments>`. A script that is
+/// an ELF file cannot be Python and is executed itself. Names with a `$` in
+/// them are not checked: they differ from worker to worker.
+/// @retval errc::program_not_found       interpreter, script or program is not
+///         there; the text says what was looked for and where
+/// @retval errc::program_not_executable  it is there and cannot be executed,
+///         or the script not be read
+/// @pre not both `is_module` and `no_python`
+result<std::vector<std::string>> worker_command(const worker_program& program,
+                                                const program_files& files);
+
+} // namespace actorrun::cli

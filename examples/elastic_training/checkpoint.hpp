@@ -1,0 +1,35 @@
+// The training state on disk: there as a whole, or not at all.
+#pragma once
+
+#include "state.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace training {
+
+/// One file, seen by the workers of every node (a shared folder, if there are
+/// several). Rank 0 alone writes it; the launcher sees to it that workers of
+/// two epochs, and so two ranks 0, never run at the same time.
+class checkpoint {
+public:
+  /// @param text_fingerprint  of the text that is learnt; a checkpoint of
+  ///                          another text is refused
+  checkpoint(std::string path, uint64_t text_fingerprint);
+
+  /// Ends the process when the file is there but damaged, of another text, or
+  /// does not have `parameter_count` parameters.
+  /// @returns nothing when there is no file
+  std::optional<training_state> load(size_t parameter_count) const;
+
+  /// Replaces the file in one step: a crash at any moment leaves the old
+  /// checkpoint or the new one. Ends the process when that is impossible.
+  void save(const training_state& state) const;
+
+private:
+  std::string path_;
+  uint64_t text_fingerprint_;
+};
+
+} // namespace training

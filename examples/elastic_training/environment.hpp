@@ -1,0 +1,27 @@
+// What the launcher tells a worker, all of it through the environment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace training {
+
+/// Most workers of one job; more is a typing error.
+inline constexpr uint32_t world_size_max = 4096;
+
+struct environment {
+  uint32_t rank = 0;          ///< RANK: 0..world_size - 1.
+  uint32_t world_size = 1;    ///< WORLD_SIZE: 1..`world_size_max`.
+  uint32_t local_rank = 0;    ///< LOCAL_RANK: index on this node.
+  std::string master_address; ///< MASTER_ADDR: where rank 0 listens.
+  uint16_t master_port = 0;   ///< MASTER_PORT: 1..65535.
+  std::string job;            ///< ACTORRUN_JOB_ID.
+  uint64_t epoch = 0;         ///< ACTORRUN_EPOCH: grows at each regroup.
+  uint32_t restart_count = 0; ///< TORCHELASTIC_RESTART_COUNT.
+};
+
+/// Reads and checks the variables above; ends the process, naming the
+/// variable, when one is missing or wrong.
+environment read_environment();
+
+} // namespace training

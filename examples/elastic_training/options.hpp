@@ -1,0 +1,32 @@
+// The command line of a worker; the same for all workers of a job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace training {
+
+/// Most steps and the largest batch that make sense for so small a model.
+inline constexpr uint64_t steps_max = 1'000'000'000;
+inline constexpr uint32_t batch_max = 65'536;
+
+struct options {
+  std::string text = "/usr/share/common-licenses/GPL-3";
+  std::string checkpoint = "elastic_training.checkpoint";
+  std::string progress; ///< Empty: no progress file.
+  uint64_t steps = 2'000;
+  uint64_t checkpoint_every = 20; ///< Steps; at most these are lost.
+  uint64_t progress_every = 5;    ///< Steps.
+  /// Samples of one step, over all workers. Does not depend on the world size,
+  /// so the loss is the same curve whoever takes part.
+  uint32_t batch = 256;
+  float learning_rate = 0.003F;
+  uint32_t steps_per_second = 0; ///< An upper limit; 0: none.
+  uint64_t seed = 1;
+};
+
+/// Ends the process, naming the argument, when one is unknown or wrong; prints
+/// the options and ends it well for `--help`.
+options parse_options(int argc, char** argv);
+
+} // namespace training

@@ -1,0 +1,35 @@
+// What rank 0 tells people (the console) and programs (the progress file).
+#pragma once
+
+#include "environment.hpp"
+#include "options.hpp"
+#include "state.hpp"
+
+#include <chrono>
+#include <fstream>
+
+namespace training {
+
+/// In all ranks but 0, does nothing.
+class progress {
+public:
+  /// Ends the process when the progress file cannot be opened.
+  progress(const environment& self, const options& chosen);
+
+  /// Says where training starts or resumes.
+  void begin(const training_state& state);
+
+  /// Call after each step. The console gets a line at the first step, the last
+  /// and at most two per second; the file gets one at the first step of the
+  /// epoch, at every `progress_every`-th and at the last.
+  void report(const training_state& state);
+
+private:
+  const environment& self_;
+  const options& options_;
+  std::ofstream file_;
+  std::chrono::steady_clock::time_point next_line_;
+  bool first_ = true;
+};
+
+} // namespace training

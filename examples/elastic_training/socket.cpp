@@ -1,0 +1,179 @@
+#include "socket.hpp"
+
+#include "fail.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace training {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// From one attempt to connect to the next.
+constexpr auto connect_pause = milliseconds{20};
+
+using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+address_list resolve(const std::string& host, uint16_t port) {
+  auto hints = addrinfo{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* first = nullptr;
+  const auto error
+      = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first);
+  if (error != 0)
+    fail("cannot resolve MASTER_ADDR=" + host + ": " + gai_strerror(error));
+  return {first, &freeaddrinfo};
+}
+
+socket_handle open_for(const addrinfo& address) {
+  return socket_handle{
+      socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
+
+bool set_option(const socket_handle& x, int level, int name, int value) {
+  return setsockopt(x.get(), level, name, &value, sizeof(value)) == 0;
+}
+
+// Waits for readiness; false when the deadline passes first.
+bool wait_for(const socket_handle& x, short events, deadline until) {
+  for (;;) {
+    const auto left
+        = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+    auto entry = pollfd{x.get(), events, 0};
+    const auto ready = poll(
+        &entry, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+    if (ready > 0)
+      return true;
+    if (ready == 0 && steady_clock::now() >= until)
+      return false;
+    if (ready < 0 && errno != EINTR)
+      fail_errno("poll");
+  }
+}
+
+// From here on the connection is used with plain blocking calls.
+socket_handle ready_for_use(socket_handle x) {
+  const auto flags = fcntl(x.get(), F_GETFL);
+  if (flags < 0 || fcntl(x.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+    fail_errno("cannot make a connection blocking");
+  set_option(x, IPPROTO_TCP, TCP_NODELAY, 1);
+  return x;
+}
+
+bool connects(const socket_handle& x, const addrinfo& to, deadline until) {
+  if (connect(x.get(), to.ai_addr, to.ai_addrlen) == 0)
+    return true;
+  if (errno != EINPROGRESS || !wait_for(x, POLLOUT, until))
+    return false;
+  auto error = 0;
+  auto size = socklen_t{sizeof(error)};
+  getsockopt(x.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0;
+}
+
+} // namespace
+
+socket_handle::socket_handle(socket_handle&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+socket_handle& socket_handle::operator=(socket_handle&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+socket_handle::~socket_handle() {
+  if (descriptor_ >= 0)
+    close(descriptor_);
+}
+
+socket_handle listen_at(const std::string& host, uint16_t port, int backlog) {
+  const auto addresses = resolve(host, port);
+  for (const auto* x = addresses.get(); x != nullptr; x = x->ai_next) {
+    auto listener = open_for(*x);
+    // The port of the epoch before may linger in TIME_WAIT.
+    if (listener.get() >= 0 && set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1)
+        && bind(listener.get(), x->ai_addr, x->ai_addrlen) == 0
+        && listen(listener.get(), backlog) == 0)
+      return listener;
+  }
+  fail_errno("cannot listen at MASTER_ADDR " + host + " port "
+             + std::to_string(port));
+}
+
+std::optional<socket_handle> accept_until(const socket_handle& listener,
+                                          deadline until) {
+  while (wait_for(listener, POLLIN, until)) {
+    auto peer = socket_handle{
+        accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    // A peer may give up between the wait and the accept.
+    if (peer.get() >= 0)
+      return ready_for_use(std::move(peer));
+  }
+  return std::nullopt;
+}
+
+std::optional<socket_handle> connect_until(const std::string& host,
+                                           uint16_t port, deadline until) {
+  const auto addresses = resolve(host, port);
+  for (;;) {
+    for (const auto* x = addresses.get(); x != nullptr; x = x->ai_next) {
+      auto peer = open_for(*x);
+      if (peer.get() >= 0 && connects(peer, *x, until))
+        return ready_for_use(std::move(peer));
+    }
+    if (steady_clock::now() + connect_pause >= until)
+      return std::nullopt;
+    std::this_thread::sleep_for(connect_pause);
+  }
+}
+
+void set_patience(const socket_handle& peer, milliseconds x) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(x);
+  const auto value = timeval{seconds.count(),
+                             std::chrono::microseconds{x - seconds}.count()};
+  for (const auto name : {SO_RCVTIMEO, SO_SNDTIMEO})
+    if (setsockopt(peer.get(), SOL_SOCKET, name, &value, sizeof(value)) != 0)
+      fail_errno("cannot set a time-out");
+}
+
+bool send_all(const socket_handle& peer, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto count
+        = send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+bool receive_all(const socket_handle& peer, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto count = recv(peer.get(), bytes.data(), bytes.size(), 0);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+} // namespace training

@@ -1,0 +1,49 @@
+// TCP with a deadline on everything: no call waits for ever.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace training {
+
+using deadline = std::chrono::steady_clock::time_point;
+
+/// Owns one descriptor.
+class socket_handle {
+public:
+  explicit socket_handle(int descriptor) : descriptor_(descriptor) {}
+  socket_handle(socket_handle&& other) noexcept;
+  socket_handle& operator=(socket_handle&& other) noexcept;
+  ~socket_handle();
+
+  int get() const { return descriptor_; }
+
+private:
+  int descriptor_;
+};
+
+/// Listens at that address and at no other; ends the process if it cannot.
+/// @param backlog  most peers that may wait to be accepted
+socket_handle listen_at(const std::string& host, uint16_t port, int backlog);
+
+/// @returns nothing when nobody came until the deadline
+std::optional<socket_handle> accept_until(const socket_handle& listener,
+                                          deadline until);
+
+/// Tries again until somebody listens there.
+/// @returns nothing when nobody did until the deadline
+std::optional<socket_handle> connect_until(const std::string& host,
+                                           uint16_t port, deadline until);
+
+/// Bounds how long `send_all` and `receive_all` wait for the peer to move.
+void set_patience(const socket_handle& peer, std::chrono::milliseconds x);
+
+/// @returns false when the peer is gone or silent for too long
+bool send_all(const socket_handle& peer, std::span<const std::byte> bytes);
+bool receive_all(const socket_handle& peer, std::span<std::byte> bytes);
+
+} // namespace training

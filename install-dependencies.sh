@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs what actorrun needs to build, test and measure, from the packages of
+# Debian 12 or newer or Ubuntu 24.04 or newer. Can be run again: what is there
+# already stays as it is. Needs root, or sudo.
+set -eu
+
+build="g++ cmake ninja-build ccache git pkg-config
+       libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
+       libcli11-dev nlohmann-json3-dev libssl-dev"
+tests="catch2 python3 iproute2 nftables"
+bench="mpich"
+
+command -v apt-get >/dev/null || {
+  echo "install-dependencies.sh: there is no apt-get here; install by hand:" \
+    $build $tests $bench >&2
+  exit 1
+}
+
+missing=""
+for package in $build $tests $bench; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null \
+    | grep -q 'install ok installed' || missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+  echo "install-dependencies.sh: everything is installed"
+  exit 0
+fi
+
+if [ "$(id -u)" = 0 ]; then sudo=""; else sudo="sudo"; fi
+echo "install-dependencies.sh: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq
+$sudo apt-get install -y -qq --no-install-recommends $missing
+echo "install-dependencies.sh: done"

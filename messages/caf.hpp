@@ -1,0 +1,147 @@
+// The one place that knows which CAF this is: typed interfaces, actors as plain
+// state classes, sends, timers and monitors, alike on 0.17, 0.18 and 1.x.
+#pragma once
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+// CAF 1.1.0 defines a wrong CAF_VERSION; major and minor are right everywhere.
+#define ACTORRUN_CAF_017 (CAF_MAJOR_VERSION == 0 && CAF_MINOR_VERSION < 18)
+#define ACTORRUN_CAF_1 (CAF_MAJOR_VERSION >= 1)
+
+namespace actorrun {
+
+// -- typed interfaces: interface<Result(Argument...), void(Argument...)> ------
+
+template <class Signature> struct message_signature;
+
+#if ACTORRUN_CAF_017
+template <class Out, class... In> struct message_signature<Out(In...)> {
+  using type =
+    typename caf::replies_to<std::decay_t<In>...>::template with<Out>;
+};
+template <class... In> struct message_signature<void(In...)> {
+  using type = caf::reacts_to<std::decay_t<In>...>;
+};
+#else
+template <class Out, class... In> struct message_signature<Out(In...)> {
+  using type = caf::result<Out>(std::decay_t<In>...);
+};
+#endif
+
+template <class... Signatures>
+using interface = caf::typed_actor<typename message_signature<Signatures>::type...>;
+
+// -- actors as plain state classes --------------------------------------------
+
+/// Runs `State`, which has `name`, a constructor that takes the actor's pointer
+/// first, `make_behavior()` and `on_exit()`.
+template <class Handle, class State> class actor_impl : public Handle::base {
+public:
+  template <class... Ts>
+  explicit actor_impl(caf::actor_config& config, Ts&&... xs)
+    : Handle::base(config), state_(this, std::forward<Ts>(xs)...) {}
+
+  typename Handle::base::behavior_type make_behavior() override {
+    return state_.make_behavior();
+  }
+
+  void on_exit() override {
+    state_.on_exit();
+    Handle::base::on_exit();
+  }
+
+  const char* name() const override { return State::name; }
+
+private:
+  State state_;
+};
+
+// -- sends and timers ---------------------------------------------------------
+
+template <class Self, class To, class... Ts>
+void tell(Self* self, const To& to, Ts&&... xs) {
+#if ACTORRUN_CAF_1
+  self->mail(std::forward<Ts>(xs)...).send(to);
+#else
+  self->send(to, std::forward<Ts>(xs)...);
+#endif
+}
+
+template <class To, class... Ts> void tell_anonymously(const To& to, Ts&&... xs) {
+#if ACTORRUN_CAF_1
+  caf::anon_mail(std::forward<Ts>(xs)...).send(to);
+#else
+  caf::anon_send(to, std::forward<Ts>(xs)...);
+#endif
+}
+
+/// Sends `x` to the actor itself after `delay`; 0 or less: at once.
+template <class Self, class T>
+void tell_later(Self* self, caf::timespan delay, T&& x) {
+#if ACTORRUN_CAF_1
+  self->mail(std::forward<T>(x)).delay(delay).send(self);
+#else
+  self->delayed_send(self, delay, std::forward<T>(x));
+#endif
+}
+
+/// Sends a request; the caller adds `.then(on_result, on_error)`.
+/// @param limit Finite: CAF does not fail requests when a link breaks.
+template <class Self, class To, class T>
+auto ask(Self* self, const To& to, caf::timespan limit, T&& x) {
+#if ACTORRUN_CAF_1
+  return self->mail(std::forward<T>(x)).request(to, limit);
+#else
+  return self->request(to, limit, std::forward<T>(x));
+#endif
+}
+
+// -- monitors -----------------------------------------------------------------
+
+/// Calls back once for each watched actor that goes down. One per actor: CAF
+/// 0.17 has one down handler for all monitors.
+class watch_list {
+public:
+  template <class Self> explicit watch_list(Self* self) {
+#if !ACTORRUN_CAF_1
+    self->set_down_handler([this](const caf::down_msg& x) { on_down(x.source); });
+#else
+    (void) self;
+#endif
+  }
+
+  template <class Self, class Handle>
+  void watch(Self* self, const Handle& who, std::function<void()> on_gone) {
+    const auto address = caf::actor_cast<caf::actor_addr>(who);
+#if ACTORRUN_CAF_1
+    self->monitor(who, [this, address](const caf::error&) { on_down(address); });
+#else
+    self->monitor(who);
+#endif
+    callbacks_.emplace(address, std::move(on_gone));
+  }
+
+private:
+  void on_down(const caf::actor_addr& source) {
+    auto range = callbacks_.equal_range(source);
+    auto due = std::multimap<caf::actor_addr, std::function<void()>>(
+      range.first, range.second);
+    callbacks_.erase(range.first, range.second);
+    for (auto& x : due)
+      x.second();
+  }
+
+  std::multimap<caf::actor_addr, std::function<void()>> callbacks_;
+};
+
+} // namespace actorrun

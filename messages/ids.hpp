@@ -1,0 +1,49 @@
+// The ids of everything that is spoken about: a type each, so that one cannot
+// stand in for another.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace actorrun {
+
+/// A value that only means something as an id of one kind.
+template <class Tag, class Rep> struct strong_id {
+  Rep value{};
+
+  friend auto operator<=>(const strong_id&, const strong_id&) = default;
+};
+
+/// One launch of one program over many workers; torchrun's `--rdzv-id`.
+using job_id = strong_id<struct job_tag, std::string>;
+
+/// One agent process, never used again: `<host>-<pid>-<8 random hex digits>`.
+using agent_id = strong_id<struct agent_tag, std::string>;
+
+/// Number of an agreed membership, 1, 2, 3…; 0 is none. It is the fencing
+/// token: whoever holds a newer one refuses the older.
+using epoch_id = strong_id<struct epoch_tag, uint64_t>;
+
+/// One arming of one timer, never used again; 0 is none.
+using timer_id = strong_id<struct timer_tag, uint64_t>;
+
+template <class Tag> std::string to_string(const strong_id<Tag, uint64_t>& x) {
+  return std::to_string(x.value);
+}
+
+template <class Tag>
+const std::string& to_string(const strong_id<Tag, std::string>& x) {
+  return x.value;
+}
+
+} // namespace actorrun
+
+template <class Tag, class Rep>
+struct std::hash<actorrun::strong_id<Tag, Rep>> {
+  size_t operator()(const actorrun::strong_id<Tag, Rep>& x) const {
+    return std::hash<Rep>{}(x.value);
+  }
+};

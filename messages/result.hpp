@@ -1,0 +1,53 @@
+// A value, or why there is none.
+#pragma once
+
+#include "actorrun/messages/errc.hpp"
+
+#include <cassert>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace actorrun {
+
+/// Why something could not be done: the code for programs, the text for people.
+struct failure {
+  errc code = errc::none;
+  std::string text; ///< What was wrong and where; one line, no full stop.
+
+  friend bool operator==(const failure&, const failure&) = default;
+};
+
+/// Holds a `T`, or a `failure` with a code other than `errc::none`.
+template <class T> class result {
+public:
+  result(T value) : content_(std::move(value)) {}
+  result(failure why) : content_(std::move(why)) {}
+
+  explicit operator bool() const { return content_.index() == 0; }
+
+  /// @pre holds a value
+  T& operator*() {
+    assert(*this);
+    return std::get<0>(content_);
+  }
+
+  const T& operator*() const {
+    assert(*this);
+    return std::get<0>(content_);
+  }
+
+  T* operator->() { return &**this; }
+  const T* operator->() const { return &**this; }
+
+  /// @pre holds a failure
+  const failure& error() const {
+    assert(!*this);
+    return std::get<1>(content_);
+  }
+
+private:
+  std::variant<T, failure> content_;
+};
+
+} // namespace actorrun

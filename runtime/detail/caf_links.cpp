@@ -1,0 +1,78 @@
+#include "actorrun/runtime/detail/caf_links.hpp"
+
+#include "actorrun/messages/caf.hpp"
+
+#include <caf/actor_registry.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/io/basp_broker.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/io/network/multiplexer.hpp>
+#include <caf/io/scribe.hpp>
+
+#include <memory>
+#include <set>
+#include <string>
+
+namespace actorrun::detail {
+
+namespace {
+
+caf::actor broker_of(caf::actor_system& system) {
+  return system.middleman().named_broker<caf::io::basp_broker>(
+    caf::atom("BASP"));
+}
+
+// CAF files published actors under ports. Ours have none; their ids serve.
+uint16_t file_number(const caf::strong_actor_ptr& actor) {
+  return static_cast<uint16_t>(actor->id() % 65'535 + 1);
+}
+
+using callback = std::function<void(result<caf::strong_actor_ptr>)>;
+
+caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
+                         caf::io::scribe_ptr scribe, core::duration limit,
+                         const std::shared_ptr<callback>& on_actor) {
+  self
+    ->request(broker, limit, caf::connect_atom_v, std::move(scribe),
+              uint16_t{1})
+    .then(
+      [=](const caf::node_id&, const caf::strong_actor_ptr& actor,
+          const std::set<std::string>&) {
+        if (actor)
+          (*on_actor)(actor);
+        else
+          (*on_actor)(
+            failure{errc::not_actorrun, "the other side offers no actor"});
+      },
+      [=](const caf::error& why) {
+        (*on_actor)(failure{why == caf::sec::request_timeout
+                              ? errc::connection_timed_out
+                              : errc::not_actorrun,
+                            "the other side broke off: "
+                              + self->system().render(why)});
+      });
+  return {};
+}
+
+} // namespace
+
+void harden(caf::actor_system& system) {
+  system.registry().erase(caf::atom("SpawnServ"));
+  system.registry().erase(caf::atom("ConfigServ"));
+}
+
+void serve(caf::actor_system& system, unique_fd connection,
+           const caf::strong_actor_ptr& actor) {
+  auto scribe = system.middleman().backend().new_scribe(connection.release());
+  caf::anon_send(broker_of(system), caf::publish_atom_v, std::move(scribe),
+                 file_number(actor), actor, std::set<std::string>{});
+}
+
+void attach(caf::actor_system& system, unique_fd connection,
+            core::duration limit, callback on_actor) {
+  auto scribe = system.middleman().backend().new_scribe(connection.release());
+  system.spawn(ask_broker, broker_of(system), std::move(scribe), limit,
+               std::make_shared<callback>(std::move(on_actor)));
+}
+
+} // namespace actorrun::detail

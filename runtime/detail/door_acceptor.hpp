@@ -1,0 +1,53 @@
+// Owns a listening socket: accepts without ever spinning, also when there are
+// no descriptors left.
+#pragma once
+
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/socket_address.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace actorrun::detail {
+
+/// What an acceptor needs from its owner. All called on the reactor's thread.
+struct acceptor_owner {
+  /// Takes a new connection, non-blocking and close-on-exec.
+  std::function<void(unique_fd, const socket_address& remote)> on_accept;
+  /// Closes a descriptor that matters less than a newcomer; false if none.
+  std::function<bool()> make_room;
+  /// What somebody is told whom there is no descriptor for.
+  std::string farewell;
+};
+
+/// Accepts connections. When descriptors run out it first asks its owner to
+/// make room, then uses its spare one to turn the newcomer away, and if another
+/// thread has taken that one too, it pauses.
+class acceptor : public std::enable_shared_from_this<acceptor> {
+public:
+  /// @param socket Listens and does not block.
+  acceptor(reactor& home, unique_fd socket, acceptor_owner owner);
+
+  /// On the reactor's thread, as is all that follows.
+  void start();
+
+  /// Closes the socket.
+  void stop();
+
+private:
+  void on_ready();
+  bool may_go_on(int error);
+  bool turn_away();
+  void pause();
+  void resume();
+
+  reactor& home_;
+  unique_fd socket_;
+  unique_fd spare_;
+  acceptor_owner owner_;
+  reactor::timer pause_ = 0;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,130 @@
+#include "actorrun/runtime/detail/door_frames.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace actorrun::detail {
+
+namespace {
+
+constexpr std::string_view magic = "ARUN";
+constexpr size_t version_end = 6;
+constexpr size_t head_size = 8;
+
+std::string head(uint16_t version, uint8_t value) {
+  auto out = std::string{magic};
+  out += static_cast<char>(version >> 8);
+  out += static_cast<char>(version & 0xff);
+  out += static_cast<char>(value);
+  out += '\0';
+  return out;
+}
+
+template <size_t N>
+void append(std::string& out, const std::array<uint8_t, N>& x) {
+  out.append(x.begin(), x.end());
+}
+
+template <size_t N>
+void take(std::array<uint8_t, N>& out, std::string_view& in) {
+  std::copy_n(in.begin(), N, out.begin());
+  in.remove_prefix(N);
+}
+
+uint8_t byte_at(std::string_view bytes, size_t index) {
+  return static_cast<uint8_t>(bytes[index]);
+}
+
+bool has_head(std::string_view bytes) {
+  return bytes.starts_with(magic) && bytes[head_size - 1] == '\0';
+}
+
+std::optional<verdict> verdict_of(uint8_t value) {
+  const auto known = value >= static_cast<uint8_t>(verdict::ok)
+                     && value <= static_cast<uint8_t>(verdict::busy);
+  return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
+}
+
+} // namespace
+
+bool is_peer_id(std::string_view text) {
+  return !text.empty() && text.size() <= peer_id_size_max
+         && std::all_of(text.begin(), text.end(),
+                        [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool begins_like_ours(std::string_view bytes) {
+  return bytes.substr(0, magic.size())
+         == magic.substr(0, std::min(bytes.size(), magic.size()));
+}
+
+std::optional<uint16_t> version_in(std::string_view bytes) {
+  if (bytes.size() < version_end)
+    return std::nullopt;
+  return static_cast<uint16_t>(byte_at(bytes, 4) << 8 | byte_at(bytes, 5));
+}
+
+std::string encode(const client_hello& x) {
+  assert(is_peer_id(x.peer_id));
+  auto out = head(x.version, static_cast<uint8_t>(x.intent));
+  append(out, x.fingerprint);
+  append(out, x.nonce);
+  out += x.peer_id;
+  out.resize(client_hello_size, '\0');
+  return out;
+}
+
+std::string encode(const server_hello& x) {
+  auto out = head(x.version, static_cast<uint8_t>(x.status));
+  append(out, x.nonce);
+  return out;
+}
+
+std::string encode(const server_verdict& x) {
+  auto out = std::string(1, static_cast<char>(x.status));
+  append(out, x.proof);
+  return out;
+}
+
+std::optional<client_hello> decode_client_hello(std::string_view bytes) {
+  assert(bytes.size() == client_hello_size);
+  const auto intent = byte_at(bytes, 6);
+  if (!has_head(bytes) || intent < 1 || intent > 2)
+    return std::nullopt;
+  auto out = client_hello{};
+  out.version = *version_in(bytes);
+  out.intent = static_cast<purpose>(intent);
+  bytes.remove_prefix(head_size);
+  take(out.fingerprint, bytes);
+  take(out.nonce, bytes);
+  out.peer_id = bytes.substr(0, bytes.find('\0'));
+  const auto padding = bytes.substr(out.peer_id.size());
+  if (!is_peer_id(out.peer_id)
+      || padding.find_first_not_of('\0') != std::string_view::npos)
+    return std::nullopt;
+  return out;
+}
+
+std::optional<server_hello> decode_server_hello(std::string_view bytes) {
+  assert(bytes.size() == server_hello_size);
+  const auto status = verdict_of(byte_at(bytes, 6));
+  if (!has_head(bytes) || !status)
+    return std::nullopt;
+  auto out = server_hello{*version_in(bytes), *status, {}};
+  bytes.remove_prefix(head_size);
+  take(out.nonce, bytes);
+  return out;
+}
+
+std::optional<server_verdict> decode_server_verdict(std::string_view bytes) {
+  assert(bytes.size() == server_verdict_size);
+  const auto status = verdict_of(byte_at(bytes, 0));
+  if (!status)
+    return std::nullopt;
+  auto out = server_verdict{*status, {}};
+  bytes.remove_prefix(1);
+  take(out.proof, bytes);
+  return out;
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,86 @@
+// The bytes of the handshake: four frames of fixed size, integers in network
+// order. A side that reads exactly its frames leaves what follows untouched.
+//
+//   client hello    4 "ARUN"  2 version  1 purpose  1 zero  16 fingerprint
+//                   16 nonce  128 peer id, padded with zeros
+//   server hello    4 "ARUN"  2 version  1 verdict  1 zero  16 nonce
+//   client proof    32 HMAC
+//   server verdict  1 verdict  32 HMAC, zeros unless the verdict is ok
+//
+// All versions of the protocol share the first six bytes of the client hello
+// and the whole of the server hello; so two versions can name their quarrel.
+#pragma once
+
+#include "actorrun/runtime/detail/door_keys.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+inline constexpr size_t peer_id_size_max = 128;
+inline constexpr size_t client_hello_size
+    = 8 + fingerprint_size + nonce_size + peer_id_size_max;
+inline constexpr size_t server_hello_size = 8 + nonce_size;
+inline constexpr size_t server_verdict_size = 1 + proof_size;
+
+/// What somebody knocks for.
+enum class purpose : uint8_t {
+  join = 1,    ///< An agent that takes part in the job.
+  operate = 2, ///< An operator who asks and orders.
+};
+
+/// What the server says of the client. No value is a `purpose`, so nobody takes
+/// an echo of his own hello for an answer.
+enum class verdict : uint8_t {
+  ok = 16,
+  version_differs = 17,
+  job_differs = 18,
+  secret_differs = 19,
+  busy = 20, ///< Not now: no descriptors left; another attempt may succeed.
+};
+
+struct client_hello {
+  uint16_t version = 0;
+  purpose intent = purpose::join;
+  job_fingerprint fingerprint{};
+  nonce_bytes nonce{};
+  std::string peer_id; ///< The agent's id, or who the operator is.
+};
+
+struct server_hello {
+  uint16_t version = 0;
+  verdict status = verdict::ok;
+  nonce_bytes nonce{};
+};
+
+struct server_verdict {
+  verdict status = verdict::ok;
+  proof_bytes proof{};
+};
+
+/// 1..`peer_id_size_max` printable ASCII characters without spaces: it goes
+/// into logs, so it may not carry line ends or colours.
+bool is_peer_id(std::string_view text);
+
+/// Whether `bytes`, however few, can be the beginning of a frame of ours.
+bool begins_like_ours(std::string_view bytes);
+
+/// The version in the beginning of a hello, once enough of it is there.
+std::optional<uint16_t> version_in(std::string_view bytes);
+
+/// @pre `is_peer_id(x.peer_id)`
+std::string encode(const client_hello& x);
+std::string encode(const server_hello& x);
+std::string encode(const server_verdict& x);
+
+/// None if a field has a value that no process of ours writes.
+/// @pre `bytes` has the size of the frame
+std::optional<client_hello> decode_client_hello(std::string_view bytes);
+std::optional<server_hello> decode_server_hello(std::string_view bytes);
+std::optional<server_verdict> decode_server_verdict(std::string_view bytes);
+
+} // namespace actorrun::detail

@@ -1,0 +1,195 @@
+#include "actorrun/runtime/detail/door_hall.hpp"
+
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <optional>
+#include <utility>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+// A refused guest may go on talking for so long before the line is cut.
+constexpr size_t ignored_size_max = 4096; // bytes
+
+std::optional<ucred> process_behind(int fd) {
+  auto out = ucred{};
+  auto size = socklen_t{sizeof(out)};
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &out, &size) != 0)
+    return std::nullopt;
+  return out;
+}
+
+bool is_ours(const ucred& who) {
+  return who.uid == 0 || who.uid == ::geteuid();
+}
+
+std::string text_of(const ucred& who) {
+  return "pid " + std::to_string(who.pid) + " (uid " + std::to_string(who.uid)
+         + ")";
+}
+
+} // namespace
+
+door_hall::door_hall(reactor& home, unique_fd socket, std::string path,
+                     const credentials& mine, door_callbacks callbacks,
+                     const door_limits& limits)
+    : home_(home), path_(std::move(path)), mine_(mine),
+      callbacks_(std::move(callbacks)), limits_(limits),
+      strangers_(home, limits.report_interval, callbacks_.on_strangers),
+      acceptor_(std::make_shared<acceptor>(
+          home, std::move(socket),
+          acceptor_owner{
+              [this](unique_fd fd, const socket_address& remote) {
+                on_accept(std::move(fd), remote);
+              },
+              [this] { return make_room(); },
+              busy_answer(),
+          })) {
+  assert(limits.half_open_max > 0 && limits.handshake > core::duration{0});
+}
+
+void door_hall::start() {
+  if (!stopped_)
+    acceptor_->start();
+}
+
+void door_hall::stop() {
+  if (std::exchange(stopped_, true))
+    return;
+  acceptor_->stop();
+  strangers_.stop();
+  while (!guests_.empty())
+    take(guests_.begin()->first);
+  if (!path_.empty())
+    ::unlink(path_.c_str());
+}
+
+void door_hall::on_accept(unique_fd fd, const socket_address& remote) {
+  auto address = to_string(remote);
+  if (of_this_host()) {
+    const auto who = process_behind(fd.get());
+    address = who ? text_of(*who) : "an unknown process";
+    if (!who || !is_ours(*who)) {
+      strangers_.add(std::move(address), "is another user's process");
+      return;
+    }
+  }
+  if (guests_.size() >= limits_.half_open_max)
+    make_room();
+  const auto number = ++last_ticket_;
+  const auto raw = fd.get();
+  const auto how = of_this_host() ? trust::system : trust::secret;
+  const auto deadline
+      = home_.after(limits_.handshake, [this, number] { on_late(number); });
+  guests_.emplace(number, guest{std::move(fd),
+                                server_handshake{mine_, random_nonce(), how},
+                                std::move(address), deadline});
+  home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
+}
+
+void door_hall::on_ready(ticket number) {
+  auto& x = guests_.at(number);
+  if (x.talk.state() == handshake_state::refused) {
+    linger(number);
+    return;
+  }
+  switch (exchange(x.fd.get(), x.talk)) {
+  case exchange_state::waiting:
+    return;
+  case exchange_state::closed:
+    on_closed(number);
+    return;
+  case exchange_state::settled:
+    on_settled(number);
+  }
+}
+
+void door_hall::on_settled(ticket number) {
+  if (guests_.at(number).talk.state() == handshake_state::accepted)
+    let_in(number);
+  else
+    on_refused(number);
+}
+
+void door_hall::on_refused(ticket number) {
+  auto& x = guests_.at(number);
+  const auto& why = x.talk.why();
+  strangers_.add(x.address, why.text);
+  if (why.code == errc::not_actorrun) {
+    take(number);
+    return;
+  }
+  // A close with bytes unread is a reset, which may overtake our answer. So the
+  // guest gets the time that is left to him to hear it and go.
+  ::shutdown(x.fd.get(), SHUT_WR);
+  linger(number);
+}
+
+void door_hall::on_closed(ticket number) {
+  const auto x = take(number);
+  // On this host that is how one asks whether anybody listens.
+  if (!x.talk.silent() || !of_this_host())
+    strangers_.add(x.address, x.talk.silent() ? "says nothing and goes"
+                                              : "goes in mid-handshake");
+}
+
+void door_hall::on_late(ticket number) {
+  guests_.at(number).deadline = 0;
+  const auto x = take(number);
+  if (x.talk.state() == handshake_state::pending)
+    strangers_.add(x.address,
+                   x.talk.silent() ? "says nothing" : "stops in mid-handshake");
+}
+
+void door_hall::linger(ticket number) {
+  auto& x = guests_.at(number);
+  auto ignored = std::array<char, ignored_size_max>{};
+  const auto got = ::recv(x.fd.get(), ignored.data(), ignored.size(), 0);
+  if (got > 0)
+    x.ignored_size += static_cast<size_t>(got);
+  const auto gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  if (gone || x.ignored_size >= ignored_size_max)
+    take(number);
+}
+
+void door_hall::let_in(ticket number) {
+  const auto self = shared_from_this(); // on_peer may end the listener.
+  auto x = take(number);
+  tune_connection(x.fd.get());
+  const auto& hello = x.talk.peer();
+  callbacks_.on_peer(std::move(x.fd),
+                     peer{hello.peer_id, hello.intent, std::move(x.address)});
+}
+
+bool door_hall::make_room() {
+  if (guests_.empty())
+    return false;
+  const auto silent
+      = std::find_if(guests_.begin(), guests_.end(), [](const auto& entry) {
+          return entry.second.talk.silent();
+        });
+  const auto x
+      = take(silent == guests_.end() ? guests_.begin()->first : silent->first);
+  if (x.talk.state() == handshake_state::pending)
+    strangers_.add(x.address, "gives way to newcomers");
+  return true;
+}
+
+door_hall::guest door_hall::take(ticket number) {
+  auto node = guests_.extract(number);
+  assert(node);
+  auto& x = node.mapped();
+  home_.cancel(std::exchange(x.deadline, 0));
+  home_.unwatch(x.fd.get());
+  return std::move(x);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,188 @@
+#include "actorrun/runtime/detail/door_handshake.hpp"
+
+#include "actorrun/messages/version.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+// Two labels: no side's proof can be sent back to it as the other side's.
+constexpr std::string_view client_label = "actorrun client proof v1:";
+constexpr std::string_view server_label = "actorrun server proof v1:";
+
+std::string_view view(const proof_bytes& x) {
+  return {reinterpret_cast<const char*>(x.data()), x.size()};
+}
+
+proof_bytes client_proof(const job_key& key, std::string_view hellos) {
+  return prove(key, client_label, std::array{hellos});
+}
+
+proof_bytes server_proof(const job_key& key, std::string_view hellos,
+                         std::string_view proof_of_client) {
+  return prove(key, server_label, std::array{hellos, proof_of_client});
+}
+
+std::string versions(uint16_t theirs) {
+  return "speaks protocol version " + std::to_string(theirs)
+         + ", this program speaks version " + std::to_string(protocol_version)
+         + "; run the same actorrun everywhere";
+}
+
+} // namespace
+
+std::string handshake::feed(std::string_view input) {
+  assert(input.size() <= wanted());
+  silent_ = silent_ && input.empty();
+  frame_ += input;
+  auto out = on_part(frame_);
+  if (!pending() || frame_.size() < size_)
+    return out;
+  return on_frame(std::exchange(frame_, {}));
+}
+
+void handshake::refuse(errc code, std::string text) {
+  state_ = handshake_state::refused;
+  why_ = {code, std::move(text)};
+}
+
+// -- server -------------------------------------------------------------------
+
+server_handshake::server_handshake(const credentials& mine,
+                                   const nonce_bytes& nonce, trust how)
+    : handshake(client_hello_size), mine_(mine), nonce_(nonce), how_(how) {}
+
+std::string server_handshake::on_part(std::string_view part) {
+  if (hello_)
+    return {};
+  if (!begins_like_ours(part)) {
+    refuse(errc::not_actorrun, "does not speak actorrun's protocol");
+    return {};
+  }
+  const auto theirs = version_in(part);
+  if (!theirs || *theirs == protocol_version)
+    return {};
+  // Answered before the rest, which may have another size in that version.
+  refuse(errc::protocol_mismatch, versions(*theirs));
+  return answer(verdict::version_differs);
+}
+
+std::string server_handshake::on_frame(std::string_view frame) {
+  return hello_ ? on_proof(frame) : on_hello(frame);
+}
+
+std::string server_handshake::on_hello(std::string_view frame) {
+  auto hello = decode_client_hello(frame);
+  if (!hello) {
+    refuse(errc::not_actorrun, "sends a hello that actorrun does not write");
+    return {};
+  }
+  if (!is_our_job(hello->fingerprint)) {
+    refuse(errc::job_mismatch, "wants another job (" + hello->peer_id + ")");
+    return answer(verdict::job_differs);
+  }
+  hello_ = std::move(hello);
+  const auto out = answer(verdict::ok);
+  hellos_ = std::string{frame} + out;
+  expect(proof_size);
+  if (how_ == trust::system)
+    accept();
+  return out;
+}
+
+std::string server_handshake::on_proof(std::string_view frame) {
+  if (!same_proof(client_proof(mine_.key, hellos_), frame)) {
+    refuse(errc::secret_mismatch,
+           "holds another secret (" + hello_->peer_id + ")");
+    return encode(server_verdict{verdict::secret_differs, {}});
+  }
+  accept();
+  return encode(
+      server_verdict{verdict::ok, server_proof(mine_.key, hellos_, frame)});
+}
+
+std::string server_handshake::answer(verdict status) {
+  return encode(server_hello{protocol_version, status, nonce_});
+}
+
+bool server_handshake::is_our_job(const job_fingerprint& theirs) const {
+  const auto any_job = how_ == trust::system && theirs == job_fingerprint{};
+  return any_job || theirs == mine_.fingerprint;
+}
+
+// -- client -------------------------------------------------------------------
+
+client_handshake::client_handshake(const credentials& mine, purpose intent,
+                                   const std::string& peer_id,
+                                   const nonce_bytes& nonce, trust how)
+    : handshake(server_hello_size), mine_(mine), how_(how),
+      opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
+                                   nonce, peer_id})) {}
+
+std::string client_handshake::on_part(std::string_view part) {
+  if (!proven_ && !begins_like_ours(part))
+    refuse(errc::not_actorrun, "is in use by something that is not actorrun; "
+                               "choose another port");
+  return {};
+}
+
+std::string client_handshake::on_frame(std::string_view frame) {
+  return proven_ ? on_verdict(frame) : on_hello(frame);
+}
+
+std::string client_handshake::on_hello(std::string_view frame) {
+  const auto hello = decode_server_hello(frame);
+  if (!hello) {
+    refuse(errc::not_actorrun, "gives an answer that actorrun does not write; "
+                               "choose another port");
+  } else if (hello->version != protocol_version
+             || hello->status == verdict::version_differs) {
+    refuse(errc::protocol_mismatch, versions(hello->version));
+  } else if (hello->status == verdict::job_differs) {
+    refuse(errc::job_mismatch,
+           "serves another job; give all agents the same --rdzv-id");
+  } else if (hello->status == verdict::busy) {
+    refuse(errc::connection_failed,
+           "has no room for more connections now; try again");
+  } else if (hello->status != verdict::ok) {
+    refuse(errc::not_actorrun, "gives an answer out of turn");
+  } else if (how_ == trust::system) {
+    accept();
+  } else {
+    hellos_ = opening_ + std::string{frame};
+    proof_ = client_proof(mine_.key, hellos_);
+    proven_ = true;
+    expect(server_verdict_size);
+    return std::string{view(proof_)};
+  }
+  return {};
+}
+
+std::string client_handshake::on_verdict(std::string_view frame) {
+  const auto last = decode_server_verdict(frame);
+  if (!last
+      || (last->status != verdict::ok
+          && last->status != verdict::secret_differs))
+    refuse(errc::not_actorrun, "gives a verdict that actorrun does not write");
+  else if (last->status == verdict::secret_differs)
+    refuse(errc::secret_mismatch,
+           "holds another secret; give all agents the same one");
+  else if (!same_proof(server_proof(mine_.key, hellos_, view(proof_)),
+                       view(last->proof)))
+    refuse(errc::secret_mismatch,
+           "cannot prove that it holds the secret; somebody else may be there");
+  else
+    accept();
+  return {};
+}
+
+std::string busy_answer() {
+  return encode(server_hello{protocol_version, verdict::busy, {}});
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,133 @@
+// Who may come in: both sides' half of the handshake, bytes in and bytes out.
+//
+//   client                                   server
+//     | -- hello: version, job, nonce -------> |
+//     | <------ hello: version, ok?, nonce --- |
+//     | -- proof over both hellos -----------> |
+//     | <-- verdict, proof over all of it ---- |
+//
+// Where the system names the peer (a Unix socket) it ends with the hellos. The
+// proofs bind the start of a connection, not its later bytes: whoever can
+// change packets on the way can still do so after them; that is TLS's part.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/door_frames.hpp"
+#include "actorrun/runtime/detail/door_keys.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// What shows that the other side belongs here.
+enum class trust {
+  secret, ///< It holds the job's key.
+  system, ///< The system says whose process it is; nothing is to be proven.
+};
+
+enum class handshake_state { pending, accepted, refused };
+
+/// One side of a handshake. Knows no socket, no clock and no randomness.
+class handshake {
+public:
+  virtual ~handshake() = default;
+
+  /// The bytes still missing in the frame that comes next; 0 at the end. Never
+  /// read more: what follows belongs to the protocol behind the door.
+  size_t wanted() const { return pending() ? size_ - frame_.size() : 0; }
+
+  /// Takes what has arrived. A side that cannot be of ours is refused at its
+  /// first wrong byte.
+  /// @returns what to send, also when the other side was just refused
+  /// @pre `input.size() <= wanted()`
+  std::string feed(std::string_view input);
+
+  /// Whether the other side has sent anything.
+  bool silent() const { return silent_; }
+
+  handshake_state state() const { return state_; }
+
+  /// What is wrong with the other side; the text begins with a verb, for the
+  /// caller to put before it who and where that is.
+  /// @pre `state()` is `refused`
+  const failure& why() const { return why_; }
+
+protected:
+  explicit handshake(size_t first_frame) : size_(first_frame) {}
+
+  /// Looks at the beginning of a frame before the rest of it is there.
+  virtual std::string on_part(std::string_view part) = 0;
+  virtual std::string on_frame(std::string_view frame) = 0;
+
+  bool pending() const { return state_ == handshake_state::pending; }
+  void expect(size_t size) { size_ = size; }
+  void accept() { state_ = handshake_state::accepted; }
+  void refuse(errc code, std::string text);
+
+private:
+  std::string frame_;
+  size_t size_;
+  bool silent_ = true;
+  handshake_state state_ = handshake_state::pending;
+  failure why_;
+};
+
+/// The side that was connected to.
+class server_handshake : public handshake {
+public:
+  /// @param nonce Random and never used before.
+  server_handshake(const credentials& mine, const nonce_bytes& nonce,
+                   trust how);
+
+  /// Who has come in. @pre `state()` is `accepted`
+  const client_hello& peer() const { return *hello_; }
+
+private:
+  std::string on_part(std::string_view part) override;
+  std::string on_frame(std::string_view frame) override;
+  std::string on_hello(std::string_view frame);
+  std::string on_proof(std::string_view frame);
+  std::string answer(verdict status);
+  bool is_our_job(const job_fingerprint& theirs) const;
+
+  credentials mine_;
+  nonce_bytes nonce_;
+  trust how_;
+  std::optional<client_hello> hello_;
+  std::string hellos_; // Both frames as they went over the wire.
+};
+
+/// The side that connects.
+class client_handshake : public handshake {
+public:
+  /// @param mine  With `trust::system` the fingerprint may be all zero.
+  /// @param nonce Random and never used before.
+  /// @pre `is_peer_id(peer_id)`
+  client_handshake(const credentials& mine, purpose intent,
+                   const std::string& peer_id, const nonce_bytes& nonce,
+                   trust how);
+
+  /// What to send first.
+  const std::string& opening() const { return opening_; }
+
+private:
+  std::string on_part(std::string_view part) override;
+  std::string on_frame(std::string_view frame) override;
+  std::string on_hello(std::string_view frame);
+  std::string on_verdict(std::string_view frame);
+
+  credentials mine_;
+  trust how_;
+  std::string opening_;
+  std::string hellos_; // Both frames as they went over the wire.
+  proof_bytes proof_{};
+  bool proven_ = false;
+};
+
+/// What a server says that has no room even for a handshake.
+std::string busy_answer();
+
+} // namespace actorrun::detail

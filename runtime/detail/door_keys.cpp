@@ -1,0 +1,107 @@
+#include "actorrun/runtime/detail/door_keys.hpp"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <string>
+
+namespace actorrun::detail {
+
+namespace {
+
+// The version in a label changes when the meaning of what it labels does.
+constexpr std::string_view fingerprint_label = "actorrun job fingerprint v1:";
+constexpr std::string_view secret_label = "actorrun key of secret v1:";
+constexpr std::string_view job_label = "actorrun key of job id v1:";
+
+using kdf = std::unique_ptr<EVP_KDF, decltype(&EVP_KDF_free)>;
+using kdf_context = std::unique_ptr<EVP_KDF_CTX, decltype(&EVP_KDF_CTX_free)>;
+
+OSSL_PARAM octets(const char* name, std::string_view value) {
+  // OpenSSL only reads what is behind the pointer.
+  return OSSL_PARAM_construct_octet_string(
+      name, const_cast<char*>(value.data()), value.size());
+}
+
+const uint8_t* raw(std::string_view bytes) {
+  return reinterpret_cast<const uint8_t*>(bytes.data());
+}
+
+} // namespace
+
+job_fingerprint fingerprint_of(const job_id& job) {
+  const auto input = std::string{fingerprint_label} + job.value;
+  auto digest = std::array<uint8_t, EVP_MAX_MD_SIZE>{};
+  auto size = size_t{0};
+  [[maybe_unused]] const auto done
+      = EVP_Q_digest(nullptr, "SHA256", nullptr, input.data(), input.size(),
+                     digest.data(), &size);
+  assert(done == 1 && size >= fingerprint_size);
+  auto out = job_fingerprint{};
+  std::copy_n(digest.begin(), out.size(), out.begin());
+  return out;
+}
+
+job_key derive_key(const job_id& job, std::string_view secret) {
+  // Different labels: a secret that equals the job id is still a secret.
+  const auto info
+      = std::string{secret.empty() ? job_label : secret_label} + job.value;
+  const auto material = secret.empty() ? std::string_view{info} : secret;
+  const auto algorithm
+      = kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr), &EVP_KDF_free};
+  const auto context
+      = kdf_context{EVP_KDF_CTX_new(algorithm.get()), &EVP_KDF_CTX_free};
+  assert(context);
+  const OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
+                                       const_cast<char*>("SHA256"), 0),
+      octets(OSSL_KDF_PARAM_KEY, material),
+      octets(OSSL_KDF_PARAM_INFO, info),
+      OSSL_PARAM_construct_end(),
+  };
+  auto out = job_key{};
+  [[maybe_unused]] const auto done
+      = EVP_KDF_derive(context.get(), out.data(), out.size(), parameters);
+  assert(done == 1);
+  return out;
+}
+
+credentials credentials_of(const job_id& job, std::string_view secret) {
+  return {fingerprint_of(job), derive_key(job, secret)};
+}
+
+nonce_bytes random_nonce() {
+  auto out = nonce_bytes{};
+  [[maybe_unused]] const auto done
+      = RAND_bytes(out.data(), static_cast<int>(out.size()));
+  assert(done == 1);
+  return out;
+}
+
+proof_bytes prove(const job_key& key, std::string_view label,
+                  std::span<const std::string_view> parts) {
+  auto input = std::string{label};
+  for (const auto part : parts)
+    input += part;
+  auto out = proof_bytes{};
+  auto size = size_t{0};
+  [[maybe_unused]] const auto* done = EVP_Q_mac(
+      nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+      raw(input), input.size(), out.data(), out.size(), &size);
+  assert(done && size == out.size());
+  return out;
+}
+
+bool same_proof(const proof_bytes& a, std::string_view b) {
+  return b.size() == a.size()
+         && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+} // namespace actorrun::detail

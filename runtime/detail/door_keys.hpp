@@ -1,0 +1,61 @@
+// What a process knows of its job before it may enter it: a fingerprint that
+// is shown to everybody and a key that is shown to nobody.
+#pragma once
+
+#include "actorrun/messages/ids.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace actorrun::detail {
+
+inline constexpr size_t fingerprint_size = 16; // bytes
+inline constexpr size_t nonce_size = 16;       // bytes
+inline constexpr size_t key_size = 32;         // bytes
+inline constexpr size_t proof_size = 32;       // bytes, one SHA-256
+
+/// Tells jobs apart on the wire without saying their names. All zero: no job
+/// in particular, for operators on this host.
+using job_fingerprint = std::array<uint8_t, fingerprint_size>;
+
+/// Random bytes that make every handshake unlike every other.
+using nonce_bytes = std::array<uint8_t, nonce_size>;
+
+/// What the members of a job have in common.
+using job_key = std::array<uint8_t, key_size>;
+
+/// Shows that its author holds a key, without showing the key.
+using proof_bytes = std::array<uint8_t, proof_size>;
+
+/// Both things a member of a job brings to the door.
+struct credentials {
+  job_fingerprint fingerprint{};
+  job_key key{};
+};
+
+/// The truncated SHA-256 of a label and the id: equal for equal ids only.
+job_fingerprint fingerprint_of(const job_id& job);
+
+/// The job's key by HKDF-SHA256. Jobs that share a secret have different keys.
+/// @param secret Any bytes. Empty: the key comes from the job id alone and is
+///               no stronger than the id. What can be guessed can be guessed
+///               from a recorded handshake too, so it should be random.
+job_key derive_key(const job_id& job, std::string_view secret);
+
+credentials credentials_of(const job_id& job, std::string_view secret);
+
+/// A nonce from the system's random numbers.
+nonce_bytes random_nonce();
+
+/// HMAC-SHA256 over the label and the parts in their order.
+/// @pre every part has a fixed size, so that no two lists read the same
+proof_bytes prove(const job_key& key, std::string_view label,
+                  std::span<const std::string_view> parts);
+
+/// Compares in a time that does not depend on where the two differ.
+bool same_proof(const proof_bytes& a, std::string_view b);
+
+} // namespace actorrun::detail

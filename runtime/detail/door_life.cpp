@@ -1,0 +1,107 @@
+#include "actorrun/runtime/detail/door_life.hpp"
+
+#include "actorrun/runtime/detail/door_acceptor.hpp"
+#include "actorrun/runtime/detail/door_dial.hpp"
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <cassert>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+class life_sign : public door_part {
+public:
+  life_sign(reactor& home, unique_fd socket)
+      : acceptor_(std::make_shared<acceptor>(
+          home, std::move(socket),
+          acceptor_owner{[](unique_fd, const socket_address&) {},
+                         [] { return false; }, ""})) {}
+
+  void start() override {
+    if (!stopped_)
+      acceptor_->start();
+  }
+
+  void stop() override {
+    if (!std::exchange(stopped_, true))
+      acceptor_->stop();
+  }
+
+private:
+  std::shared_ptr<acceptor> acceptor_;
+  bool stopped_ = false;
+};
+
+class life_probe : public door_part,
+                   public std::enable_shared_from_this<life_probe> {
+public:
+  life_probe(reactor& home, const socket_address& where,
+             core::duration deadline, std::function<void(liveness)> on_done)
+      : home_(home), where_(where), deadline_(deadline),
+        on_done_(std::move(on_done)) {}
+
+  void start() override {
+    if (!on_done_)
+      return;
+    timer_ = home_.after(deadline_, [this] { finish(liveness::silent); });
+    dial_ = std::make_unique<dial>(
+        home_, where_, [this](int error, const unique_fd&) {
+          finish(error == 0              ? liveness::alive
+                 : error == ECONNREFUSED ? liveness::refused
+                                         : liveness::silent);
+        });
+  }
+
+  void stop() override {
+    on_done_ = nullptr;
+    home_.cancel(std::exchange(timer_, 0));
+    dial_.reset();
+  }
+
+private:
+  // The probe may be gone when this returns.
+  void finish(liveness outcome) {
+    const auto self = shared_from_this();
+    const auto tell = std::exchange(on_done_, nullptr);
+    stop();
+    tell(outcome);
+  }
+
+  reactor& home_;
+  socket_address where_;
+  core::duration deadline_;
+  std::function<void(liveness)> on_done_;
+  reactor::timer timer_ = 0;
+  std::unique_ptr<dial> dial_;
+};
+
+} // namespace
+
+result<life_listener> life_listener::listen(reactor& home,
+                                            const std::string& host) {
+  const auto where = numeric_address(host, 0);
+  if (!where)
+    return failure{errc::cannot_listen, "cannot listen on \"" + host
+                                            + "\": it is no address; give "
+                                              "a number like 10.0.0.1"};
+  auto fd = open_listening(*where);
+  if (!fd)
+    return fd.error();
+  const auto bound = local_address_of(fd->get()).value_or(*where);
+  auto sign = std::make_shared<life_sign>(home, std::move(*fd));
+  return life_listener{door_handle{home, std::move(sign)}, bound};
+}
+
+door_handle probe(reactor& home, const socket_address& where,
+                  core::duration deadline,
+                  std::function<void(liveness)> on_done) {
+  assert(deadline > core::duration{0});
+  return {home, std::make_shared<life_probe>(home, where, deadline,
+                                             std::move(on_done))};
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,39 @@
+#include "actorrun/runtime/detail/door_listener.hpp"
+
+#include "actorrun/runtime/detail/door_hall.hpp"
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace actorrun::detail {
+
+result<door_listener> door_listener::listen(reactor& home,
+                                            const socket_address& where,
+                                            const credentials& mine,
+                                            door_callbacks callbacks,
+                                            const door_limits& limits) {
+  auto fd = open_listening(where);
+  if (!fd)
+    return fd.error();
+  const auto bound = local_address_of(fd->get()).value_or(where);
+  auto hall = std::make_shared<door_hall>(home, std::move(*fd), "", mine,
+                                          std::move(callbacks), limits);
+  return door_listener{door_handle{home, std::move(hall)}, to_string(bound),
+                       port_of(bound)};
+}
+
+result<door_listener> door_listener::listen_unix(reactor& home,
+                                                 const std::string& path,
+                                                 const credentials& mine,
+                                                 door_callbacks callbacks,
+                                                 const door_limits& limits) {
+  auto fd = open_listening_unix(path);
+  if (!fd)
+    return fd.error();
+  auto hall = std::make_shared<door_hall>(home, std::move(*fd), path, mine,
+                                          std::move(callbacks), limits);
+  return door_listener{door_handle{home, std::move(hall)}, path, 0};
+}
+
+} // namespace actorrun::detail

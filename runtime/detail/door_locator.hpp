@@ -1,0 +1,68 @@
+// The agent's side of the network: reaches a coordinator through its door.
+#pragma once
+
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/coordinator_locator.hpp"
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace actorrun::detail {
+
+class door_locator final : public ports::coordinator_locator {
+public:
+  struct target {
+    endpoint where;
+    credentials mine;
+    std::string agent; ///< The agent's id.
+    core::duration limit;
+    /// The endpoint names this host and somebody else listens there: if that
+    /// is no coordinator, the address is taken.
+    bool occupied = false;
+  };
+
+  /// @pre `system` and `home` outlive the locator
+  door_locator(caf::actor_system& system, reactor& home, target to, log lines);
+  ~door_locator() override;
+
+  door_locator(const door_locator&) = delete;
+  door_locator& operator=(const door_locator&) = delete;
+
+  void seek(listener on_result) override;
+  void drop() override;
+
+private:
+  void on_connected(result<connected> x, const listener& on_result);
+  void show_life(const std::string& address);
+  failure explain(failure why) const;
+  void cut();
+
+  caf::actor_system& system_;
+  reactor& home_;
+  target to_;
+  log lines_;
+  // The rest belongs to the reactor's thread.
+  door_handle attempt_;
+  unique_fd copy_; ///< Of the link's descriptor, which is CAF's.
+  std::optional<life_listener> life_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// For an agent that shares the process with its coordinator.
+class local_locator final : public ports::coordinator_locator {
+public:
+  local_locator(caf::strong_actor_ptr coordinator, std::string address)
+    : where_{std::move(coordinator), std::move(address)} {}
+
+  void seek(listener on_result) override { on_result(where_); }
+  void drop() override {}
+
+private:
+  ports::location where_;
+};
+
+} // namespace actorrun::detail

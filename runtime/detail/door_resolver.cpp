@@ -1,0 +1,132 @@
+#include "actorrun/runtime/detail/door_resolver.hpp"
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace actorrun::detail {
+
+using address_result = result<std::vector<socket_address>>;
+
+struct resolution::question {
+  std::string host;
+  uint16_t port = 0;
+  callback on_done; // The reactor thread's.
+  std::mutex mutex;
+  reactor* home = nullptr; // Guarded by mutex; null: nobody waits any more.
+};
+
+namespace {
+
+using question_ptr = std::shared_ptr<resolution::question>;
+
+void deliver(const question_ptr& x, address_result answer) {
+  const auto lock = std::lock_guard{x->mutex};
+  if (!x->home)
+    return;
+  x->home->post([x, found = std::move(answer)] {
+    if (const auto tell = std::exchange(x->on_done, nullptr))
+      tell(found);
+  });
+}
+
+bool is_waited_for(const question_ptr& x) {
+  const auto lock = std::lock_guard{x->mutex};
+  return x->home != nullptr;
+}
+
+// The few threads that may block, and who waits for them. A thread ends when
+// there is nothing left to ask.
+class thread_pool {
+public:
+  // Never destroyed: a thread may still be inside the resolver at exit.
+  static thread_pool& instance() {
+    static auto& pool = *new thread_pool;
+    return pool;
+  }
+
+  /// Says why not.
+  std::optional<failure> ask(const question_ptr& x) {
+    const auto lock = std::lock_guard{mutex_};
+    if (waiting_.size() >= resolver_queue_max)
+      return failure{errc::connection_failed,
+                     "too many host names wait for the resolver; host \""
+                         + x->host + "\" was not asked for"};
+    waiting_.push_back(x);
+    if (thread_count_ < resolver_threads_max && !start_thread()
+        && thread_count_ == 0) {
+      waiting_.pop_back();
+      return failure{errc::system_failure,
+                     "no thread to resolve host \"" + x->host + "\" with"};
+    }
+    return std::nullopt;
+  }
+
+private:
+  bool start_thread() {
+    // Signals are for the threads that wait for them.
+    auto all = sigset_t{};
+    auto before = sigset_t{};
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    auto started = true;
+    try {
+      std::thread{[this] { run(); }}.detach();
+      ++thread_count_;
+    } catch (const std::system_error&) {
+      started = false;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+  }
+
+  void run() {
+    while (const auto next = take())
+      if (is_waited_for(next))
+        deliver(next, resolve(next->host, next->port));
+  }
+
+  question_ptr take() {
+    const auto lock = std::lock_guard{mutex_};
+    if (waiting_.empty()) {
+      --thread_count_;
+      return nullptr;
+    }
+    auto out = std::move(waiting_.front());
+    waiting_.pop_front();
+    return out;
+  }
+
+  std::mutex mutex_;
+  std::deque<question_ptr> waiting_; // Guarded by mutex_.
+  size_t thread_count_ = 0;          // Guarded by mutex_.
+};
+
+} // namespace
+
+resolution::resolution(reactor& home, const std::string& host, uint16_t port,
+                       callback on_done)
+    : question_(std::make_shared<question>()) {
+  question_->host = host;
+  question_->port = port;
+  question_->on_done = std::move(on_done);
+  question_->home = &home;
+  if (const auto number = numeric_address(host, port))
+    deliver(question_, std::vector{*number});
+  else if (auto why = thread_pool::instance().ask(question_))
+    deliver(question_, *why);
+}
+
+resolution::~resolution() {
+  const auto lock = std::lock_guard{question_->mutex};
+  question_->home = nullptr;
+  question_->on_done = nullptr;
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,138 @@
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+// Connections the system keeps for us before they are accepted.
+constexpr int backlog = 512;
+
+constexpr int keep_alive_idle_s = 10;
+constexpr int keep_alive_interval_s = 5;
+constexpr int keep_alive_count = 3;
+constexpr int unacknowledged_ms = 10'000;
+
+void set_option(int fd, int level, int name, int value) {
+  // Best effort: without it the connection still works.
+  ::setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+unique_fd new_socket(int family) {
+  return unique_fd{
+      ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
+
+failure listen_failure(const std::string& where, int error) {
+  if (error == EADDRINUSE)
+    return {errc::address_in_use, "another program listens on " + where
+                                      + "; end it or choose another port"};
+  if (error == EADDRNOTAVAIL)
+    return {errc::cannot_listen, "cannot listen on " + where
+                                     + ": it is no address of this host; give "
+                                       "one that is"};
+  return {errc::cannot_listen, "cannot listen on " + where + ": "
+                                   + error_text(error)
+                                   + "; choose another address or port"};
+}
+
+} // namespace
+
+result<unique_fd> open_listening(const socket_address& where) {
+  auto fd = new_socket(where.family());
+  if (!fd)
+    return listen_failure(to_string(where), errno);
+  set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // The IPv6 wildcard takes IPv4 too; for other addresses this is nothing.
+  if (where.family() == AF_INET6)
+    set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (::bind(fd.get(), where.get(), where.size) != 0
+      || ::listen(fd.get(), backlog) != 0)
+    return listen_failure(to_string(where), errno);
+  return fd;
+}
+
+result<unique_fd> open_listening_unix(const std::string& path) {
+  const auto unready = path + "~";
+  const auto where = unix_address(unready);
+  if (!where)
+    return where.error();
+  ::unlink(unready.c_str());
+  auto fd = new_socket(AF_UNIX);
+  if (!fd || ::bind(fd.get(), where->get(), where->size) != 0)
+    return listen_failure(path, errno);
+  if (::chmod(unready.c_str(), S_IRUSR | S_IWUSR) != 0
+      || ::listen(fd.get(), backlog) != 0
+      || ::rename(unready.c_str(), path.c_str()) != 0) {
+    const auto error = errno;
+    ::unlink(unready.c_str());
+    return listen_failure(path, error);
+  }
+  return fd;
+}
+
+void tune_connection(int fd) {
+  const auto local = local_address_of(fd);
+  if (!local || local->family() == AF_UNIX)
+    return;
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, keep_alive_idle_s);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, keep_alive_interval_s);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, keep_alive_count);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unacknowledged_ms);
+}
+
+bool is_connected_to_itself(int fd) {
+  const auto local = local_address_of(fd);
+  const auto remote = remote_address_of(fd);
+  return local && remote && same_address(*local, *remote);
+}
+
+bool send_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR)
+      continue;
+    if (sent <= 0)
+      return false;
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return true;
+}
+
+exchange_state exchange(int fd, handshake& side) {
+  auto buffer = std::array<char, client_hello_size>{};
+  while (side.wanted() > 0) {
+    const auto room = std::min(side.wanted(), buffer.size());
+    const auto got = ::recv(fd, buffer.data(), room, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0 && errno == EAGAIN)
+      return exchange_state::waiting;
+    if (got <= 0)
+      return exchange_state::closed;
+    const auto answer = side.feed({buffer.data(), static_cast<size_t>(got)});
+    // Whoever is refused is refused, whether he hears it or not.
+    if (!send_whole(fd, answer) && side.state() != handshake_state::refused)
+      return exchange_state::closed;
+  }
+  return exchange_state::settled;
+}
+
+std::string error_text(int error) {
+  return std::generic_category().message(error);
+}
+
+} // namespace actorrun::detail

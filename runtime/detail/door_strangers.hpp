@@ -1,0 +1,45 @@
+// Counts those who were not let in, and tells of them now and then.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace actorrun::detail {
+
+/// Who knocked in vain since the last report.
+struct stranger_report {
+  uint64_t count = 0; ///< At least 1.
+  std::string last_address;
+  std::string last_reason; ///< Begins with a verb: `wants another job (n1)`.
+};
+
+/// Reports at once at first, then at most once per interval, and nothing when
+/// there is nothing to report. On the reactor's thread only.
+class stranger_tally {
+public:
+  using listener = std::function<void(const stranger_report&)>;
+
+  /// @param on_report May be empty.
+  stranger_tally(reactor& home, core::duration interval, listener on_report);
+
+  void add(std::string address, std::string reason);
+
+  /// Reports no more.
+  void stop();
+
+private:
+  void report();
+
+  reactor& home_;
+  core::duration interval_;
+  listener on_report_;
+  stranger_report next_;
+  core::time_point earliest_{};
+  reactor::timer timer_ = 0;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,160 @@
+#include "actorrun/runtime/detail/hub.hpp"
+
+#include "actorrun/runtime/detail/caf_links.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <fcntl.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+// CAF notices a cut within a millisecond. Should its notice never come, the
+// agent's lease would run out before it gets in again.
+constexpr auto release_limit = std::chrono::milliseconds{300};
+
+// Probes at once; more have to wait for the lease.
+constexpr auto probe_count_max = size_t{1'024};
+
+} // namespace
+
+hub::hub(caf::actor_system& system, reactor& home, log lines)
+  : system_(system), home_(home), lines_(std::move(lines)) {}
+
+hub::~hub() {
+  listener_.reset();
+  run_and_wait(home_, [this] {
+    *alive_ = false;
+    probes_.clear();
+    for (auto& [agent, x] : links_)
+      if (x.copy)
+        home_.unwatch(x.copy.get());
+    links_.clear();
+  });
+}
+
+void hub::serve_for(rendezvous_coordinator_actor coordinator) {
+  coordinator_ = std::move(coordinator);
+}
+
+result<std::string> hub::listen(const socket_address& where,
+                                const credentials& mine) {
+  auto listener = door_listener::listen(
+    home_, where, mine,
+    {.on_peer = [this](unique_fd connection,
+                       const peer& who) { let_in(std::move(connection), who); },
+     .on_strangers
+     = [this](const stranger_report& x) {
+         lines_.warn("door turned away " + std::to_string(x.count)
+                     + (x.count == 1 ? " stranger" : " strangers")
+                     + ", the last from " + x.last_address + ": it "
+                     + x.last_reason);
+       }});
+  if (!listener)
+    return listener.error();
+  listener_.emplace(std::move(*listener));
+  return listener_->address();
+}
+
+// -- links --------------------------------------------------------------------
+
+void hub::let_in(unique_fd connection, const peer& who) {
+  const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
+  if (who.intent == purpose::operate)
+    return serve(system_, std::move(connection), actor);
+  auto [i, added] = links_.try_emplace(who.id);
+  if (added)
+    return open(who.id, std::move(connection));
+  // The agent gave its last link up before we noticed. CAF would take the new
+  // one for a second way to the same node and close it.
+  i->second.next = std::move(connection);
+  cut(who.id, i->second);
+  home_.after(release_limit, [this, agent = who.id] { let_go(agent); });
+}
+
+void hub::open(const std::string& agent, unique_fd connection) {
+  auto& x = links_[agent];
+  x.copy.reset(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+  if (x.copy)
+    home_.watch(x.copy.get(), EPOLLRDHUP | EPOLLONESHOT,
+                [this, agent](uint32_t) {
+                  if (auto i = links_.find(agent); i != links_.end())
+                    cut(agent, i->second);
+                });
+  serve(system_, std::move(connection),
+        caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
+}
+
+// Our copy would keep the connection half open when CAF has closed its own.
+void hub::cut(const std::string&, line& x) {
+  if (!x.copy)
+    return;
+  ::shutdown(x.copy.get(), SHUT_RDWR);
+  home_.unwatch(x.copy.get());
+  x.copy.reset();
+}
+
+void hub::let_go(const std::string& agent) {
+  auto i = links_.find(agent);
+  if (i == links_.end())
+    return;
+  cut(agent, i->second);
+  auto next = std::move(i->second.next);
+  links_.erase(i);
+  if (next)
+    open(agent, std::move(next));
+}
+
+void hub::sever(const agent_id& agent) {
+  home_.post([this, alive = alive_, agent] {
+    if (!*alive)
+      return;
+    if (auto i = links_.find(agent.value); i != links_.end())
+      cut(agent.value, i->second);
+  });
+}
+
+void hub::released(const agent_id& agent) {
+  home_.post([this, alive = alive_, agent] {
+    if (*alive)
+      let_go(agent.value);
+  });
+}
+
+// -- probes -------------------------------------------------------------------
+
+void hub::probe(const std::string& address, uint16_t port,
+                std::function<void()> on_gone) {
+  ask(address, port, liveness::refused, std::move(on_gone));
+}
+
+void hub::confirm(const std::string& address, uint16_t port,
+                  std::function<void()> on_alive) {
+  ask(address, port, liveness::alive, std::move(on_alive));
+}
+
+void hub::ask(const std::string& address, uint16_t port, liveness wanted,
+              std::function<void()> on_answer) {
+  const auto where = numeric_address(address, port);
+  if (!where)
+    return;
+  home_.post([=, this, alive = alive_, on_answer = std::move(on_answer)] {
+    if (!*alive || probes_.size() >= probe_count_max)
+      return;
+    const auto number = ++last_probe_;
+    probes_.emplace(number,
+                    detail::probe(home_, *where, probe_limit,
+                                  [=, this](liveness found) {
+                                    if (found == wanted)
+                                      on_answer();
+                                    home_.post([this, alive, number] {
+                                      if (*alive)
+                                        probes_.erase(number);
+                                    });
+                                  }));
+  });
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,71 @@
+// The coordinator's side of the network: lets agents and operators in through
+// the door and keeps one link per agent.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/agent_links.hpp"
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace actorrun::detail {
+
+/// How long the host of a lost agent has to say that its process is gone; after
+/// that its lease will tell.
+inline constexpr auto probe_limit = std::chrono::seconds{1};
+
+class hub final : public ports::agent_links {
+public:
+  /// @pre `system` and `home` outlive the hub
+  hub(caf::actor_system& system, reactor& home, log lines);
+  ~hub() override;
+
+  hub(const hub&) = delete;
+  hub& operator=(const hub&) = delete;
+
+  /// Who gets the connections; call before listening.
+  void serve_for(rendezvous_coordinator_actor coordinator);
+
+  /// @retval errc::address_in_use, errc::cannot_listen  as `door_listener`
+  result<std::string> listen(const socket_address& where,
+                             const credentials& mine);
+
+  void probe(const std::string& address, uint16_t port,
+             std::function<void()> on_gone) override;
+  void confirm(const std::string& address, uint16_t port,
+               std::function<void()> on_alive) override;
+  void sever(const agent_id& agent) override;
+  void released(const agent_id& agent) override;
+
+private:
+  /// A link in CAF's hands. Our copy of the descriptor can end it.
+  struct line {
+    unique_fd copy;
+    unique_fd next; ///< Waits until CAF has let go of the one before.
+  };
+
+  void let_in(unique_fd connection, const peer& who);
+  void open(const std::string& agent, unique_fd connection);
+  void cut(const std::string& agent, line& x);
+  void let_go(const std::string& agent);
+  void ask(const std::string& address, uint16_t port, liveness wanted,
+           std::function<void()> on_answer);
+
+  caf::actor_system& system_;
+  reactor& home_;
+  log lines_;
+  rendezvous_coordinator_actor coordinator_;
+  std::optional<door_listener> listener_;
+  // The rest belongs to the reactor's thread.
+  std::map<std::string, line> links_;
+  std::map<uint64_t, door_handle> probes_;
+  uint64_t last_probe_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace actorrun::detail

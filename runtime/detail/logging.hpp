@@ -1,0 +1,16 @@
+// Where our programs' lines go, and how they look.
+#pragma once
+
+#include "actorrun/actors/log.hpp"
+
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// Lines on standard error, in colour on a terminal only:
+/// `[actorrun 12:34:56.789 info] coordinator forms epoch 2: …`.
+/// @param level torchrun's LOGLEVEL: DEBUG, INFO, WARNING, ERROR or CRITICAL,
+///              in any case; anything else means INFO.
+log open_console(std::string_view program, std::string_view level);
+
+} // namespace actorrun::detail

@@ -1,0 +1,154 @@
+#include "actorrun/runtime/detail/master_port.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Linux's default, for a system that does not tell.
+constexpr auto ephemeral_default = port_range{32768, 60999};
+
+/// Ports tried before giving up; few are taken on any sane machine.
+constexpr uint32_t attempt_max = 1024;
+
+constexpr uint16_t unprivileged_min = 1024;
+
+std::atomic<uint16_t> last_given{0};
+
+port_range ephemeral_range() {
+  auto file = std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"};
+  auto range = port_range{};
+  return file >> range.first >> range.last ? range : ephemeral_default;
+}
+
+// The part of `x` below and the part above `hole`.
+void subtract(port_range x, port_range hole, std::vector<port_range>& out) {
+  if (hole.last < x.first || hole.first > x.last) {
+    out.push_back(x);
+    return;
+  }
+  if (hole.first > x.first)
+    out.push_back({x.first, static_cast<uint16_t>(hole.first - 1)});
+  if (hole.last < x.last)
+    out.push_back({static_cast<uint16_t>(hole.last + 1), x.last});
+}
+
+// An abstract name belongs to the network namespace, as ports do, and goes with
+// its socket, however this process ends.
+unique_fd lock_port(uint16_t port) {
+  auto lock = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  const auto name = "actorrun-master-port-" + std::to_string(port);
+  auto address = sockaddr_un{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address),
+             static_cast<socklen_t>(size))
+      != 0)
+    lock.reset();
+  return lock;
+}
+
+template <class Address>
+int try_bind(int socket, const Address& address) {
+  const auto* plain = reinterpret_cast<const sockaddr*>(&address);
+  return ::bind(socket, plain, sizeof address) == 0 ? 0 : errno;
+}
+
+// Both families at once, as a worker that listens on the wildcard address.
+// Without SO_REUSEADDR, so a port with connections that linger is not free.
+bool is_free(uint16_t port) {
+  constexpr auto type = SOCK_STREAM | SOCK_CLOEXEC;
+  if (auto six = unique_fd{::socket(AF_INET6, type, 0)}) {
+    const auto off = 0;
+    ::setsockopt(six.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    auto address = sockaddr_in6{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    const auto error = try_bind(six.get(), address);
+    if (error != EADDRNOTAVAIL) // IPv6 is there but switched off.
+      return error == 0;
+  }
+  auto four = unique_fd{::socket(AF_INET, type, 0)};
+  auto address = sockaddr_in{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  return try_bind(four.get(), address) == 0;
+}
+
+std::optional<port_reservation> try_reserve(uint16_t port) {
+  auto lock = lock_port(port);
+  if (!lock || !is_free(port))
+    return std::nullopt;
+  last_given.store(port);
+  return port_reservation{port, std::move(lock)};
+}
+
+uint32_t size_of(port_range x) {
+  return x.last - x.first + 1U;
+}
+
+uint32_t size_of(std::span<const port_range> ranges) {
+  auto sum = uint32_t{0};
+  for (const auto& x : ranges)
+    sum += size_of(x);
+  return sum;
+}
+
+uint16_t nth_port(std::span<const port_range> ranges, uint32_t n) {
+  auto i = ranges.begin();
+  for (; n >= size_of(*i); ++i)
+    n -= size_of(*i);
+  return static_cast<uint16_t>(i->first + n);
+}
+
+} // namespace
+
+std::vector<port_range> master_port_candidates(port_range ephemeral) {
+  auto result = std::vector<port_range>{};
+  subtract({10000, 32767}, ephemeral, result);
+  subtract({61000, 65535}, ephemeral, result);
+  if (result.empty())
+    result.push_back({unprivileged_min, 65535});
+  return result;
+}
+
+// From a random start through all candidates in turn: each is tried once.
+result<port_reservation> reserve_port(std::span<const port_range> candidates) {
+  const auto count = size_of(candidates);
+  assert(count > 0);
+  auto device = std::random_device{};
+  const auto start = std::uniform_int_distribution{0U, count - 1}(device);
+  const auto previous = last_given.load();
+  for (auto i = 0U; i < std::min(count, attempt_max); ++i) {
+    const auto port = nth_port(candidates, (start + i) % count);
+    if (port == previous)
+      continue;
+    if (auto reserved = try_reserve(port))
+      return std::move(*reserved);
+  }
+  return failure{errc::address_in_use,
+                 "no free port for MASTER_PORT among "
+                     + std::to_string(candidates.front().first) + ".."
+                     + std::to_string(candidates.back().last)};
+}
+
+result<port_reservation> reserve_master_port() {
+  return reserve_port(master_port_candidates(ephemeral_range()));
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,52 @@
+// Reserves the port that the workers of one epoch will meet at.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// Ports `first`..`last`, both included.
+struct port_range {
+  uint16_t first = 0;
+  uint16_t last = 0;
+
+  friend bool operator==(const port_range&, const port_range&) = default;
+};
+
+/// Keeps other actorrun processes of this network namespace from choosing the
+/// same port. The port itself is left unbound, for the worker that will listen.
+class port_reservation {
+public:
+  port_reservation(uint16_t port, unique_fd lock)
+      : port_(port), lock_(std::move(lock)) {}
+
+  uint16_t port() const { return port_; }
+
+private:
+  uint16_t port_ = 0;
+  unique_fd lock_;
+};
+
+/// Where to look for a port, given the range the kernel takes ports for
+/// outgoing connections from: a port in there may be gone by the time the
+/// worker binds it. 10000..32767 and 61000..65535 without `ephemeral`; if
+/// nothing of them is left, 1024..65535.
+std::vector<port_range> master_port_candidates(port_range ephemeral);
+
+/// Reserves one of `candidates`, at random, but never the one that this process
+/// got last time: workers of the previous epoch may still be known there.
+/// @pre `candidates` is not empty, and every range has first ≤ last
+/// @retval errc::address_in_use  none of those tried is free
+result<port_reservation> reserve_port(std::span<const port_range> candidates);
+
+/// Reserves a port for MASTER_PORT that nobody uses now.
+/// @retval errc::address_in_use  none of those tried is free
+result<port_reservation> reserve_master_port();
+
+} // namespace actorrun::detail

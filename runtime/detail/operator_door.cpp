@@ -1,0 +1,38 @@
+#include "actorrun/runtime/detail/operator_door.hpp"
+
+#include "actorrun/runtime/detail/caf_links.hpp"
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+result<operator_door> operator_door::open(caf::actor_system& system,
+                                          reactor& home, const job_id& job,
+                                          caf::strong_actor_ptr actor,
+                                          socket_role role) {
+  auto folder = run_folder::open();
+  if (!folder)
+    return folder.error();
+  const auto path = folder->socket_path(job, ::getpid(), role);
+  if (!path)
+    return path.error();
+  auto listener = door_listener::listen_unix(
+    home, *path, {},
+    {.on_peer =
+       [&system, actor = std::move(actor)](unique_fd connection, const peer&) {
+         serve(system, std::move(connection), actor);
+       },
+     .on_strangers = {}});
+  if (!listener)
+    return listener.error();
+  return operator_door{std::move(*folder), std::move(*listener)};
+}
+
+operator_door::~operator_door() {
+  if (!listener_)
+    return;
+  listener_.reset();
+  folder_->remove_if_empty();
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,24 @@
+// Finds what workers have left behind when this program adopts orphans.
+#pragma once
+
+#include <cstddef>
+#include <set>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+/// Says whether orphaned descendants become children of this process: it is
+/// pid 1, or a child subreaper.
+bool adopts_orphans();
+
+/// Sends SIGKILL to the children of this process that belong to one of
+/// `sessions` without being its leader, and reaps those that have ended. What
+/// these leave behind in turn is adopted later, so call again until none is
+/// found. A descendant with a session of its own bears no mark of its origin
+/// and is left alone.
+/// @pre the leaders of `sessions` are not reaped, so their ids are not reused
+/// @returns how many were found
+size_t sweep_orphans(const std::set<pid_t>& sessions);
+
+} // namespace actorrun::detail

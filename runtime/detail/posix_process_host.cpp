@@ -1,0 +1,257 @@
+#include "actorrun/runtime/detail/posix_process_host.hpp"
+
+#include "actorrun/runtime/detail/orphan_sweep.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <set>
+#include <utility>
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Facts that one call of the listener brings at most while a batch starts, so
+/// that the first are known long before the last of 4,096 runs.
+constexpr size_t facts_per_call_max = 64;
+
+/// Longest wait for killed processes; one that hangs in the kernel is left.
+constexpr auto end_max = 1000ms;
+
+/// A tracer may hold back the status of a process that has ended.
+constexpr auto status_interval = 10ms;
+
+/// Killed orphans leave orphans: we look again, so often and so long.
+constexpr auto sweep_interval = 2ms;
+constexpr uint32_t sweep_count_max = 100;
+
+std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
+  auto result = std::set<pid_t>{};
+  for (const auto& x : workers)
+    if (!x.reaped_elsewhere)
+      result.insert(x.pid);
+  return result;
+}
+
+void await_end(worker_process& worker, core::time_point deadline) {
+  using ms = std::chrono::milliseconds;
+  const auto left = deadline - std::chrono::steady_clock::now();
+  auto fd = pollfd{.fd = worker.pidfd.get(), .events = POLLIN, .revents = 0};
+  const auto timeout = std::chrono::ceil<ms>(left).count();
+  ::poll(&fd, 1, static_cast<int>(std::max<int64_t>(timeout, 0)));
+  worker.poll_exit();
+}
+
+} // namespace
+
+posix_process_host::posix_process_host(reactor& loop, note_handler on_note)
+    : loop_(loop), on_note_(std::move(on_note)),
+      warden_(std::make_unique<warden>(loop, [this] {
+        note("warden has died; another one takes its place");
+      })) {}
+
+posix_process_host::~posix_process_host() {
+  if (loop_.on_thread()) {
+    end_all();
+    return;
+  }
+  auto done = std::promise<void>{};
+  loop_.post([&] {
+    end_all();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void posix_process_host::start(epoch_id epoch,
+                               std::vector<ports::process_spec> processes,
+                               listener on_event) {
+  loop_.post([=, this, count = warden_->fire_count(),
+              specs = std::move(processes)]() mutable {
+    start_all(epoch, std::move(specs), on_event, count);
+  });
+}
+
+void posix_process_host::signal(epoch_id epoch, int signal) {
+  loop_.post([=, this] {
+    if (const auto i = batches_.find(epoch); i != batches_.end())
+      for (const auto& worker : i->second.workers)
+        worker.kill_group(signal);
+  });
+}
+
+void posix_process_host::release(epoch_id epoch) {
+  loop_.post([=, this] { release_now(epoch); });
+}
+
+// At once, not on the thread: a fence that moves costs no wake-up, and one that
+// waits in a queue would be late.
+void posix_process_host::set_fence(core::time_point due) {
+  warden_->set_fence(due);
+}
+
+// -- starting -----------------------------------------------------------------
+
+void posix_process_host::start_all(epoch_id epoch,
+                                   std::vector<ports::process_spec> processes,
+                                   listener on_event, uint64_t fire_count) {
+  assert(!batches_.contains(epoch));
+  auto& group = batches_[epoch];
+  group.on_event = std::move(on_event);
+  group.workers.reserve(processes.size());
+  auto programs = program_finder{};
+  for (const auto& spec : processes) {
+    group.pending.push_back(
+        start_one(epoch, group, spec, programs, fire_count));
+    if (group.pending.size() >= facts_per_call_max)
+      flush(epoch);
+  }
+  flush(epoch);
+}
+
+ports::process_event
+posix_process_host::start_one(epoch_id epoch, batch& group,
+                              const ports::process_spec& spec,
+                              program_finder& programs, uint64_t fire_count) {
+  const auto failed = [&](int error) {
+    return ports::process_not_started{epoch, spec.local_rank, error};
+  };
+  if (spec.arguments.empty())
+    return failed(EINVAL);
+  const auto& program = programs.find(spec.arguments[0], spec.environment);
+  if (program.error != 0)
+    return failed(program.error);
+  if (const auto error = warden_->ensure(); error != 0)
+    return failed(error);
+  auto place = warden_->enlist(fire_count);
+  if (!place)
+    return failed(EAGAIN);
+  auto child
+      = spawner_.start(program.path, spec.arguments, spec.environment, &place);
+  if (child.error != 0)
+    return failed(child.error);
+  group.workers.push_back({.local_rank = spec.local_rank,
+                           .pid = child.pid,
+                           .pidfd = std::move(child.pidfd),
+                           .registration = std::move(place)});
+  ++group.running_count;
+  watch(epoch, group.workers.size() - 1);
+  return ports::process_started{epoch, spec.local_rank, child.pid};
+}
+
+// -- ending -------------------------------------------------------------------
+
+void posix_process_host::watch(epoch_id epoch, size_t index) {
+  const auto fd = batches_.at(epoch).workers[index].pidfd.get();
+  loop_.watch(fd, EPOLLIN, [=, this](uint32_t) { on_ready(epoch, index); });
+}
+
+void posix_process_host::on_ready(epoch_id epoch, size_t index) {
+  auto& group = batches_.at(epoch);
+  auto& worker = group.workers[index];
+  loop_.unwatch(worker.pidfd.get()); // It stays ready from now on.
+  const auto status = worker.poll_exit();
+  if (!status) {
+    loop_.after(status_interval,
+                while_alive([=, this] { watch(epoch, index); }));
+    return;
+  }
+  if (status->unknown)
+    note("another part of this program has reaped worker process "
+         + std::to_string(worker.pid) + "; its exit code is lost");
+  report(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
+                                      status->exit_code, status->signal,
+                                      status->dumped});
+  if (--group.running_count == 0 && group.released)
+    loop_.at_end_of_round(while_alive([=, this] { finish(epoch); }));
+}
+
+void posix_process_host::report(epoch_id epoch, ports::process_event event) {
+  auto& pending = batches_.at(epoch).pending;
+  pending.push_back(std::move(event));
+  if (pending.size() == 1)
+    loop_.at_end_of_round(while_alive([=, this] { flush(epoch); }));
+}
+
+void posix_process_host::flush(epoch_id epoch) {
+  const auto i = batches_.find(epoch);
+  if (i == batches_.end() || i->second.pending.empty())
+    return;
+  i->second.on_event(std::exchange(i->second.pending, {}));
+}
+
+void posix_process_host::release_now(epoch_id epoch) {
+  const auto i = batches_.find(epoch);
+  if (i == batches_.end() || i->second.released)
+    return;
+  auto& group = i->second;
+  group.released = true;
+  for (auto& worker : group.workers) {
+    worker.kill_group(SIGKILL);
+    worker.registration.reset();
+  }
+  if (group.running_count == 0)
+    finish(epoch);
+}
+
+// The zombies of the leaders go last: they keep the sessions' ids unique.
+void posix_process_host::finish(epoch_id epoch) {
+  flush(epoch);
+  const auto i = batches_.find(epoch);
+  if (i == batches_.end())
+    return;
+  auto& group = i->second;
+  if (adopts_orphans() && group.sweep_count++ < sweep_count_max
+      && sweep_orphans(sessions_of(group.workers)) > 0) {
+    loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
+    return;
+  }
+  for (auto& worker : group.workers)
+    worker.reap();
+  batches_.erase(i);
+}
+
+void posix_process_host::end_all() {
+  const auto deadline = std::chrono::steady_clock::now() + end_max;
+  for (auto& [epoch, group] : batches_)
+    for (auto& worker : group.workers)
+      worker.kill_group(SIGKILL);
+  for (auto& [epoch, group] : batches_) {
+    for (auto& worker : group.workers)
+      if (!worker.ended) {
+        loop_.unwatch(worker.pidfd.get());
+        await_end(worker, deadline);
+      }
+    if (adopts_orphans())
+      sweep_orphans(sessions_of(group.workers));
+    for (auto& worker : group.workers)
+      worker.reap();
+  }
+  batches_.clear();
+  warden_.reset();
+  alive_.reset();
+}
+
+// What waits for its time at the reactor may find this object gone.
+reactor::task posix_process_host::while_alive(reactor::task fn) const {
+  return [alive = std::weak_ptr{alive_}, fn = std::move(fn)] {
+    if (!alive.expired())
+      fn();
+  };
+}
+
+void posix_process_host::note(const std::string& text) const {
+  if (on_note_)
+    on_note_(text);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,88 @@
+// Owns the workers' processes on this machine.
+#pragma once
+
+#include "actorrun/actors/ports/process_host.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/warden.hpp"
+#include "actorrun/runtime/detail/worker_process.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// Starts processes on the reactor's thread, each with its own session and
+/// process group, watches them by pidfd, and lets none outlive this program
+/// (see `warden`).
+///
+/// All processes of a batch are started in one go; the facts of one round of
+/// the reactor arrive in one call. The zombie of a process stays until its
+/// epoch is released, so that the id of its group cannot come to mean another.
+/// Neither needs nor disturbs SIGCHLD. A host program that reaps children which
+/// are not its own takes the exit code with it: 255 is reported, and a note.
+class posix_process_host final : public ports::process_host {
+public:
+  /// Takes a line for the log; called on the reactor's thread.
+  using note_handler = std::function<void(const std::string&)>;
+
+  explicit posix_process_host(reactor& loop, note_handler on_note = {});
+
+  /// Kills all processes and waits for their end, one second at most.
+  /// From then on no listener is called.
+  /// @pre the reactor lives
+  ~posix_process_host() override;
+
+  posix_process_host(const posix_process_host&) = delete;
+  posix_process_host& operator=(const posix_process_host&) = delete;
+
+  /// A process whose start the fence has overtaken is not started: ECANCELED.
+  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+             listener on_event) override;
+  void signal(epoch_id epoch, int signal) override;
+  void release(epoch_id epoch) override;
+  void set_fence(core::time_point due) override;
+
+  /// Of the process that guards the workers; 0 while there is none.
+  /// @pre on the reactor's thread
+  pid_t warden_pid() const { return warden_->pid(); }
+
+private:
+  struct batch {
+    listener on_event;
+    std::vector<worker_process> workers;
+    std::vector<ports::process_event> pending;
+    size_t running_count = 0;
+    bool released = false;
+    uint32_t sweep_count = 0;
+  };
+
+  void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
+                 listener on_event, uint64_t fire_count);
+  ports::process_event start_one(epoch_id epoch, batch& group,
+                                 const ports::process_spec& spec,
+                                 program_finder& programs, uint64_t fire_count);
+  void watch(epoch_id epoch, size_t index);
+  void on_ready(epoch_id epoch, size_t index);
+  void report(epoch_id epoch, ports::process_event event);
+  void flush(epoch_id epoch);
+  void release_now(epoch_id epoch);
+  void finish(epoch_id epoch);
+  void end_all();
+  void note(const std::string& text) const;
+  reactor::task while_alive(reactor::task fn) const;
+
+  reactor& loop_;
+  note_handler on_note_;
+  spawner spawner_;
+  std::unique_ptr<warden> warden_;
+  std::map<epoch_id, batch> batches_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,219 @@
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Most events fetched by one system call; more wait for the next round.
+constexpr size_t events_per_round_max = 512;
+
+/// The token of the eventfd; watches count from 1.
+constexpr uint64_t wake_up_token = 0;
+
+thread_local const reactor* current = nullptr;
+
+[[noreturn]] void die(const char* what) {
+  std::perror(what);
+  std::abort();
+}
+
+} // namespace
+
+reactor::reactor()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!epoll_ || !wake_up_)
+    die("actorrun: reactor");
+  auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
+    die("actorrun: reactor: epoll_ctl");
+  // A thread starts with its creator's mask; so no signal can slip in.
+  auto all = sigset_t{};
+  auto old = sigset_t{};
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread_ = std::thread{[this] { run(); }};
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+reactor::~reactor() {
+  assert(!on_thread());
+  {
+    const auto lock = std::lock_guard{mutex_};
+    stopping_ = true;
+  }
+  ::eventfd_write(wake_up_.get(), 1);
+  thread_.join();
+}
+
+void reactor::post(task fn) {
+  auto first = false;
+  {
+    const auto lock = std::lock_guard{mutex_};
+    first = tasks_.empty();
+    tasks_.push_back(std::move(fn));
+  }
+  // Every wake-up takes all tasks, so the first of them brings the rest along.
+  if (first)
+    ::eventfd_write(wake_up_.get(), 1);
+}
+
+bool reactor::on_thread() const {
+  return current == this;
+}
+
+void reactor::watch(int fd, uint32_t events, handler fn) {
+  assert(on_thread());
+  assert(!tokens_.contains(fd));
+  const auto token = ++last_token_;
+  auto event = epoll_event{.events = events, .data = {.u64 = token}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    die("actorrun: reactor: watch");
+  tokens_.emplace(fd, token);
+  watches_.emplace(token, std::make_shared<handler>(std::move(fn)));
+}
+
+void reactor::rewatch(int fd, uint32_t events) {
+  assert(on_thread());
+  const auto i = tokens_.find(fd);
+  assert(i != tokens_.end());
+  auto event = epoll_event{.events = events, .data = {.u64 = i->second}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0)
+    die("actorrun: reactor: rewatch");
+}
+
+void reactor::unwatch(int fd) {
+  assert(on_thread());
+  const auto i = tokens_.find(fd);
+  if (i == tokens_.end())
+    return;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  watches_.erase(i->second);
+  tokens_.erase(i);
+}
+
+reactor::timer reactor::after(core::duration delay, task fn) {
+  assert(on_thread());
+  const auto id = ++last_timer_;
+  const auto due = std::chrono::steady_clock::now() + delay;
+  timers_.emplace(std::pair{due, id}, std::move(fn));
+  due_.emplace(id, due);
+  return id;
+}
+
+void reactor::cancel(timer id) {
+  assert(on_thread());
+  const auto i = due_.find(id);
+  if (i == due_.end())
+    return;
+  timers_.erase(std::pair{i->second, id});
+  due_.erase(i);
+}
+
+void reactor::at_end_of_round(task fn) {
+  assert(on_thread());
+  end_of_round_.push_back(std::move(fn));
+}
+
+void reactor::run() {
+  current = this;
+  ::prctl(PR_SET_NAME, "actorrun-events");
+  for (auto more = true; more;) {
+    wait_and_dispatch();
+    run_timers();
+    more = run_tasks();
+    run_end_of_round();
+  }
+}
+
+void reactor::wait_and_dispatch() {
+  std::array<epoll_event, events_per_round_max> ready;
+  const auto count = ::epoll_wait(epoll_.get(), ready.data(),
+                                  static_cast<int>(ready.size()), sleep_ms());
+  if (count < 0 && errno != EINTR)
+    die("actorrun: reactor: epoll_wait");
+  for (auto i = 0; i < count; ++i)
+    dispatch(ready[i].data.u64, ready[i].events);
+}
+
+// A token is never used again, so an event fetched for a watch that has ended
+// meanwhile finds nothing, even if its descriptor number lives on.
+void reactor::dispatch(uint64_t token, uint32_t events) {
+  if (token == wake_up_token) {
+    auto ignored = eventfd_t{};
+    ::eventfd_read(wake_up_.get(), &ignored);
+    return;
+  }
+  const auto i = watches_.find(token);
+  if (i == watches_.end())
+    return;
+  const auto keep_alive = i->second;
+  (*keep_alive)(events);
+}
+
+// Runs what is there now; what these tasks post waits for the next round.
+// Says whether to go on.
+bool reactor::run_tasks() {
+  auto tasks = std::deque<task>{};
+  {
+    const auto lock = std::lock_guard{mutex_};
+    tasks.swap(tasks_);
+  }
+  for (auto& fn : tasks)
+    fn();
+  const auto lock = std::lock_guard{mutex_};
+  return !stopping_ || !tasks_.empty();
+}
+
+void reactor::run_timers() {
+  if (timers_.empty())
+    return;
+  // A timer armed by one of these with no delay waits for the next round.
+  const auto last = last_timer_;
+  const auto now = std::chrono::steady_clock::now();
+  auto i = timers_.begin();
+  while (i != timers_.end() && i->first.first <= now) {
+    if (i->first.second > last) {
+      ++i;
+      continue;
+    }
+    const auto fn = std::move(i->second);
+    due_.erase(i->first.second);
+    timers_.erase(i);
+    fn();
+    i = timers_.begin(); // The call may have cancelled any of them.
+  }
+}
+
+void reactor::run_end_of_round() {
+  while (!end_of_round_.empty()) {
+    auto tasks = std::exchange(end_of_round_, {});
+    for (auto& fn : tasks)
+      fn();
+  }
+}
+
+int reactor::sleep_ms() const {
+  if (timers_.empty())
+    return -1;
+  using ms = std::chrono::milliseconds;
+  const auto now = std::chrono::steady_clock::now();
+  const auto delay = std::chrono::ceil<ms>(timers_.begin()->first.first - now);
+  return static_cast<int>(std::clamp<int64_t>(delay.count(), 0, INT_MAX));
+}
+
+} // namespace actorrun::detail

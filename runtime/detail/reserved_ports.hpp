@@ -1,0 +1,27 @@
+// Keeps one MASTER_PORT reserved for the next epoch, and that of the last.
+#pragma once
+
+#include "actorrun/actors/ports/master_ports.hpp"
+#include "actorrun/runtime/detail/master_port.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace actorrun::detail {
+
+class reserved_ports final : public ports::master_ports {
+public:
+  uint16_t next() override {
+    auto fresh = reserve_master_port();
+    if (!fresh)
+      return 0;
+    last_ = std::exchange(current_, std::move(*fresh));
+    return current_->port();
+  }
+
+private:
+  std::optional<port_reservation> current_;
+  std::optional<port_reservation> last_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,186 @@
+#include "actorrun/runtime/detail/run_folder.hpp"
+
+#include "actorrun/runtime/detail/door_keys.hpp"
+#include "actorrun/runtime/detail/socket_address.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+constexpr size_t label_text_max = 40; // characters
+constexpr size_t label_hash_size = 4; // bytes, twice as many digits
+// More sockets than one host has jobs; the rest of a folder is not read.
+constexpr size_t sockets_max = 65'536;
+
+failure unusable(const std::string& path, const std::string& why) {
+  return {errc::cannot_listen, "the folder " + path + " for sockets " + why
+                                   + "; set ACTORRUN_RUN_DIR to another one"};
+}
+
+std::string error_text(int error) {
+  return std::generic_category().message(error);
+}
+
+std::string variable(const char* name) {
+  const auto* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// A login that changed its user may still name the first one's folder.
+bool is_our_folder(const std::string& path) {
+  struct stat info {};
+  return path.starts_with('/') && ::stat(path.c_str(), &info) == 0
+         && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+}
+
+std::optional<failure> check(const std::string& path) {
+  const auto fd = unique_fd{
+      ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!fd && (errno == ENOTDIR || errno == ELOOP))
+    return unusable(path, "is a symbolic link or no folder");
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0)
+    return unusable(path, "cannot be opened (" + error_text(errno) + ")");
+  if (info.st_uid != ::geteuid())
+    return unusable(path, "belongs to another user");
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return unusable(path, "can be written to by others");
+  return std::nullopt;
+}
+
+// Somebody listens unless the system says that nobody does. A full backlog is
+// somebody too; so the call does not wait.
+bool is_dead(const std::string& path) {
+  const auto address = unix_address(path);
+  const auto fd = unique_fd{
+      ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  return address && fd
+         && ::connect(fd.get(), address->get(), address->size) != 0
+         && errno == ECONNREFUSED;
+}
+
+std::vector<live_socket> sockets_in(const std::string& folder) {
+  auto out = std::vector<live_socket>{};
+  auto error = std::error_code{};
+  auto i = std::filesystem::directory_iterator{folder, error};
+  for (; !error && i != std::filesystem::directory_iterator{}
+         && out.size() < sockets_max;
+       i.increment(error))
+    if (auto name = parse_socket_name(i->path().filename().string()))
+      out.push_back({std::move(*name), i->path().string()});
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return out;
+}
+
+bool is_label_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+         || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+} // namespace
+
+std::string_view to_string(socket_role x) {
+  return x == socket_role::agent ? "agent" : "coordinator";
+}
+
+std::string job_label(const job_id& job) {
+  auto out = job.value.substr(0, label_text_max);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return !is_label_character(c); },
+      '_');
+  out += '-';
+  const auto hash = fingerprint_of(job);
+  for (size_t i = 0; i < label_hash_size; ++i) {
+    out += "0123456789abcdef"[hash[i] >> 4];
+    out += "0123456789abcdef"[hash[i] & 0xf];
+  }
+  return out;
+}
+
+std::optional<socket_name> parse_socket_name(std::string_view file_name) {
+  const auto first = file_name.find('.');
+  const auto second = file_name.find('.', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos)
+    return std::nullopt;
+  auto out = socket_name{std::string{file_name.substr(0, first)}, 0, {}};
+  const auto pid = file_name.substr(first + 1, second - first - 1);
+  const auto [end, error]
+      = std::from_chars(pid.data(), pid.data() + pid.size(), out.pid);
+  const auto rest = file_name.substr(second);
+  if (rest == ".coordinator.sock")
+    out.role = socket_role::coordinator;
+  else if (rest != ".agent.sock")
+    return std::nullopt;
+  const auto good
+      = error == std::errc{} && end == pid.data() + pid.size() && out.pid > 0
+        && !out.job.empty()
+        && std::all_of(out.job.begin(), out.job.end(), is_label_character);
+  return good ? std::optional{std::move(out)} : std::nullopt;
+}
+
+result<run_folder> run_folder::open() {
+  if (const auto path = variable("ACTORRUN_RUN_DIR"); !path.empty())
+    return open_at(path, false);
+  if (const auto path = variable("XDG_RUNTIME_DIR"); is_our_folder(path))
+    return open_at(path + "/actorrun", false);
+  return open_at("/tmp/actorrun-" + std::to_string(::geteuid()), true);
+}
+
+result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
+  if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    return unusable(path, "cannot be made (" + error_text(errno) + ")");
+  if (auto why = check(path))
+    return *why;
+  return run_folder{path, shared};
+}
+
+result<std::string> run_folder::socket_path(const job_id& job, pid_t pid,
+                                            socket_role role) const {
+  auto out = path_ + "/" + job_label(job) + "." + std::to_string(pid) + "."
+             + std::string{to_string(role)} + ".sock";
+  // A socket is bound under a name one longer and then takes its own.
+  if (const auto address = unix_address(out + "~"); !address)
+    return address.error();
+  return out;
+}
+
+std::vector<live_socket> run_folder::list() const {
+  auto out = sockets_in(path_);
+  std::erase_if(out, [](const live_socket& x) {
+    const auto dead = is_dead(x.path);
+    if (dead && x.name.role == socket_role::agent)
+      ::unlink(x.path.c_str());
+    return dead;
+  });
+  return out;
+}
+
+bool run_folder::left_by_predecessor(const job_id& job) const {
+  auto found = false;
+  for (const auto& x : sockets_in(path_))
+    if (x.name.role == socket_role::coordinator && x.name.job == job_label(job)
+        && is_dead(x.path))
+      found = ::unlink(x.path.c_str()) == 0 || found;
+  return found;
+}
+
+void run_folder::remove_if_empty() const {
+  if (shared_)
+    ::rmdir(path_.c_str());
+}
+
+} // namespace actorrun::detail

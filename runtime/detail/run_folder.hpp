@@ -1,0 +1,84 @@
+// Owns the private folder in which the jobs of one user on this host have their
+// Unix sockets.
+#pragma once
+
+#include "actorrun/messages/ids.hpp"
+#include "actorrun/messages/result.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+/// Who listens on a socket.
+enum class socket_role { agent, coordinator };
+
+/// `agent` or `coordinator`, as in the socket's name.
+std::string_view to_string(socket_role x);
+
+/// What the name of a socket says.
+struct socket_name {
+  std::string job; ///< See `job_label`; not the id itself.
+  pid_t pid = 0;
+  socket_role role = socket_role::agent;
+
+  friend bool operator==(const socket_name&, const socket_name&) = default;
+};
+
+struct live_socket {
+  socket_name name;
+  std::string path;
+};
+
+/// At most 40 characters of A-Z a-z 0-9 _ and - that look like the id, a dash
+/// and 8 hex digits that are the id's own.
+std::string job_label(const job_id& job);
+
+/// None if a file of this name is no socket of ours.
+std::optional<socket_name> parse_socket_name(std::string_view file_name);
+
+/// A folder that nobody else can write to; its sockets need no secret.
+class run_folder {
+public:
+  /// Finds or makes the folder: `$ACTORRUN_RUN_DIR`, else `actorrun` in
+  /// `$XDG_RUNTIME_DIR` if that is ours, else `/tmp/actorrun-<uid>`.
+  /// @retval errc::cannot_listen  it cannot be made, is a symbolic link or no
+  ///         folder, is another user's, or others may write to it
+  static result<run_folder> open();
+
+  /// The same for one path. @param shared The folder that it lies in is not
+  /// ours alone, so `remove_if_empty` tidies up.
+  static result<run_folder> open_at(const std::string& path, bool shared);
+
+  const std::string& path() const { return path_; }
+
+  /// `<folder>/<job label>.<pid>.<role>.sock`.
+  /// @retval errc::cannot_listen  it is longer than a Unix address may be
+  result<std::string> socket_path(const job_id& job, pid_t pid,
+                                  socket_role role) const;
+
+  /// The sockets somebody listens on, by name. Removes those of agents that
+  /// ended without tidying up. A dead coordinator's stays: it is what
+  /// `left_by_predecessor` goes by.
+  std::vector<live_socket> list() const;
+
+  /// Whether a coordinator of this job ended without tidying up. Removes what
+  /// it left, so the answer is true once.
+  bool left_by_predecessor(const job_id& job) const;
+
+  /// Removes a folder below `/tmp` that has nothing in it; others stay.
+  void remove_if_empty() const;
+
+private:
+  run_folder(std::string path, bool shared)
+      : path_(std::move(path)), shared_(shared) {}
+
+  std::string path_;
+  bool shared_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,30 @@
+#include "actorrun/runtime/detail/system_config.hpp"
+
+#include "actorrun/messages/caf.hpp"
+#include "actorrun/runtime/launcher.hpp"
+
+#include <caf/atom.hpp>
+
+namespace actorrun::detail {
+
+namespace {
+
+// Decisions take microseconds; more threads would only cost memory, and CAF's
+// default is one per core.
+constexpr auto scheduler_threads = size_t{2};
+
+} // namespace
+
+system_config::system_config() {
+  configure(*this);
+#if ACTORRUN_CAF_017
+  // `stealing`, the default, wakes up 400 times a second to find nothing.
+  set("scheduler.policy", caf::atom("sharing"));
+  set("scheduler.max-threads", scheduler_threads);
+#else
+  set("caf.scheduler.policy", "sharing");
+  set("caf.scheduler.max-threads", scheduler_threads);
+#endif
+}
+
+} // namespace actorrun::detail

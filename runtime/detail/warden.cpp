@@ -1,0 +1,172 @@
+#include "actorrun/runtime/detail/warden.hpp"
+
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// From the end of a warden to the start of the next.
+constexpr auto restart_delay = std::chrono::milliseconds{50};
+
+[[noreturn]] void die(const char* what) {
+  std::perror(what);
+  std::abort();
+}
+
+warden_table* map_table() {
+  auto* memory = ::mmap(nullptr, sizeof(warden_table), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    die("actorrun: warden: mmap");
+  return new (memory) warden_table;
+}
+
+// A child with the exit signal 0: the host program gets no SIGCHLD for it, and
+// a `waitpid(-1)` of the host does not see it. The bare system call runs no
+// fork handlers of other libraries.
+pid_t fork_silently(int* pidfd) {
+  return static_cast<pid_t>(
+      ::syscall(SYS_clone, CLONE_PIDFD, nullptr, pidfd, nullptr, nullptr));
+}
+
+void reap(int pidfd) {
+  auto info = siginfo_t{};
+  const auto id = static_cast<id_t>(pidfd);
+  while (::waitid(P_PIDFD, id, &info, WEXITED | __WALL) != 0
+         && errno == EINTR) {
+  }
+}
+
+} // namespace
+
+// -- registration -------------------------------------------------------------
+
+warden::registration::registration(registration&& other) noexcept
+    : owner_(std::exchange(other.owner_, nullptr)), slot_(other.slot_),
+      fire_count_(other.fire_count_) {}
+
+warden::registration&
+warden::registration::operator=(registration&& other) noexcept {
+  reset();
+  owner_ = std::exchange(other.owner_, nullptr);
+  slot_ = other.slot_;
+  fire_count_ = other.fire_count_;
+  return *this;
+}
+
+void warden::registration::reset() {
+  if (!owner_)
+    return;
+  owner_->table_->groups[slot_].store(0);
+  owner_->free_slots_.push_back(slot_);
+  owner_ = nullptr;
+}
+
+int warden::registration::enter(pid_t self) noexcept {
+  owner_->table_->groups[slot_].store(self);
+  return owner_->table_->fire_count.load() == fire_count_ ? 0 : ECANCELED;
+}
+
+void warden::registration::leave() noexcept {
+  owner_->table_->groups[slot_].store(0);
+}
+
+// -- warden -------------------------------------------------------------------
+
+warden::warden(reactor& loop, std::function<void()> on_lost)
+    : loop_(loop), on_lost_(std::move(on_lost)), table_(map_table()),
+      wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      agent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))),
+      free_slots_(table_->groups.size()) {
+  if (!wake_up_ || !agent_)
+    die("actorrun: warden");
+  // The lowest slots are given first.
+  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
+}
+
+warden::~warden() {
+  assert(free_slots_.size() == table_->groups.size());
+  loop_.cancel(restart_);
+  if (process_) {
+    loop_.unwatch(process_.get());
+    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+    reap(process_.get());
+  }
+  ::munmap(table_, sizeof(warden_table));
+}
+
+int warden::ensure() {
+  assert(loop_.on_thread()); // All signals are blocked there, so in the child.
+  if (process_)
+    return 0;
+  auto pidfd = -1;
+  const auto pid = fork_silently(&pidfd);
+  if (pid == 0)
+    run_warden(*table_, agent_.get(), wake_up_.get());
+  if (pid < 0)
+    return errno;
+  pid_ = pid;
+  process_.reset(pidfd);
+  loop_.watch(pidfd, EPOLLIN, [this](uint32_t) { on_end(); });
+  return 0;
+}
+
+void warden::on_end() {
+  loop_.unwatch(process_.get());
+  reap(process_.get());
+  process_.reset();
+  pid_ = 0;
+  if (on_lost_)
+    on_lost_();
+  restart();
+}
+
+// Not at once: whatever ends one warden may end the next.
+void warden::restart() {
+  if (free_slots_.size() == table_->groups.size())
+    return; // Nobody to guard.
+  restart_ = loop_.after(restart_delay, [this] {
+    if (ensure() != 0)
+      restart();
+  });
+}
+
+warden::registration warden::enlist(uint64_t fire_count) {
+  assert(loop_.on_thread());
+  auto result = registration{};
+  if (free_slots_.empty())
+    return result;
+  result.owner_ = this;
+  result.slot_ = free_slots_.back();
+  result.fire_count_ = fire_count;
+  free_slots_.pop_back();
+  return result;
+}
+
+// The warden sleeps no longer than to a fence that was set before, so it must
+// be woken only for an earlier one.
+void warden::set_fence(core::time_point due) {
+  const auto time = due.time_since_epoch();
+  const auto ns = std::chrono::nanoseconds{time}.count();
+  if (ns < table_->fence.exchange(ns))
+    ::eventfd_write(wake_up_.get(), 1);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,111 @@
+// Owns the warden: a tiny process that kills the workers when their agent
+// cannot, because it is dead, or stopped while its fence passes.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actorrun/runtime/detail/warden_process.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+/// Promises that every process group in its table gets SIGKILL
+/// - within milliseconds after the agent has ended in any way, and
+/// - when the fence passes without having been moved, even if the agent is
+///   stopped by then. The groups stay in the table, the fence is cleared.
+///
+/// A death signal (PDEATHSIG) reaches the workers themselves; the warden
+/// reaches what they have started. It learns of the agent's end from a pidfd of
+/// the agent, not from the end of a pipe, which a process that the host program
+/// has forked could hold open. It sleeps unless a fence is due.
+///
+/// @see docs of `spawner`: a worker puts itself into the table, before its
+///      death signal is set and before its exec. So whoever can run a line of
+///      foreign code is in the table.
+class warden {
+public:
+  /// Place of one process group in the table, from before its process exists
+  /// until it goes. At most `core::slots_per_agent_max` of them.
+  class registration final : public child_gate {
+  public:
+    registration() = default;
+    registration(registration&& other) noexcept;
+    registration& operator=(registration&& other) noexcept;
+    ~registration() { reset(); }
+
+    /// Takes the group from the table. Call it while the pid cannot have been
+    /// given to another process: before the leader is reaped.
+    void reset();
+
+    /// False when the table was full.
+    explicit operator bool() const { return owner_ != nullptr; }
+
+    /// Fails with ECANCELED when the fence has fired meanwhile.
+    int enter(pid_t self) noexcept override;
+    void leave() noexcept override;
+
+  private:
+    friend class warden;
+    warden* owner_ = nullptr;
+    uint32_t slot_ = 0;
+    uint64_t fire_count_ = 0;
+  };
+
+  /// Starts no process yet. Aborts without memory or descriptors.
+  /// @param on_lost Called on the reactor's thread when the warden has ended,
+  ///                which nobody has asked of it. While there are groups to
+  ///                guard another one is started soon, else by `ensure`.
+  warden(reactor& loop, std::function<void()> on_lost);
+
+  /// Ends the warden and waits for its end; the groups are left alone.
+  /// @pre on the reactor's thread; no registration is left
+  ~warden();
+
+  warden(const warden&) = delete;
+  warden& operator=(const warden&) = delete;
+
+  // -- on the reactor's thread ------------------------------------------------
+
+  /// Starts the warden unless it runs. @returns 0 or an errno
+  int ensure();
+
+  /// Takes a slot for a process that is about to start.
+  /// @param fire_count Of the time when its start was ordered: a fence that has
+  ///                   fired since then forbids it.
+  registration enlist(uint64_t fire_count);
+
+  /// 0 when it does not run.
+  pid_t pid() const { return pid_; }
+
+  // -- from any thread --------------------------------------------------------
+
+  /// All groups are killed at `due` unless a later call moves it.
+  /// `time_point::max()`: never.
+  void set_fence(core::time_point due);
+
+  /// How often the fence has fired.
+  uint64_t fire_count() const { return table_->fire_count.load(); }
+
+private:
+  void on_end();
+  void restart();
+
+  reactor& loop_;
+  std::function<void()> on_lost_;
+  warden_table* table_ = nullptr;
+  unique_fd wake_up_;
+  unique_fd agent_;
+  unique_fd process_; // A pidfd; empty while no warden runs.
+  pid_t pid_ = 0;
+  reactor::timer restart_ = 0;
+  std::vector<uint32_t> free_slots_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,99 @@
+#include "actorrun/runtime/detail/warden_process.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+constexpr int64_t nanoseconds_per_second = 1'000'000'000;
+
+// Where `keep_only` puts the two descriptors.
+constexpr int agent_fd = 0;
+constexpr int wake_up_fd = 1;
+
+int64_t now() {
+  auto time = timespec{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
+}
+
+// Closes all else: a descriptor held here would live on for its peer.
+void keep_only(int agent, int wake_up) {
+  const auto free_agent = ::fcntl(agent, F_DUPFD, wake_up_fd + 1);
+  const auto free_wake_up = ::fcntl(wake_up, F_DUPFD, wake_up_fd + 1);
+  ::dup2(free_agent, agent_fd);
+  ::dup2(free_wake_up, wake_up_fd);
+  ::syscall(SYS_close_range, wake_up_fd + 1U, ~0U, 0U);
+}
+
+void kill_groups(const warden_table& table) {
+  for (const auto& group : table.groups)
+    if (const auto pid = group.load(); pid > 0)
+      ::kill(-pid, SIGKILL);
+}
+
+// The count goes up before the groups are read, and a worker enters its group
+// before it reads the count: so it is killed, or sees that it came too late.
+void fire_if_due(warden_table& table) {
+  auto due = table.fence.load();
+  if (due == warden_table::no_fence || now() < due)
+    return;
+  if (!table.fence.compare_exchange_strong(due, warden_table::no_fence))
+    return; // Moved just in time.
+  table.fire_count.fetch_add(1);
+  kill_groups(table);
+}
+
+// Sleeps until the fence as it is now; for ever without one.
+void wait(const warden_table& table, pollfd (&fds)[2]) {
+  const auto due = table.fence.load();
+  auto timeout = timespec{};
+  if (due != warden_table::no_fence) {
+    const auto left = std::max<int64_t>(due - now(), 0);
+    timeout.tv_sec = left / nanoseconds_per_second;
+    timeout.tv_nsec = left % nanoseconds_per_second;
+  }
+  fds[0] = {.fd = agent_fd, .events = POLLIN, .revents = 0};
+  fds[1] = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
+  const auto* limit = due == warden_table::no_fence ? nullptr : &timeout;
+  if (::ppoll(fds, 2, limit, nullptr) < 0)
+    fds[0].revents = fds[1].revents = 0;
+}
+
+} // namespace
+
+void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
+  ::setsid(); // Out of reach of the terminal's signals.
+  ::prctl(PR_SET_NAME, "actorrun-warden");
+  keep_only(agent_pidfd, wake_up);
+  if (::chdir("/") != 0) {
+    // It holds a file system busy, no more.
+  }
+  for (;;) {
+    pollfd fds[2] = {};
+    wait(table, fds);
+    if (fds[0].revents != 0) {
+      kill_groups(table);
+      ::_exit(0);
+    }
+    if (fds[1].revents != 0) {
+      auto ignored = uint64_t{};
+      if (::read(wake_up_fd, &ignored, sizeof ignored) < 0) {
+        // Nothing to read is as good.
+      }
+    }
+    fire_if_due(table);
+  }
+}
+
+} // namespace actorrun::detail

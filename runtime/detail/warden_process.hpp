@@ -1,0 +1,37 @@
+// The warden's own side: what its process shares with the agent, and does.
+#pragma once
+
+#include "actorrun/actors/core/worker_spec.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+/// Lies in memory that the agent, its workers before their exec and the
+/// warden share. All zero is not its start: construct it.
+struct warden_table {
+  static constexpr int64_t no_fence = std::numeric_limits<int64_t>::max();
+
+  /// CLOCK_MONOTONIC, in nanoseconds.
+  std::atomic<int64_t> fence{no_fence};
+  /// How often the fence has fired, ever.
+  std::atomic<uint64_t> fire_count{0};
+  /// Process groups to kill; 0 is a free slot.
+  std::array<std::atomic<pid_t>, core::slots_per_agent_max> groups{};
+
+  static_assert(std::atomic<int64_t>::is_always_lock_free);
+};
+
+/// Ends in `_exit`. Runs in a process made by a plain fork of a program with
+/// threads, so it calls only what is async-signal-safe and has inherited a mask
+/// that blocks every signal: no handler of the agent can run in it.
+/// @param agent_pidfd Becomes readable when the agent has ended.
+/// @param wake_up An eventfd: look at `table` again.
+[[noreturn]] void run_warden(warden_table& table, int agent_pidfd, int wake_up);
+
+} // namespace actorrun::detail

@@ -1,0 +1,44 @@
+// Owns one started process: its pidfd, its process group, its zombie.
+#pragma once
+
+#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actorrun/runtime/detail/warden.hpp"
+
+#include <cstdint>
+#include <optional>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+/// How a process ended.
+struct exit_status {
+  int exit_code = 0;
+  int signal = 0; ///< 0 when it exited by itself.
+  bool dumped = false;
+  bool unknown = false; ///< Somebody else has reaped it; the code is 255.
+};
+
+/// A process that leads a process group. Its pid, and so the id of the group,
+/// is not reused before `reap`, because its zombie keeps it.
+struct worker_process {
+  uint32_t local_rank = 0;
+  pid_t pid = 0;
+  unique_fd pidfd;
+  warden::registration registration;
+  bool ended = false;
+  /// The host program took the zombie, e.g. by `waitpid(-1)`: from then on the
+  /// pid alone does not say whose group it is.
+  bool reaped_elsewhere = false;
+
+  /// Reads how it ended and leaves the zombie; nothing while it runs.
+  std::optional<exit_status> poll_exit();
+
+  /// Signals what is left of the group, whether or not the leader has ended.
+  void kill_group(int signal) const;
+
+  /// Gives the pid back. @pre `ended`
+  void reap();
+};
+
+} // namespace actorrun::detail

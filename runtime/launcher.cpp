@@ -1,0 +1,332 @@
+#include "actorrun/runtime/launcher.hpp"
+
+#include "actorrun/actors/node_agent.hpp"
+#include "actorrun/actors/rendezvous_coordinator.hpp"
+#include "actorrun/runtime/detail/caf_links.hpp"
+#include "actorrun/runtime/detail/door_locator.hpp"
+#include "actorrun/runtime/detail/hub.hpp"
+#include "actorrun/runtime/detail/operator_door.hpp"
+#include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "actorrun/runtime/detail/reserved_ports.hpp"
+
+#include <caf/actor_system_config.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <cassert>
+#include <cstdio>
+#include <future>
+#include <mutex>
+
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace actorrun {
+
+using namespace detail;
+
+void configure(caf::actor_system_config& config) {
+  register_wire_types(config);
+  config.load<caf::io::middleman>();
+}
+
+namespace {
+
+agent_id make_agent_id(const std::string& host) {
+  auto number = uint32_t{0};
+  while (::getrandom(&number, sizeof number, 0) != sizeof number) {
+  }
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08x", number);
+  return {host + "-" + std::to_string(::getpid()) + "-" + digits};
+}
+
+std::vector<std::string> own_environment() {
+  auto result = std::vector<std::string>{};
+  for (char** x = ::environ; x != nullptr && *x != nullptr; ++x)
+    result.emplace_back(*x);
+  return result;
+}
+
+/// Where a single node's workers meet: themselves.
+constexpr auto own_address = "127.0.0.1";
+
+/// Keeps the reactor for as long as what runs on it: an actor may be the last
+/// to let go of that.
+template <class T>
+std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
+  return {x.release(), [loop = std::move(loop)](T* y) { delete y; }};
+}
+
+} // namespace
+
+struct launcher::parts {
+  parts(caf::actor_system& sys, job_options job_, log lines_,
+        std::function<void(const core::ending&)> on_ended_)
+    : system(sys),
+      job(std::move(job_)),
+      lines(std::move(lines_)),
+      on_ended(std::move(on_ended_)),
+      mine(credentials_of_job()),
+      host(local_host_name()) {}
+
+  credentials credentials_of_job() const {
+    return job.rendezvous ? credentials_of(job.job, job.secret) : credentials{};
+  }
+
+  result<std::monostate> host_coordinator(bool alone);
+  result<std::monostate> maybe_host_coordinator();
+  void spawn_coordinator(bool successor);
+  void spawn_agent(const agent_options& options);
+  std::shared_ptr<ports::coordinator_locator>
+  make_locator(const core::offer& offering);
+  void open_operator_door();
+  void coordinator_closed(const core::outcome& result);
+  void agent_finished(const core::ending& how);
+  void end_if_over();
+
+  caf::actor_system& system;
+  job_options job;
+  log lines;
+  std::function<void(const core::ending&)> on_ended;
+  credentials mine;
+  std::string host;
+  bool occupied = false; ///< Somebody else listens at our endpoint.
+  std::shared_ptr<reactor> loop = std::make_shared<reactor>();
+  std::shared_ptr<hub> links;
+  rendezvous_coordinator_actor coordinator;
+  node_agent_actor agent;
+  std::optional<operator_door> operators;
+
+  std::mutex mutex; // Guards the rest.
+  std::optional<core::ending> ending;
+  std::optional<core::ending> coordinators_ending;
+  bool over = false;
+  std::promise<core::ending> promise;
+  std::shared_future<core::ending> future = promise.get_future().share();
+};
+
+// -- the coordinator ----------------------------------------------------------
+
+result<std::monostate> launcher::parts::maybe_host_coordinator() {
+  if (!job.rendezvous) {
+    spawn_coordinator(false);
+    return std::monostate{};
+  }
+  if (job.place == coordinator_place::elsewhere
+      || (job.place == coordinator_place::automatic
+          && !names_this_host(job.rendezvous->host)))
+    return std::monostate{};
+  auto hosted = host_coordinator(false);
+  if (!hosted && hosted.error().code == errc::address_in_use
+      && job.place == coordinator_place::automatic) {
+    // Most likely another agent of the job on this host; its door will tell.
+    occupied = true;
+    return std::monostate{};
+  }
+  return hosted;
+}
+
+// A coordinator on its own may be started again while its agents wait for it;
+// one that an agent hosts only follows another if that ended untidily.
+result<std::monostate> launcher::parts::host_coordinator(bool alone) {
+  const auto where
+    = listen_address(job.rendezvous->host, job.rendezvous->port);
+  if (!where)
+    return where.error();
+  const auto folder = run_folder::open();
+  const auto successor
+    = (folder && folder->left_by_predecessor(job.job)) || alone;
+  links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+  auto listening = links->listen(*where, mine);
+  if (!listening) {
+    links.reset();
+    return listening.error();
+  }
+  spawn_coordinator(successor);
+  lines.info("coordinator of job " + job.job.value + " listens on "
+             + *listening);
+  if (job.secret.empty() && !is_loopback(*where))
+    lines.warn("the job has no secret: whoever knows its id may take part; "
+               "set --secret-file or ACTORRUN_SECRET on all nodes");
+  return std::monostate{};
+}
+
+void launcher::parts::spawn_coordinator(bool successor) {
+  if (!links)
+    links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+  coordinator = spawn_rendezvous_coordinator(
+    system,
+    {.job = job.job,
+     .settings = {job.agent_count_min, job.agent_count_max,
+                  job.restart_count_max},
+     .limits = job.timeouts,
+     .host = host,
+     .pid = ::getpid(),
+     .successor = successor,
+     .networked = job.rendezvous.has_value(),
+     .links = links,
+     .lines = lines,
+     .on_closed = [this](const core::outcome& x) { coordinator_closed(x); }});
+  links->serve_for(coordinator);
+}
+
+// -- the agent ----------------------------------------------------------------
+
+std::shared_ptr<ports::coordinator_locator>
+launcher::parts::make_locator(const core::offer& offering) {
+  if (coordinator)
+    return std::make_shared<local_locator>(
+      caf::actor_cast<caf::strong_actor_ptr>(coordinator),
+      job.rendezvous ? job.rendezvous->host : own_address);
+  return keep(std::make_unique<door_locator>(
+                system, *loop,
+                door_locator::target{*job.rendezvous, mine,
+                                     offering.agent.value, job.timeouts.connect,
+                                     occupied},
+                lines),
+              loop);
+}
+
+void launcher::parts::spawn_agent(const agent_options& options) {
+  auto processes = keep(
+    std::make_unique<posix_process_host>(
+      *loop, [lines = lines](const std::string& x) { lines.warn(x); }),
+    loop);
+  auto ports = std::make_shared<reserved_ports>();
+  const auto offering = core::offer{.agent = make_agent_id(host),
+                                    .host = host,
+                                    .address = options.local_address,
+                                    .role = options.workers.role,
+                                    .slot_count = options.workers.slot_count,
+                                    .master_port = ports->next()};
+  agent = spawn_node_agent(
+    system,
+    {.offering = offering,
+     .settings = {job.agent_count_min, job.agent_count_max,
+                  job.restart_count_max},
+     .limits = job.timeouts,
+     .supervisor = {.workers = options.workers,
+                    .job = {job.job, options.workers.role,
+                            job.restart_count_max},
+                    .environment = own_environment(),
+                    .host = host,
+                    .processes = std::move(processes),
+                    .ports = std::move(ports),
+                    .lines = lines},
+     .locator = make_locator(offering),
+     .lines = lines,
+     .on_finished = [this](const core::ending& x) { agent_finished(x); }});
+}
+
+void launcher::parts::open_operator_door() {
+  auto door = operator_door::open(
+    system, *loop, job.job,
+    coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator)
+                : caf::actor_cast<caf::strong_actor_ptr>(agent),
+    coordinator ? socket_role::coordinator : socket_role::agent);
+  if (door)
+    operators.emplace(std::move(*door));
+  else
+    lines.warn("actorctl cannot reach this job: " + door.error().text);
+}
+
+// -- the end ------------------------------------------------------------------
+
+void launcher::parts::coordinator_closed(const core::outcome& result) {
+  const auto guard = std::lock_guard{mutex};
+  coordinators_ending
+    = core::ending{.result = result, .why = {}, .signal = 0};
+  end_if_over();
+}
+
+void launcher::parts::agent_finished(const core::ending& how) {
+  const auto guard = std::lock_guard{mutex};
+  ending = how;
+  end_if_over();
+}
+
+// The host of the coordinator stays until all others know the outcome.
+void launcher::parts::end_if_over() {
+  if (over || (agent && !ending) || (coordinator && !coordinators_ending))
+    return;
+  over = true;
+  const auto& how = ending ? *ending : *coordinators_ending;
+  promise.set_value(how);
+  if (on_ended)
+    on_ended(how);
+}
+
+// -- the launcher -------------------------------------------------------------
+
+launcher::launcher(std::unique_ptr<parts> x) : parts_(std::move(x)) {}
+
+// Actors call back into the parts until they are down.
+launcher::~launcher() {
+  parts_->operators.reset();
+  caf::scoped_actor self{parts_->system};
+  if (parts_->agent) {
+    self->send_exit(parts_->agent, caf::exit_reason::kill);
+    self->wait_for(parts_->agent);
+  }
+  if (parts_->coordinator) {
+    self->send_exit(parts_->coordinator, caf::exit_reason::kill);
+    self->wait_for(parts_->coordinator);
+  }
+}
+
+result<std::unique_ptr<launcher>>
+launcher::start(caf::actor_system& system, const job_options& job,
+                const agent_options& agent, log lines,
+                std::function<void(const core::ending&)> on_ended) {
+  if (auto valid = validate(job); !valid)
+    return valid.error();
+  if (auto valid = validate(agent); !valid)
+    return valid.error();
+  harden(system);
+  auto x = std::make_unique<parts>(system, job, std::move(lines),
+                                   std::move(on_ended));
+  if (auto hosted = x->maybe_host_coordinator(); !hosted)
+    return hosted.error();
+  {
+    const auto guard = std::lock_guard{x->mutex};
+    x->spawn_agent(agent);
+  }
+  x->open_operator_door();
+  return std::unique_ptr<launcher>{new launcher{std::move(x)}};
+}
+
+result<std::unique_ptr<launcher>> launcher::start_coordinator(
+  caf::actor_system& system, const job_options& job, log lines,
+  std::function<void(const core::ending&)> on_ended) {
+  assert(job.rendezvous);
+  if (auto valid = validate(job); !valid)
+    return valid.error();
+  harden(system);
+  auto x = std::make_unique<parts>(system, job, std::move(lines),
+                                   std::move(on_ended));
+  if (auto hosted = x->host_coordinator(true); !hosted)
+    return hosted.error();
+  x->open_operator_door();
+  return std::unique_ptr<launcher>{new launcher{std::move(x)}};
+}
+
+node_agent_actor launcher::agent() const { return parts_->agent; }
+
+rendezvous_coordinator_actor launcher::coordinator() const {
+  return parts_->coordinator;
+}
+
+void launcher::leave(int signal) {
+  if (parts_->agent)
+    tell_anonymously(parts_->agent,
+                     core::membership_event{core::leave_requested{signal}});
+  // A coordinator on its own goes without the job: the next one takes over.
+  if (parts_->agent && parts_->coordinator)
+    tell_anonymously(parts_->coordinator,
+                     core::rendezvous_event{core::stop_requested{signal}});
+}
+
+core::ending launcher::wait() { return parts_->future.get(); }
+
+} // namespace actorrun

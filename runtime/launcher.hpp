@@ -1,0 +1,77 @@
+// PUBLIC: takes part in a job from inside a program of your own.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace actorrun {
+
+/// Prepares the configuration of an actor system for us: our wire types and
+/// CAF's network module. Call it before the system is constructed.
+void configure(caf::actor_system_config& config);
+
+/// One node's part in one job: an agent, and the coordinator if the rendezvous
+/// endpoint is this host or there is none. Several may live in one process and
+/// one actor system; they share nothing. Handles no signals, reads neither
+/// environment variables nor files but those of the run-time folder, and
+/// writes nowhere but to `lines`.
+class launcher {
+public:
+  /// Starts and returns; the job goes on in the background. May resolve the
+  /// endpoint's host name meanwhile.
+  /// @param system Lives longer than the launcher; see `configure`.
+  /// @param on_ended Called once, on another thread, when the part is over; may
+  ///                 be empty. Must not destroy the launcher.
+  /// @retval errc::bad_argument    as `validate`
+  /// @retval errc::address_in_use  the endpoint must be hosted here and is taken
+  /// @retval errc::cannot_listen   the endpoint cannot be bound
+  /// @retval errc::unresolvable    the endpoint must be hosted here and has no
+  ///                               address
+  static result<std::unique_ptr<launcher>>
+  start(caf::actor_system& system, const job_options& job,
+        const agent_options& agent, log lines = {},
+        std::function<void(const core::ending&)> on_ended = {});
+
+  /// Hosts the coordinator alone, at `job.rendezvous`, without an agent.
+  /// @pre `job.rendezvous` is set
+  static result<std::unique_ptr<launcher>>
+  start_coordinator(caf::actor_system& system, const job_options& job,
+                    log lines = {},
+                    std::function<void(const core::ending&)> on_ended = {});
+
+  /// Kills what still runs and cuts all links. For an orderly end `leave` and
+  /// `wait` first.
+  ~launcher();
+
+  /// This node's agent; null in a coordinator's process without one. Send it a
+  /// `job_observer_actor` to follow the epochs.
+  node_agent_actor agent() const;
+
+  /// The coordinator, if it is hosted here; else null.
+  rendezvous_coordinator_actor coordinator() const;
+
+  /// Stops this node's workers with `signal` and leaves the job, which goes on
+  /// without us; the host of the coordinator ends the job. A second call kills.
+  /// Does nothing to a coordinator on its own: destroy it, and the agents keep
+  /// their workers and wait for another at the same endpoint.
+  void leave(int signal);
+
+  /// Blocks until the part is over: how the job ended, or why we left it.
+  core::ending wait();
+
+private:
+  struct parts;
+  explicit launcher(std::unique_ptr<parts> x);
+
+  std::unique_ptr<parts> parts_;
+};
+
+} // namespace actorrun

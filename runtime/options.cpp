@@ -1,0 +1,157 @@
+#include "actorrun/runtime/options.hpp"
+
+#include "actorrun/actors/core/rank_assignment.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <utility>
+
+namespace actorrun {
+
+namespace {
+
+using verdict = result<std::monostate>;
+using std::chrono::milliseconds;
+
+verdict fine() {
+  return std::monostate{};
+}
+
+verdict refuse(std::string text) {
+  return failure{errc::bad_argument, std::move(text)};
+}
+
+bool is_control(char c) {
+  return std::iscntrl(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Labels travel through logs, environments and terminals.
+verdict check_label(const std::string& name, const std::string& text) {
+  if (text.size() > label_length_max)
+    return refuse(name + " is longer than " + std::to_string(label_length_max)
+                  + " bytes");
+  if (std::any_of(text.begin(), text.end(), is_control))
+    return refuse(name + " has control characters in it");
+  return fine();
+}
+
+verdict check_span(const std::string& name, milliseconds x, milliseconds min) {
+  if (x >= min && x <= timeout_max)
+    return fine();
+  return refuse(name + " is " + std::to_string(x.count()) + " ms, not "
+                + std::to_string(min.count()) + ".."
+                + std::to_string(timeout_max.count()) + " ms");
+}
+
+verdict check_count(const std::string& name, uint32_t x, uint32_t min,
+                    uint32_t max) {
+  if (x >= min && x <= max)
+    return fine();
+  return refuse(name + " is " + std::to_string(x) + ", not "
+                + std::to_string(min) + ".." + std::to_string(max));
+}
+
+verdict check_timeouts(const core::timeouts& x) {
+  const std::pair<const char*, milliseconds> spans[] = {
+      {"join_timeout", x.join},
+      {"last_call_timeout", x.last_call},
+      {"quiet_period", x.quiet},
+      {"join_settle", x.join_settle},
+      {"read_timeout", x.seek},
+      {"heartbeat_timeout", x.connect},
+      {"close_timeout", x.close},
+      {"keep_alive_interval", x.keep_alive_interval},
+      {"fence_guard", x.fence_guard},
+  };
+  for (const auto& [name, span] : spans)
+    if (auto ok = check_span(name, span, milliseconds{1}); !ok)
+      return ok;
+  return check_count("keep_alive_max_attempt", x.keep_alive_attempts, 1,
+                     keep_alive_attempts_max);
+}
+
+verdict check_agent_counts(const job_options& x) {
+  if (auto ok = check_count("the minimum of nodes", x.agent_count_min, 1,
+                            core::agents_per_epoch_max);
+      !ok)
+    return ok;
+  if (auto ok = check_count("the maximum of nodes", x.agent_count_max,
+                            x.agent_count_min, core::agents_per_epoch_max);
+      !ok)
+    return ok;
+  if (!x.rendezvous && x.agent_count_max > 1)
+    return refuse("a job without a rendezvous endpoint has one node, not "
+                  + std::to_string(x.agent_count_max));
+  return fine();
+}
+
+verdict check_endpoint(const endpoint& x) {
+  if (!is_host(x.host))
+    return refuse("the rendezvous host \"" + x.host
+                  + "\" is neither a host name nor an IP address");
+  if (x.port == 0)
+    return refuse("the rendezvous port is 0, not 1..65535");
+  return fine();
+}
+
+verdict check_workers(const core::worker_spec& x) {
+  if (x.command.empty() || x.command.front().empty())
+    return refuse("there is no program to run");
+  if (auto ok = check_label("the role", x.role); !ok)
+    return ok;
+  if (auto ok = check_count("the number of workers per node", x.slot_count, 1,
+                            core::slots_per_agent_max);
+      !ok)
+    return ok;
+  if (x.stop_signal < 1 || x.stop_signal > SIGRTMAX)
+    return refuse("the stop signal is " + std::to_string(x.stop_signal)
+                  + ", not 1.." + std::to_string(SIGRTMAX));
+  return check_span("the grace period", x.grace_period, milliseconds{0});
+}
+
+} // namespace
+
+std::string to_string(const endpoint& x) {
+  const auto is_v6 = x.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + x.host + "]" : x.host) + ":" + std::to_string(x.port);
+}
+
+bool is_host(std::string_view text) {
+  if (text.empty() || text.size() > label_length_max)
+    return false;
+  const auto scope = text.find('%');
+  if (scope != text.npos) {
+    const auto is_v6 = text.substr(0, scope).find(':') != text.npos;
+    return is_v6 && text.find('%', scope + 1) == text.npos
+           && is_host(text.substr(0, scope)) && is_host(text.substr(scope + 1));
+  }
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '.' || c == '-' || c == '_' || c == ':';
+  });
+}
+
+result<std::monostate> validate(const job_options& options) {
+  if (options.job.value.empty())
+    return refuse("the job id is empty");
+  if (auto ok = check_label("the job id", options.job.value); !ok)
+    return ok;
+  if (options.secret.size() > secret_length_max)
+    return refuse("the secret is longer than "
+                  + std::to_string(secret_length_max) + " bytes");
+  if (options.rendezvous)
+    if (auto ok = check_endpoint(*options.rendezvous); !ok)
+      return ok;
+  if (auto ok = check_agent_counts(options); !ok)
+    return ok;
+  return check_timeouts(options.timeouts);
+}
+
+result<std::monostate> validate(const agent_options& options) {
+  if (!options.local_address.empty() && !is_host(options.local_address))
+    return refuse("the local address \"" + options.local_address
+                  + "\" is neither a host name nor an IP address");
+  return check_workers(options.workers);
+}
+
+} // namespace actorrun

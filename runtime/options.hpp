@@ -1,0 +1,80 @@
+// PUBLIC: everything that can be asked of a job on this node.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/core/worker_spec.hpp"
+#include "actorrun/messages/ids.hpp"
+#include "actorrun/messages/result.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace actorrun {
+
+/// Longest of all timeouts and grace periods; no job waits a week in silence.
+inline constexpr std::chrono::milliseconds timeout_max
+    = std::chrono::hours{7 * 24};
+
+/// Most keep-alives that may stay unanswered.
+inline constexpr uint32_t keep_alive_attempts_max = 1'000;
+
+/// In bytes. Ids, roles and host names stand in logs and in the environment.
+inline constexpr size_t label_length_max = 255;
+inline constexpr size_t secret_length_max = 4'096;
+
+/// Where the agents of a job meet.
+struct endpoint {
+  std::string host;       ///< Name, IPv4 or IPv6 address, without brackets.
+  uint16_t port = 29'400; ///< 1..65535; torchrun's default for c10d.
+
+  friend bool operator==(const endpoint&, const endpoint&) = default;
+};
+
+/// `host:port`, with brackets around an IPv6 address.
+std::string to_string(const endpoint& x);
+
+/// Says whether `text` has the form of a host name, an IPv4 or an IPv6 address
+/// (without brackets, with or without a `%scope`). Nothing is looked up.
+bool is_host(std::string_view text);
+
+/// Who hosts the coordinator.
+enum class coordinator_place {
+  automatic, ///< This agent, if the endpoint names its host.
+  here,      ///< This agent, always (`is_host=1`).
+  elsewhere, ///< Another agent or `actorctl coordinator` (`is_host=0`).
+};
+
+/// What all agents of a job must agree on, and how they meet.
+struct job_options {
+  job_id job{"none"};
+  /// Proves that a peer belongs to the job. Empty: derived from the job id,
+  /// which keeps strangers out and is no stronger than the id.
+  std::string secret;
+  /// None: a job of this node alone, which listens on no network port.
+  std::optional<endpoint> rendezvous;
+  coordinator_place place = coordinator_place::automatic;
+  uint32_t agent_count_min = 1; ///< Fewest nodes that may form an epoch, ≥ 1.
+  uint32_t agent_count_max = 1; ///< Most nodes, `agent_count_min`..100,000.
+  uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
+  core::timeouts timeouts;
+};
+
+/// What this node brings.
+struct agent_options {
+  /// The address others reach this node at. Empty: the one its connection to
+  /// the coordinator goes out from.
+  std::string local_address;
+  core::worker_spec workers;
+};
+
+/// Checks the ranges above and those of the fields within.
+/// @retval errc::bad_argument  a field is out of its range; the text names it
+result<std::monostate> validate(const job_options& options);
+result<std::monostate> validate(const agent_options& options);
+
+} // namespace actorrun

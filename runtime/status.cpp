@@ -1,0 +1,90 @@
+#include "actorrun/runtime/status.hpp"
+
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/runtime/detail/caf_links.hpp"
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/run_folder.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <algorithm>
+#include <future>
+
+#include <unistd.h>
+
+namespace actorrun {
+
+using namespace detail;
+
+namespace {
+
+using actor_result = result<caf::strong_actor_ptr>;
+
+/// Connects with `dial`, hands the connection to CAF and asks what is there.
+template <class Dial>
+result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
+                          Dial dial) {
+  auto promise = std::make_shared<std::promise<actor_result>>();
+  auto future = promise->get_future();
+  auto home = reactor{};
+  const auto attempt = dial(home, [&system, limit, promise](auto x) {
+    if (!x)
+      return promise->set_value(x.error());
+    attach(system, std::move(x->connection), limit,
+           [promise](const actor_result& actor) { promise->set_value(actor); });
+  });
+  const auto actor = future.get();
+  if (!actor)
+    return actor.error();
+  // Agents and coordinators answer this question alike.
+  const auto whom = caf::actor_cast<rendezvous_coordinator_actor>(*actor);
+  auto answer = result<v1::JobStatus>{
+    failure{errc::connection_timed_out, "the job does not answer"}};
+  caf::scoped_actor self{system};
+  self->request(whom, limit, v1::StatusRequest{})
+    .receive([&](const v1::JobStatus& x) { answer = x; },
+             [](const caf::error&) {});
+  return answer;
+}
+
+visitor operator_of(const credentials& mine) {
+  return {mine, purpose::operate, "actorctl-" + std::to_string(::getpid())};
+}
+
+} // namespace
+
+result<std::vector<local_job>> find_local_jobs() {
+  const auto folder = run_folder::open();
+  if (!folder)
+    return folder.error();
+  auto jobs = std::vector<local_job>{};
+  for (const auto& x : folder->list())
+    jobs.push_back({x.name.job, x.name.pid,
+                    x.name.role == socket_role::coordinator, x.path});
+  folder->remove_if_empty();
+  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
+    return a.is_coordinator > b.is_coordinator;
+  });
+  return jobs;
+}
+
+result<v1::JobStatus> ask_status(caf::actor_system& system,
+                                 const local_job& job,
+                                 std::chrono::milliseconds limit) {
+  return ask(system, limit, [&](reactor& home, auto on_done) {
+    return connect_unix(home, job.path, operator_of({}), limit,
+                        std::move(on_done));
+  });
+}
+
+result<v1::JobStatus> ask_status(caf::actor_system& system,
+                                 const endpoint& where, const job_id& job,
+                                 const std::string& secret,
+                                 std::chrono::milliseconds limit) {
+  return ask(system, limit, [&](reactor& home, auto on_done) {
+    return connect(home, where, operator_of(credentials_of(job, secret)), limit,
+                   std::move(on_done));
+  });
+}
+
+} // namespace actorrun

@@ -1,0 +1,44 @@
+// PUBLIC: how the jobs of this host, or of another, stand.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include "actorrun/v1/job.pb.h"
+
+#include <caf/fwd.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace actorrun {
+
+/// A process of this user on this host that takes part in a job.
+struct local_job {
+  std::string label; ///< Looks like the job id; see `v1::JobStatus.job_id`.
+  int64_t pid = 0;
+  bool is_coordinator = false;
+  std::string path; ///< Of its socket.
+};
+
+/// Finds them by their sockets, those with a coordinator first.
+/// @retval errc::cannot_listen  the run-time folder is not ours
+result<std::vector<local_job>> find_local_jobs();
+
+/// Asks a process of this host. Blocks, `limit` at most.
+/// @retval errc::connection_refused    it has ended
+/// @retval errc::connection_timed_out  it does not answer
+result<v1::JobStatus> ask_status(caf::actor_system& system,
+                                 const local_job& job,
+                                 std::chrono::milliseconds limit);
+
+/// Asks a coordinator anywhere. Blocks, `limit` at most.
+/// @param secret Empty: the job has none.
+/// @retval as `ports::coordinator_locator::seek`
+result<v1::JobStatus> ask_status(caf::actor_system& system,
+                                 const endpoint& where, const job_id& job,
+                                 const std::string& secret,
+                                 std::chrono::milliseconds limit);
+
+} // namespace actorrun

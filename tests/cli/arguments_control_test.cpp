@@ -1,0 +1,129 @@
+#include "actorrun/cli/arguments_control.hpp"
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class Command>
+Command control(const words& line, const variables& environment = {}) {
+  auto x = parse_control(line, world_with(environment));
+  INFO((x ? "" : x.error().text));
+  REQUIRE(x);
+  REQUIRE(std::holds_alternative<Command>(*x));
+  return std::get<Command>(*x);
+}
+
+std::string refused_control(const words& line,
+                            const variables& environment = {}) {
+  auto x = parse_control(line, world_with(environment));
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::bad_argument);
+  return x.error().text;
+}
+
+} // namespace
+
+TEST_CASE("actorctl: status asks for all jobs of this host", "[cli]") {
+  const auto x = control<status_arguments>({"status"});
+  CHECK_FALSE(x.json);
+  CHECK(x.job.empty());
+  CHECK_FALSE(x.remote);
+}
+
+TEST_CASE("actorctl: status asks for one job, options anywhere", "[cli]") {
+  for (const auto& line :
+       {words{"status", "--json", "j"}, words{"status", "j", "--json"},
+        words{"status", "--json", "--", "j"}}) {
+    const auto x = control<status_arguments>(line);
+    CHECK(x.json);
+    CHECK(x.job == "j");
+  }
+}
+
+TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
+  const auto x = control<status_arguments>({"status", "--rdzv-endpoint=n1:5",
+                                            "--rdzv_id", "j",
+                                            "--secret-file=secret.txt"});
+  REQUIRE(x.remote);
+  CHECK(x.remote->rendezvous == endpoint{"n1", 5});
+  CHECK(x.remote->job.value == "j");
+  CHECK(x.remote->secret == "swordfish");
+  const auto y = control<status_arguments>({"status", "--rdzv-endpoint=n1"},
+                                           {{"ACTORRUN_SECRET", "hush"}});
+  CHECK(y.remote->job.value == "none");
+  CHECK(y.remote->secret == "hush");
+}
+
+TEST_CASE("actorctl: status refuses what does not go together", "[cli]") {
+  CHECK(has(refused_control({"status", "a", "b"}), "\"b\""));
+  CHECK(has(refused_control({"status", "--rdzv-id=j"}), "--rdzv-endpoint"));
+  CHECK(has(refused_control({"status", "--secret-file=secret.txt"}),
+            "--rdzv-endpoint"));
+  CHECK(
+      has(refused_control({"status", "j", "--rdzv-endpoint=n1"}), "--rdzv-id"));
+  CHECK(has(refused_control({"status", "--rdzv-endpoint=n1:0"}), "port"));
+  CHECK(has(refused_control({"status", "--rdzv-endpoint=n1", "--rdzv-id="}),
+            "job id"));
+  CHECK(has(refused_control({"status", "--jsn"}), "is --json meant?"));
+  CHECK(has(refused_control({"status", "--nnodes=2"}), "unknown option"));
+}
+
+TEST_CASE("actorctl: coordinator hosts a job here", "[cli]") {
+  const auto x = control<coordinator_arguments>(
+      {"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=1:4",
+       "--max-restarts=2", "--rdzv-conf=timeout=5",
+       "--secret-file=secret.txt"});
+  CHECK(x.job.rendezvous == endpoint{"n1", 29'400});
+  CHECK(x.job.job.value == "j");
+  CHECK(x.job.agent_count_min == 1);
+  CHECK(x.job.agent_count_max == 4);
+  CHECK(x.job.restart_count_max == 2);
+  CHECK(x.job.timeouts.join == 5s);
+  CHECK(x.job.secret == "swordfish");
+  CHECK(x.job.place == coordinator_place::here);
+  CHECK(x.warnings.size() == 1);
+}
+
+TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
+  const auto all = words{"--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=1:4"};
+  control<coordinator_arguments>(joined({"coordinator"}, all));
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto line = joined({"coordinator"}, all);
+    line.erase(line.begin() + 1 + ptrdiff_t(i));
+    CHECK(has(refused_control(line), "needs --rdzv-endpoint, --rdzv-id and"));
+  }
+  const auto with = [&](const std::string& word) {
+    return refused_control(joined({"coordinator"}, joined(all, {word})));
+  };
+  CHECK(has(with("word"), "\"word\""));
+  CHECK(has(with("--rdzv-conf=is_host=0"), "is_host"));
+  CHECK(has(with("--rdzv-endpoint=n1:0"), "port"));
+  CHECK(has(with("--rdzv-id="), "job id"));
+  CHECK(has(with("--nnodes=3:1"), "--nnodes:"));
+  CHECK(has(with("--secret-file=x"), "--secret-file:"));
+}
+
+TEST_CASE("actorctl: the variables of a job do not count", "[cli]") {
+  const auto x = control<status_arguments>(
+      {"status"}, {{"PET_RDZV_ENDPOINT", "n1"}, {"PET_NNODES", "x"}});
+  CHECK_FALSE(x.remote);
+}
+
+TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
+  CHECK(has(refused_control({}), "status and coordinator"));
+  CHECK(has(refused_control({"stat"}), "status and coordinator"));
+  CHECK(has(refused_control({"--json"}), "unknown option --json"));
+}
+
+TEST_CASE("actorctl: help and version", "[cli]") {
+  CHECK(has(control<help>({"--help"}).text, "coordinator"));
+  CHECK(has(control<help>({"status", "-h"}).text, "--json"));
+  CHECK(has(control<help>({"status", "j", "--help"}).text, "[JOB]"));
+  CHECK(has(control<help>({"coordinator", "--help"}).text, "--max-restarts"));
+  control<version>({"--version"});
+}

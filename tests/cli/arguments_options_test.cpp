@@ -1,0 +1,105 @@
+#include "actorrun/cli/arguments_options.hpp"
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+using variables = std::map<std::string, std::string>;
+
+struct fixture {
+  std::string text;
+  uint32_t count = 0;
+  bool on = false;
+  option_rules rules = {
+      {"--text", 't', "TEXT", "Group", "a text", verbatim(text), {"A", "B"}},
+      {"--some-count", 0, "N", "", "",
+       into(count, [](const std::string& x) { return parse_count(x, 1, 5); })},
+      {"--on", 0, "", "Group", "a flag\nof two lines", switch_on(on), {"C"}},
+  };
+
+  std::optional<failure> read(const std::vector<given_option>& given,
+                              const variables& environment = {}) {
+    return read_options(
+        rules, given,
+        [&](const std::string& name) -> std::optional<std::string> {
+          const auto i = environment.find(name);
+          if (i == environment.end())
+            return std::nullopt;
+          return i->second;
+        });
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "options: values arrive as they were typed",
+                 "[cli]") {
+  for (const auto* value : {"", "a b", "-x", "--text", "--", "[a,b]", "{}",
+                            "%%", "\"q\"", "'q'", "a,b", "=", "@file"}) {
+    INFO(value);
+    text = "before";
+    REQUIRE_FALSE(read({{"--text", "-t", value}}));
+    CHECK(text == value);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "options: the first variable that is set counts",
+                 "[cli]") {
+  REQUIRE_FALSE(read({}, {{"A", "1"}, {"B", "2"}}));
+  CHECK(text == "1");
+  REQUIRE_FALSE(read({}, {{"B", "2"}}));
+  CHECK(text == "2");
+  REQUIRE_FALSE(read({}, {{"A", ""}, {"B", "2"}}));
+  CHECK(text.empty());
+  REQUIRE_FALSE(read({{"--text", "-t", "3"}}, {{"A", "1"}}));
+  CHECK(text == "3");
+}
+
+TEST_CASE_METHOD(fixture, "options: what is not given stays as it is",
+                 "[cli]") {
+  text = "before";
+  REQUIRE_FALSE(read({}, {{"C", "0"}}));
+  CHECK(text == "before");
+  CHECK_FALSE(on);
+}
+
+TEST_CASE_METHOD(fixture, "options: errors begin with what was typed",
+                 "[cli]") {
+  const auto why = read({{"--some-count", "--some_count", "6"}});
+  REQUIRE(why);
+  CHECK(*why
+        == failure{errc::bad_argument, "--some_count: \"6\" is not in"
+                                       " 1..5"});
+  rules.push_back({"--more", 0, "N", "", "", rules[1].read});
+  CHECK(read({{"--more", "--more", "7"}, {"--some-count", "-n", "8"}})
+        == failure{errc::bad_argument, "-n: \"8\" is not in 1..5"});
+  const auto flag = read({}, {{"C", "yes"}});
+  REQUIRE(flag);
+  CHECK(flag->text.starts_with("C: "));
+}
+
+TEST_CASE_METHOD(fixture, "options: the help shows groups and hides others",
+                 "[cli]") {
+  const auto shown = help_text(rules, {"Intro.", "Usage: x", "End.", {}});
+  CHECK(shown
+        == "Intro.\n"
+           "Usage: x\n"
+           "\n"
+           "Group:\n"
+           "  -t,--text TEXT                a text [A]\n"
+           "  --on                          a flag\n"
+           "                                of two lines [C]\n"
+           "\n"
+           "End.\n");
+}
+
+TEST_CASE("options: variables are named as torchrun names them", "[cli]") {
+  CHECK(variable_of("--nnodes") == "PET_NNODES");
+  CHECK(variable_of("--max-restarts") == "PET_MAX_RESTARTS");
+}

@@ -1,0 +1,304 @@
+#include "actorrun/cli/arguments_run.hpp"
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// One option and what it must do to the outcome.
+struct option_case {
+  std::string name; ///< With dashes.
+  std::string value;
+  bool (*holds)(const run_arguments&);
+  words needed = {}; ///< Options without which it would be refused.
+};
+
+const option_case value_options[] = {
+    {"--nnodes",
+     "2:4",
+     [](const run_arguments& x) {
+       return x.job.agent_count_min == 2 && x.job.agent_count_max == 4;
+     },
+     {"--rdzv-endpoint=n1"}},
+    {"--nproc-per-node", "8",
+     [](const run_arguments& x) { return x.agent.workers.slot_count == 8; }},
+    {"--rdzv-backend", "c10d", [](const run_arguments&) { return true; }},
+    {"--rdzv-endpoint", "n1:5000",
+     [](const run_arguments& x) {
+       return x.job.rendezvous == endpoint{"n1", 5000};
+     }},
+    {"--rdzv-id", "job7",
+     [](const run_arguments& x) { return x.job.job.value == "job7"; }},
+    {"--rdzv-conf", "join_timeout=7",
+     [](const run_arguments& x) { return x.job.timeouts.join == 7s; }},
+    {"--max-restarts", "3",
+     [](const run_arguments& x) { return x.job.restart_count_max == 3; }},
+    {"--local-addr", "10.0.0.7",
+     [](const run_arguments& x) {
+       return x.agent.local_address == "10.0.0.7";
+     }},
+    {"--role", "trainer",
+     [](const run_arguments& x) { return x.agent.workers.role == "trainer"; }},
+    {"--monitor-interval", "0.5", [](const run_arguments&) { return true; }},
+    {"--shutdown-timeout", "5",
+     [](const run_arguments& x) { return x.agent.workers.grace_period == 5s; }},
+    {"--secret-file", "secret.txt",
+     [](const run_arguments& x) { return x.job.secret == "swordfish"; }},
+};
+
+const option_case flags[] = {
+    {"--standalone",
+     "",
+     [](const run_arguments& x) { return !x.job.rendezvous; },
+     {"--rdzv-endpoint=n1"}},
+    {"--module", "",
+     [](const run_arguments& x) { return x.program.is_module; }},
+    {"--no-python", "",
+     [](const run_arguments& x) { return x.program.no_python; }},
+};
+
+std::string underscored(std::string name) {
+  std::replace(name.begin() + 2, name.end(), '-', '_');
+  return name;
+}
+
+std::string variable_for(const std::string& name) {
+  auto out = "PET_" + underscored(name).substr(2);
+  std::transform(out.begin(), out.end(), out.begin(), ::toupper);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("arguments: every option has two spellings, two forms and a variable",
+          "[cli]") {
+  for (const auto& x : value_options) {
+    INFO(x.name);
+    for (const auto& name : {x.name, underscored(x.name)}) {
+      CHECK(x.holds(accepted(with_script(joined(x.needed, {name, x.value})))));
+      CHECK(x.holds(
+          accepted(with_script(joined(x.needed, {name + "=" + x.value})))));
+    }
+    CHECK(x.holds(
+        accepted(with_script(x.needed), {{variable_for(x.name), x.value}})));
+  }
+}
+
+TEST_CASE("arguments: every flag has two spellings and a variable", "[cli]") {
+  for (const auto& x : flags) {
+    INFO(x.name);
+    const auto variable = variable_for(x.name);
+    CHECK(x.holds(accepted(with_script(joined(x.needed, {x.name})))));
+    CHECK(x.holds(
+        accepted(with_script(joined(x.needed, {underscored(x.name)})))));
+    CHECK(x.holds(accepted(with_script(x.needed), {{variable, "1"}})));
+    CHECK(x.holds(accepted(with_script(x.needed), {{variable, "2"}})));
+    for (const auto* off : {"0", ""})
+      CHECK_FALSE(x.holds(accepted(with_script(x.needed), {{variable, off}})));
+    CHECK(has(refused(with_script(x.needed), {{variable, "true"}}), variable));
+    CHECK(has(refused(with_script({x.name + "=1"})), "takes no value"));
+  }
+  CHECK(accepted({"-m", "train"}).program.is_module);
+}
+
+TEST_CASE("arguments: the command line beats the environment", "[cli]") {
+  const auto environment = variables{{"PET_MAX_RESTARTS", "3"}};
+  CHECK(accepted({"--max-restarts=5", "a"}, environment).job.restart_count_max
+        == 5);
+  CHECK(accepted({"--max-restarts=0", "a"}, environment).job.restart_count_max
+        == 0);
+  CHECK(accepted({"--max-restarts=5", "a"}, {{"PET_MAX_RESTARTS", "wrong"}})
+            .job.restart_count_max
+        == 5);
+}
+
+TEST_CASE("arguments: of an option given twice the last one holds", "[cli]") {
+  CHECK(accepted({"--role=a", "--role", "b", "x"}).agent.workers.role == "b");
+  CHECK(accepted({"--max-restarts=x", "--max_restarts=2", "a"})
+            .job.restart_count_max
+        == 2);
+}
+
+TEST_CASE("arguments: a wrong variable is named", "[cli]") {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"PET_NNODES", ""},
+      {"PET_NPROC_PER_NODE", "many"},
+      {"PET_MAX_RESTARTS", "-1"},
+      {"PET_RDZV_BACKEND", "zookeeper"},
+      {"PET_RDZV_CONF", "a"},
+      {"PET_RDZV_ENDPOINT", "n1:x"},
+      {"PET_MONITOR_INTERVAL", "0"},
+      {"PET_SHUTDOWN_TIMEOUT", "-3"},
+  };
+  for (const auto& [name, value] : wrong)
+    CHECK(refused({"a"}, {{name, value}}).starts_with(std::string{name} + ":"));
+}
+
+TEST_CASE("arguments: torchrun's second variable for the grace period counts",
+          "[cli]") {
+  const auto second = std::string{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT"};
+  const auto grace = [](const words& line, const variables& environment) {
+    return accepted(line, environment).agent.workers.grace_period;
+  };
+  CHECK(grace({"a"}, {{second, "4"}}) == 4s);
+  CHECK(grace({"a"}, {{second, "4"}, {"PET_SHUTDOWN_TIMEOUT", "6"}}) == 6s);
+  CHECK(grace({"--shutdown-timeout=0", "a"}, {{second, "4"}}) == 0s);
+  CHECK(refused({"a"}, {{second, "soon"}}).starts_with(second));
+}
+
+TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--nnodes", "1:2:3"},
+      {"--nnodes", "a"},
+      {"--nnodes", "1:b"},
+      {"--nnodes", "0"},
+      {"--nnodes", "0:2"},
+      {"--nnodes", "3:2"},
+      {"--nnodes", "1:100001"},
+      {"--nnodes", "-1"},
+      {"--nproc-per-node", "0"},
+      {"--nproc-per-node", "-1"},
+      {"--nproc-per-node", "4097"},
+      {"--nproc-per-node", "1.5"},
+      {"--max-restarts", "-1"},
+      {"--max-restarts", "x"},
+      {"--max-restarts", "4294967296"},
+      {"--monitor-interval", "0"},
+      {"--monitor-interval", "-0.1"},
+      {"--monitor-interval", "nan"},
+      {"--monitor-interval", "inf"},
+      {"--shutdown-timeout", "-1"},
+      {"--shutdown-timeout", "1.5"},
+      {"--shutdown-timeout", "604801"},
+      {"--rdzv-endpoint", "n1:65536"},
+      {"--rdzv-endpoint", "n1:"},
+      {"--rdzv-endpoint", "a b:1"},
+      {"--rdzv-backend", "zookeeper"},
+  };
+  for (const auto& [name, value] : wrong) {
+    const auto text = refused({std::string{name} + "=" + value, "train.py"});
+    INFO(text);
+    CHECK(text.starts_with(std::string{name} + ":"));
+    CHECK(has(text, value));
+  }
+  CHECK(accepted({"--shutdown-timeout=604800", "a"}).agent.workers.grace_period
+        == timeout_max);
+  CHECK(accepted({"--nproc-per-node=4096", "a"}).agent.workers.slot_count
+        == 4096);
+}
+
+TEST_CASE("arguments: workers per node may be counted by the CPUs", "[cli]") {
+  CHECK(accepted({"--nproc-per-node=cpu", "a"}).agent.workers.slot_count == 12);
+  for (const auto* word : {"gpu", "auto", "xpu"}) {
+    const auto text = refused({"--nproc-per-node", word, "a"});
+    CHECK(has(text, "not supported yet; give a number or cpu"));
+  }
+}
+
+TEST_CASE("arguments: backends are the coordinator, refused or unknown",
+          "[cli]") {
+  accepted({"--rdzv-backend=actor", "a"});
+  for (const auto* backend : {"static", "etcd", "etcd-v2"})
+    CHECK(has(refused({"--rdzv-backend", backend, "a"}),
+              "not supported yet; use c10d"));
+  CHECK(has(refused({"--rdzv-backend=x", "a"}), "c10d and actor are known"));
+}
+
+TEST_CASE("arguments: options that are not supported are refused", "[cli]") {
+  const std::pair<const char*, const char*> options[] = {
+      {"--log-dir", "/tmp/x"},
+      {"--redirects", "3"},
+      {"--tee", "3"},
+      {"--log-line-prefix-template", "x"},
+      {"--local-ranks-filter", "0"},
+      {"--duplicate-stdout-filters", "x"},
+      {"--duplicate-stderr-filters", "x"},
+      {"--start-method", "fork"},
+      {"--event-log-handler", "console"},
+      {"--node-rank", "1"},
+      {"--master-addr", "n1"},
+      {"--master-port", "29500"},
+      {"--signals-to-handle", "SIGTERM"},
+  };
+  for (const auto& [name, value] : options) {
+    INFO(name);
+    for (const auto& spelled : {std::string{name}, underscored(name)})
+      CHECK(refused({spelled, value, "a"}) == spelled + ": not supported yet");
+    const auto variable = variable_for(name);
+    CHECK(refused({"a"}, {{variable, value}})
+          == variable + ": not supported yet");
+  }
+  for (const auto* name :
+       {"--logs-specs", "--numa-binding", "--print-completion"})
+    CHECK(has(refused({name, "x", "a"}), "not supported yet"));
+  for (const auto& name : words{"--run-path", "--virtual-local-rank"}) {
+    CHECK(has(refused({name, "a"}), "not supported yet"));
+    CHECK(has(refused({"a"}, {{variable_for(name), "1"}}), variable_for(name)));
+    accepted({"a"}, {{variable_for(name), "0"}});
+  }
+  CHECK(refused({"-r3", "a"}) == "-r: not supported yet");
+  CHECK(refused({"-t", "0:1", "a"}) == "-t: not supported yet");
+}
+
+TEST_CASE("arguments: torchrun's defaults of such options ask for nothing",
+          "[cli]") {
+  accepted({"a"}, {{"PET_LOG_DIR", ""},
+                   {"PET_REDIRECTS", "0"},
+                   {"PET_TEE", "0"},
+                   {"PET_START_METHOD", "spawn"},
+                   {"PET_EVENT_LOG_HANDLER", "null"},
+                   {"PET_NODE_RANK", "0"},
+                   {"PET_MASTER_ADDR", "127.0.0.1"},
+                   {"PET_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
+                   {"PET_LOCAL_RANKS_FILTER", ""}});
+  accepted({"--node-rank=0", "-r", "0", "a"});
+}
+
+TEST_CASE("arguments: unknown options are refused with the nearest known one",
+          "[cli]") {
+  const std::pair<const char*, const char*> typed[] = {
+      {"--nproc-per", "--nproc-per-node"},
+      {"--nproc_per", "--nproc-per-node"},
+      {"--nproc-per_node", "--nproc-per-node"},
+      {"--max-restart", "--max-restarts"},
+      {"--max-retsarts", "--max-restarts"},
+      {"--standalon", "--standalone"},
+      {"-nnodes", "--nnodes"},
+      {"--nodes", "--nnodes"},
+  };
+  for (const auto& [name, meant] : typed)
+    CHECK(refused({name, "2", "a"})
+          == "unknown option " + std::string{name} + "; is "
+                 + std::string{meant} + " meant?");
+  CHECK(refused({"--frobnicate=7", "a"}) == "unknown option --frobnicate");
+  CHECK(refused({"-x", "a"}) == "unknown option -x");
+  CHECK(refused({"-mx", "a"}) == "unknown option -mx");
+}
+
+TEST_CASE("arguments: the help names every option, variable and exit code",
+          "[cli]") {
+  const auto text = std::get<help>(*parse({"--help"})).text;
+  for (const auto& x : value_options) {
+    CHECK(has(text, x.name + " "));
+    CHECK(has(text, "[" + variable_for(x.name) + "]"));
+  }
+  for (const auto& x : flags)
+    CHECK(has(text, x.name));
+  for (const auto* code : {"\n  0 ", "\n  6 ", "\n  126 ", "\n  127 ", "128+n"})
+    CHECK(has(text, code));
+  CHECK_FALSE(has(text, "--log-dir"));
+  for (size_t start = 0; start < text.size();) {
+    const auto end = text.find('\n', start);
+    REQUIRE(end != text.npos);
+    INFO(text.substr(start, end - start));
+    CHECK(end - start <= 82); // An ellipsis counts three bytes.
+    start = end + 1;
+  }
+}

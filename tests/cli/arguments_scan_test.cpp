@@ -1,0 +1,79 @@
+#include "actorrun/cli/arguments_scan.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+using words = std::vector<std::string>;
+using options = std::vector<given_option>;
+
+const auto known = std::vector<spelling>{{"--max-restarts", 0, true},
+                                         {"--tee", 't', true},
+                                         {"--module", 'm', false},
+                                         {"--help", 'h', false}};
+
+scanned_words cut(const words& line, rest_rule rule = rest_rule::remainder) {
+  const auto x = scan(line, known, rule);
+  INFO((x ? "" : x.error().text));
+  REQUIRE(x);
+  return *x;
+}
+
+} // namespace
+
+TEST_CASE("scan: an option keeps its name, its spelling and its value",
+          "[cli]") {
+  const auto full = std::string{"--max-restarts"};
+  const auto under = std::string{"--max_restarts"};
+  CHECK(cut({full, "3"}).options == options{{full, full, "3"}});
+  CHECK(cut({under + "=3"}).options == options{{full, under, "3"}});
+  CHECK(cut({full + "="}).options == options{{full, full, ""}});
+  CHECK(cut({full + "=a=b"}).options == options{{full, full, "a=b"}});
+  CHECK(cut({full, ""}).options == options{{full, full, ""}});
+  CHECK(cut({full, "-"}).options == options{{full, full, "-"}});
+}
+
+TEST_CASE("scan: short options take attached values", "[cli]") {
+  for (const auto& line : {words{"-t", "3"}, words{"-t3"}, words{"-t=3"}})
+    CHECK(cut(line).options == options{{"--tee", "-t", "3"}});
+  CHECK(cut({"-m"}).options == options{{"--module", "-m", ""}});
+  CHECK_FALSE(scan({"-m3"}, known, rest_rule::remainder));
+}
+
+TEST_CASE("scan: only negative numbers may look like options", "[cli]") {
+  CHECK(cut({"--tee", "-1"}).options.front().value == "-1");
+  CHECK(cut({"--tee", "-.5"}).options.front().value == "-.5");
+  for (const auto* value : {"-x", "--module", "--", "-1x"})
+    CHECK_FALSE(scan({"--tee", value}, known, rest_rule::remainder));
+}
+
+TEST_CASE("scan: the remainder begins with the first word", "[cli]") {
+  const auto x = cut({"-m", "a", "--tee", "-t"});
+  CHECK(x.options.size() == 1);
+  CHECK(x.rest == words{"a", "--tee", "-t"});
+}
+
+TEST_CASE("scan: a mixed rest leaves options wherever they stand", "[cli]") {
+  const auto x = cut({"a", "-m", "b", "--", "-m"}, rest_rule::mixed);
+  CHECK(x.options.size() == 1);
+  CHECK(x.rest == words{"a", "b", "-m"});
+}
+
+TEST_CASE("scan: nothing behind --help is read", "[cli]") {
+  CHECK(cut({"-h", "--bogus"}).options.size() == 1);
+  CHECK_FALSE(scan({"--bogus", "-h"}, known, rest_rule::remainder));
+}
+
+TEST_CASE("scan: the nearest name is an abbreviation's or a typing error's",
+          "[cli]") {
+  CHECK(nearest("--max", known) == "--max-restarts");
+  CHECK(nearest("--max_res", known) == "--max-restarts");
+  CHECK(nearest("--modul", known) == "--module");
+  CHECK(nearest("--mdoule", known) == "--module");
+  CHECK(nearest("-tee", known) == "--tee");
+  CHECK(nearest("--", known).empty());
+  CHECK(nearest("--something-else", known).empty());
+}

@@ -1,0 +1,177 @@
+#include "actorrun/cli/arguments.hpp"
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using namespace std::chrono_literals;
+
+TEST_CASE("arguments: a script alone runs one worker on this node", "[cli]") {
+  const auto x = accepted({"train.py"});
+  CHECK_FALSE(x.job.rendezvous);
+  CHECK(x.job.agent_count_min == 1);
+  CHECK(x.job.agent_count_max == 1);
+  CHECK(x.job.restart_count_max == 0);
+  CHECK(x.job.job.value == "random-id");
+  CHECK(x.job.secret.empty());
+  CHECK(x.job.timeouts == core::timeouts{});
+  CHECK(x.agent.workers.slot_count == 1);
+  CHECK(x.agent.workers.role == "default");
+  CHECK(x.agent.workers.grace_period == 30s);
+  CHECK(x.program == worker_program{"train.py", {}, false, false, ""});
+  CHECK(x.warnings.empty());
+}
+
+TEST_CASE("arguments: all behind the script is the script's", "[cli]") {
+  const auto x = accepted({"--nproc-per-node", "2", "train.py", "--nnodes", "9",
+                           "--help", "--nproc-per-node=7", "-x", "--", "--"});
+  CHECK(x.program.name == "train.py");
+  CHECK(x.program.arguments
+        == words{"--nnodes", "9", "--help", "--nproc-per-node=7", "-x", "--",
+                 "--"});
+  CHECK(x.agent.workers.slot_count == 2);
+}
+
+TEST_CASE("arguments: a dash-dash at the script is swallowed once", "[cli]") {
+  struct {
+    words line, expected;
+  } const cases[] = {
+      {{"--no-python", "--", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
+      {{"--no-python", "echo", "--", "a"}, {"echo", "a"}},
+      {{"--no-python", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
+      {{"--no-python", "--", "echo", "--", "a"}, {"echo", "--", "a"}},
+      {{"--no-python", "echo", "--", "--", "a"}, {"echo", "--", "a"}},
+      {{"--no-python", "--", "--weird"}, {"--weird"}},
+      {{"--no-python", "echo", "--"}, {"echo"}},
+      {{"-m", "--", "pkg.main"}, {"pkg.main"}},
+      {{"-"}, {"-"}},
+  };
+  for (const auto& x : cases) {
+    const auto program = accepted(x.line).program;
+    CHECK(joined({program.name}, program.arguments) == x.expected);
+  }
+}
+
+TEST_CASE("arguments: something to run is required", "[cli]") {
+  for (const auto& line :
+       {words{}, words{"--standalone"}, words{"--"}, words{""}, words{"-m"}})
+    CHECK(has(refused(line), "no script, module or program"));
+  CHECK(has(refused({"--no-python", "-m", "a"}), "exclude each other"));
+  CHECK(has(refused({"-m", "a"}, {{"PET_NO_PYTHON", "1"}}),
+            "exclude each other"));
+}
+
+TEST_CASE("arguments: an option without its value is refused", "[cli]") {
+  CHECK(refused({"--role"}) == "--role needs a value");
+  CHECK(has(refused({"--role", "--standalone", "a"}), "looks like an option"));
+  CHECK(has(refused({"--role", "--", "a"}), "looks like an option"));
+  CHECK(accepted({"--role=--standalone", "a"}).agent.workers.role
+        == "--standalone");
+  CHECK(accepted({"--role=", "a"}).agent.workers.role.empty());
+  CHECK(accepted({"--role", "", "a"}).agent.workers.role.empty());
+  CHECK(accepted({"--role=[a,b]", "a"}).agent.workers.role == "[a,b]");
+  CHECK(accepted({"--role={}", "a"}).agent.workers.role == "{}");
+  CHECK(accepted({"--role", "a=b", "a"}).agent.workers.role == "a=b");
+}
+
+TEST_CASE("arguments: help and version win over the rest", "[cli]") {
+  for (const auto& line : {words{"-h"}, words{"--help", "--bogus"},
+                           words{"--nnodes=x", "--help", "a"}})
+    CHECK(std::holds_alternative<help>(*parse(line)));
+  CHECK(std::holds_alternative<version>(*parse({"--version"})));
+  CHECK_FALSE(parse({"--bogus", "--help"}));
+  CHECK(accepted({"a", "-h"}).program.arguments == words{"-h"});
+}
+
+TEST_CASE("arguments: more than one node needs an endpoint", "[cli]") {
+  for (const auto* nodes : {"2", "1:2", "2:4"}) {
+    const auto text = refused({"--nnodes", nodes, "a"});
+    CHECK(has(text, "needs --rdzv-endpoint"));
+    CHECK(has(text, "actorrun --nnodes=2 --rdzv-endpoint=node1:29400"));
+  }
+  CHECK(has(refused({"--nnodes=2", "--rdzv-endpoint=", "a"}), "needs"));
+  const auto x = accepted({"--nnodes=2", "--rdzv-endpoint=n1", "a"});
+  CHECK(x.job.rendezvous == endpoint{"n1", 29'400});
+  CHECK(x.job.agent_count_min == 2);
+}
+
+TEST_CASE("arguments: one node with an endpoint is networked", "[cli]") {
+  const auto x = accepted({"--rdzv-endpoint=n1", "--rdzv-id=j", "a"});
+  CHECK(x.job.rendezvous == endpoint{"n1", 29'400});
+  CHECK(x.warnings.empty());
+}
+
+TEST_CASE("arguments: port 0 means alone, and nothing to several nodes",
+          "[cli]") {
+  const auto x = accepted({"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0",
+                           "--rdzv-id=j", "a"});
+  CHECK_FALSE(x.job.rendezvous);
+  CHECK(x.job.job.value == "j");
+  CHECK(x.warnings.empty());
+  CHECK(has(refused({"--nnodes=2", "--rdzv-endpoint=n1:0", "a"}), "port 0"));
+}
+
+TEST_CASE("arguments: standalone ignores the endpoint and says so", "[cli]") {
+  const auto x = accepted({"--standalone", "--rdzv-endpoint=n1:5", "a"});
+  CHECK_FALSE(x.job.rendezvous);
+  CHECK(x.job.job.value == "random-id");
+  CHECK(x.warnings == words{"--standalone: --rdzv-endpoint is ignored"});
+  CHECK(accepted({"--standalone", "--rdzv-endpoint=localhost:0", "a"})
+            .warnings.empty());
+}
+
+TEST_CASE("arguments: standalone has one node", "[cli]") {
+  CHECK(has(refused({"--standalone", "--nnodes=2", "a"}), "nobody else"));
+  const auto x = accepted({"--standalone", "--nnodes=1:4", "a"});
+  CHECK(x.job.agent_count_max == 1);
+  CHECK(x.warnings.size() == 1);
+}
+
+TEST_CASE("arguments: a job id is honoured, or chosen with a warning",
+          "[cli]") {
+  CHECK(accepted({"--standalone", "--rdzv-id=j", "a"}).job.job.value == "j");
+  CHECK(accepted({"--rdzv-id=j", "a"}).job.job.value == "j");
+  const auto none = accepted({"--rdzv-endpoint=n1", "a"});
+  CHECK(none.job.job.value == "none");
+  CHECK(none.warnings.size() == 1);
+  const auto empty = accepted({"--rdzv-id=", "a"});
+  CHECK(empty.job.job.value == "random-id");
+  CHECK(empty.warnings.size() == 1);
+  CHECK(accepted({"--rdzv-id=", "--rdzv-endpoint=n1", "a"}).job.job.value
+        == "random-id");
+  CHECK(has(refused({"--rdzv-id=", "--nnodes=2", "--rdzv-endpoint=n1", "a"}),
+            "never meet"));
+}
+
+TEST_CASE("arguments: labels are bounded and printable", "[cli]") {
+  const auto longest = std::string(label_length_max, 'x');
+  CHECK(accepted({"--rdzv-id=" + longest, "a"}).job.job.value == longest);
+  CHECK(has(refused({"--rdzv-id=x" + longest, "a"}), "the job id"));
+  CHECK(has(refused({"--rdzv-id=a\nb", "a"}), "control characters"));
+  CHECK(has(refused({"--role=x" + longest, "a"}), "the role"));
+  CHECK(has(refused({"--local-addr=a b", "a"}), "the local address"));
+}
+
+TEST_CASE("arguments: the secret comes from a file or the environment",
+          "[cli]") {
+  const auto environment = variables{{"ACTORRUN_SECRET", "hush"}};
+  CHECK(accepted({"a"}, environment).job.secret == "hush");
+  CHECK(accepted({"--secret-file=secret.txt", "a"}, environment).job.secret
+        == "swordfish");
+  CHECK(has(refused({"--secret-file=x", "a"}, environment), "cannot read x"));
+  CHECK(has(refused({"a"}, {{"ACTORRUN_SECRET", ""}}), "ACTORRUN_SECRET"));
+}
+
+TEST_CASE("arguments: the rendezvous configuration reaches the job", "[cli]") {
+  const auto x = accepted({"--rdzv-endpoint=n1", "--rdzv-id=j",
+                           "--rdzv-conf=timeout=9,is_host=1", "a"});
+  CHECK(x.job.timeouts.join == 9s);
+  CHECK(x.job.place == coordinator_place::here);
+  CHECK(x.warnings.size() == 1);
+}
+
+TEST_CASE("arguments: the interpreter comes from the environment", "[cli]") {
+  CHECK(accepted({"a"}, {{"PYTHON_EXEC", "/opt/python"}}).program.interpreter
+        == "/opt/python");
+}

@@ -1,0 +1,116 @@
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using namespace std::chrono_literals;
+
+TEST_CASE("values: a node range is N or MIN:MAX", "[cli]") {
+  CHECK(*parse_node_range("3") == node_range{3, 3});
+  CHECK(*parse_node_range("1:4") == node_range{1, 4});
+  CHECK(*parse_node_range(" 1 : 4 ") == node_range{1, 4});
+  CHECK(*parse_node_range("100000") == node_range{100'000, 100'000});
+  for (const auto* text :
+       {"", "a", "1:", ":2", "1:2:3", "0", "0:1", "3:2", "1:100001", "1.5",
+        "-1", "2x", "99999999999999999999"}) {
+    INFO(text);
+    const auto x = parse_node_range(text);
+    REQUIRE_FALSE(x);
+    CHECK(x.error().code == errc::bad_argument);
+    CHECK(x.error().text.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("values: an endpoint has a host and maybe a port", "[cli]") {
+  const std::pair<const char*, endpoint> good[] = {
+      {"n1", {"n1", 29'400}},
+      {"n1:5", {"n1", 5}},
+      {"n_1.example.org:65535", {"n_1.example.org", 65'535}},
+      {"10.0.0.1:0", {"10.0.0.1", 0}},
+      {":29500", {"localhost", 29'500}},
+      {"[::1]", {"::1", 29'400}},
+      {"[fe80::1%eth0]:7", {"fe80::1%eth0", 7}},
+      {" n1:5 ", {"n1", 5}},
+      {"[n1]:5", {"n1", 5}},
+  };
+  for (const auto& [text, expected] : good) {
+    INFO(text);
+    const auto x = parse_endpoint(text);
+    REQUIRE(x);
+    CHECK(*x == expected);
+  }
+}
+
+TEST_CASE("values: a wrong endpoint is refused", "[cli]") {
+  for (const auto* text :
+       {"n1:", "n1:65536", "n1:x", "n1:+5", "n1:-1", "n1:000005", "a b:5",
+        "n1/x:5", "::1", "::1:29400", "[::1", "[]:5", "n1%eth0", "[::1]x"}) {
+    INFO(text);
+    const auto x = parse_endpoint(text);
+    REQUIRE_FALSE(x);
+    CHECK(x.error().text.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
+  const std::pair<const char*, std::chrono::milliseconds> good[] = {
+      {"30", 30s},
+      {"0.3", 300ms},
+      {"300ms", 300ms},
+      {"2s", 2s},
+      {"5m", 5min},
+      {"0.5m", 30s},
+      {"1ms", 1ms},
+      {"604800", 168h},
+      {" 2 s ", 2s},
+      {"+2", 2s},
+      {"10080m", timeout_max},
+  };
+  for (const auto& [text, expected] : good) {
+    INFO(text);
+    const auto x = parse_span(text);
+    REQUIRE(x);
+    CHECK(*x == expected);
+  }
+  for (const auto* text : {"", "s", "0", "-1", "0.0001", "604801", "1h", "1e3",
+                           "inf", "nan", "1 2", "10081m", "+-1"}) {
+    INFO(text);
+    CHECK_FALSE(parse_span(text));
+  }
+}
+
+TEST_CASE("values: whole seconds may be 0", "[cli]") {
+  CHECK(*parse_whole_seconds("0") == 0ms);
+  CHECK(*parse_whole_seconds("604800") == timeout_max);
+  for (const auto* text : {"604801", "-1", "0.5", "1s", ""})
+    CHECK_FALSE(parse_whole_seconds(text));
+}
+
+TEST_CASE("values: counts keep their bounds", "[cli]") {
+  CHECK(*parse_count("4", 4, 6) == 4);
+  CHECK(*parse_count("6", 4, 6) == 6);
+  CHECK(*parse_count("+5", 4, 6) == 5);
+  for (const auto* text : {"3", "7", "", "4.0", "0x5", "5 5", "--5"})
+    CHECK_FALSE(parse_count(text, 4, 6));
+}
+
+TEST_CASE("values: words and numbers for yes and no are torchrun's", "[cli]") {
+  for (const auto* yes : {"1", "true", "T", "Yes", "y"})
+    CHECK(*parse_bool_word(yes));
+  for (const auto* no : {"0", "FALSE", "f", "no", "N"})
+    CHECK_FALSE(*parse_bool_word(no));
+  for (const auto* other : {"", "2", "on", "maybe"})
+    CHECK_FALSE(parse_bool_word(other));
+  CHECK(*parse_flag_variable("-1"));
+  CHECK_FALSE(*parse_flag_variable(" 0 "));
+  CHECK_FALSE(*parse_flag_variable(""));
+  CHECK_FALSE(parse_flag_variable("yes"));
+}
+
+TEST_CASE("values: positive numbers are finite and above 0", "[cli]") {
+  CHECK(*parse_positive("0.1") == 0.1);
+  CHECK(*parse_positive("5") == 5);
+  for (const auto* text : {"0", "-1", "inf", "nan", "", "1x"})
+    CHECK_FALSE(parse_positive(text));
+}

@@ -1,0 +1,59 @@
+#include "actorrun/cli/diagnostics.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+/// What a person reads, line by line, without the line ends.
+std::vector<std::string> lines_of(const failure& problem) {
+  std::vector<std::string> out;
+  const auto text = explain(problem);
+  REQUIRE(text.ends_with('\n'));
+  for (size_t start = 0; start < text.size();) {
+    const auto end = text.find('\n', start);
+    out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+const auto first_line = std::string{"actorrun: error: "};
+
+} // namespace
+
+TEST_CASE("diagnostics: every error is explained in its own words", "[cli]") {
+  std::set<std::string> seen;
+  for (size_t i = 0; i <= size_t(errc::system_failure); ++i) {
+    const auto code = errc(i);
+    INFO(to_string(code));
+    const auto lines = lines_of({code, ""});
+    CHECK(lines.size() >= 2);
+    CHECK(lines.size() <= 3);
+    CHECK(lines.front().starts_with(first_line));
+    CHECK(lines.front().size() > first_line.size() + 10);
+    CHECK(lines.back().starts_with("  try: "));
+    CHECK(lines.back().size() > 15);
+    CHECK(seen.insert(lines.front()).second);
+    CHECK(seen.insert(lines.back()).second);
+  }
+}
+
+TEST_CASE("diagnostics: the failure's own text comes first", "[cli]") {
+  const auto lines = lines_of({errc::job_mismatch, "node1:29400 runs job b"});
+  CHECK(lines.front() == first_line + "node1:29400 runs job b");
+  CHECK(lines.back().find("--rdzv-id") != std::string::npos);
+}
+
+TEST_CASE("diagnostics: a program says who it is", "[cli]") {
+  CHECK(explain({errc::bad_argument, "x"}, "actorctl")
+            .starts_with("actorctl: error: x\n"));
+  CHECK(warn("x") == "actorrun: warning: x\n");
+  CHECK(warn("x", "actorctl") == "actorctl: warning: x\n");
+}

@@ -1,0 +1,57 @@
+#include "actorrun/cli/exit_code.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <utility>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+TEST_CASE("exit code: every error has its code", "[cli]") {
+  const std::pair<errc, int> expected[] = {
+      {errc::none, 0},
+      {errc::bad_argument, 2},
+      {errc::unresolvable, 3},
+      {errc::address_in_use, 6},
+      {errc::cannot_listen, 6},
+      {errc::connection_refused, 3},
+      {errc::connection_timed_out, 3},
+      {errc::connection_failed, 3},
+      {errc::not_actorrun, 3},
+      {errc::protocol_mismatch, 4},
+      {errc::job_mismatch, 4},
+      {errc::secret_mismatch, 4},
+      {errc::settings_mismatch, 4},
+      {errc::rendezvous_timed_out, 3},
+      {errc::coordinator_lost, 5},
+      {errc::bad_slot_count, 4},
+      {errc::duplicate_agent, 4},
+      {errc::too_many_agents, 4},
+      {errc::program_not_found, 127},
+      {errc::program_not_executable, 126},
+      {errc::start_failed, 6},
+      {errc::system_failure, 6},
+  };
+  CHECK(std::size(expected) == size_t(errc::system_failure) + 1);
+  for (const auto& [code, number] : expected) {
+    INFO(to_string(code));
+    CHECK(static_cast<int>(exit_code_of(code)) == number);
+  }
+}
+
+TEST_CASE("exit code: a signal ends with 128 and its number", "[cli]") {
+  CHECK(exit_code_of_signal(2) == 130);
+  CHECK(exit_code_of_signal(15) == 143);
+  CHECK(exit_code_of_signal(64) == 192);
+}
+
+TEST_CASE("exit code: the table names every code an error has", "[cli]") {
+  const auto table = "\n" + exit_code_table();
+  for (size_t i = 0; i <= size_t(errc::system_failure); ++i) {
+    const auto code = static_cast<int>(exit_code_of(errc(i)));
+    CHECK(table.find("\n  " + std::to_string(code) + " ") != std::string::npos);
+  }
+  CHECK(table.find("\n  1 ") != std::string::npos);
+  CHECK(table.find("\n  128+n ") != std::string::npos);
+  CHECK(table.ends_with('\n'));
+}

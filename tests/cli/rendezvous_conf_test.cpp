@@ -1,0 +1,140 @@
+#include "actorrun/cli/rendezvous_conf.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+rendezvous_conf read(const std::string& text) {
+  const auto x = parse_rendezvous_conf(text);
+  INFO((x ? "" : x.error().text));
+  REQUIRE(x);
+  return *x;
+}
+
+std::string refused(const std::string& text) {
+  INFO(text);
+  const auto x = parse_rendezvous_conf(text);
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::bad_argument);
+  return x.error().text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+using spans = core::timeouts;
+
+struct {
+  std::string name;
+  std::chrono::milliseconds spans::*field;
+} const span_keys[] = {
+    {"join_timeout", &spans::join},
+    {"last_call_timeout", &spans::last_call},
+    {"close_timeout", &spans::close},
+    {"heartbeat_timeout", &spans::connect},
+    {"keep_alive_interval", &spans::keep_alive_interval},
+    {"read_timeout", &spans::seek},
+    {"quiet_period", &spans::quiet},
+    {"join_settle", &spans::join_settle},
+    {"fence_guard", &spans::fence_guard},
+};
+
+} // namespace
+
+TEST_CASE("rendezvous conf: nothing gives the defaults", "[cli]") {
+  for (const auto* text : {"", "  "}) {
+    const auto x = read(text);
+    CHECK(x.timeouts == spans{});
+    CHECK(x.place == coordinator_place::automatic);
+    CHECK(x.warnings.empty());
+  }
+}
+
+TEST_CASE("rendezvous conf: every time has its key and no other", "[cli]") {
+  for (const auto& key : span_keys) {
+    INFO(key.name);
+    auto expected = spans{};
+    expected.*key.field = 7s;
+    CHECK(read(key.name + "=7").timeouts == expected);
+    CHECK(read(key.name + "=7s").timeouts == expected);
+    expected.*key.field = 250ms;
+    CHECK(read(key.name + "=250ms").timeouts == expected);
+    CHECK(read(key.name + "=0.25").timeouts == expected);
+    expected.*key.field = timeout_max;
+    CHECK(read(key.name + "=604800").timeouts == expected);
+    for (const auto* wrong : {"0", "-1", "x", "604801"})
+      CHECK(refused(key.name + "=" + wrong).starts_with(key.name + ": "));
+  }
+}
+
+TEST_CASE("rendezvous conf: attempts are a count", "[cli]") {
+  const auto key = std::string{"keep_alive_max_attempt="};
+  CHECK(read(key + "1").timeouts.keep_alive_attempts == 1);
+  CHECK(read(key + "1000").timeouts.keep_alive_attempts
+        == keep_alive_attempts_max);
+  for (const auto* wrong : {"0", "1001", "2.5", "3s"})
+    CHECK(has(refused(key + wrong), "keep_alive_max_attempt: "));
+}
+
+TEST_CASE("rendezvous conf: is_host places the coordinator", "[cli]") {
+  CHECK(read("is_host=True").place == coordinator_place::here);
+  CHECK(read("is_host=0").place == coordinator_place::elsewhere);
+  CHECK(has(refused("is_host=2"), "neither yes nor no"));
+}
+
+TEST_CASE("rendezvous conf: only tcp can hold the rendezvous", "[cli]") {
+  CHECK(read("store_type=tcp").timeouts == spans{});
+  CHECK(has(refused("store_type=file"), "only tcp"));
+  CHECK(has(refused("store_type=x"), "\"x\""));
+}
+
+TEST_CASE("rendezvous conf: timeout is taken as join_timeout", "[cli]") {
+  const auto x = read("timeout=9");
+  CHECK(x.timeouts.join == 9s);
+  CHECK(x.warnings.size() == 1);
+  for (const auto* both :
+       {"timeout=9,join_timeout=4", "join_timeout=4,timeout=9"}) {
+    CHECK(read(both).timeouts.join == 4s);
+    CHECK(read(both).warnings.size() == 1);
+  }
+}
+
+TEST_CASE("rendezvous conf: pairs are trimmed, the last of a key holds",
+          "[cli]") {
+  const auto x = read(" join_timeout = 1 , is_host=1,join_timeout= 2 ");
+  CHECK(x.timeouts.join == 2s);
+  CHECK(x.place == coordinator_place::here);
+}
+
+TEST_CASE("rendezvous conf: malformed pairs are refused", "[cli]") {
+  for (const auto* text : {",", "=1", "join_timeout=1,", ",join_timeout=1",
+                           "join_timeout=1,,is_host=1", "a=1, ,b=2"})
+    CHECK(has(refused(text), "key=value"));
+  for (const auto* text : {"join_timeout", "join_timeout=", "join_timeout= "})
+    CHECK(refused(text) == "the key \"join_timeout\" has no value");
+  CHECK(has(refused("join_timeout=1=2"), "\"1=2\""));
+}
+
+TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
+          "[cli]") {
+  const auto text = refused("joint_timeout=1");
+  CHECK(has(text, "\"joint_timeout\" is unknown"));
+  for (const auto& key : span_keys)
+    CHECK(has(text, key.name));
+  CHECK(has(text, "is_host"));
+}
+
+TEST_CASE("rendezvous conf: what has an option is no key", "[cli]") {
+  const std::pair<std::string, const char*> options[] = {
+      {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
+      {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
+      {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
+  };
+  for (const auto& [key, option] : options)
+    CHECK(has(refused(key + "=x"), option));
+}

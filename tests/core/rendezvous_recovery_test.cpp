@@ -1,0 +1,316 @@
+// What becomes of workers whose agents come back, or come from elsewhere.
+#include "../support/rendezvous_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+/// An earlier coordinator's epoch of `a` and `b`, after one restart.
+epoch_plan plan_of(const std::string& agent, uint64_t epoch) {
+  const auto node_rank = agent == "a" ? 0u : 1u;
+  return {.epoch = {epoch},
+          .own = {.agent = {agent},
+                  .node_rank = node_rank,
+                  .slot_count = 1,
+                  .first_global_rank = node_rank,
+                  .first_role_rank = node_rank,
+                  .role_world_size = 2},
+          .node_count = 2,
+          .world_size = 2,
+          .master_address = "address-a",
+          .master_port = 29500,
+          .restart_count = 1};
+}
+
+/// Two to three agents and two restarts; a successor that has just started.
+struct successor : rendezvous_fixture {
+  explicit successor(uint32_t agent_count_max = 3)
+    : rendezvous_fixture{{2, agent_count_max, 2}} {
+    REQUIRE(at(0s, coordinator_started{true}) == "arm_timer 1");
+    REQUIRE(due(1) == 1'200ms); // Workers out of touch are dead by then.
+  }
+
+  agent_joined back(const std::string& agent, uint64_t epoch = 7,
+                    share_state state = share_state::running) const {
+    return rejoin(agent, ::plan_of(agent, epoch), state);
+  }
+};
+
+using fixture = rendezvous_fixture;
+
+} // namespace
+
+// -- a new coordinator --------------------------------------------------------
+
+TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what runs",
+                 "[core]") {
+  CHECK(at(0s, back("b")) == "accept_agent b; arm_timer 2");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(at(1s, back("a")) == "accept_agent a");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(uut.epoch() == epoch_id{7});
+  CHECK(uut.member_count() == 2);
+  CHECK(uut.budget().restart_count() == 1);
+  CHECK(at(1'200ms, fire(1)) == "");
+  CHECK(at(9s, succeeded("a", 7)) == "");
+  CHECK(at(9s, succeeded("b", 7)) == "end_job succeeded: a b; arm_timer 3");
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what starts",
+                 "[core]") {
+  at(0s, back("a", 7, share_state::running));
+  at(0s, back("b", 7, share_state::starting));
+  CHECK(uut.current_phase() == phase::starting);
+  at(1s, started("b", 7));
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: an adopted epoch is an epoch",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, back("b"));
+  CHECK(at(1s, failed("a", 7)) == "revoke_epoch 7: a b");
+  at(1s, stopped("a", 7));
+  CHECK(at(1s, stopped("b", 7)) == "announce_epoch 8: a=0+1 b=1+1");
+  CHECK(last<announce_epoch>().plans.front().restart_count == 2);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: a plan of an adopted epoch is resent",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, back("b", 7, share_state::starting));
+  at(0s, disconnect("b"));
+  CHECK(at(0s, join("b")) == "accept_agent b; announce_epoch 7: b=1+1");
+  CHECK(last<announce_epoch>().plans.front() == ::plan_of("b", 7));
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: who stays away ends the epoch",
+                 "[core]") {
+  at(0s, back("a"));
+  CHECK(at(1s, heard("a")) == "grant_lease a");
+  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
+  CHECK(last<revoke_epoch>().reason
+        == "1 of 2 agents of epoch 7 came back to the new coordinator");
+  CHECK(at(2s, join("c")) == "accept_agent c");
+  CHECK(at(2s, stopped("a", 7)) == "announce_epoch 8: a=0+1 c=1+1");
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: a successor of nothing begins anew",
+                 "[core]") {
+  CHECK(at(0s, join("a")) == "accept_agent a; arm_timer 2");
+  CHECK(at(0s, join("b")) == "accept_agent b");
+  CHECK(at(0s, join("c")) == "accept_agent c"); // Not before it has listened.
+  CHECK(at(1'200ms, fire(1)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: it waits for the minimum afterwards",
+                 "[core]") {
+  CHECK(at(1'200ms, fire(1)) == "");
+  CHECK(at(2s, join("a")) == "accept_agent a; arm_timer 2; arm_timer 3");
+  CHECK(due(2) == 602s);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: the newest epoch may go on", "[core]") {
+  CHECK(at(0s, back("b", 6)) == "accept_agent b; arm_timer 2");
+  CHECK(at(0s, back("a", 7)) == "accept_agent a");
+  CHECK(at(1s, back("c", 5)) == "accept_agent c; revoke_epoch 5: c");
+  CHECK(at(1'200ms, fire(1))
+        == "revoke_epoch 6: b; revoke_epoch 5: c; revoke_epoch 7: a");
+  CHECK(at(2s, stopped("b", 6)) == "");
+  CHECK(at(2s, stopped("c", 5)) == "");
+  CHECK(at(2s, stopped("a", 7)) == "announce_epoch 8: a=0+1 b=1+1 c=2+1");
+}
+
+TEST_CASE("rendezvous: an older epoch does not stop a newer one", "[core]") {
+  auto x = successor{5};
+  x.at(0s, x.back("c", 6));
+  x.at(0s, x.back("b", 7));
+  CHECK(x.at(0s, x.back("a", 7))
+        == "accept_agent a; revoke_epoch 6: c; arm_timer 3");
+  CHECK(x.last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(x.uut.current_phase() == successor::phase::running);
+  CHECK(x.uut.epoch() == epoch_id{7});
+  CHECK(x.due(3) == 1s); // Like any newcomer it is let in soon.
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: claims without workers stop nobody",
+                 "[core]") {
+  at(0s, back("b", 7, share_state::succeeded));
+  CHECK(at(0s, back("a", 7, share_state::succeeded))
+        == "accept_agent a; end_job succeeded: a b; arm_timer 3");
+}
+
+TEST_CASE("rendezvous: who is about to stop must start again", "[core]") {
+  for (const auto state : {share_state::idle, share_state::stopping}) {
+    CAPTURE(to_string(state));
+    auto x = successor{};
+    x.at(0s, x.back("a"));
+    const auto text = x.at(0s, x.back("b", 7, state));
+    CHECK(text.starts_with("accept_agent b; revoke_epoch 7: a"));
+    CHECK(x.last<revoke_epoch>().reason
+          == "1 of 2 agents of epoch 7 came back to the new coordinator");
+    x.at(1s, x.stopped("b", 7));
+    CHECK(x.at(1s, x.stopped("a", 7)) == "announce_epoch 8: a=0+1 b=1+1");
+  }
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: a failure nobody answered is answered",
+                 "[core]") {
+  at(0s, back("a", 7, share_state::failed));
+  CHECK(at(0s, back("b")) == "accept_agent b; revoke_epoch 7: a b");
+  CHECK(last<revoke_epoch>().failure == failure_of("a"));
+  at(1s, stopped("a", 7));
+  CHECK(at(1s, stopped("b", 7)) == "announce_epoch 8: a=0+1 b=1+1");
+  CHECK(uut.budget().restart_count() == 2);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: who comes back too late is stopped",
+                 "[core]") {
+  for (const auto* agent : {"c", "d", "e"})
+    at(0s, join(agent));
+  REQUIRE(at(1'200ms, fire(1)) == "announce_epoch 1: c=0+1 d=1+1 e=2+1");
+  CHECK(at(2s, back("a")) == "accept_agent a; revoke_epoch 7: a");
+  CHECK(last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(uut.current_phase() == phase::starting);
+  // Nobody starts while its workers may run, and epochs only grow.
+  at(3s, left("c"));
+  at(3s, stopped("d", 1));
+  CHECK(at(3s, stopped("e", 1)) == "");
+  CHECK(uut.waiting_for()
+        == "1 agent must stop the workers of epoch 1 (agent c left)");
+  CHECK(at(4s, stopped("a", 7)) == "announce_epoch 8: d=0+1 e=1+1 a=2+1");
+  CHECK(last<announce_epoch>().plans.front().restart_count == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who did not expect to succeed listens "
+                          "too",
+                 "[core]") {
+  CHECK(at(0s, rejoin("a", ::plan_of("a", 7), share_state::running))
+        == "accept_agent a; arm_timer 1; arm_timer 2");
+  CHECK(due(1) == 1'200ms);
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
+  CHECK(at(0s, rejoin("b", ::plan_of("b", 7), share_state::running))
+        == "accept_agent b");
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: an ordinary start listens for nobody",
+                 "[core]") {
+  CHECK(at(0s, coordinator_started{false}) == "");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: claims end a last call", "[core]") {
+  at(0s, join("c"));
+  at(0s, join("d"));
+  REQUIRE(uut.current_phase() == phase::last_call);
+  CHECK(at(1s, rejoin("a", ::plan_of("a", 7), share_state::running))
+        == "accept_agent a; arm_timer 5");
+  CHECK(at(1s, rejoin("b", ::plan_of("b", 7), share_state::running))
+        == "accept_agent b; revoke_epoch 7: a b"); // c and d wait.
+  CHECK(last<revoke_epoch>().reason == "2 more joined");
+  CHECK(at(3s, fire(4)) == "");
+}
+
+// -- a broken link ------------------------------------------------------------
+
+TEST_CASE("rendezvous: a member that comes back goes on where it is",
+          "[core]") {
+  struct row {
+    share_state state;
+    std::string answer;
+    fixture::phase then;
+  };
+  using phase = fixture::phase;
+  const row rows[] = {
+    {share_state::starting, "accept_agent b", phase::running},
+    {share_state::running, "accept_agent b", phase::running},
+    {share_state::succeeded, "accept_agent b", phase::running},
+    {share_state::failed, "accept_agent b; revoke_epoch 1: a b c",
+     phase::stopping},
+    {share_state::idle, "accept_agent b; revoke_epoch 1: a c", phase::stopping},
+    {share_state::stopping, "accept_agent b; revoke_epoch 1: a b c",
+     phase::stopping},
+  };
+  for (const auto& x : rows) {
+    CAPTURE(to_string(x.state));
+    auto job = fixture{};
+    job.run();
+    job.at(0s, job.disconnect("b"));
+    CHECK(job.at(1s, job.rejoin("b", job.plan_of("b"), x.state)) == x.answer);
+    CHECK(job.uut.current_phase() == x.then);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: news of a broken link's time is heard",
+                 "[core]") {
+  start();
+  at(0s, disconnect("b"));
+  at(0s, started("a", 1));
+  at(0s, started("c", 1));
+  at(1s, rejoin("b", plan_of("b"), share_state::running));
+  CHECK(uut.current_phase() == phase::running);
+  at(2s, disconnect("b"));
+  at(2s, succeeded("a", 1));
+  at(2s, succeeded("c", 1));
+  CHECK(at(3s, rejoin("b", plan_of("b"), share_state::succeeded))
+        == "accept_agent b; end_job succeeded: a b c; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who missed its plan gets it again",
+                 "[core]") {
+  start();
+  const auto plan = plan_of("b");
+  at(0s, disconnect("b"));
+  CHECK(at(0s, join("b")) == "accept_agent b; announce_epoch 1: b=1+1");
+  CHECK(last<announce_epoch>().plans.front() == plan);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who has an older plan gets the new one",
+                 "[core]") {
+  revoke();
+  const auto old = plan_of("b");
+  for (const auto* agent : {"a", "b", "c"})
+    at(0s, stopped(agent, 1));
+  at(0s, disconnect("b"));
+  CHECK(at(0s, rejoin("b", old, share_state::idle))
+        == "accept_agent b; announce_epoch 2: b=1+1");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who missed the revocation hears it again",
+                 "[core]") {
+  run();
+  at(0s, disconnect("b"));
+  REQUIRE(at(0s, failed("a", 1)) == "revoke_epoch 1: a b c");
+  CHECK(at(1s, rejoin("b", plan_of("b"), share_state::running))
+        == "accept_agent b; revoke_epoch 1: b");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who was given up is stopped first",
+                 "[core]") {
+  run();
+  const auto old = plan_of("b");
+  at(0s, disconnect("b"));
+  at(1'300ms, heard("a"));
+  at(1'300ms, heard("c"));
+  REQUIRE(at(1'300ms, fire(2)).starts_with("forget_agent b; revoke_epoch 1"));
+  at(2s, stopped("a", 1));
+  REQUIRE(at(2s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(2s, rejoin("b", old, share_state::running))
+        == "accept_agent b; revoke_epoch 1: b; revoke_epoch 2: a c");
+  at(3s, stopped("a", 2));
+  CHECK(at(3s, stopped("c", 2)) == "");
+  CHECK(at(4s, stopped("b", 1)) == "announce_epoch 3: a=0+1 c=1+1 b=2+1");
+}
+
+TEST_CASE("rendezvous: an older epoch without workers needs no revocation",
+          "[core]") {
+  for (const auto state : {share_state::idle, share_state::succeeded}) {
+    auto job = fixture{};
+    job.run();
+    CHECK(job.at(0s, job.rejoin("d", ::plan_of("b", 9), state)).starts_with(
+      "accept_agent "));
+    CHECK(job.effects.size() == 1);
+  }
+}

@@ -1,0 +1,336 @@
+// How agents come and go.
+#include "../support/rendezvous_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+using fixture = rendezvous_fixture;
+
+// -- who is let in ------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a first agent is accepted and waits",
+                 "[core]") {
+  CHECK(at(0s, join("a")) == "accept_agent a; arm_timer 1; arm_timer 2");
+  CHECK(due(1) == 600s);    // The minimum must come.
+  CHECK(due(2) == 1'200ms); // Its lease.
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(uut.agents().size() == 1);
+  CHECK(uut.epoch() == epoch_id{0});
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
+                 "[core]") {
+  struct row {
+    job_settings asked;
+    std::string text;
+  };
+  const row rows[] = {
+    {{1, 3, 1}, "--nnodes=1:3 --max-restarts=1"},
+    {{2, 2, 1}, "--nnodes=2 --max-restarts=1"},
+    {{2, 4, 1}, "--nnodes=2:4 --max-restarts=1"},
+    {{2, 3, 0}, "--nnodes=2:3 --max-restarts=0"},
+  };
+  for (const auto& x : rows) {
+    auto other = join("x");
+    other.settings = x.asked;
+    CHECK(at(0s, other) == "reject_agent x: settings_mismatch");
+    CHECK(last<reject_agent>().text
+          == "the job runs with --nnodes=2:3 --max-restarts=1, agent x asks "
+             "for "
+               + x.text);
+  }
+  CHECK(uut.agents().empty());
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: slot counts have bounds", "[core]") {
+  CHECK(at(0s, join("a", 0)) == "reject_agent a: bad_slot_count");
+  CHECK(last<reject_agent>().text
+        == "agent a offers 0 workers; 1 to 4096 are possible");
+  CHECK(at(0s, join("a", 4097)) == "reject_agent a: bad_slot_count");
+  CHECK(last<reject_agent>().text
+        == "agent a offers 4097 workers; 1 to 4096 are possible");
+  CHECK(uut.agents().empty());
+  at(0s, join("a", 1));
+  at(0s, join("b", 4096));
+  CHECK(at(3s, fire(4)) == "announce_epoch 1: a=0+1 b=1+4096");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who is beyond the maximum stands by",
+                 "[core]") {
+  start();
+  CHECK(at(1s, join("d")) == "accept_agent d");
+  CHECK(uut.agents().size() == 4);
+  CHECK(uut.member_count() == 3);
+  CHECK(at(1s, heard("d")) == "grant_lease d");
+}
+
+TEST_CASE("rendezvous: a job of one agent starts at once", "[core]") {
+  auto x = fixture{{1, 1, 0}};
+  CHECK(x.at(0s, x.join_here("a")) == "accept_agent a; announce_epoch 1: a=0+1");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: joining twice is joining once",
+                 "[core]") {
+  at(0s, join("a"));
+  CHECK(at(1s, join("a", 5)) == "accept_agent a");
+  CHECK(uut.agents().size() == 1);
+  CHECK(uut.agents().at({"a"}).offering.slot_count == 5);
+}
+
+// -- leases -------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a keep-alive renews the lease",
+                 "[core]") {
+  at(0s, join("a"));
+  CHECK(at(1'000ms, heard("a")) == "grant_lease a");
+  CHECK(at(1'200ms, fire(2)) == "arm_timer 3");
+  CHECK(due(3) == 2'200ms);
+  CHECK(at(2'200ms, fire(3)) == "forget_agent a");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who is not here gets no lease",
+                 "[core]") {
+  CHECK(at(0s, heard("a")) == "");
+  at(0s, join("a"));
+  at(0s, left("a"));
+  CHECK(at(0s, heard("a")) == "");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who shares our process needs no lease",
+                 "[core]") {
+  CHECK(at(0s, join_here("a")) == "accept_agent a; arm_timer 1");
+  CHECK(at(0s, heard("a")) == "");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: silence for a lease loses an agent",
+                 "[core]") {
+  run();
+  at(1'000ms, heard("a"));
+  at(1'000ms, heard("c"));
+  CHECK(at(1'200ms, fire(2))
+        == "forget_agent b; revoke_epoch 1: a c; arm_timer 5");
+  CHECK(last<revoke_epoch>().reason == "agent b lost: silent for 1200 ms");
+  CHECK(due(5) == 2'200ms);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: several agents may be lost at once",
+                 "[core]") {
+  run();
+  at(1'000ms, heard("b"));
+  const auto text = at(1'200ms, fire(2));
+  CHECK(text.starts_with("forget_agent a; revoke_epoch 1: b"));
+  CHECK(text.ends_with("; forget_agent c; arm_timer 5"));
+  CHECK(at(1'300ms, stopped("b", 1)) == "arm_timer 6");
+  CHECK(due(6) == 601'300ms); // One agent is not enough.
+}
+
+// Two tests: as late as a keep-alive is still on time, and later.
+TEST_CASE_METHOD(fixture, "rendezvous: a late timer still counts as on time",
+                 "[core]") {
+  at(0s, join("a"));
+  CHECK(at(1'500ms, fire(2)) == "forget_agent a");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a coordinator that slept accuses nobody",
+                 "[core]") {
+  at(0s, join("a"));
+  CHECK(at(1'501ms, fire(2)) == "arm_timer 3");
+  CHECK(due(3) == 1'200ms + 301ms + 300ms);
+  CHECK(at(due(3), fire(3)) == "forget_agent a");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a lease timer of the past is ignored",
+                 "[core]") {
+  at(0s, join("a"));
+  at(1s, heard("a"));
+  at(1'200ms, fire(2));
+  CHECK(at(5s, fire(2)) == "");
+  CHECK(uut.agents().size() == 1);
+}
+
+// -- links break --------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a broken link is looked into",
+                 "[core]") {
+  run();
+  CHECK(at(1s, disconnect("b")) == "probe_agent b");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(1s, lose("b")) == "forget_agent b; revoke_epoch 1: a c");
+  CHECK(last<revoke_epoch>().reason == "agent b lost: connection refused");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a link that came back proves life",
+                 "[core]") {
+  run();
+  at(1s, disconnect("b"));
+  at(1s, rejoin("b", plan_of("b"), share_state::running));
+  CHECK(at(1s, lose("b")) == "");
+  CHECK(uut.member_count() == 3);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: strangers cannot be lost", "[core]") {
+  CHECK(at(0s, lose("x")) == "");
+  CHECK(at(0s, disconnect("x")) == "");
+  CHECK(at(0s, left("x")) == "");
+  CHECK(at(0s, leaving("x")) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent in our process is lost with its link",
+                 "[core]") {
+  at(0s, join_here("a"));
+  at(0s, join("b"));
+  CHECK(at(1s, disconnect("a")).starts_with("forget_agent a"));
+  CHECK(uut.agents().size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who is out of touch is not placed",
+                 "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  CHECK(at(1s, disconnect("b")) == "probe_agent b; arm_timer 5");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(due(5) == 601s);
+  CHECK(at(3s, fire(4)) == "");
+  CHECK(at(4s, join("c")) == "accept_agent c; arm_timer 6; arm_timer 7");
+  CHECK(at(7s, fire(7)) == "announce_epoch 1: a=0+1 c=1+1");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who was out of touch is placed again",
+                 "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  at(1s, disconnect("b"));
+  CHECK(at(2s, join("b")) == "accept_agent b; arm_timer 6; arm_timer 7");
+  CHECK(at(5s, fire(7)) == "announce_epoch 1: a=0+1 b=1+1");
+}
+
+// -- leaving ------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a member that leaves ends the epoch",
+                 "[core]") {
+  run();
+  CHECK(at(1s, leaving("b", 15)) == "revoke_epoch 1: a b c");
+  CHECK(last<revoke_epoch>().reason == "agent b leaves (signal 15)");
+  at(1s, stopped("a", 1));
+  at(1s, stopped("b", 1));
+  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(1s, left("b")) == "forget_agent b");
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: it may leave without a signal",
+                 "[core]") {
+  run();
+  at(1s, leaving("b"));
+  CHECK(last<revoke_epoch>().reason == "agent b leaves");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who leaves without a word is out",
+                 "[core]") {
+  run();
+  CHECK(at(1s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
+  CHECK(last<revoke_epoch>().reason == "agent b left");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a standby leaves without a stir",
+                 "[core]") {
+  run();
+  at(1s, join("d"));
+  CHECK(at(2s, leaving("d")) == "");
+  CHECK(at(2s, left("d")) == "forget_agent d");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who has succeeded may leave", "[core]") {
+  run();
+  at(1s, succeeded("b", 1));
+  CHECK(at(1s, leaving("b")) == "");
+  CHECK(at(1s, left("b")) == "forget_agent b");
+  at(2s, succeeded("a", 1));
+  CHECK(at(2s, succeeded("c", 1)) == "end_job succeeded: a c; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who leaves is not placed", "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  CHECK(at(1s, leaving("b")) == "arm_timer 5");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(at(3s, fire(4)) == "");
+}
+
+// -- the end ------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: somebody ends the job", "[core]") {
+  run();
+  CHECK(at(1s, stop_requested{15}) == "end_job stopped: a b c; arm_timer 5");
+  CHECK(uut.current_phase() == phase::ended);
+  CHECK(due(5) == 31s);
+  CHECK(uut.result() == last<end_job>().result);
+  CHECK(uut.result()->signal == 15);
+  CHECK(uut.result()->reason == "the job was told to end by signal 15");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: the coordinator waits for the last",
+                 "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  CHECK(at(2s, left("a")) == "forget_agent a");
+  CHECK(at(2s, left("b")) == "forget_agent b");
+  CHECK(at(2s, left("c")) == "forget_agent c; close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait for ever",
+                 "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  CHECK(at(31s, fire(5)) == "close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be told",
+                 "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  CHECK(at(1'200ms, fire(2))
+        == "forget_agent a; forget_agent b; forget_agent c; close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: agents gone with their host are not "
+                          "waited for",
+                 "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  at(1s, left("a"));
+  at(1s, left("b"));
+  CHECK(at(2s, disconnect("c")) == "probe_agent c");
+  CHECK(at(2s, lose("c")) == "forget_agent c; close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: the job ends once", "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  CHECK(at(2s, stop_requested{2}) == "");
+  CHECK(uut.result()->signal == 15);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who comes late hears the end",
+                 "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  CHECK(at(2s, join("d")) == "accept_agent d; end_job stopped: d");
+  CHECK(at(2s, heard("d")) == "grant_lease d");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: without agents the job closes at once",
+                 "[core]") {
+  CHECK(at(0s, stop_requested{2})
+        == "end_job stopped:; arm_timer 1; close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: nothing happens after the close",
+                 "[core]") {
+  at(0s, stop_requested{2});
+  CHECK(at(1s, join("a")) == "");
+  CHECK(at(1s, stop_requested{2}) == "");
+  CHECK(at(30s, fire(1)) == "");
+  CHECK(at(30s, coordinator_started{true}) == "");
+}

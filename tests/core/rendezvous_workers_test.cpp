@@ -1,0 +1,297 @@
+// What workers' failures and successes lead to.
+#include "../support/rendezvous_fixture.hpp"
+
+#include <cerrno>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : rendezvous_fixture {
+  /// All have stopped; the answer to the last of them.
+  std::string stop_all(milliseconds t, uint64_t epoch) {
+    at(t, stopped("a", epoch));
+    at(t, stopped("b", epoch));
+    return at(t, stopped("c", epoch));
+  }
+};
+
+worker_failed missing_program(const std::string& agent, uint64_t epoch) {
+  auto event = fixture::failed(agent, epoch);
+  event.failure.kind = failure_kind::not_started;
+  event.failure.code = ENOENT;
+  return event;
+}
+
+constexpr auto cause
+  = "rank 1 (local rank 0, pid 4711) on node-b exited with code 7";
+
+} // namespace
+
+// -- workers fail -------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a failure starts the group again",
+                 "[core]") {
+  run();
+  CHECK(at(1s, failed("b", 1)) == "revoke_epoch 1: a b c");
+  CHECK(last<revoke_epoch>().failure == failure_of("b"));
+  CHECK(last<revoke_epoch>().reason == cause);
+  CHECK(uut.last_failure() == failure_of("b"));
+  CHECK(uut.current_phase() == phase::stopping);
+  CHECK(at(1s, stopped("b", 1)) == "");
+  CHECK(at(2s, stopped("a", 1)) == "");
+  CHECK(at(3s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(last<announce_epoch>().plans.front().restart_count == 1);
+  CHECK(last<announce_epoch>().reason == cause);
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: one restart answers many failures",
+                 "[core]") {
+  run();
+  at(1s, failed("b", 1));
+  CHECK(at(1s, failed("a", 1)) == "");
+  CHECK(at(1s, failed("c", 1)) == "");
+  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(uut.budget().restart_count() == 1);
+  CHECK(uut.last_failure() == failure_of("b"));
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: the job fails when the budget is spent",
+                 "[core]") {
+  revoke();
+  stop_all(1s, 1);
+  CHECK(at(2s, failed("b", 2)) == "revoke_epoch 2: a b c");
+  CHECK(stop_all(3s, 2) == "end_job failed: a b c; arm_timer 5");
+  REQUIRE(uut.result());
+  CHECK(uut.result()->first_failure == failure_of("b"));
+  CHECK(uut.result()->reason == cause);
+  CHECK(uut.budget().restart_count() == 1);
+  CHECK(due(5) == 33s);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a missing program ends the job",
+                 "[core]") {
+  start();
+  CHECK(at(1s, missing_program("b", 1)) == "revoke_epoch 1: a b c");
+  CHECK(stop_all(1s, 1) == "end_job failed: a b c; arm_timer 5");
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: workers may fail before all have started",
+                 "[core]") {
+  start();
+  at(0s, started("a", 1));
+  CHECK(at(0s, failed("a", 1)) == "revoke_epoch 1: a b c");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
+                 "[core]") {
+  run();
+  at(1s, leaving("c"));
+  CHECK(at(1s, failed("b", 1)) == "");
+  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(uut.budget().restart_count() == 0);
+  CHECK_FALSE(uut.last_failure());
+}
+
+// -- whose fault it was -------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
+                 "[core]") {
+  run();
+  at(1s, failed("b", 1)); // It missed the workers of c …
+  at(1s, disconnect("c"));
+  CHECK(at(1s, lose("c")) == "forget_agent c"); // … which died with their agent.
+  at(2s, stopped("a", 1));
+  CHECK(at(2s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
+  CHECK(last<announce_epoch>().plans.front().restart_count == 0);
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves excuses failures",
+                 "[core]") {
+  run();
+  at(1s, failed("b", 1));
+  CHECK(at(1s, leaving("c", 15)) == "");
+  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(last<announce_epoch>().reason == "agent c leaves (signal 15)");
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: an excuse holds for one epoch",
+                 "[core]") {
+  run();
+  at(1s, failed("b", 1));
+  at(1s, left("c"));
+  at(1s, stopped("a", 1));
+  at(1s, stopped("b", 1));
+  at(2s, failed("b", 2));
+  at(2s, stopped("a", 2));
+  CHECK(at(2s, stopped("b", 2)) == "announce_epoch 3: a=0+1 b=1+1");
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: an agent's end is no excuse for itself",
+                 "[core]") {
+  revoke();
+  at(1s, left("b"));
+  at(1s, stopped("a", 1));
+  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(uut.budget().restart_count() == 1); // It does not win restarts back.
+  at(2s, failed("a", 2));
+  at(2s, stopped("a", 2));
+  CHECK(at(2s, stopped("c", 2)) == "end_job failed: a c; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: nobody's end excuses a missing program",
+                 "[core]") {
+  start();
+  at(1s, missing_program("b", 1));
+  at(1s, left("c"));
+  at(1s, stopped("a", 1));
+  CHECK(at(1s, stopped("b", 1)) == "end_job failed: a b; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: only members excuse failures",
+                 "[core]") {
+  run();
+  at(1s, join("d"));
+  at(1s, failed("b", 1));
+  at(1s, left("d")); // A standby: nobody missed it.
+  stop_all(2s, 1);
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who succeeded excuses nobody",
+                 "[core]") {
+  run();
+  at(1s, succeeded("c", 1));
+  at(1s, failed("b", 1));
+  at(1s, left("c"));
+  at(2s, stopped("a", 1));
+  at(2s, stopped("b", 1));
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+// -- workers start and succeed ------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: a job runs when all workers do",
+                 "[core]") {
+  start();
+  CHECK(at(0s, started("a", 1)) == "");
+  at(0s, started("a", 1)); // Said twice, counted once.
+  at(0s, started("b", 1));
+  CHECK(uut.current_phase() == phase::starting);
+  at(0s, started("c", 1));
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: the job succeeds when all workers have",
+                 "[core]") {
+  run();
+  CHECK(at(1s, succeeded("a", 1)) == "");
+  CHECK(at(1s, succeeded("c", 1)) == "");
+  CHECK(at(1s, succeeded("a", 1)) == "");
+  CHECK(at(2s, succeeded("b", 1)) == "end_job succeeded: a b c; arm_timer 5");
+  CHECK(uut.result()->reason == "all workers of epoch 1 succeeded");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: workers may succeed before others start",
+                 "[core]") {
+  start();
+  for (const auto* agent : {"a", "b"})
+    CHECK(at(1s, succeeded(agent, 1)) == "");
+  CHECK(uut.current_phase() == phase::starting);
+  at(2s, started("c", 1));
+  CHECK(at(2s, succeeded("c", 1)) == "end_job succeeded: a b c; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: standbys hear of the success too",
+                 "[core]") {
+  run();
+  at(1s, join("d"));
+  for (const auto* agent : {"a", "b", "c"})
+    at(2s, succeeded(agent, 1));
+  CHECK(transcript(effects) == "end_job succeeded: a b c d; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who succeeded runs again with the rest",
+                 "[core]") {
+  run();
+  at(1s, succeeded("a", 1));
+  CHECK(at(2s, failed("b", 1)) == "revoke_epoch 1: b c");
+  at(3s, stopped("b", 1));
+  CHECK(at(3s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: success while stopping is an end too",
+                 "[core]") {
+  revoke();
+  CHECK(at(1s, succeeded("a", 1)) == "");
+  at(1s, stopped("b", 1));
+  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(at(1s, stopped("a", 1)) == ""); // It answers the revocation later.
+}
+
+// -- news of other epochs -----------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
+                 "[core]") {
+  revoke();
+  for (const auto* agent : {"a", "b", "c"})
+    at(1s, stopped(agent, 1));
+  REQUIRE(uut.epoch() == epoch_id{2});
+  const rendezvous_event stale[] = {started("a", 1), failed("a", 1),
+                                    succeeded("a", 1), stopped("a", 1)};
+  for (const auto& event : stale) {
+    CHECK(at(2s, event) == "");
+    CHECK(uut.agents().at({"a"}).share == share_state::starting);
+    CHECK(uut.agents().at({"a"}).holds == epoch_id{2});
+  }
+  CHECK(uut.budget().restart_count() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: news of an epoch to come is ignored",
+                 "[core]") {
+  start();
+  const rendezvous_event early[] = {started("a", 2), failed("a", 2),
+                                    succeeded("a", 2), stopped("a", 2)};
+  for (const auto& event : early) {
+    CHECK(at(0s, event) == "");
+    CHECK(uut.agents().at({"a"}).share == share_state::starting);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: news of a standby's workers is ignored",
+                 "[core]") {
+  run();
+  at(0s, join("d"));
+  for (const uint64_t epoch : {0u, 1u}) {
+    CHECK(at(0s, started("d", epoch)) == "");
+    CHECK(at(0s, failed("d", epoch)) == "");
+    CHECK(at(0s, succeeded("d", epoch)) == "");
+    CHECK(at(0s, stopped("d", epoch)) == "");
+  }
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a late stop still brings its port",
+                 "[core]") {
+  run();
+  at(0s, stopped("a", 0, 31000));
+  CHECK(uut.agents().at({"a"}).offering.master_port == 31000);
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: who stopped unasked starts all again",
+                 "[core]") {
+  run();
+  CHECK(at(1s, stopped("b", 1)) == "revoke_epoch 1: a c");
+  CHECK(last<revoke_epoch>().reason
+        == "agent b stopped its workers, out of touch");
+  CHECK(uut.budget().restart_count() == 0);
+}

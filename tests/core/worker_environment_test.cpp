@@ -1,0 +1,231 @@
+#include "actorrun/actors/core/worker_environment.hpp"
+
+#include "actorrun/actors/core/rank_assignment.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace actorrun;
+using namespace actorrun::core;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+offer offered(const std::string& agent, uint32_t slot_count,
+              const std::string& role = "default") {
+  auto x = offer{};
+  x.agent = {agent};
+  x.slot_count = slot_count;
+  x.role = role;
+  return x;
+}
+
+/// The plan of each node of epoch 4, after one restart.
+std::vector<epoch_plan> plans(const std::vector<offer>& offers) {
+  const auto placements = assign_ranks(offers);
+  REQUIRE(placements);
+  const auto& last = placements->back();
+  auto result = std::vector<epoch_plan>{};
+  for (const auto& x : *placements)
+    result.push_back({.epoch = {4},
+                      .own = x,
+                      .node_count = uint32_t(offers.size()),
+                      .world_size = last.first_global_rank + last.slot_count,
+                      .master_address = "10.0.0.1",
+                      .master_port = 29501,
+                      .restart_count = 1});
+  return result;
+}
+
+const auto training = job_environment{{"llm"}, "default", 3};
+
+lines environment(const lines& inherited, uint32_t slot_count = 1) {
+  return worker_environment(inherited, training,
+                            plans({offered("a", slot_count)})[0], 0);
+}
+
+/// `NAME=value` of one variable; "" if it is not set.
+std::string variable(const lines& all, const std::string& name) {
+  const auto i = std::find_if(all.begin(), all.end(), [&](const auto& x) {
+    return x.starts_with(name + "=");
+  });
+  return i == all.end() ? "" : *i;
+}
+
+/// What differs between workers, in torchrun's order:
+/// `LOCAL_RANK RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE
+/// ROLE_RANK ROLE_WORLD_SIZE ROLE_NAME`.
+std::string ranks(const lines& all) {
+  auto text = std::string{};
+  for (const auto* name :
+       {"LOCAL_RANK", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+        "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "ROLE_NAME"}) {
+    const auto line = variable(all, name);
+    REQUIRE(!line.empty());
+    text += (text.empty() ? "" : " ") + line.substr(line.find('=') + 1);
+  }
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("worker_environment: one node of four workers", "[core]") {
+  const auto plan = plans({offered("a", 4)})[0];
+  CHECK(worker_environment(lines{"PATH=/bin"}, training, plan, 3)
+        == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_JOB_ID=llm",
+                 "GROUP_RANK=0",
+                 "GROUP_WORLD_SIZE=1",
+                 "LOCAL_RANK=3",
+                 "LOCAL_WORLD_SIZE=4",
+                 "MASTER_ADDR=10.0.0.1",
+                 "MASTER_PORT=29501",
+                 "OMP_NUM_THREADS=1",
+                 "PATH=/bin",
+                 "RANK=3",
+                 "ROLE_NAME=default",
+                 "ROLE_RANK=3",
+                 "ROLE_WORLD_SIZE=4",
+                 "TORCHELASTIC_ERROR_FILE=",
+                 "TORCHELASTIC_MAX_RESTARTS=3",
+                 "TORCHELASTIC_RESTART_COUNT=1",
+                 "TORCHELASTIC_RUN_ID=llm",
+                 "TORCHELASTIC_SIGNALS_TO_HANDLE=SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+                 "TORCHELASTIC_USE_AGENT_STORE=False",
+                 "TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
+                 "WORLD_SIZE=4"});
+  for (uint32_t i = 0; i < 4; ++i) {
+    const auto rank = std::to_string(i);
+    CHECK(ranks(worker_environment({}, training, plan, i))
+          == rank + " " + rank + " 4 4 0 1 " + rank + " 4 default");
+  }
+}
+
+TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
+  const auto all = plans({offered("a", 2), offered("b", 2)});
+  CHECK(worker_environment({}, training, all[1], 0)
+        == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_JOB_ID=llm",
+                 "GROUP_RANK=1",
+                 "GROUP_WORLD_SIZE=2",
+                 "LOCAL_RANK=0",
+                 "LOCAL_WORLD_SIZE=2",
+                 "MASTER_ADDR=10.0.0.1",
+                 "MASTER_PORT=29501",
+                 "OMP_NUM_THREADS=1",
+                 "RANK=2",
+                 "ROLE_NAME=default",
+                 "ROLE_RANK=2",
+                 "ROLE_WORLD_SIZE=4",
+                 "TORCHELASTIC_ERROR_FILE=",
+                 "TORCHELASTIC_MAX_RESTARTS=3",
+                 "TORCHELASTIC_RESTART_COUNT=1",
+                 "TORCHELASTIC_RUN_ID=llm",
+                 "TORCHELASTIC_SIGNALS_TO_HANDLE=SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+                 "TORCHELASTIC_USE_AGENT_STORE=False",
+                 "TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
+                 "WORLD_SIZE=4"});
+  const char* expected[] = {"0 0 4 2 0 2 0 4 default", "1 1 4 2 0 2 1 4 default",
+                            "0 2 4 2 1 2 2 4 default",
+                            "1 3 4 2 1 2 3 4 default"};
+  for (uint32_t i = 0; i < 4; ++i)
+    CHECK(ranks(worker_environment({}, training, all[i / 2], i % 2))
+          == expected[i]);
+}
+
+TEST_CASE("worker_environment: three trainers and one reader", "[core]") {
+  const auto all
+    = plans({offered("a", 3, "trainer"), offered("b", 1, "reader")});
+  const auto trainer = job_environment{{"llm"}, "trainer", 3};
+  const auto reader = job_environment{{"llm"}, "reader", 3};
+  CHECK(ranks(worker_environment({}, trainer, all[0], 0))
+        == "0 0 4 3 0 2 0 3 trainer");
+  CHECK(ranks(worker_environment({}, trainer, all[0], 1))
+        == "1 1 4 3 0 2 1 3 trainer");
+  CHECK(ranks(worker_environment({}, trainer, all[0], 2))
+        == "2 2 4 3 0 2 2 3 trainer");
+  CHECK(ranks(worker_environment({}, reader, all[1], 0))
+        == "0 3 4 1 1 2 0 1 reader");
+}
+
+TEST_CASE("worker_environment: what was inherited is overridden", "[core]") {
+  const auto fresh = environment({});
+  auto inherited = lines{};
+  for (const auto& x : fresh)
+    if (!x.starts_with("TORCH_NCCL"))
+      inherited.push_back(x.substr(0, x.find('=')) + "=stale");
+  CHECK(environment(inherited) == fresh);
+}
+
+TEST_CASE("worker_environment: everything else passes through", "[core]") {
+  const auto env = environment({"HOME=/home/a", "CUDA_VISIBLE_DEVICES=2,3",
+                                "TORCHELASTIC_TIMER_FILE=/run/timer",
+                                "EMPTY=", "EQUATION=a=b=c", "LINES=a\nb"});
+  CHECK(variable(env, "HOME") == "HOME=/home/a");
+  CHECK(variable(env, "CUDA_VISIBLE_DEVICES") == "CUDA_VISIBLE_DEVICES=2,3");
+  CHECK(variable(env, "TORCHELASTIC_TIMER_FILE")
+        == "TORCHELASTIC_TIMER_FILE=/run/timer");
+  CHECK(variable(env, "EMPTY") == "EMPTY=");
+  CHECK(variable(env, "EQUATION") == "EQUATION=a=b=c");
+  CHECK(variable(env, "LINES") == "LINES=a\nb");
+}
+
+TEST_CASE("worker_environment: names are unique and in order", "[core]") {
+  const auto env = environment({"Z=1", "A=1", "Z=2", "RANK=7", "A=", "Z=3"});
+  CHECK(variable(env, "Z") == "Z=3");
+  CHECK(variable(env, "A") == "A=");
+  auto names = lines{};
+  for (const auto& x : env)
+    names.push_back(x.substr(0, x.find('=')));
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+}
+
+TEST_CASE("worker_environment: what is no variable is left out", "[core]") {
+  const auto fresh = environment({});
+  CHECK(environment({"", "NAME", "=", "=value"}) == fresh);
+}
+
+TEST_CASE("worker_environment: one worker may use all cores", "[core]") {
+  CHECK(variable(environment({}, 1), "OMP_NUM_THREADS") == "");
+  CHECK(variable(environment({}, 2), "OMP_NUM_THREADS")
+        == "OMP_NUM_THREADS=1");
+  CHECK(variable(environment({"OMP_NUM_THREADS=8"}, 1), "OMP_NUM_THREADS")
+        == "OMP_NUM_THREADS=8");
+  CHECK(variable(environment({"OMP_NUM_THREADS=8"}, 2), "OMP_NUM_THREADS")
+        == "OMP_NUM_THREADS=8");
+}
+
+TEST_CASE("worker_environment: NCCL's error handling can be chosen",
+          "[core]") {
+  const auto name = std::string{"TORCH_NCCL_ASYNC_ERROR_HANDLING"};
+  CHECK(variable(environment({}), name) == name + "=1");
+  CHECK(variable(environment({name + "=0"}), name) == name + "=0");
+  CHECK(variable(environment({name + "="}), name) == name + "=");
+}
+
+TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
+  auto plan = plans({offered("a", 4096)})[0];
+  plan.own.first_global_rank = 409'600'000u - 4096u;
+  plan.world_size = 409'600'000u;
+  plan.epoch = {UINT64_MAX};
+  plan.master_port = 65535;
+  plan.restart_count = UINT32_MAX;
+  const auto job = job_environment{{"j"}, "", UINT32_MAX};
+  const auto env = worker_environment({}, job, plan, 4095);
+  CHECK(variable(env, "RANK") == "RANK=409599999");
+  CHECK(variable(env, "WORLD_SIZE") == "WORLD_SIZE=409600000");
+  CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=4095");
+  CHECK(variable(env, "MASTER_PORT") == "MASTER_PORT=65535");
+  CHECK(variable(env, "ROLE_NAME") == "ROLE_NAME=");
+  CHECK(variable(env, "ACTORRUN_EPOCH")
+        == "ACTORRUN_EPOCH=18446744073709551615");
+  CHECK(variable(env, "TORCHELASTIC_RESTART_COUNT")
+        == "TORCHELASTIC_RESTART_COUNT=4294967295");
+  CHECK(variable(env, "TORCHELASTIC_MAX_RESTARTS")
+        == "TORCHELASTIC_MAX_RESTARTS=4294967295");
+}

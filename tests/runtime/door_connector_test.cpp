@@ -1,0 +1,287 @@
+#include "actorrun/messages/version.hpp"
+#include "actorrun/runtime/detail/door_connector.hpp"
+#include "actorrun/runtime/detail/door_resolver.hpp"
+#include "door_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+// Somebody else's server: takes one connection, reads a hello, answers what it
+// was told to, and closes or holds the line.
+class other_server {
+public:
+  other_server(std::string answer, bool hold)
+      : socket_(std::move(*open_listening(loopback(0)))),
+        thread_([this, answer = std::move(answer), hold] {
+          if (!is_ready(socket_.get(), POLLIN))
+            return;
+          line_.reset(::accept(socket_.get(), nullptr, nullptr));
+          read_up_to(line_.get(), client_hello_size);
+          send_whole(line_.get(), answer);
+          if (!hold)
+            line_.reset();
+        }) {}
+
+  ~other_server() { thread_.join(); }
+
+  uint16_t port() const { return port_of(*local_address_of(socket_.get())); }
+
+private:
+  unique_fd socket_;
+  unique_fd line_;
+  std::thread thread_;
+};
+
+// Its queue is full, so the system drops whoever else comes, like a host that
+// is gone or a firewall.
+class deaf_server {
+public:
+  deaf_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const auto anywhere = loopback(0);
+    REQUIRE(::bind(socket_.get(), anywhere.get(), anywhere.size) == 0);
+    REQUIRE(::listen(socket_.get(), 0) == 0);
+    for (auto full = false; !full;) {
+      REQUIRE(queue_.size() < 100);
+      auto& fd = queue_.emplace_back(
+          ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(fd.get(), address().get(), address().size);
+      full = !is_ready(fd.get(), POLLOUT, 50ms);
+    }
+  }
+
+  socket_address address() const { return *local_address_of(socket_.get()); }
+
+private:
+  unique_fd socket_;
+  std::vector<unique_fd> queue_;
+};
+
+struct fixture : door_fixture {
+  failure failure_at(uint16_t port, core::duration deadline = patience) {
+    const auto outcome = try_to_enter(port, an_agent(), "127.0.0.1", deadline);
+    if (!outcome || *outcome)
+      return {errc::none, "no failure"};
+    // Every failure says where.
+    CHECK(outcome->error().text.starts_with("127.0.0.1:" + std::to_string(port)
+                                            + " "));
+    return outcome->error();
+  }
+};
+
+uint16_t free_port() {
+  const auto fd = open_listening(loopback(0));
+  return port_of(*local_address_of(fd->get()));
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "connector: nobody listening is a refusal",
+                 "[runtime]") {
+  const auto why = failure_at(free_port());
+  CHECK(why.code == errc::connection_refused);
+  CHECK(why.text.find("nobody listens there") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "connector: a silent server costs the deadline",
+                 "[runtime]") {
+  // Connects wait in the backlog; nobody ever accepts.
+  const auto mute = open_listening(loopback(0));
+  const auto port = port_of(*local_address_of(mute->get()));
+  const auto before = std::chrono::steady_clock::now();
+  const auto why = failure_at(port, 100ms);
+  CHECK(std::chrono::steady_clock::now() - before >= 100ms);
+  CHECK(why.code == errc::connection_timed_out);
+  CHECK(why.text.find("says nothing") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "connector: other services are known as such",
+                 "[runtime]") {
+  SECTION("that speak their own protocol") {
+    const auto other = other_server{"HTTP/1.1 400 Bad Request\r\n\r\n", true};
+    CHECK(failure_at(other.port()).code == errc::not_actorrun);
+  }
+  SECTION("that hang up without a word") {
+    const auto other = other_server{"", false};
+    CHECK(failure_at(other.port()).code == errc::connection_failed);
+  }
+  SECTION("that stop in the middle") {
+    const auto other = other_server{"ARUN", false};
+    CHECK(failure_at(other.port()).code == errc::connection_failed);
+  }
+  SECTION("that repeat what they hear") {
+    const auto other = other_server{
+        encode(client_hello{protocol_version, purpose::join, {}, {}, "n1"}),
+        true};
+    CHECK(failure_at(other.port()).code == errc::not_actorrun);
+  }
+  SECTION("that speak a later version") {
+    const auto other = other_server{
+        encode(server_hello{2, verdict::version_differs, {}}), false};
+    const auto why = failure_at(other.port());
+    CHECK(why.code == errc::protocol_mismatch);
+    CHECK(why.text.find("version 2") != std::string::npos);
+    CHECK(why.text.find("version 1") != std::string::npos);
+  }
+  SECTION("that are full") {
+    const auto other = other_server{
+        encode(server_hello{protocol_version, verdict::busy, {}}), false};
+    CHECK(failure_at(other.port()).code == errc::connection_failed);
+  }
+  SECTION("that let everybody in") {
+    const auto other
+        = other_server{encode(server_hello{protocol_version, verdict::ok, {}})
+                           + encode(server_verdict{verdict::ok, {}}),
+                       true};
+    CHECK(failure_at(other.port()).code == errc::secret_mismatch);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "connector: names are resolved", "[runtime]") {
+  const auto uut = listen();
+  // It may have ::1 first, where nobody listens: the next one is tried.
+  const auto outcome = try_to_enter(uut.port(), an_agent(), "localhost");
+  REQUIRE(outcome);
+  REQUIRE(*outcome);
+  CHECK((*outcome)->local_address == "127.0.0.1");
+}
+
+TEST_CASE_METHOD(fixture, "connector: a name without an address is named",
+                 "[runtime]") {
+  const auto outcome
+      = try_to_enter(29'400, an_agent(), "no-such-host.invalid", 10s);
+  REQUIRE(outcome);
+  REQUIRE_FALSE(*outcome);
+  // A resolver that has no network may be slow to say so.
+  const auto code = outcome->error().code;
+  CHECK((code == errc::unresolvable || code == errc::connection_timed_out));
+  CHECK(outcome->error().text.find("no-such-host.invalid")
+        != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "connector: many names at once all get an answer",
+                 "[runtime]") {
+  const auto uut = listen();
+  auto attempts = std::vector<door_handle>{};
+  for (size_t i = 0; i < 5 * resolver_threads_max; ++i)
+    attempts.push_back(connect(loop, endpoint{"localhost", uut.port()},
+                               an_agent(), patience, on_outcome()));
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    const auto outcome = outcomes.take();
+    REQUIRE(outcome);
+    CHECK(**outcome);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "connector: an abandoned attempt says nothing",
+                 "[runtime]") {
+  const auto mute = open_listening(loopback(0));
+  const auto port = port_of(*local_address_of(mute->get()));
+  SECTION("while it connects and proves") {
+    connect(loop, endpoint{"127.0.0.1", port}, an_agent(), 1ms, on_outcome())
+        .reset();
+  }
+  SECTION("while it resolves") {
+    connect(loop, endpoint{"no-such-host.invalid", port}, an_agent(), 1ms,
+            on_outcome())
+        .reset();
+  }
+  // Longer than the deadline would have taken to speak up.
+  CHECK_FALSE(outcomes.take(100ms));
+}
+
+TEST_CASE_METHOD(fixture, "connector: an attempt may end in its own callback",
+                 "[runtime]") {
+  const auto uut = listen();
+  auto attempt = door_handle{};
+  auto done = inbox<bool>{};
+  run_and_wait(loop, [&] {
+    attempt = connect(loop, endpoint{"127.0.0.1", uut.port()}, an_agent(),
+                      patience, [&](const result<connected>& x) {
+                        attempt.reset();
+                        done.put(static_cast<bool>(x));
+                      });
+  });
+  CHECK(done.take() == true);
+}
+
+TEST_CASE_METHOD(fixture, "connector: a socket that met itself is found out",
+                 "[runtime]") {
+  const auto uut = listen();
+  const auto other = knock(loopback(uut.port()));
+  REQUIRE(other);
+  CHECK_FALSE(is_connected_to_itself(other.get()));
+  const auto fd = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const auto anywhere = loopback(0);
+  REQUIRE(::bind(fd.get(), anywhere.get(), anywhere.size) == 0);
+  const auto itself = *local_address_of(fd.get());
+  if (::connect(fd.get(), itself.get(), itself.size) == 0)
+    CHECK(is_connected_to_itself(fd.get()));
+  else
+    WARN("this system does not connect a socket to itself");
+}
+
+TEST_CASE_METHOD(fixture, "connector: a host that drops packets is given up",
+                 "[runtime]") {
+  const auto deaf = deaf_server{};
+  const auto why = failure_at(port_of(deaf.address()), 100ms);
+  CHECK(why.code == errc::connection_timed_out);
+  CHECK(why.text.find("does not answer") != std::string::npos);
+}
+
+// -- life ---------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
+                 "[runtime]") {
+  auto sign = std::optional<life_listener>{};
+  auto opened = life_listener::listen(loop, "127.0.0.1");
+  REQUIRE(opened);
+  sign.emplace(std::move(*opened));
+  const auto where = sign->address();
+  auto answers = inbox<liveness>{};
+  const auto ask = [&](core::duration deadline) {
+    const auto handle
+        = probe(loop, where, deadline, [&](liveness x) { answers.put(x); });
+    return answers.take();
+  };
+  CHECK(ask(patience) == liveness::alive);
+  // It takes connections for ever and keeps none.
+  const auto fd = knock(where);
+  CHECK(is_closed(fd.get()));
+  CHECK(ask(patience) == liveness::alive);
+  sign.reset();
+  CHECK(ask(patience) == liveness::refused);
+}
+
+TEST_CASE_METHOD(fixture, "life: who cannot be asked is silent", "[runtime]") {
+  auto answers = inbox<liveness>{};
+  const auto deaf = deaf_server{};
+  const auto handle
+      = probe(loop, deaf.address(), 100ms, [&](liveness x) { answers.put(x); });
+  CHECK(answers.take() == liveness::silent);
+}
+
+TEST_CASE_METHOD(fixture, "life: an abandoned probe says nothing",
+                 "[runtime]") {
+  auto answers = inbox<liveness>{};
+  const auto deaf = deaf_server{};
+  probe(loop, deaf.address(), 1ms, [&](liveness x) { answers.put(x); }).reset();
+  // Longer than the deadline would have taken to speak up.
+  CHECK_FALSE(answers.take(50ms));
+}
+
+TEST_CASE_METHOD(fixture, "life: a name or a foreign address cannot listen",
+                 "[runtime]") {
+  CHECK(life_listener::listen(loop, "localhost").error().code
+        == errc::cannot_listen);
+  CHECK(life_listener::listen(loop, "192.0.2.1").error().code
+        == errc::cannot_listen);
+}

@@ -1,0 +1,161 @@
+// What the tests of the door share: an inbox that waits with a deadline, and
+// plain blocking sockets to play the stranger with.
+#pragma once
+
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace actorrun::detail::test {
+
+using namespace std::chrono_literals;
+
+/// No event of these tests takes longer than this, on any machine.
+inline constexpr auto patience = std::chrono::seconds{20};
+
+/// Takes things on one thread and gives them out on another.
+template <class T>
+class inbox {
+public:
+  void put(T x) {
+    const auto lock = std::lock_guard{mutex_};
+    items_.push_back(std::move(x));
+    arrived_.notify_one();
+  }
+
+  /// The oldest; none if `wait` passes without one.
+  std::optional<T> take(std::chrono::milliseconds wait = patience) {
+    auto lock = std::unique_lock{mutex_};
+    if (!arrived_.wait_for(lock, wait, [this] { return !items_.empty(); }))
+      return std::nullopt;
+    auto out = std::optional<T>{std::move(items_.front())};
+    items_.pop_front();
+    return out;
+  }
+
+  size_t size() {
+    const auto lock = std::lock_guard{mutex_};
+    return items_.size();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<T> items_;
+};
+
+struct guest {
+  unique_fd connection;
+  peer who;
+};
+
+inline bool is_ready(int fd, short events,
+                     std::chrono::milliseconds wait = patience) {
+  auto entry = pollfd{fd, events, 0};
+  return ::poll(&entry, 1, static_cast<int>(wait.count())) == 1;
+}
+
+/// Connects and waits until it is done; empty if it is refused.
+inline unique_fd knock(const socket_address& where) {
+  auto fd = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  if (::connect(fd.get(), where.get(), where.size) != 0)
+    fd.reset();
+  return fd;
+}
+
+/// Reads until `size` bytes are there or the other side ends.
+inline std::string read_up_to(int fd, size_t size) {
+  auto out = std::string{};
+  auto buffer = std::array<char, 512>{};
+  while (out.size() < size && is_ready(fd, POLLIN)) {
+    const auto got
+        = ::recv(fd, buffer.data(), std::min(buffer.size(), size - out.size()),
+                 MSG_DONTWAIT);
+    if (got <= 0)
+      break;
+    out.append(buffer.data(), static_cast<size_t>(got));
+  }
+  return out;
+}
+
+/// Whether the other side closes before anybody loses patience; what it says
+/// before that is dropped.
+inline bool is_closed(int fd) {
+  auto buffer = std::array<char, 512>{};
+  while (is_ready(fd, POLLIN)) {
+    const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN))
+      return true;
+  }
+  return false;
+}
+
+inline socket_address loopback(uint16_t port) {
+  return *numeric_address("127.0.0.1", port);
+}
+
+inline visitor an_agent(const std::string& job = "job",
+                        const std::string& secret = "secret") {
+  return {credentials_of(job_id{job}, secret), purpose::join, "n1-7-0badcafe"};
+}
+
+/// A reactor, and what came in and went wrong at one listener.
+struct door_fixture {
+  // Outlive the reactor, whose last tasks still speak to them.
+  inbox<guest> guests;
+  inbox<stranger_report> reports;
+  inbox<std::shared_ptr<result<connected>>> outcomes;
+  reactor loop;
+
+  door_callbacks callbacks() {
+    return {[this](unique_fd fd, peer who) {
+              guests.put({std::move(fd), std::move(who)});
+            },
+            [this](const stranger_report& x) { reports.put(x); }};
+  }
+
+  door_listener listen(const door_limits& limits = {}) {
+    auto out = door_listener::listen(loop, loopback(0), an_agent().mine,
+                                     callbacks(), limits);
+    return std::move(*out);
+  }
+
+  connect_callback on_outcome() {
+    return [this](result<connected> x) {
+      outcomes.put(std::make_shared<result<connected>>(std::move(x)));
+    };
+  }
+
+  /// What comes of an attempt to connect; null if nothing does.
+  std::shared_ptr<result<connected>>
+  try_to_enter(uint16_t port, const visitor& who = an_agent(),
+               const std::string& host = "127.0.0.1",
+               core::duration deadline = patience) {
+    const auto attempt
+        = connect(loop, endpoint{host, port}, who, deadline, on_outcome());
+    return outcomes.take().value_or(nullptr);
+  }
+
+  /// The code of a failed attempt; `none` if it succeeds.
+  errc refusal(uint16_t port, const visitor& who = an_agent()) {
+    const auto outcome = try_to_enter(port, who);
+    return outcome && !*outcome ? outcome->error().code : errc::none;
+  }
+};
+
+} // namespace actorrun::detail::test

@@ -1,0 +1,167 @@
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/run_folder.hpp"
+#include "door_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+struct fixture : door_fixture {
+  fixture() {
+    auto pattern = std::string{"/tmp/actorrun-door-XXXXXX"};
+    REQUIRE(::mkdtemp(pattern.data()));
+    folder = pattern;
+    path = folder + "/job.agent.sock";
+  }
+
+  ~fixture() { std::filesystem::remove_all(folder); }
+
+  door_listener listen_here() {
+    auto out
+        = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+    if (!out)
+      FAIL(out.error().text);
+    return std::move(*out);
+  }
+
+  std::shared_ptr<result<connected>> try_to_enter_here(const visitor& who) {
+    const auto attempt = connect_unix(loop, path, who, patience, on_outcome());
+    return outcomes.take().value_or(nullptr);
+  }
+
+  std::string folder;
+  std::string path;
+};
+
+visitor an_operator() {
+  return {{}, purpose::operate, "actorctl-77"};
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "unix door: our user needs neither job nor secret",
+                 "[runtime]") {
+  const auto uut = listen_here();
+  CHECK(uut.address() == path);
+  CHECK(uut.port() == 0);
+  const auto outcome = try_to_enter_here(an_operator());
+  REQUIRE(outcome);
+  REQUIRE(*outcome);
+  CHECK((*outcome)->local_address.empty());
+  const auto guest = guests.take();
+  REQUIRE(guest);
+  CHECK(guest->who.id == "actorctl-77");
+  CHECK(guest->who.intent == purpose::operate);
+  CHECK(guest->who.address.starts_with("pid "));
+  CHECK(send_whole((*outcome)->connection.get(), "BASP"));
+  CHECK(read_up_to(guest->connection.get(), 4) == "BASP");
+}
+
+TEST_CASE_METHOD(fixture, "unix door: an agent of another job stays outside",
+                 "[runtime]") {
+  const auto uut = listen_here();
+  const auto outcome = try_to_enter_here(an_agent("other"));
+  REQUIRE(outcome);
+  REQUIRE_FALSE(*outcome);
+  CHECK(outcome->error().code == errc::job_mismatch);
+  CHECK(outcome->error().text.starts_with(path));
+}
+
+TEST_CASE_METHOD(fixture, "unix door: the socket is private and goes with it",
+                 "[runtime]") {
+  {
+    const auto uut = listen_here();
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    CHECK_FALSE(std::filesystem::exists(path + "~"));
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE_METHOD(fixture, "unix door: what a dead process left is replaced",
+                 "[runtime]") {
+  open_listening_unix(path)->reset();
+  REQUIRE(std::filesystem::exists(path));
+  const auto refused = try_to_enter_here(an_operator());
+  REQUIRE(refused);
+  CHECK(refused->error().code == errc::connection_refused);
+  const auto uut = listen_here();
+  const auto outcome = try_to_enter_here(an_operator());
+  REQUIRE(outcome);
+  CHECK(*outcome);
+}
+
+TEST_CASE_METHOD(fixture, "unix door: no socket is a refusal too",
+                 "[runtime]") {
+  const auto outcome = try_to_enter_here(an_operator());
+  REQUIRE(outcome);
+  REQUIRE_FALSE(*outcome);
+  CHECK(outcome->error().code == errc::connection_refused);
+  CHECK(outcome->error().text.starts_with(path));
+}
+
+TEST_CASE_METHOD(fixture, "unix door: asking whether it lives is no knock",
+                 "[runtime]") {
+  const auto uut = listen_here();
+  for (auto i = 0; i < 10; ++i)
+    CHECK(knock(*unix_address(path)));
+  // Comes after all of these.
+  CHECK(*try_to_enter_here(an_operator()));
+  run_and_wait(loop, [] {});
+  CHECK(reports.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "unix door: strangers' words end the connection",
+                 "[runtime]") {
+  const auto uut = listen_here();
+  const auto fd = knock(*unix_address(path));
+  REQUIRE(send_whole(fd.get(), "status\n"));
+  CHECK(is_closed(fd.get()));
+  const auto report = reports.take();
+  REQUIRE(report);
+  CHECK(report->last_address.starts_with("pid " + std::to_string(::getpid())));
+}
+
+TEST_CASE_METHOD(fixture, "unix door: another user's process stays outside",
+                 "[runtime]") {
+  if (::geteuid() != 0) {
+    WARN("only root can become another user");
+    return;
+  }
+  const auto uut = listen_here();
+  REQUIRE(::chmod(folder.c_str(), 0777) == 0);
+  REQUIRE(::chmod(path.c_str(), 0777) == 0);
+  // The system notes who connects when it does. The plain call changes this
+  // thread alone; the library's would change the listener's too.
+  REQUIRE(::syscall(SYS_setresuid, -1, 65'534, -1) == 0);
+  const auto fd = knock(*unix_address(path));
+  REQUIRE(::syscall(SYS_setresuid, -1, 0, -1) == 0);
+  REQUIRE(fd);
+  CHECK(is_closed(fd.get()));
+  const auto report = reports.take();
+  REQUIRE(report);
+  CHECK(report->last_reason == "is another user's process");
+}
+
+TEST_CASE_METHOD(fixture, "unix door: too long a path is named", "[runtime]") {
+  path = folder + "/" + std::string(108, 'x');
+  const auto uut
+      = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+  REQUIRE_FALSE(uut);
+  CHECK(uut.error().code == errc::cannot_listen);
+  const auto outcome = try_to_enter_here(an_operator());
+  REQUIRE(outcome);
+  CHECK_FALSE(*outcome);
+}

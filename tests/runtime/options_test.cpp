@@ -1,0 +1,188 @@
+#include "actorrun/runtime/options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+using namespace actorrun;
+using namespace std::chrono_literals;
+
+namespace {
+
+job_options networked() {
+  auto x = job_options{};
+  x.rendezvous = endpoint{"node1", 29'400};
+  x.agent_count_max = 4;
+  return x;
+}
+
+agent_options running() {
+  auto x = agent_options{};
+  x.workers.command = {"true"};
+  return x;
+}
+
+/// The verdict on options after a change: empty if they are valid.
+std::string verdict(const std::function<void(job_options&)>& change) {
+  auto x = networked();
+  change(x);
+  const auto ok = validate(x);
+  if (ok)
+    return "";
+  CHECK(ok.error().code == errc::bad_argument);
+  return ok.error().text;
+}
+
+std::string
+verdict_on_agent(const std::function<void(agent_options&)>& change) {
+  auto x = running();
+  change(x);
+  const auto ok = validate(x);
+  if (ok)
+    return "";
+  CHECK(ok.error().code == errc::bad_argument);
+  return ok.error().text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("options: an endpoint is shown as it is typed", "[runtime]") {
+  CHECK(to_string(endpoint{"node1", 5}) == "node1:5");
+  CHECK(to_string(endpoint{"10.0.0.1"}) == "10.0.0.1:29400");
+  CHECK(to_string(endpoint{"::1", 5}) == "[::1]:5");
+}
+
+TEST_CASE("options: hosts are names or addresses", "[runtime]") {
+  for (const auto* host :
+       {"a", "node-1.example.org", "n_1", "10.0.0.1", "::1", "fe80::1%eth0"})
+    CHECK(is_host(host));
+  for (const auto* host : {"", "a b", "a/b", "[::1]", "n1%eth0", "fe80::1%",
+                           "fe80::1%a%b", "%eth0", "a\n"})
+    CHECK_FALSE(is_host(host));
+  CHECK(is_host(std::string(label_length_max, 'a')));
+  CHECK_FALSE(is_host(std::string(label_length_max + 1, 'a')));
+}
+
+TEST_CASE("options: defaults are valid but for the command", "[runtime]") {
+  CHECK(validate(job_options{}));
+  CHECK_FALSE(validate(agent_options{}));
+  CHECK(validate(networked()));
+  CHECK(validate(running()));
+}
+
+TEST_CASE("options: node counts have their bounds", "[runtime]") {
+  const auto nodes = [](uint32_t min, uint32_t max) {
+    return verdict([=](auto& x) {
+      x.agent_count_min = min;
+      x.agent_count_max = max;
+    });
+  };
+  CHECK(nodes(1, 1).empty());
+  CHECK(nodes(100'000, 100'000).empty());
+  CHECK(has(nodes(0, 1), "the minimum of nodes is 0"));
+  CHECK(has(nodes(3, 2), "the maximum of nodes is 2, not 3..100000"));
+  CHECK(has(nodes(1, 100'001), "the maximum of nodes is 100001"));
+  CHECK(has(nodes(100'001, 100'001), "the minimum of nodes"));
+  CHECK(has(verdict([](auto& x) { x.rendezvous.reset(); }), "one node, not 4"));
+}
+
+TEST_CASE("options: job id and secret have their bounds", "[runtime]") {
+  const auto job = [](const std::string& id) {
+    return verdict([&](auto& x) { x.job.value = id; });
+  };
+  CHECK(job(std::string(label_length_max, 'x')).empty());
+  CHECK(has(job(std::string(label_length_max + 1, 'x')), "longer than 255"));
+  CHECK(has(job(""), "the job id is empty"));
+  CHECK(has(job("a\tb"), "control characters"));
+  const auto secret = [](size_t size) {
+    return verdict([=](auto& x) { x.secret = std::string(size, 'x'); });
+  };
+  CHECK(secret(secret_length_max).empty());
+  CHECK(has(secret(secret_length_max + 1), "longer than 4096"));
+}
+
+TEST_CASE("options: the endpoint is complete", "[runtime]") {
+  CHECK(has(verdict([](auto& x) { x.rendezvous->port = 0; }), "port is 0"));
+  CHECK(has(verdict([](auto& x) { x.rendezvous->host = "a b"; }), "\"a b\""));
+  CHECK(has(verdict([](auto& x) { x.rendezvous->host = ""; }), "host"));
+}
+
+TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
+  using t = core::timeouts;
+  const std::pair<const char*, t::ms t::*> fields[] = {
+      {"join_timeout", &t::join},
+      {"last_call_timeout", &t::last_call},
+      {"quiet_period", &t::quiet},
+      {"join_settle", &t::join_settle},
+      {"read_timeout", &t::seek},
+      {"heartbeat_timeout", &t::connect},
+      {"close_timeout", &t::close},
+      {"keep_alive_interval", &t::keep_alive_interval},
+      {"fence_guard", &t::fence_guard},
+  };
+  for (const auto& [name, field] : fields) {
+    const auto with = [field = field](t::ms value) {
+      return verdict([=](auto& x) { x.timeouts.*field = value; });
+    };
+    CHECK(with(1ms).empty());
+    CHECK(with(timeout_max).empty());
+    for (const auto wrong : {t::ms{0}, t::ms{-1}, timeout_max + 1ms})
+      CHECK(has(with(wrong), name));
+  }
+}
+
+TEST_CASE("options: keep-alive attempts have their bounds", "[runtime]") {
+  const auto attempts = [](uint32_t n) {
+    return verdict([=](auto& x) { x.timeouts.keep_alive_attempts = n; });
+  };
+  CHECK(attempts(1).empty());
+  CHECK(attempts(keep_alive_attempts_max).empty());
+  CHECK(has(attempts(0), "keep_alive_max_attempt"));
+  CHECK(has(attempts(keep_alive_attempts_max + 1), "keep_alive_max_attempt"));
+}
+
+TEST_CASE("options: workers have a program, a role and slots", "[runtime]") {
+  CHECK(has(verdict_on_agent([](auto& x) { x.workers.command.clear(); }),
+            "no program"));
+  CHECK(has(verdict_on_agent([](auto& x) {
+              x.workers.command = {"", "a"};
+            }),
+            "no program"));
+  CHECK(has(verdict_on_agent([](auto& x) { x.workers.role = "a\nb"; }),
+            "the role"));
+  CHECK(verdict_on_agent([](auto& x) { x.workers.role = ""; }).empty());
+  const auto slots = [](uint32_t n) {
+    return verdict_on_agent([=](auto& x) { x.workers.slot_count = n; });
+  };
+  CHECK(slots(1).empty());
+  CHECK(slots(core::slots_per_agent_max).empty());
+  CHECK(has(slots(0), "workers per node is 0"));
+  CHECK(has(slots(core::slots_per_agent_max + 1), "workers per node"));
+}
+
+TEST_CASE("options: stopping has a signal and a grace period", "[runtime]") {
+  const auto with_signal = [](int n) {
+    return verdict_on_agent([=](auto& x) { x.workers.stop_signal = n; });
+  };
+  CHECK(with_signal(1).empty());
+  CHECK(with_signal(64).empty());
+  CHECK(has(with_signal(0), "stop signal"));
+  CHECK(has(with_signal(65), "stop signal"));
+  const auto grace = [](std::chrono::milliseconds span) {
+    return verdict_on_agent([=](auto& x) { x.workers.grace_period = span; });
+  };
+  CHECK(grace(0ms).empty());
+  CHECK(grace(timeout_max).empty());
+  CHECK(has(grace(-1ms), "grace period"));
+  CHECK(has(grace(timeout_max + 1ms), "grace period"));
+}
+
+TEST_CASE("options: a local address may be left out", "[runtime]") {
+  CHECK(verdict_on_agent([](auto& x) { x.local_address = "::1"; }).empty());
+  CHECK(has(verdict_on_agent([](auto& x) { x.local_address = "a b"; }),
+            "local address"));
+}

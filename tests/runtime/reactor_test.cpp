@@ -1,0 +1,304 @@
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace actorrun::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 10s;
+
+// Something a test waits for; it fails if that takes too long.
+struct event {
+  std::promise<void> promise;
+  std::future<void> future = promise.get_future();
+
+  void set() { promise.set_value(); }
+  bool wait() { return future.wait_for(patience) == std::future_status::ready; }
+};
+
+template <class F>
+void on_thread_of(reactor& uut, F fn) {
+  auto done = event{};
+  uut.post([&] {
+    fn();
+    done.set();
+  });
+  REQUIRE(done.wait());
+}
+
+unique_fd make_eventfd() {
+  return unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+}
+
+} // namespace
+
+TEST_CASE("reactor: tasks run in order on the thread", "[runtime]") {
+  auto uut = reactor{};
+  auto trace = std::string{};
+  CHECK(!uut.on_thread());
+  uut.post([&] { trace += uut.on_thread() ? "a" : "?"; });
+  uut.post([&] { trace += 'b'; });
+  on_thread_of(uut, [&] { trace += 'c'; });
+  CHECK(trace == "abc");
+}
+
+TEST_CASE("reactor: a task posted on the thread does not run inline",
+          "[runtime]") {
+  auto uut = reactor{};
+  auto trace = std::string{};
+  auto done = event{};
+  uut.post([&] {
+    uut.post([&] {
+      trace += 'b';
+      done.set();
+    });
+    trace += 'a';
+  });
+  REQUIRE(done.wait());
+  CHECK(trace == "ab");
+}
+
+TEST_CASE("reactor: every posted task has run when it has gone", "[runtime]") {
+  auto count = 0;
+  {
+    auto uut = reactor{};
+    for (auto i = 0; i < 1000; ++i)
+      uut.post([&] { uut.post([&] { ++count; }); });
+  }
+  CHECK(count == 1000);
+}
+
+TEST_CASE("reactor: tasks from several threads are all run", "[runtime]") {
+  auto uut = reactor{};
+  auto count = 0;
+  auto threads = std::vector<std::thread>{};
+  for (auto i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (auto k = 0; k < 5000; ++k)
+        uut.post([&] { ++count; });
+    });
+  for (auto& x : threads)
+    x.join();
+  on_thread_of(uut, [] {});
+  CHECK(count == 20'000);
+}
+
+TEST_CASE("reactor: signals are blocked in the thread only", "[runtime]") {
+  auto uut = reactor{};
+  auto mask = sigset_t{};
+  on_thread_of(uut, [&] { ::pthread_sigmask(SIG_SETMASK, nullptr, &mask); });
+  for (auto x : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGPIPE})
+    CHECK(sigismember(&mask, x) == 1);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  CHECK(sigismember(&mask, SIGTERM) == 0);
+}
+
+TEST_CASE("reactor: a handler runs while its descriptor is ready",
+          "[runtime]") {
+  auto uut = reactor{};
+  const auto fd = make_eventfd();
+  auto count = 0;
+  auto others = 0;
+  auto done = event{};
+  on_thread_of(uut, [&] {
+    uut.watch(fd.get(), EPOLLIN, [&](uint32_t events) {
+      others += events != EPOLLIN;
+      if (++count == 3) {
+        uut.unwatch(fd.get());
+        done.set();
+      }
+    });
+  });
+  ::eventfd_write(fd.get(), 1);
+  REQUIRE(done.wait());
+  on_thread_of(uut, [] {});
+  CHECK(count == 3);
+  CHECK(others == 0);
+}
+
+TEST_CASE("reactor: a watch can wait for other events", "[runtime]") {
+  auto uut = reactor{};
+  const auto fd = make_eventfd();
+  auto seen = uint32_t{};
+  auto done = event{};
+  on_thread_of(uut, [&] {
+    uut.watch(fd.get(), EPOLLIN, [&](uint32_t events) {
+      seen = events;
+      uut.unwatch(fd.get());
+      done.set();
+    });
+    uut.rewatch(fd.get(), EPOLLOUT);
+  });
+  REQUIRE(done.wait());
+  CHECK(seen == EPOLLOUT);
+}
+
+TEST_CASE("reactor: a descriptor that is reused gets no stale event",
+          "[runtime]") {
+  auto uut = reactor{};
+  auto fds = std::vector<unique_fd>{};
+  fds.push_back(make_eventfd());
+  fds.push_back(make_eventfd());
+  auto reused = false;
+  auto stale = 0;
+  auto handled = 0;
+  auto done = event{};
+  // Both are ready in the same round; the first handler replaces the other.
+  const auto replace = [&](size_t other) {
+    ++handled;
+    const auto number = fds[other].get();
+    for (const auto& x : fds)
+      uut.unwatch(x.get());
+    const auto fresh = make_eventfd();
+    reused = ::dup2(fresh.get(), number) == number;
+    uut.watch(number, EPOLLIN, [&](uint32_t) { ++stale; });
+    uut.post([&] { uut.post([&] { done.set(); }); });
+  };
+  on_thread_of(uut, [&] {
+    uut.watch(fds[0].get(), EPOLLIN, [&](uint32_t) { replace(1); });
+    uut.watch(fds[1].get(), EPOLLIN, [&](uint32_t) { replace(0); });
+    ::eventfd_write(fds[0].get(), 1);
+    ::eventfd_write(fds[1].get(), 1);
+  });
+  REQUIRE(done.wait());
+  CHECK(reused);
+  CHECK(handled == 1);
+  CHECK(stale == 0);
+}
+
+TEST_CASE("reactor: what a handler owns lives until the handler returns",
+          "[runtime]") {
+  auto uut = reactor{};
+  const auto fd = make_eventfd();
+  auto value = 0;
+  auto done = event{};
+  on_thread_of(uut, [&] {
+    auto owned = std::make_shared<int>(42);
+    uut.watch(fd.get(), EPOLLIN, [&, owned](uint32_t) {
+      uut.unwatch(fd.get());
+      value = *owned;
+      done.set();
+    });
+  });
+  ::eventfd_write(fd.get(), 1);
+  REQUIRE(done.wait());
+  CHECK(value == 42);
+}
+
+TEST_CASE("reactor: ending a watch that is not there does nothing",
+          "[runtime]") {
+  auto uut = reactor{};
+  const auto fd = make_eventfd();
+  on_thread_of(uut, [&] { uut.unwatch(fd.get()); });
+}
+
+TEST_CASE("reactor: timers run in the order of their time", "[runtime]") {
+  auto uut = reactor{};
+  auto trace = std::string{};
+  auto done = event{};
+  const auto start = std::chrono::steady_clock::now();
+  uut.post([&] {
+    uut.after(30ms, [&] {
+      trace += 'c';
+      done.set();
+    });
+    uut.after(10ms, [&] { trace += 'a'; });
+    uut.after(20ms, [&] { trace += 'b'; });
+  });
+  REQUIRE(done.wait());
+  CHECK(trace == "abc");
+  CHECK(std::chrono::steady_clock::now() - start >= 30ms);
+}
+
+TEST_CASE("reactor: a cancelled timer does not run", "[runtime]") {
+  auto uut = reactor{};
+  auto trace = std::string{};
+  auto done = event{};
+  uut.post([&] {
+    const auto second = uut.after(2ms, [&] { trace += 'b'; });
+    uut.after(1ms, [&, second] {
+      uut.cancel(second);
+      uut.cancel(second);
+      uut.cancel(0);
+      trace += 'a';
+    });
+    uut.after(3ms, [&] {
+      trace += 'c';
+      done.set();
+    });
+  });
+  REQUIRE(done.wait());
+  CHECK(trace == "ac");
+}
+
+TEST_CASE("reactor: a timer that rearms itself leaves room for others",
+          "[runtime]") {
+  auto uut = reactor{};
+  auto count = 0;
+  auto task = reactor::task{};
+  task = [&] {
+    ++count;
+    uut.after(0ms, task);
+  };
+  uut.post([&] { uut.after(0ms, task); });
+  for (auto i = 0; i < 100; ++i)
+    on_thread_of(uut, [] {});
+  on_thread_of(uut, [&] { task = [] {}; });
+  CHECK(count >= 1);
+}
+
+TEST_CASE("reactor: the end of a round comes after all of its handlers",
+          "[runtime]") {
+  auto uut = reactor{};
+  const auto first = make_eventfd();
+  const auto second = make_eventfd();
+  auto trace = std::string{};
+  auto done = event{};
+  const auto handle = [&](const unique_fd& fd) {
+    trace += 'h';
+    uut.unwatch(fd.get());
+    uut.at_end_of_round([&] { trace += 'e'; });
+    uut.post([&] { trace += 't'; });
+  };
+  on_thread_of(uut, [&] {
+    uut.watch(first.get(), EPOLLIN, [&](uint32_t) { handle(first); });
+    uut.watch(second.get(), EPOLLIN, [&](uint32_t) { handle(second); });
+    ::eventfd_write(first.get(), 1);
+    ::eventfd_write(second.get(), 1);
+    uut.after(5ms, [&] { done.set(); });
+  });
+  REQUIRE(done.wait());
+  CHECK(trace == "hhttee");
+}
+
+TEST_CASE("reactor: an idle thread sleeps", "[runtime]") {
+  auto uut = reactor{};
+  auto before = rusage{};
+  auto after = rusage{};
+  auto done = event{};
+  uut.post([&] {
+    ::getrusage(RUSAGE_THREAD, &before);
+    uut.after(200ms, [&] {
+      ::getrusage(RUSAGE_THREAD, &after);
+      done.set();
+    });
+  });
+  REQUIRE(done.wait());
+  CHECK(after.ru_nvcsw - before.ru_nvcsw <= 2);
+}

@@ -1,0 +1,256 @@
+#include "actorrun/runtime/detail/door_socket.hpp"
+#include "actorrun/runtime/detail/run_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A place for run folders, and the environment as it was at the end.
+struct fixture {
+  fixture() {
+    auto pattern = std::string{"/tmp/actorrun-run-XXXXXX"};
+    REQUIRE(::mkdtemp(pattern.data()));
+    place = pattern;
+    for (auto& [name, value] : before)
+      if (const auto* x = std::getenv(name))
+        value = x;
+    ::unsetenv("ACTORRUN_RUN_DIR");
+    ::unsetenv("XDG_RUNTIME_DIR");
+  }
+
+  ~fixture() {
+    for (const auto& [name, value] : before)
+      if (value)
+        ::setenv(name, value->c_str(), 1);
+      else
+        ::unsetenv(name);
+    fs::remove_all(place);
+  }
+
+  run_folder open() {
+    auto out = run_folder::open_at(place + "/run", true);
+    if (!out)
+      FAIL(out.error().text);
+    return *out;
+  }
+
+  std::string why_not(const std::string& path) {
+    const auto out = run_folder::open_at(path, false);
+    if (out)
+      return "";
+    CHECK(out.error().code == errc::cannot_listen);
+    CHECK(out.error().text.find(path) != std::string::npos);
+    return out.error().text;
+  }
+
+  // A socket that somebody listens on for as long as the result lives.
+  static unique_fd serve(const run_folder& folder, const std::string& job,
+                         pid_t pid, socket_role role) {
+    return std::move(
+        *open_listening_unix(*folder.socket_path(job_id{job}, pid, role)));
+  }
+
+  std::string place;
+  std::pair<const char*, std::optional<std::string>> before[2]
+      = {{"ACTORRUN_RUN_DIR", {}}, {"XDG_RUNTIME_DIR", {}}};
+};
+
+std::vector<std::string> names_of(const run_folder& folder) {
+  auto out = std::vector<std::string>{};
+  for (const auto& x : folder.list())
+    out.push_back(x.name.job + " " + std::to_string(x.name.pid) + " "
+                  + std::string{to_string(x.name.role)});
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "run folder: it is made for its user alone",
+                 "[runtime]") {
+  const auto uut = open();
+  struct stat info {};
+  REQUIRE(::stat(uut.path().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0700);
+  CHECK(open().path() == uut.path());
+}
+
+TEST_CASE_METHOD(fixture, "run folder: the environment says where it is",
+                 "[runtime]") {
+  SECTION("ACTORRUN_RUN_DIR is the folder itself") {
+    ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
+    ::setenv("XDG_RUNTIME_DIR", place.c_str(), 1);
+    CHECK(run_folder::open()->path() == place + "/mine");
+  }
+  SECTION("XDG_RUNTIME_DIR is the folder around it") {
+    ::setenv("XDG_RUNTIME_DIR", place.c_str(), 1);
+    CHECK(run_folder::open()->path() == place + "/actorrun");
+  }
+  SECTION("without a usable one it is below /tmp") {
+    const auto below_tmp = "/tmp/actorrun-" + std::to_string(::geteuid());
+    const auto there = fs::exists(below_tmp);
+    const auto plain = run_folder::open();
+    REQUIRE(plain);
+    CHECK(plain->path() == below_tmp);
+    for (const auto& value : {place + "/absent", std::string{"relative"}}) {
+      ::setenv("XDG_RUNTIME_DIR", value.c_str(), 1);
+      CHECK(run_folder::open()->path() == below_tmp);
+    }
+    if (!there)
+      plain->remove_if_empty();
+    CHECK(fs::exists(below_tmp) == there);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "run folder: an unsafe place is refused and named",
+                 "[runtime]") {
+  const auto path = place + "/run";
+  SECTION("others may write to it") {
+    for (const auto mode : {0770u, 0702u}) {
+      fs::create_directory(path);
+      REQUIRE(::chmod(path.c_str(), mode) == 0);
+      CHECK(why_not(path).find("written to by others") != std::string::npos);
+    }
+  }
+  SECTION("others may only look: fine") {
+    fs::create_directory(path);
+    REQUIRE(::chmod(path.c_str(), 0755) == 0);
+    CHECK(why_not(path).empty());
+  }
+  SECTION("a symbolic link, even to a good one") {
+    fs::create_directory(place + "/real");
+    fs::create_directory_symlink(place + "/real", path);
+    CHECK(why_not(path).find("symbolic link") != std::string::npos);
+  }
+  SECTION("a file") {
+    std::ofstream{path} << "x";
+    CHECK(why_not(path).find("no folder") != std::string::npos);
+  }
+  SECTION("another user's") {
+    if (::geteuid() == 0) {
+      fs::create_directory(path);
+      REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
+      CHECK(why_not(path).find("another user") != std::string::npos);
+    }
+  }
+  SECTION("no place at all") {
+    CHECK(why_not(place + "/absent/run").find("cannot be made")
+          != std::string::npos);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "run folder: a socket's name says whose it is",
+                 "[runtime]") {
+  const auto uut = open();
+  const auto path = uut.socket_path(job_id{"train"}, 4711, socket_role::agent);
+  REQUIRE(path);
+  CHECK(fs::path{*path}.parent_path() == uut.path());
+  const auto name = parse_socket_name(fs::path{*path}.filename().string());
+  REQUIRE(name);
+  CHECK(*name
+        == socket_name{job_label(job_id{"train"}), 4711, socket_role::agent});
+}
+
+TEST_CASE("run folder: a label is safe, short and a job's own", "[runtime]") {
+  const auto label = job_label(job_id{"../a b/ü.sock"});
+  CHECK(label.starts_with("___a_b___"));
+  CHECK(label.find_first_of("./ ") == std::string::npos);
+  CHECK(job_label(job_id{"a/b"}) != job_label(job_id{"a.b"}));
+  CHECK(job_label(job_id{std::string(40, 'x')}).size() == 49);
+  CHECK(job_label(job_id{std::string(41, 'x')}).size() == 49);
+  CHECK(job_label(job_id{std::string(41, 'x')})
+        != job_label(job_id{std::string(42, 'x')}));
+}
+
+TEST_CASE("run folder: other files are no sockets of ours", "[runtime]") {
+  for (const auto* name :
+       {"", ".", "a.sock", "a.1.sock", "a.1.worker.sock", "a.x.agent.sock",
+        "a.0.agent.sock", "a.-1.agent.sock", "a.1x.agent.sock", ".1.agent.sock",
+        "a b.1.agent.sock", "a.1.agent.sock~",
+        "a.99999999999999999999.agent.sock"})
+    CHECK_FALSE(parse_socket_name(name));
+}
+
+TEST_CASE_METHOD(fixture, "run folder: a name that does not fit is refused",
+                 "[runtime]") {
+  const auto longest = job_id{std::string(200, 'x')};
+  const auto tail = 1 + 49 + std::string{".1.coordinator.sock~"}.size();
+  const auto size_max = 107 - tail; // characters of the folder's path
+  for (const auto size : {size_max, size_max + 1}) {
+    auto path = place + "/";
+    path += std::string(size - path.size(), 'f');
+    const auto folder = run_folder::open_at(path, false);
+    REQUIRE(folder);
+    const auto made = folder->socket_path(longest, 1, socket_role::coordinator);
+    CHECK(static_cast<bool>(made) == (size == size_max));
+    if (!made)
+      CHECK(made.error().code == errc::cannot_listen);
+    else
+      CHECK(open_listening_unix(*made));
+  }
+}
+
+TEST_CASE_METHOD(fixture, "run folder: the living are listed, the dead go",
+                 "[runtime]") {
+  const auto uut = open();
+  const auto a = serve(uut, "a", 11, socket_role::agent);
+  const auto b = serve(uut, "b", 12, socket_role::coordinator);
+  serve(uut, "c", 13, socket_role::agent).reset();
+  std::ofstream{uut.path() + "/notes.txt"} << "x";
+  CHECK(names_of(uut)
+        == std::vector{job_label(job_id{"a"}) + " 11 agent",
+                       job_label(job_id{"b"}) + " 12 coordinator"});
+  CHECK_FALSE(
+      fs::exists(*uut.socket_path(job_id{"c"}, 13, socket_role::agent)));
+  CHECK(fs::exists(uut.path() + "/notes.txt"));
+}
+
+TEST_CASE_METHOD(fixture, "run folder: a dead coordinator is found once",
+                 "[runtime]") {
+  const auto uut = open();
+  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
+  serve(uut, "a", 11, socket_role::coordinator).reset();
+  serve(uut, "a", 11, socket_role::agent).reset();
+  serve(uut, "b", 12, socket_role::coordinator).reset();
+  // To list is not to forget.
+  CHECK(uut.list().empty());
+  CHECK(uut.left_by_predecessor(job_id{"a"}));
+  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
+  CHECK(uut.left_by_predecessor(job_id{"b"}));
+}
+
+TEST_CASE_METHOD(fixture, "run folder: a living coordinator is no predecessor",
+                 "[runtime]") {
+  const auto uut = open();
+  const auto alive = serve(uut, "a", 11, socket_role::coordinator);
+  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
+  CHECK(uut.list().size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "run folder: it is tidied up when it is empty",
+                 "[runtime]") {
+  const auto uut = open();
+  {
+    const auto a = serve(uut, "a", 11, socket_role::agent);
+    uut.remove_if_empty();
+    CHECK(uut.list().size() == 1);
+  }
+  CHECK(uut.list().empty());
+  uut.remove_if_empty();
+  CHECK_FALSE(fs::exists(uut.path()));
+  const auto chosen = run_folder::open_at(place + "/chosen", false);
+  REQUIRE(chosen);
+  chosen->remove_if_empty();
+  CHECK(fs::exists(chosen->path()));
+}

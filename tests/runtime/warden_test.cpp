@@ -1,0 +1,286 @@
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/warden.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 10s;
+
+using clock_type = std::chrono::steady_clock;
+
+template <class Predicate>
+bool soon(Predicate holds) {
+  const auto deadline = clock_type::now() + patience;
+  while (!holds()) {
+    if (clock_type::now() > deadline)
+      return false;
+    std::this_thread::sleep_for(1ms); // Asks again; nothing depends on it.
+  }
+  return true;
+}
+
+// An orphan's zombie may stay for a while if nobody reaps it.
+bool runs(pid_t pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
+  auto text = std::string{};
+  std::getline(file, text);
+  const auto end = text.rfind(')');
+  return end != std::string::npos && text.substr(end + 2, 1) != "Z"
+         && text.substr(end + 2, 1) != "X";
+}
+
+std::string name_of(pid_t pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/comm"};
+  auto name = std::string{};
+  std::getline(file, name);
+  return name;
+}
+
+// A warden with one worker, `sleep`, in its table.
+struct guarded_worker {
+  reactor loop;
+  std::promise<void> lost;
+  std::unique_ptr<warden> uut;
+  warden::registration place;
+  spawner starter;
+  spawned child;
+  pid_t warden_pid = 0;
+
+  guarded_worker() {
+    run([this] {
+      uut = std::make_unique<warden>(loop, [this] { lost.set_value(); });
+      REQUIRE(uut->ensure() == 0);
+      warden_pid = uut->pid();
+      start(uut->fire_count());
+    });
+  }
+
+  ~guarded_worker() {
+    run([this] {
+      if (child.pid != 0) {
+        ::kill(child.pid, SIGKILL);
+        place.reset();
+        wait();
+      }
+      uut.reset();
+    });
+  }
+
+  template <class F>
+  void run(F fn) {
+    auto done = std::promise<void>{};
+    loop.post([&] {
+      fn();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  void start(uint64_t fire_count) {
+    place = uut->enlist(fire_count);
+    child = starter.start("/bin/sleep", {"sleep", "1000"}, {}, &place);
+  }
+
+  siginfo_t wait() const {
+    auto info = siginfo_t{};
+    const auto id = static_cast<id_t>(child.pidfd.get());
+    ::waitid(P_PIDFD, id, &info, WEXITED | WNOWAIT);
+    return info;
+  }
+
+  bool ends_in(std::chrono::milliseconds limit) const {
+    auto fd = pollfd{.fd = child.pidfd.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&fd, 1, static_cast<int>(limit.count())) == 1;
+  }
+};
+
+} // namespace
+
+TEST_CASE("warden: it has a name, a session and two descriptors of its own",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  const auto pid = test.warden_pid;
+  REQUIRE(pid > 0);
+  CHECK(soon([&] { return name_of(pid) == "actorrun-warden"; }));
+  CHECK(soon([&] { return ::getsid(pid) == pid; }));
+  const auto fd = "/proc/" + std::to_string(pid) + "/fd/";
+  CHECK(soon([&] { return ::access((fd + "2").c_str(), F_OK) != 0; }));
+  CHECK(::access((fd + "1").c_str(), F_OK) == 0);
+}
+
+TEST_CASE("warden: signals that end programs do not end it", "[runtime]") {
+  auto test = guarded_worker{};
+  for (auto x : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE})
+    ::kill(test.warden_pid, x);
+  test.uut->set_fence(clock_type::now()); // It still does its work.
+  REQUIRE(test.ends_in(patience));
+  CHECK(test.wait().si_status == SIGKILL);
+}
+
+TEST_CASE("warden: a fence kills the workers when it passes", "[runtime]") {
+  auto test = guarded_worker{};
+  const auto due = clock_type::now() + 30ms;
+  test.uut->set_fence(due);
+  REQUIRE(test.ends_in(patience));
+  CHECK(clock_type::now() >= due);
+  CHECK(test.wait().si_status == SIGKILL);
+  CHECK(test.uut->fire_count() == 1);
+}
+
+TEST_CASE("warden: a fence that is moved in time does not fire", "[runtime]") {
+  auto test = guarded_worker{};
+  test.uut->set_fence(clock_type::now() + 300ms);
+  test.uut->set_fence(clock_type::now() + 1h);
+  CHECK(!test.ends_in(400ms));
+  CHECK(test.uut->fire_count() == 0);
+}
+
+TEST_CASE("warden: a fence that is taken away does not fire", "[runtime]") {
+  auto test = guarded_worker{};
+  test.uut->set_fence(clock_type::now() + 300ms);
+  test.uut->set_fence(core::time_point::max());
+  CHECK(!test.ends_in(400ms));
+  CHECK(test.uut->fire_count() == 0);
+}
+
+TEST_CASE("warden: a fence can move to an earlier time", "[runtime]") {
+  auto test = guarded_worker{};
+  test.uut->set_fence(clock_type::now() + 1h);
+  test.uut->set_fence(clock_type::now() + 10ms);
+  CHECK(test.ends_in(patience));
+}
+
+TEST_CASE("warden: it guards again after its fence has fired", "[runtime]") {
+  auto test = guarded_worker{};
+  for (auto i = 1U; i <= 3; ++i) {
+    test.uut->set_fence(clock_type::now());
+    REQUIRE(test.ends_in(patience));
+    CHECK(test.uut->fire_count() == i);
+    test.run([&] {
+      test.place.reset();
+      ::waitpid(test.child.pid, nullptr, 0);
+      test.start(test.uut->fire_count());
+    });
+    REQUIRE(test.child.error == 0);
+  }
+}
+
+TEST_CASE("warden: a worker ordered before the fence fired does not start",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  const auto ordered = test.uut->fire_count();
+  test.uut->set_fence(clock_type::now());
+  REQUIRE(test.ends_in(patience));
+  test.run([&] {
+    auto late = test.uut->enlist(ordered);
+    const auto child = test.starter.start("/bin/true", {"true"}, {}, &late);
+    CHECK(child.error == ECANCELED);
+  });
+}
+
+TEST_CASE("warden: a worker outside the table is not touched", "[runtime]") {
+  auto test = guarded_worker{};
+  test.run([&] { test.place.reset(); });
+  test.uut->set_fence(clock_type::now());
+  CHECK(soon([&] { return test.uut->fire_count() == 1; }));
+  CHECK(!test.ends_in(50ms));
+}
+
+TEST_CASE("warden: the table takes the largest worker group and no more",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  test.run([&] {
+    test.place.reset();
+    auto places = std::vector<warden::registration>{};
+    for (auto i = 0U; i < core::slots_per_agent_max; ++i) {
+      places.push_back(test.uut->enlist(0));
+      CHECK(places.back());
+    }
+    CHECK(!test.uut->enlist(0));
+    places.pop_back();
+    CHECK(test.uut->enlist(0));
+  });
+}
+
+TEST_CASE("warden: its own death is noticed and another one takes its place",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  ::kill(test.warden_pid, SIGKILL);
+  REQUIRE(test.lost.get_future().wait_for(patience)
+          == std::future_status::ready);
+  CHECK(soon([&] {
+    auto pid = pid_t{};
+    test.run([&] { pid = test.uut->pid(); });
+    return pid != 0 && pid != test.warden_pid;
+  }));
+  test.uut->set_fence(clock_type::now());
+  CHECK(test.ends_in(patience));
+}
+
+TEST_CASE("warden: it ends with its owner and leaves no zombie", "[runtime]") {
+  auto pid = pid_t{};
+  {
+    auto test = guarded_worker{};
+    pid = test.warden_pid;
+    ::kill(pid, SIGSTOP); // Even then.
+  }
+  CHECK(!runs(pid));
+  CHECK(::waitpid(pid, nullptr, WNOHANG | __WALL) == -1);
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+TEST_CASE("warden: it is invisible to a host that reaps its children",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  test.run([&] {
+    ::kill(test.child.pid, SIGKILL);
+    test.place.reset();
+    ::waitpid(test.child.pid, nullptr, 0);
+    test.child.pid = 0;
+  });
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
+}
+
+TEST_CASE("warden: it ends with an agent that only exits", "[runtime]") {
+  auto fds = std::array<int, 2>{};
+  REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
+  const auto agent = ::fork();
+  if (agent == 0) {
+    auto test = guarded_worker{};
+    auto pids = std::array{test.warden_pid, test.child.pid};
+    if (::write(fds[1], pids.data(), sizeof pids) != sizeof pids)
+      ::_exit(1);
+    ::_exit(0); // No destructor runs.
+  }
+  ::close(fds[1]);
+  auto pids = std::array<pid_t, 2>{};
+  CHECK(::read(fds[0], pids.data(), sizeof pids) == sizeof pids);
+  ::close(fds[0]);
+  ::waitpid(agent, nullptr, 0);
+  for (auto pid : pids)
+    CHECK(soon([&] { return !runs(pid); }));
+}

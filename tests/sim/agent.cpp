@@ -1,0 +1,221 @@
+#include "agent.hpp"
+
+#include "cluster.hpp"
+
+#include <csignal>
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// From one actor's mailbox to another's in one process.
+constexpr auto mailbox_delay = core::duration{5us};
+
+constexpr auto fresh_port_percent = 30;
+
+} // namespace
+
+agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
+             core::offer offering, core::job_settings settings)
+  : all_(all),
+    process_(std::move(process)),
+    host_(host),
+    settings_(settings),
+    brain_(std::move(offering), all.plan().limits),
+    machine_(all.shared(), *process_,
+             [this](epoch_id epoch, const core::worker_group_event& event) {
+               handle_group(epoch, event);
+             }) {
+  process_->on_death([this] {
+    if (link_)
+      link_->close(side::agent);
+  });
+}
+
+void agent::handle(const core::membership_event& event) {
+  if (finished())
+    return;
+  if (std::holds_alternative<core::leave_requested>(event))
+    leaving_ = true;
+  const auto now = all_.now();
+  const auto effects = brain_.step(event, now);
+  if (all_.trace().on())
+    all_.trace().add(now, id().value, to_string(event), effects);
+  for (const auto& effect : effects)
+    run(effect);
+}
+
+void agent::run(const core::membership_effect& effect) {
+  std::visit([this](const auto& x) { perform(x); }, effect);
+}
+
+// -- the link -----------------------------------------------------------------
+
+void agent::on_found(std::shared_ptr<link> found) {
+  if (finished())
+    return found->close(side::agent);
+  perform(core::drop_link{});
+  link_ = std::move(found);
+  handle(core::coordinator_found{});
+}
+
+void agent::on_not_found(failure why, core::time_point tried) {
+  handle(core::coordinator_not_found{std::move(why), tried});
+}
+
+void agent::on_closed(const link* closed) {
+  if (link_.get() != closed)
+    return;
+  link_ = nullptr;
+  handle(core::coordinator_disconnected{});
+}
+
+void agent::send(core::rendezvous_event event) {
+  if (link_)
+    all_.to_coordinator(link_, id(), std::move(event));
+}
+
+// -- what membership decides --------------------------------------------------
+
+void agent::perform(const core::arm_timer& x) {
+  process_->at(x.due + all_.timer_lateness(), [this, timer = x.timer] {
+    handle(core::timer_fired{timer});
+  });
+}
+
+void agent::perform(const core::seek_coordinator&) { all_.connect(*this); }
+
+void agent::perform(const core::drop_link&) {
+  if (link_)
+    link_->close(side::agent);
+  link_ = nullptr;
+}
+
+void agent::perform(const core::send_join& x) {
+  send(core::agent_joined{x.offering, settings_, x.held});
+}
+
+void agent::perform(const core::send_keep_alive& x) {
+  if (link_)
+    all_.keep_alive(link_, id(), x.sent);
+}
+
+void agent::perform(const core::send_started& x) {
+  send(core::workers_started{id(), x.epoch});
+}
+
+void agent::perform(const core::send_failed& x) {
+  all_.checks().blamed(x.failure);
+  send(core::worker_failed{id(), x.epoch, x.failure});
+}
+
+void agent::perform(const core::send_succeeded& x) {
+  send(core::workers_succeeded{id(), x.epoch});
+}
+
+void agent::perform(const core::send_stopped& x) {
+  send(core::workers_stopped{id(), x.epoch, x.master_port});
+}
+
+void agent::perform(const core::send_leaving& x) {
+  send(core::agent_leaving{id(), x.signal});
+}
+
+void agent::perform(const core::send_left&) { send(core::agent_left{id()}); }
+
+void agent::perform(const core::start_group& x) {
+  record_ = all_.checks().begun(x.plan);
+  newest_ = x.plan.epoch;
+  if (record_ == nullptr)
+    return;
+  process_->after(mailbox_delay, [this, plan = x.plan] {
+    group_.emplace(plan, "node-" + std::to_string(host_));
+    handle_group(plan.epoch, core::start_ordered{});
+  });
+}
+
+void agent::perform(const core::stop_group& x) {
+  const auto signal = x.signal == 0 ? SIGTERM : x.signal;
+  post_group(x.epoch, core::stop_ordered{signal, all_.plan().grace});
+}
+
+void agent::perform(const core::kill_group& x) {
+  post_group(x.epoch, core::kill_ordered{});
+}
+
+void agent::perform(const core::set_fence& x) { machine_.set_fence(x.due); }
+
+void agent::perform(const core::finish& x) {
+  if (machine_.running_count() > 0)
+    all_.checks().report("I7: " + id().value
+                         + " finished while its workers ran");
+  ending_ = x.how;
+  perform(core::drop_link{});
+  all_.on_finished(*this);
+}
+
+// -- what the worker group decides --------------------------------------------
+
+void agent::post_group(epoch_id epoch, core::worker_group_event event) {
+  process_->after(mailbox_delay, [this, epoch, event = std::move(event)] {
+    handle_group(epoch, event);
+  });
+}
+
+void agent::post_brain(core::membership_event event) {
+  process_->after(mailbox_delay,
+                  [this, event = std::move(event)] { handle(event); });
+}
+
+void agent::handle_group(epoch_id epoch,
+                         const core::worker_group_event& event) {
+  if (!group_ || group_->plan().epoch != epoch)
+    return;
+  const auto effects = group_->step(event, all_.now());
+  if (all_.trace().on() && !effects.empty())
+    all_.trace().add(all_.now(), id().value + " group",
+                     "epoch " + to_string(epoch), effects);
+  for (const auto& effect : effects)
+    std::visit([&](const auto& x) { perform(epoch, x); }, effect);
+}
+
+void agent::perform(epoch_id epoch, const core::arm_timer& x) {
+  process_->at(x.due + all_.timer_lateness(), [this, epoch, timer = x.timer] {
+    handle_group(epoch, core::timer_fired{timer});
+  });
+}
+
+void agent::perform(epoch_id, const core::start_workers&) {
+  machine_.start(group_->plan(), *record_);
+}
+
+void agent::perform(epoch_id epoch, const core::signal_workers& x) {
+  machine_.signal(epoch, x.signal);
+}
+
+void agent::perform(epoch_id epoch, const core::release_workers&) {
+  machine_.release(epoch);
+}
+
+void agent::perform(epoch_id epoch, const core::report_started&) {
+  post_brain(core::group_started{epoch});
+}
+
+void agent::perform(epoch_id epoch, const core::report_failed& x) {
+  post_brain(core::group_failed{epoch, x.failure});
+}
+
+void agent::perform(epoch_id epoch, const core::report_succeeded&) {
+  post_brain(core::group_succeeded{epoch});
+}
+
+void agent::perform(epoch_id epoch, const core::report_stopped&) {
+  const auto port = all_.roll().percent(fresh_port_percent)
+                      ? uint16_t(all_.roll().between(20'000, 60'000))
+                      : uint16_t{0};
+  post_brain(core::group_stopped{epoch, port});
+}
+
+} // namespace actorrun::sim

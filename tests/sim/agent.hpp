@@ -1,0 +1,97 @@
+// An agent's process: what node_agent and worker_supervisor do in the real
+// system, around the shipped decisions.
+#pragma once
+
+#include "history.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+
+#include <optional>
+
+namespace actorrun::sim {
+
+class cluster;
+
+class agent {
+public:
+  /// @param host Which one; several agents may live there one after another.
+  /// @param settings What its command line asks for.
+  agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
+        core::offer offering, core::job_settings settings);
+
+  void start() { handle(core::agent_started{}); }
+  void handle(const core::membership_event& event);
+
+  // -- what attempts to connect lead to ---------------------------------------
+
+  void on_found(std::shared_ptr<link> found);
+  void on_not_found(failure why, core::time_point tried);
+  void on_closed(const link* closed);
+
+  // -- for those who look ------------------------------------------------------
+
+  const agent_id& id() const { return brain_.offering().agent; }
+  const core::membership& brain() const { return brain_; }
+  const core::job_settings& settings() const { return settings_; }
+  uint32_t host() const { return host_; }
+  bool leased() const { return brain_.offering().leased; }
+  os_process& process() const { return *process_; }
+  machine& workers() { return machine_; }
+  const std::shared_ptr<link>& current_link() const { return link_; }
+  bool finished() const { return ending_.has_value(); }
+  const std::optional<core::ending>& how_ended() const { return ending_; }
+
+  /// It takes part, and has not been told to go.
+  bool active() const { return process_->alive() && !finished() && !leaving_; }
+
+  /// The newest epoch it has begun.
+  epoch_id newest() const { return newest_; }
+
+private:
+  void run(const core::membership_effect& effect);
+  void perform(const core::arm_timer& x);
+  void perform(const core::seek_coordinator& x);
+  void perform(const core::drop_link& x);
+  void perform(const core::send_join& x);
+  void perform(const core::send_keep_alive& x);
+  void perform(const core::send_started& x);
+  void perform(const core::send_failed& x);
+  void perform(const core::send_succeeded& x);
+  void perform(const core::send_stopped& x);
+  void perform(const core::send_leaving& x);
+  void perform(const core::send_left& x);
+  void perform(const core::start_group& x);
+  void perform(const core::stop_group& x);
+  void perform(const core::kill_group& x);
+  void perform(const core::set_fence& x);
+  void perform(const core::finish& x);
+
+  void handle_group(epoch_id epoch, const core::worker_group_event& event);
+  void perform(epoch_id epoch, const core::arm_timer& x);
+  void perform(epoch_id epoch, const core::start_workers& x);
+  void perform(epoch_id epoch, const core::signal_workers& x);
+  void perform(epoch_id epoch, const core::release_workers& x);
+  void perform(epoch_id epoch, const core::report_started& x);
+  void perform(epoch_id epoch, const core::report_failed& x);
+  void perform(epoch_id epoch, const core::report_succeeded& x);
+  void perform(epoch_id epoch, const core::report_stopped& x);
+
+  void post_group(epoch_id epoch, core::worker_group_event event);
+  void post_brain(core::membership_event event);
+  void send(core::rendezvous_event event);
+
+  cluster& all_;
+  std::shared_ptr<os_process> process_;
+  uint32_t host_;
+  core::job_settings settings_;
+  core::membership brain_;
+  machine machine_;
+  std::optional<core::worker_group> group_;
+  std::shared_ptr<link> link_;
+  std::optional<core::ending> ending_;
+  bool leaving_ = false;
+  epoch_id newest_;
+  invariants::epoch_record* record_ = nullptr;
+};
+
+} // namespace actorrun::sim

@@ -1,0 +1,232 @@
+#include "cluster.hpp"
+
+#include "faults.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A job that runs without trouble stays far below; a timer that arms itself
+/// anew without need does not.
+constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
+
+} // namespace
+
+cluster::cluster(scenario plan, history::mode how)
+  : plan_(std::move(plan)),
+    roll_(plan_.seed + 0x9e3779b97f4a7c15),
+    trace_(how),
+    checks_(plan_.job),
+    world_{plan_, queue_, roll_, checks_} {}
+
+cluster::~cluster() {
+  for (const auto& [host, x] : by_host_)
+    x->discard();
+}
+
+core::duration cluster::timer_lateness() {
+  return roll_.between(core::duration{0},
+                       world_.timer_lateness_max + core::duration{200us});
+}
+
+// -- who is there -------------------------------------------------------------
+
+uint32_t cluster::new_host() {
+  paths_.push_back(std::make_unique<path>());
+  return uint32_t(paths_.size() - 1);
+}
+
+agent& cluster::add_agent(uint32_t host, bool misled) {
+  const auto hosting = plan_.embedded && host == 0;
+  auto process = std::make_shared<os_process>(queue_);
+  auto settings = plan_.job;
+  settings.restart_count_max += misled ? 1 : 0;
+  // As in the real system, an id is never used again.
+  const auto name = "node-" + std::to_string(host) + "-"
+                    + std::to_string(agents_.size());
+  auto offering = core::offer{
+    .agent = {name},
+    .host = "node-" + std::to_string(host),
+    .address = name,
+    .role = "default",
+    .slot_count = uint32_t(roll_.between(1, plan_.slot_count_max)),
+    .master_port = uint16_t(20'000 + agents_.size()),
+    .leased = !hosting};
+  agents_.push_back(std::make_unique<agent>(*this, process, host,
+                                            std::move(offering), settings));
+  auto& x = *agents_.back();
+  if (hosting) {
+    coordinators_.push_back(std::make_unique<coordinator>(
+      *this, process, int(coordinators_.size() + 1)));
+    current()->start();
+  }
+  x.start();
+  return x;
+}
+
+std::vector<agent*> cluster::living() {
+  auto xs = std::vector<agent*>{};
+  for (const auto& x : agents_)
+    if (x->process().alive() && !x->finished())
+      xs.push_back(x.get());
+  return xs;
+}
+
+void cluster::kill_agent(agent& who) { who.process().kill(); }
+
+void cluster::kill_coordinator() {
+  if (current()->up())
+    current()->process().kill();
+}
+
+void cluster::restart_coordinator() {
+  if (closed_ || current()->up())
+    return;
+  if (plan_.embedded) {
+    add_agent(0);
+    return;
+  }
+  coordinators_.push_back(std::make_unique<coordinator>(
+    *this, std::make_shared<os_process>(queue_),
+    int(coordinators_.size() + 1)));
+  current()->start();
+}
+
+// A process ends with its last part.
+void cluster::on_finished(agent& who) {
+  checks_.finished(who.id(), *who.how_ended());
+  const auto& how = *who.how_ended();
+  const auto find_bound = 1200ms + 2 * plan_.limits.connect;
+  if (healed_ && now() > healed_at_ + find_bound && !closed_ && how.why
+      && (how.why->code == errc::coordinator_lost
+          || how.why->code == errc::connection_timed_out))
+    checks_.report("I8: " + who.id().value
+                   + " gave up although the coordinator could be reached");
+  if (!is_local(who) || !current()->up())
+    who.process().kill();
+}
+
+void cluster::on_closed(coordinator& who) {
+  closed_ = true;
+  for (const auto& x : agents_)
+    if (&x->process() == &who.process() && !x->finished())
+      return;
+  who.process().kill();
+}
+
+// -- the run ------------------------------------------------------------------
+
+void cluster::begin() {
+  for (uint32_t i = 0; i < plan_.agent_count; ++i)
+    new_host();
+  if (!plan_.embedded) {
+    coordinators_.push_back(std::make_unique<coordinator>(
+      *this, std::make_shared<os_process>(queue_), 1));
+    queue_.after(roll_.between(core::duration{0}, 50ms),
+                 [this] { coordinators_.front()->start(); });
+  } else {
+    add_agent(0);
+  }
+  for (uint32_t i = plan_.embedded ? 1 : 0; i < plan_.agent_count; ++i)
+    queue_.after(roll_.between(core::duration{0}, 50ms),
+                 [this, i] { add_agent(i); });
+}
+
+std::optional<std::string> cluster::run() {
+  trace_.add(now(), "scenario", to_string(plan_));
+  begin();
+  plan_faults(*this);
+  const auto end_of_faults = now() + plan_.fault_window + 200ms;
+  if (run_until(end_of_faults))
+    return checks_.breach();
+  heal();
+  if (run_until(healed_at_ + plan_.recovery_bound()))
+    return checks_.breach();
+  check_liveness();
+  if (run_until(healed_at_ + plan_.ending_bound()))
+    return checks_.breach();
+  for (const auto* x : living())
+    checks_.report("I8: " + x->id().value + " has not finished");
+  if (!checks_.quiet())
+    checks_.report("I7: workers have outlived their agents");
+  if (current()->up() && current()->brain().result())
+    checks_.report("I8: the coordinator of an ended job does not close");
+  return checks_.breach();
+}
+
+bool cluster::run_until(core::time_point limit) {
+  while (!checks_.breach() && queue_.step(limit))
+    watch();
+  return checks_.breach().has_value();
+}
+
+void cluster::keep_epoch() {
+  if (job_runs())
+    epoch_count_max_ = checks_.epoch_count();
+}
+
+void cluster::watch() {
+  if (epoch_count_max_ && checks_.epoch_count() > *epoch_count_max_)
+    checks_.report("detection: an epoch was given up without need");
+  if (healed_ && !ran_since_ && (closed_ || job_runs()))
+    ran_since_ = true;
+  if (now() - load_since_ >= 1s) {
+    check_load();
+    load_since_ = now();
+    load_steps_ = queue_.step_count();
+  }
+}
+
+void cluster::check_load() {
+  const auto steps = queue_.step_count() - load_steps_;
+  const auto bound = steps_per_agent_and_second_max * (agents_.size() + 1);
+  if (steps > bound)
+    checks_.report("load: " + std::to_string(steps) + " steps in a second");
+}
+
+bool cluster::job_runs() const {
+  const auto& x = *coordinators_.back();
+  return x.up()
+         && (x.brain().current_phase() == core::rendezvous::phase::running
+             || x.brain().current_phase() == core::rendezvous::phase::ended);
+}
+
+// From here on nothing goes wrong any more.
+void cluster::heal() {
+  note("all is well from now on");
+  healed_ = true;
+  healed_at_ = now();
+  world_.timer_lateness_max = {};
+  world_.start_error = 0;
+  for (uint32_t host = 0; host < paths_.size(); ++host)
+    speak(host);
+  for (const auto& x : coordinators_)
+    x->process().resume();
+  for (const auto& x : agents_)
+    x->process().resume();
+  restart_coordinator();
+}
+
+void cluster::later(core::duration delay, action what) {
+  queue_.after(delay, [this, what = std::move(what)] {
+    if (!healed_ && !checks_.breach())
+      what();
+  });
+}
+
+void cluster::check_liveness() {
+  const auto able = std::count_if(
+    agents_.begin(), agents_.end(), [this](const auto& x) {
+      return x->active() && x->settings() == plan_.job;
+    });
+  if (!ran_since_ && able >= plan_.job.agent_count_min)
+    checks_.report("I8: " + std::to_string(able)
+                   + " agents are there, and no epoch runs");
+}
+
+} // namespace actorrun::sim

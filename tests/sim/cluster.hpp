@@ -1,0 +1,103 @@
+// The simulated system: hosts, agents, a coordinator and what joins them.
+#pragma once
+
+#include "agent.hpp"
+#include "coordinator.hpp"
+
+namespace actorrun::sim {
+
+/// Runs one scenario. Everything follows from its seed.
+class cluster {
+public:
+  cluster(scenario plan, history::mode how);
+  ~cluster();
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
+
+  /// Until all agents have finished, or an invariant is broken.
+  /// @returns what is broken, if anything is
+  std::optional<std::string> run();
+
+  // -- for the parts -----------------------------------------------------------
+
+  core::time_point now() const { return queue_.now(); }
+  const scenario& plan() const { return plan_; }
+  dice& roll() { return roll_; }
+  invariants& checks() { return checks_; }
+  history& trace() { return trace_; }
+  world& shared() { return world_; }
+  core::duration timer_lateness();
+
+  void connect(agent& who);
+  void to_coordinator(const std::shared_ptr<link>& over, const agent_id& from,
+                      core::rendezvous_event event);
+  void keep_alive(const std::shared_ptr<link>& over, const agent_id& from,
+                  core::time_point sent);
+  void to_agent(const std::shared_ptr<link>& over, const agent_id& to,
+                core::membership_event event);
+  void probe(coordinator& who, const agent_id& whom);
+  epoch_id newest_epoch_of(const agent_id& id);
+  void on_finished(agent& who);
+  void on_closed(coordinator& who);
+
+  // -- for the faults ----------------------------------------------------------
+
+  /// Agents whose process is alive and that have not finished.
+  std::vector<agent*> living();
+  coordinator* current() { return coordinators_.back().get(); }
+
+  agent& add_agent(uint32_t host, bool misled = false);
+  uint32_t new_host();
+  void kill_agent(agent& who);
+  void kill_coordinator();
+  void restart_coordinator();
+  void cut_link(agent& who);
+  void silence(uint32_t host, side from);
+  void speak(uint32_t host);
+
+  /// Unless all is well by then.
+  void later(core::duration delay, action what);
+
+  /// From now on there must be no other epoch than the present one.
+  void keep_epoch();
+
+  void note(const std::string& what) { trace_.add(now(), "fault", what); }
+
+private:
+  struct attempt;
+
+  void begin();
+  void heal();
+  bool run_until(core::time_point limit);
+  bool job_runs() const;
+  void check_liveness();
+  void check_load();
+  void watch();
+  agent* find(const agent_id& id);
+  bool is_local(const agent& who) const;
+  void arrive(const std::shared_ptr<attempt>& x);
+  void miss(const std::shared_ptr<attempt>& x, errc code);
+  core::duration way();
+
+  scenario plan_;
+  dice roll_;
+  event_queue queue_;
+  history trace_;
+  invariants checks_;
+  world world_;
+  std::vector<std::unique_ptr<path>> paths_; ///< By host.
+  path local_path_;
+  std::vector<std::unique_ptr<agent>> agents_; ///< Dead ones included.
+  std::vector<std::unique_ptr<coordinator>> coordinators_;
+  std::vector<std::pair<uint32_t, std::shared_ptr<link>>> by_host_;
+  bool closed_ = false;
+  bool healed_ = false;
+  core::time_point healed_at_{};
+  bool ran_since_ = false; ///< An epoch has run since the faults ended.
+  /// Harmless faults: how many epochs there may be.
+  std::optional<uint64_t> epoch_count_max_;
+  core::time_point load_since_{};
+  uint64_t load_steps_ = 0;
+};
+
+} // namespace actorrun::sim

@@ -1,0 +1,154 @@
+// How the parts of the simulated system reach each other.
+
+#include "cluster.hpp"
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto local_delay_max = core::duration{50us};
+/// A probe takes longer than the death signal of a dead agent's workers.
+constexpr auto probe_delay_min = core::duration{3ms};
+constexpr auto probe_delay_max = core::duration{10ms};
+
+} // namespace
+
+/// One try to reach the coordinator.
+struct cluster::attempt {
+  agent* who;
+  core::time_point tried;
+  std::shared_ptr<link> opened;
+  bool done = false;
+};
+
+core::duration cluster::way() {
+  return roll_.between(core::duration{20us},
+                       std::max<core::duration>(plan_.message_delay_max, 20us));
+}
+
+bool cluster::is_local(const agent& who) const {
+  const auto& host = *coordinators_.back();
+  return &host.process() == &who.process();
+}
+
+void cluster::connect(agent& who) {
+  auto x = std::make_shared<attempt>(attempt{&who, now(), {}, false});
+  const auto reaches = paths_[who.host()]->works();
+  if (reaches || is_local(who))
+    queue_.after(is_local(who) ? 20us : way(), [this, x] { arrive(x); });
+  queue_.after(plan_.limits.connect,
+               [this, x] { miss(x, errc::connection_timed_out); });
+}
+
+void cluster::arrive(const std::shared_ptr<attempt>& x) {
+  const auto local = is_local(*x->who);
+  auto& target = *current();
+  const auto& way_there = *paths_[x->who->host()];
+  if (!local && !way_there.works())
+    return;
+  if (!target.up()) {
+    queue_.after(way(), [this, x] { miss(x, errc::connection_refused); });
+    return;
+  }
+  if (target.process().paused() || x->done)
+    return;
+  auto* const who = x->who;
+  const auto self = std::make_shared<const link*>(nullptr);
+  x->opened = std::make_shared<link>(
+    queue_, roll_, local ? local_path_ : way_there,
+    local ? local_delay_max : plan_.message_delay_max,
+    plan_.duplicates && !local,
+    link::end{&who->process(), [who, self] { who->on_closed(*self); }},
+    link::end{&target.process(),
+              [&target, self] { target.on_closed(*self); }});
+  *self = x->opened.get();
+  target.adopt(x->opened);
+  by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);
+  x->opened->send(side::coordinator, [x] {
+    if (std::exchange(x->done, true))
+      return;
+    x->who->on_found(x->opened);
+  });
+}
+
+void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
+  x->who->process().post([x, code] {
+    if (std::exchange(x->done, true))
+      return;
+    if (x->opened)
+      x->opened->close(side::agent);
+    x->who->on_not_found({code, "no coordinator there"}, x->tried);
+  });
+}
+
+// -- messages -----------------------------------------------------------------
+
+void cluster::to_coordinator(const std::shared_ptr<link>& over,
+                             const agent_id& from,
+                             core::rendezvous_event event) {
+  over->send(side::agent, [target = current(), over, from,
+                           event = std::move(event)] {
+    target->receive(over, from, event);
+  });
+}
+
+void cluster::keep_alive(const std::shared_ptr<link>& over,
+                         const agent_id& from, core::time_point sent) {
+  over->send(side::agent, [target = current(), over, from, sent] {
+    target->receive_keep_alive(over, from, sent);
+  });
+}
+
+void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
+                       core::membership_event event) {
+  over->send(side::coordinator,
+             [target = find(to), over, event = std::move(event)] {
+               if (target->current_link() == over)
+                 target->handle(event);
+             });
+}
+
+// The host of the agent answers for it, if it can be reached at all.
+void cluster::probe(coordinator& who, const agent_id& whom) {
+  auto* target = find(whom);
+  const auto delay = roll_.between(probe_delay_min, probe_delay_max);
+  queue_.after(delay, [this, &who, target] {
+    if (paths_[target->host()]->works() && !target->process().alive())
+      who.process().post([&who, target] {
+        who.handle(core::agent_lost{target->id(), "its process is gone"});
+      });
+  });
+}
+
+agent* cluster::find(const agent_id& id) {
+  for (const auto& x : agents_)
+    if (x->id() == id)
+      return x.get();
+  return nullptr;
+}
+
+epoch_id cluster::newest_epoch_of(const agent_id& id) {
+  return find(id)->newest();
+}
+
+// -- what faults do to it -----------------------------------------------------
+
+void cluster::cut_link(agent& who) {
+  if (const auto& x = who.current_link(); x && !is_local(who))
+    x->cut();
+}
+
+void cluster::silence(uint32_t host, side from) {
+  paths_[host]->silent[size_t(from)] = true;
+}
+
+void cluster::speak(uint32_t host) {
+  paths_[host]->silent = {};
+  for (const auto& [at, x] : by_host_)
+    if (at == host)
+      x->wake();
+}
+
+} // namespace actorrun::sim

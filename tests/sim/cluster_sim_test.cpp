@@ -1,0 +1,45 @@
+// The protocol under thousands of seeded histories. One seed, with all that
+// happens: ACTORRUN_SIM_SEED=n sim_tests. How many: ACTORRUN_SIM_SEEDS=n.
+
+#include "run_seed.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+namespace {
+
+using namespace actorrun::sim;
+
+uint64_t number_from(const char* variable, uint64_t otherwise) {
+  const auto* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void check_seeds(scenario (*roll)(uint64_t), uint64_t count) {
+  const auto one = number_from("ACTORRUN_SIM_SEED", 0);
+  if (one != 0) {
+    const auto breach = run_seed(roll(one), history::mode::everything);
+    INFO(breach.value_or(""));
+    CHECK(!breach);
+    return;
+  }
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    if (const auto breach = run_seed(roll(seed), history::mode::off)) {
+      FAIL_CHECK("ACTORRUN_SIM_SEED=" << seed << ": " << *breach << "\n"
+                                      << trace_of(roll(seed)));
+      return;
+    }
+  }
+  SUCCEED();
+}
+
+} // namespace
+
+TEST_CASE("cluster: the invariants hold whatever goes wrong", "[sim]") {
+  check_seeds(roll_scenario, number_from("ACTORRUN_SIM_SEEDS", 4'000));
+}
+
+TEST_CASE("cluster: short troubles do not cost an epoch", "[sim]") {
+  check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", 4'000) / 4);
+}

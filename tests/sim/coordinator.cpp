@@ -1,0 +1,141 @@
+#include "coordinator.hpp"
+
+#include "cluster.hpp"
+
+#include <algorithm>
+
+namespace actorrun::sim {
+
+coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
+                         int number)
+  : all_(all),
+    process_(std::move(process)),
+    number_(number),
+    brain_(all.plan().job, all.plan().limits) {
+  process_->on_death([this] {
+    for (const auto& x : opened_)
+      x->close(side::coordinator);
+  });
+}
+
+void coordinator::start() {
+  started_ = true;
+  all_.checks().coordinator_began(number_);
+  handle(core::coordinator_started{.successor = number_ > 1});
+}
+
+void coordinator::handle(const core::rendezvous_event& event) {
+  if (closed_)
+    return;
+  const auto now = all_.now();
+  const auto spent = brain_.budget().restart_count();
+  const auto epoch = brain_.epoch();
+  const auto effects = brain_.step(event, now);
+  if (all_.trace().on())
+    all_.trace().add(now, "coordinator " + std::to_string(number_),
+                     to_string(event), effects);
+  all_.checks().stepped(number_, event, spent, epoch, brain_);
+  for (const auto& effect : effects)
+    std::visit([this](const auto& x) { perform(x); }, effect);
+}
+
+// -- links --------------------------------------------------------------------
+
+void coordinator::adopt(std::shared_ptr<link> opened) {
+  opened_.push_back(std::move(opened));
+}
+
+void coordinator::receive(const std::shared_ptr<link>& from,
+                          const agent_id& agent,
+                          const core::rendezvous_event& event) {
+  auto& known = links_[agent];
+  if (std::holds_alternative<core::agent_joined>(event)) {
+    if (known && known != from)
+      known->close(side::coordinator);
+    known = from;
+    all_.checks().joined(number_, all_.newest_epoch_of(agent));
+  }
+  if (known == from) // Else an older link has fallen behind a newer one.
+    handle(event);
+}
+
+void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
+                                     const agent_id& agent,
+                                     core::time_point sent) {
+  answering_ = sent;
+  receive(from, agent, core::agent_heard{agent});
+}
+
+void coordinator::on_closed(const link* closed) {
+  for (auto& [agent, known] : links_)
+    if (known.get() == closed) {
+      known = nullptr;
+      return handle(core::agent_disconnected{agent});
+    }
+}
+
+void coordinator::send(const agent_id& agent, core::membership_event event) {
+  if (const auto& known = links_[agent])
+    all_.to_agent(known, agent, std::move(event));
+}
+
+// -- what rendezvous decides --------------------------------------------------
+
+void coordinator::perform(const core::arm_timer& x) {
+  process_->at(x.due + all_.timer_lateness(), [this, timer = x.timer] {
+    handle(core::timer_fired{timer});
+  });
+}
+
+void coordinator::perform(const core::accept_agent& x) {
+  const auto& limits = all_.plan().limits;
+  const auto leased = brain_.agents().at(x.agent).offering.leased;
+  send(x.agent,
+       leased ? core::join_accepted{limits.keep_alive_interval, limits.fence()}
+              : core::join_accepted{});
+}
+
+void coordinator::perform(const core::reject_agent& x) {
+  send(x.agent, core::join_rejected{{x.code, x.text}});
+}
+
+void coordinator::perform(const core::grant_lease& x) {
+  send(x.agent, core::lease_granted{answering_});
+}
+
+void coordinator::perform(const core::probe_agent& x) {
+  all_.probe(*this, x.agent);
+}
+
+void coordinator::perform(const core::forget_agent& x) {
+  if (auto known = std::exchange(links_[x.agent], nullptr))
+    known->close(side::coordinator);
+}
+
+void coordinator::perform(const core::announce_epoch& x) {
+  all_.checks().announced(number_, x);
+  for (const auto& plan : x.plans)
+    send(plan.own.agent, core::epoch_formed{plan});
+}
+
+void coordinator::perform(const core::revoke_epoch& x) {
+  if (x.failure)
+    all_.checks().blamed(*x.failure);
+  for (const auto& agent : x.agents)
+    send(agent, core::epoch_revoked{x.epoch});
+}
+
+void coordinator::perform(const core::end_job& x) {
+  all_.checks().ended(number_, x.result);
+  for (const auto& agent : x.agents)
+    send(agent, core::job_ended{x.result});
+}
+
+void coordinator::perform(const core::close_job&) {
+  closed_ = true;
+  for (const auto& x : opened_)
+    x->close(side::coordinator);
+  all_.on_closed(*this);
+}
+
+} // namespace actorrun::sim

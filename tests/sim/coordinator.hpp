@@ -1,0 +1,65 @@
+// The coordinator's process: what rendezvous_coordinator does in the real
+// system, around the shipped decisions.
+#pragma once
+
+#include "history.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+
+namespace actorrun::sim {
+
+class cluster;
+
+class coordinator {
+public:
+  /// @param number 1 for the first of the job, 2 for its successor …
+  coordinator(cluster& all, std::shared_ptr<os_process> process, int number);
+
+  void start();
+  void handle(const core::rendezvous_event& event);
+
+  /// A message of an agent came in over `from`.
+  void receive(const std::shared_ptr<link>& from, const agent_id& agent,
+               const core::rendezvous_event& event);
+  void receive_keep_alive(const std::shared_ptr<link>& from,
+                          const agent_id& agent, core::time_point sent);
+
+  /// A link that nobody may have joined over.
+  void on_closed(const link* closed);
+
+  /// So that it can be closed when this process dies.
+  void adopt(std::shared_ptr<link> opened);
+
+  const core::rendezvous& brain() const { return brain_; }
+  os_process& process() const { return *process_; }
+  int number() const { return number_; }
+
+  /// It listens, if it is not asleep.
+  bool up() const { return started_ && process_->alive() && !closed_; }
+  bool closed() const { return closed_; }
+
+private:
+  void perform(const core::arm_timer& x);
+  void perform(const core::accept_agent& x);
+  void perform(const core::reject_agent& x);
+  void perform(const core::grant_lease& x);
+  void perform(const core::probe_agent& x);
+  void perform(const core::forget_agent& x);
+  void perform(const core::announce_epoch& x);
+  void perform(const core::revoke_epoch& x);
+  void perform(const core::end_job& x);
+  void perform(const core::close_job& x);
+  void send(const agent_id& agent, core::membership_event event);
+
+  cluster& all_;
+  std::shared_ptr<os_process> process_;
+  int number_;
+  core::rendezvous brain_;
+  std::vector<std::shared_ptr<link>> opened_;
+  std::map<agent_id, std::shared_ptr<link>> links_; ///< Joined, and newest.
+  core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
+  bool started_ = false;
+  bool closed_ = false;
+};
+
+} // namespace actorrun::sim

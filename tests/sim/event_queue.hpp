@@ -1,0 +1,49 @@
+// The virtual clock, and what happens when.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace actorrun::sim {
+
+using action = std::function<void()>;
+
+/// Runs actions by their time, equal times in the order of scheduling. The
+/// clock stands still while an action runs.
+class event_queue {
+public:
+  core::time_point now() const { return now_; }
+
+  /// What is due in the past runs now.
+  void at(core::time_point due, action what);
+
+  void after(core::duration delay, action what) {
+    at(now_ + delay, std::move(what));
+  }
+
+  /// Runs the next action; false if there is none that is due by `limit`.
+  bool step(core::time_point limit);
+
+  /// Actions run so far.
+  uint64_t step_count() const { return step_count_; }
+
+private:
+  struct entry {
+    core::time_point due;
+    uint64_t sequence;
+    action what;
+  };
+
+  static bool later(const entry& a, const entry& b) {
+    return a.due != b.due ? a.due > b.due : a.sequence > b.sequence;
+  }
+
+  core::time_point now_{};
+  uint64_t sequence_ = 0;
+  uint64_t step_count_ = 0;
+  std::vector<entry> heap_;
+};
+
+} // namespace actorrun::sim

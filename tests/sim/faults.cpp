@@ -1,0 +1,291 @@
+#include "faults.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+core::duration trouble(cluster& all) {
+  return all.roll().between(core::duration{5ms}, all.plan().trouble_max);
+}
+
+agent* any_agent(cluster& all) {
+  auto xs = all.living();
+  return xs.empty() ? nullptr : all.roll().pick(xs);
+}
+
+// -- workers ------------------------------------------------------------------
+
+void worker_fails(cluster& all) {
+  auto* x = any_agent(all);
+  const auto n = x == nullptr ? 0 : x->workers().running_count();
+  if (n == 0)
+    return;
+  const auto which = uint32_t(all.roll().between(0, n - 1));
+  const auto by_signal = all.roll().percent(50);
+  all.note("a worker of " + x->id().value
+           + (by_signal ? " is killed" : " exits with 3"));
+  x->workers().break_worker(which, by_signal ? 0 : 3,
+                            by_signal ? SIGKILL : 0);
+}
+
+void workers_fail_together(cluster& all) {
+  all.note("many workers fail");
+  for (auto* x : all.living())
+    while (x->workers().running_count() > 0 && all.roll().percent(70))
+      x->workers().break_worker(0, 4, 0);
+}
+
+void worker_succeeds_early(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->workers().running_count() == 0)
+    return;
+  all.note("a worker of " + x->id().value + " exits with 0");
+  x->workers().break_worker(0, 0, 0);
+}
+
+void starts_fail(cluster& all) {
+  const auto permanent = all.roll().percent(20);
+  all.note(permanent ? "no program can be started" : "no process can be made");
+  all.shared().start_error = permanent ? ENOENT : EAGAIN;
+  all.later(all.roll().between(core::duration{1ms}, 100ms),
+            [&all] { all.shared().start_error = 0; });
+}
+
+// -- agents -------------------------------------------------------------------
+
+void agent_dies(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  all.note("kill " + x->id().value);
+  all.kill_agent(*x);
+  if (all.roll().percent(60))
+    all.later(trouble(all), [&all, host = x->host()] {
+      if (host == 0 && all.plan().embedded)
+        return all.restart_coordinator();
+      all.note("restart an agent on node-" + std::to_string(host));
+      all.add_agent(host);
+    });
+}
+
+void agent_is_told_to_leave(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  const auto times = all.roll().percent(30) ? 2 : 1;
+  all.note("SIGTERM to " + x->id().value);
+  for (auto i = 0; i < times; ++i)
+    x->process().after(all.roll().between(core::duration{0}, 50ms),
+                       [x] { x->handle(core::leave_requested{SIGTERM}); });
+}
+
+void agent_sleeps(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->process().paused())
+    return;
+  all.note("SIGSTOP to " + x->id().value);
+  x->process().pause();
+  all.later(trouble(all), [&all, x] {
+    all.note("SIGCONT to " + x->id().value);
+    x->process().resume();
+  });
+}
+
+void agents_arrive(cluster& all) {
+  const auto n = all.roll().between(1, 4);
+  for (uint64_t i = 0; i < n; ++i)
+    all.later(all.roll().between(core::duration{0}, 200ms), [&all] {
+      const auto host = all.new_host();
+      all.note("node-" + std::to_string(host) + " comes up");
+      all.add_agent(host);
+    });
+}
+
+void stranger_arrives(cluster& all) {
+  const auto host = all.new_host();
+  all.note("node-" + std::to_string(host) + " asks for another job");
+  all.add_agent(host, true);
+}
+
+// -- the coordinator ----------------------------------------------------------
+
+void coordinator_dies(cluster& all) {
+  if (!all.current()->up())
+    return;
+  all.note("kill the coordinator");
+  all.kill_coordinator();
+  all.later(trouble(all), [&all] {
+    all.note("restart the coordinator");
+    all.restart_coordinator();
+  });
+}
+
+void coordinator_sleeps(cluster& all) {
+  auto* x = all.current();
+  if (!x->up() || x->process().paused())
+    return;
+  all.note("SIGSTOP to the coordinator");
+  x->process().pause();
+  all.later(trouble(all), [&all, x] {
+    all.note("SIGCONT to the coordinator");
+    x->process().resume();
+  });
+}
+
+// -- what lies between --------------------------------------------------------
+
+void link_breaks(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  all.note("cut the link of " + x->id().value);
+  all.cut_link(*x);
+}
+
+void all_links_break(cluster& all) {
+  all.note("cut all links");
+  for (auto* x : all.living())
+    all.cut_link(*x);
+}
+
+void silence_falls(cluster& all, bool up, bool down, core::duration length) {
+  auto* x = any_agent(all);
+  if (x == nullptr || !x->leased())
+    return;
+  all.note(std::string{"silence"} + (up ? " from " : "")
+           + (up && down ? "and" : "") + (down ? " to " : " ")
+           + x->id().value);
+  if (up)
+    all.silence(x->host(), side::agent);
+  if (down)
+    all.silence(x->host(), side::coordinator);
+  all.later(length, [&all, host = x->host()] {
+    all.note("node-" + std::to_string(host) + " can be reached again");
+    all.speak(host);
+  });
+}
+
+void partition(cluster& all) {
+  silence_falls(all, true, true, trouble(all));
+}
+
+void one_way_partition(cluster& all) {
+  const auto up = all.roll().percent(50);
+  silence_falls(all, up, !up, trouble(all));
+}
+
+void timers_come_late(cluster& all) {
+  all.note("timers come late");
+  all.shared().timer_lateness_max
+    = all.roll().between(core::duration{10ms}, 200ms);
+  all.later(trouble(all), [&all] {
+    all.note("timers come in time");
+    all.shared().timer_lateness_max = {};
+  });
+}
+
+// -- nothing that may cost an epoch -------------------------------------------
+
+void short_silence(cluster& all) {
+  // The last answered keep-alive is up to an interval old, and the next one
+  // must still come through.
+  silence_falls(all, true, true, all.plan().limits.keep_alive_interval / 2);
+}
+
+void coordinator_comes_back(cluster& all) {
+  if (all.plan().embedded)
+    return;
+  all.note("kill the coordinator");
+  all.kill_coordinator();
+  all.later(all.roll().between(core::duration{1ms}, 400ms), [&all] {
+    all.note("restart the coordinator");
+    all.restart_coordinator();
+  });
+}
+
+void coordinator_naps(cluster& all) {
+  if (all.plan().embedded)
+    return;
+  auto* x = all.current();
+  all.note("the coordinator naps");
+  x->process().pause();
+  all.later(all.plan().limits.keep_alive_interval / 2,
+            [x] { x->process().resume(); });
+}
+
+// -- the tables ---------------------------------------------------------------
+
+struct fault_kind {
+  uint32_t weight; ///< How often, compared with the others.
+  void (*strike)(cluster& all);
+};
+
+constexpr auto harmful = std::array{
+  fault_kind{10, worker_fails},
+  fault_kind{4, workers_fail_together},
+  fault_kind{4, worker_succeeds_early},
+  fault_kind{4, starts_fail},
+  fault_kind{8, agent_dies},
+  fault_kind{6, agent_is_told_to_leave},
+  fault_kind{8, agent_sleeps},
+  fault_kind{6, agents_arrive},
+  fault_kind{1, stranger_arrives},
+  fault_kind{8, coordinator_dies},
+  fault_kind{4, coordinator_sleeps},
+  fault_kind{6, link_breaks},
+  fault_kind{3, all_links_break},
+  fault_kind{8, partition},
+  fault_kind{8, one_way_partition},
+  fault_kind{3, timers_come_late},
+};
+
+constexpr auto harmless = std::array{
+  fault_kind{4, link_breaks},
+  fault_kind{2, all_links_break},
+  fault_kind{3, short_silence},
+  fault_kind{2, coordinator_comes_back},
+  fault_kind{2, coordinator_naps},
+};
+
+template <size_t N>
+const fault_kind& pick(const std::array<fault_kind, N>& kinds, dice& roll) {
+  auto sum = uint32_t{0};
+  for (const auto& x : kinds)
+    sum += x.weight;
+  auto n = roll.between(1, sum);
+  for (const auto& x : kinds) {
+    if (n <= x.weight)
+      return x;
+    n -= x.weight;
+  }
+  return kinds.front();
+}
+
+} // namespace
+
+void plan_faults(cluster& all) {
+  auto& roll = all.roll();
+  const auto& plan = all.plan();
+  if (!plan.harmless) {
+    for (uint32_t i = 0; i < plan.fault_count; ++i)
+      all.later(roll.between(core::duration{0}, plan.fault_window),
+                [&all, &kind = pick(harmful, roll)] { kind.strike(all); });
+    return;
+  }
+  // One after another: together they could be worse than each alone.
+  constexpr auto settled = core::duration{1'500ms};
+  constexpr auto apart = core::duration{600ms};
+  all.later(settled, [&all] { all.keep_epoch(); });
+  for (uint32_t i = 0; i < plan.fault_count; ++i)
+    all.later(settled + i * apart, [&all, &kind = pick(harmless, roll)] {
+      kind.strike(all);
+    });
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,12 @@
+// What goes wrong, and how often.
+#pragma once
+
+#include "cluster.hpp"
+
+namespace actorrun::sim {
+
+/// Schedules the faults of the cluster's scenario. A new kind of fault is a
+/// function and a line in the table of faults.cpp.
+void plan_faults(cluster& all);
+
+} // namespace actorrun::sim

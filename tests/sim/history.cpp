@@ -1,0 +1,150 @@
+#include "history.hpp"
+
+#include <cstdio>
+
+namespace actorrun::sim {
+
+void history::add(core::time_point now, const std::string& who,
+                  const std::string& what) {
+  if (!on())
+    return;
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(
+                    now.time_since_epoch())
+                    .count();
+  char time[32];
+  std::snprintf(time, sizeof time, "%6lld.%03lld ", (long long)(us / 1000),
+                (long long)(us % 1000));
+  auto line = time + who + ": " + what;
+  if (mode_ == mode::everything) {
+    std::puts(line.c_str());
+    std::fflush(stdout); // An assertion may be next.
+    return;
+  }
+  lines_.push_back(std::move(line));
+  if (lines_.size() > line_count_max)
+    lines_.pop_front();
+}
+
+std::string history::text() const {
+  auto text = std::string{};
+  for (const auto& line : lines_)
+    text += line + "\n";
+  return text;
+}
+
+namespace {
+
+using core::to_string;
+using std::string;
+
+string in(epoch_id epoch) { return " " + to_string(epoch); }
+
+string text_of(const std::optional<core::claim>& held) {
+  return held ? ", has " + to_string(held->plan.epoch) + " "
+                  + to_string(held->state)
+              : string{};
+}
+
+struct event_writer {
+  string operator()(const core::timer_fired& x) const {
+    return "timer_fired " + to_string(x.timer);
+  }
+
+  // membership
+  string operator()(const core::agent_started&) const {
+    return "agent_started";
+  }
+  string operator()(const core::coordinator_found&) const {
+    return "coordinator_found";
+  }
+  string operator()(const core::coordinator_not_found& x) const {
+    return "coordinator_not_found " + string{to_string(x.why.code)};
+  }
+  string operator()(const core::coordinator_disconnected&) const {
+    return "coordinator_disconnected";
+  }
+  string operator()(const core::join_accepted&) const {
+    return "join_accepted";
+  }
+  string operator()(const core::join_rejected& x) const {
+    return "join_rejected " + string{to_string(x.why.code)};
+  }
+  string operator()(const core::lease_granted&) const {
+    return "lease_granted";
+  }
+  string operator()(const core::epoch_formed& x) const {
+    return "epoch_formed" + in(x.plan.epoch);
+  }
+  string operator()(const core::epoch_revoked& x) const {
+    return "epoch_revoked" + in(x.epoch);
+  }
+  string operator()(const core::job_ended& x) const {
+    return "job_ended " + to_string(x.result.kind);
+  }
+  string operator()(const core::group_started& x) const {
+    return "group_started" + in(x.epoch);
+  }
+  string operator()(const core::group_failed& x) const {
+    return "group_failed" + in(x.epoch) + " " + to_string(x.failure);
+  }
+  string operator()(const core::group_succeeded& x) const {
+    return "group_succeeded" + in(x.epoch);
+  }
+  string operator()(const core::group_stopped& x) const {
+    return "group_stopped" + in(x.epoch);
+  }
+  string operator()(const core::leave_requested& x) const {
+    return "leave_requested " + std::to_string(x.signal);
+  }
+
+  // rendezvous
+  string operator()(const core::coordinator_started& x) const {
+    return x.successor ? "successor started" : "coordinator_started";
+  }
+  string operator()(const core::agent_joined& x) const {
+    return "agent_joined " + x.offering.agent.value + text_of(x.held);
+  }
+  string operator()(const core::agent_heard& x) const {
+    return "agent_heard " + x.agent.value;
+  }
+  string operator()(const core::agent_disconnected& x) const {
+    return "agent_disconnected " + x.agent.value;
+  }
+  string operator()(const core::agent_lost& x) const {
+    return "agent_lost " + x.agent.value + " (" + x.evidence + ")";
+  }
+  string operator()(const core::agent_leaving& x) const {
+    return "agent_leaving " + x.agent.value;
+  }
+  string operator()(const core::agent_left& x) const {
+    return "agent_left " + x.agent.value;
+  }
+  string operator()(const core::workers_started& x) const {
+    return "workers_started " + x.agent.value + in(x.epoch);
+  }
+  string operator()(const core::worker_failed& x) const {
+    return "worker_failed " + x.agent.value + in(x.epoch) + " "
+           + to_string(x.failure);
+  }
+  string operator()(const core::workers_succeeded& x) const {
+    return "workers_succeeded " + x.agent.value + in(x.epoch);
+  }
+  string operator()(const core::workers_stopped& x) const {
+    return "workers_stopped " + x.agent.value + in(x.epoch);
+  }
+  string operator()(const core::stop_requested& x) const {
+    return "stop_requested " + std::to_string(x.signal);
+  }
+};
+
+} // namespace
+
+std::string to_string(const core::membership_event& x) {
+  return std::visit(event_writer{}, x);
+}
+
+std::string to_string(const core::rendezvous_event& x) {
+  return std::visit(event_writer{}, x);
+}
+
+} // namespace actorrun::sim

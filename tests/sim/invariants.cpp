@@ -1,0 +1,172 @@
+#include "invariants.hpp"
+
+#include <algorithm>
+
+namespace actorrun::sim {
+
+using core::to_string;
+
+void invariants::report(const std::string& text) {
+  if (!breach_)
+    breach_ = text;
+}
+
+// -- the coordinators ---------------------------------------------------------
+
+void invariants::coordinator_began(int coordinator) {
+  floors_[coordinator] = {};
+}
+
+void invariants::joined(int coordinator, epoch_id newest) {
+  floors_[coordinator] = std::max(floors_[coordinator], newest);
+}
+
+void invariants::announced(int coordinator, const core::announce_epoch& x) {
+  if (x.plans.empty())
+    return report("an epoch of nobody was announced");
+  if (const auto* known = find(x.plans.front())) {
+    for (const auto& plan : x.plans)
+      if (find(plan) != known)
+        report("I1: epoch " + to_string(plan.epoch)
+               + " was announced anew in another shape");
+    return;
+  }
+  auto record = std::make_unique<epoch_record>();
+  record->coordinator = coordinator;
+  record->number = x.plans.front().epoch;
+  for (const auto& plan : x.plans)
+    record->plans.emplace(plan.own.agent, plan);
+  if (record->number <= floors_[coordinator])
+    report("I4: epoch " + to_string(record->number) + " follows epoch "
+           + to_string(floors_[coordinator]));
+  floors_[coordinator] = record->number;
+  if (x.plans.size() < job_.agent_count_min
+      || x.plans.size() > job_.agent_count_max)
+    report("I3: epoch " + to_string(record->number) + " has "
+           + std::to_string(x.plans.size()) + " agents");
+  check_ranks(*record);
+  epochs_.push_back(std::move(record));
+}
+
+void invariants::check_ranks(const epoch_record& epoch) {
+  const auto& common = epoch.plans.begin()->second;
+  auto ranks = std::set<uint32_t>{};
+  auto nodes = std::set<uint32_t>{};
+  auto slots = uint32_t{0};
+  for (const auto& [agent, plan] : epoch.plans) {
+    if (plan.epoch != common.epoch || plan.world_size != common.world_size
+        || plan.node_count != common.node_count
+        || plan.master_address != common.master_address
+        || plan.master_port != common.master_port
+        || plan.restart_count != common.restart_count)
+      report("I1: the plans of epoch " + to_string(epoch.number) + " differ");
+    if (plan.own.node_rank == 0 && plan.master_address != agent.value)
+      report("I1: MASTER_ADDR is not where node rank 0 is");
+    nodes.insert(plan.own.node_rank);
+    slots += plan.own.slot_count;
+    for (uint32_t i = 0; i < plan.own.slot_count; ++i)
+      ranks.insert(plan.own.first_global_rank + i);
+  }
+  const auto dense = [](const std::set<uint32_t>& xs, uint32_t n) {
+    return xs.size() == n && !xs.empty() && *xs.rbegin() == n - 1;
+  };
+  if (!dense(ranks, common.world_size) || slots != common.world_size
+      || !dense(nodes, common.node_count)
+      || epoch.plans.size() != common.node_count)
+    report("I1: the ranks of epoch " + to_string(epoch.number)
+           + " are not 0..W-1");
+}
+
+void invariants::stepped(int coordinator, const core::rendezvous_event& event,
+                         uint32_t spent_before, epoch_id epoch_before,
+                         const core::rendezvous& after) {
+  const auto spent = after.budget().restart_count();
+  auto carried = spent_before; // A claim may tell of more than we knew.
+  if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->held)
+    carried = std::max(carried, x->held->plan.restart_count);
+  if (spent > job_.restart_count_max)
+    report("I5: " + std::to_string(spent) + " restarts were spent");
+  if (spent > carried + 1 || spent < spent_before)
+    report("I5: the restart count went from " + std::to_string(spent_before)
+           + " to " + std::to_string(spent));
+  if (spent <= carried)
+    return;
+  if (!after.last_failure())
+    return report("I5: a restart was spent without a failure");
+  blamed(*after.last_failure());
+  if (!paid_.emplace(coordinator, epoch_before).second)
+    report("I5: epoch " + to_string(epoch_before) + " cost two restarts");
+}
+
+void invariants::ended(int coordinator, const core::outcome& result) {
+  const auto [i, first] = outcomes_.emplace(coordinator, result);
+  if (!first && i->second != result)
+    report("I6: the job ended twice");
+  if (result.first_failure)
+    blamed(*result.first_failure);
+  if ((result.kind == core::outcome::verdict::failed)
+      != result.first_failure.has_value())
+    report("I6: an outcome and its cause do not fit");
+}
+
+// -- the agents ---------------------------------------------------------------
+
+invariants::epoch_record* invariants::find(const core::epoch_plan& plan) {
+  for (auto i = epochs_.rbegin(); i != epochs_.rend(); ++i) {
+    const auto own = (*i)->plans.find(plan.own.agent);
+    if (own != (*i)->plans.end() && own->second == plan)
+      return i->get();
+  }
+  return nullptr;
+}
+
+invariants::epoch_record* invariants::begun(const core::epoch_plan& plan) {
+  auto* record = find(plan);
+  if (record == nullptr) {
+    report("I1: " + plan.own.agent.value + " begins epoch "
+           + to_string(plan.epoch) + ", which nobody has formed");
+    return nullptr;
+  }
+  auto& newest = begun_[plan.own.agent];
+  if (plan.epoch <= newest)
+    report("I4: " + plan.own.agent.value + " begins epoch "
+           + to_string(plan.epoch) + " after epoch " + to_string(newest));
+  newest = plan.epoch;
+  return record;
+}
+
+void invariants::finished(const agent_id& agent, const core::ending& how) {
+  if (!how.result && !how.why && how.signal == 0)
+    report("I6: " + agent.value + " finished without a reason");
+  if (!how.result)
+    return;
+  const auto said = [&](const auto& x) { return x.second == *how.result; };
+  if (std::none_of(outcomes_.begin(), outcomes_.end(), said))
+    report("I6: " + agent.value + " finished with an outcome of its own");
+}
+
+void invariants::blamed(const core::worker_failure& failure) {
+  if (failure.pid != 0 && ordered_deaths_.contains(failure.pid))
+    report("I9: a death that we ordered was called a failure: "
+           + to_string(failure));
+}
+
+// -- the workers --------------------------------------------------------------
+
+void invariants::born(epoch_record& epoch) {
+  ++epoch.running_count;
+  running_.insert(&epoch);
+  if (running_.size() > 1)
+    report("I2: workers of epoch " + to_string((*running_.begin())->number)
+           + " and of epoch " + to_string((*running_.rbegin())->number)
+           + " run at the same time");
+}
+
+void invariants::died(epoch_record& epoch, int64_t pid, bool ordered) {
+  if (ordered)
+    ordered_deaths_.insert(pid);
+  if (--epoch.running_count == 0)
+    running_.erase(&epoch);
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,85 @@
+// What must be true after every step (docs: the protocol's I1 to I9).
+#pragma once
+
+#include "actorrun/actors/core/membership.hpp"
+#include "actorrun/actors/core/rendezvous.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace actorrun::sim {
+
+/// Sees everything from outside, and remembers the first thing that is wrong.
+/// One number may stand for two epochs when a coordinator died without a
+/// trace; so an epoch is known here by its record.
+class invariants {
+public:
+  /// An epoch that some coordinator has formed.
+  struct epoch_record {
+    int coordinator = 0; ///< Which one, 1, 2, 3…
+    epoch_id number;
+    std::map<agent_id, core::epoch_plan> plans;
+    uint32_t running_count = 0; ///< Workers able to run user code.
+  };
+
+  explicit invariants(core::job_settings job) : job_(job) {}
+
+  const std::optional<std::string>& breach() const { return breach_; }
+  void report(const std::string& text);
+
+  // -- the coordinators -------------------------------------------------------
+
+  void coordinator_began(int coordinator);
+
+  /// An agent has joined that has obeyed epochs up to `newest`.
+  void joined(int coordinator, epoch_id newest);
+
+  void announced(int coordinator, const core::announce_epoch& x);
+
+  /// Around each step of a coordinator.
+  void stepped(int coordinator, const core::rendezvous_event& event,
+               uint32_t spent_before, epoch_id epoch_before,
+               const core::rendezvous& after);
+
+  void ended(int coordinator, const core::outcome& result);
+
+  // -- the agents -------------------------------------------------------------
+
+  /// The record of the epoch that an agent begins.
+  epoch_record* begun(const core::epoch_plan& plan);
+
+  void finished(const agent_id& agent, const core::ending& how);
+
+  /// A failure is about to be told to others.
+  void blamed(const core::worker_failure& failure);
+
+  // -- the workers ------------------------------------------------------------
+
+  void born(epoch_record& epoch);
+  void died(epoch_record& epoch, int64_t pid, bool ordered);
+
+  /// No process of any worker is able to run user code.
+  bool quiet() const { return running_.empty(); }
+
+  uint64_t epoch_count() const { return epochs_.size(); }
+
+private:
+  epoch_record* find(const core::epoch_plan& plan);
+  void check_ranks(const epoch_record& epoch);
+
+  core::job_settings job_;
+  std::optional<std::string> breach_;
+  std::vector<std::unique_ptr<epoch_record>> epochs_;
+  std::set<epoch_record*> running_;
+  std::map<int, epoch_id> floors_; ///< By coordinator: what it must exceed.
+  std::map<int, core::outcome> outcomes_;
+  std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
+  std::set<int64_t> ordered_deaths_;        ///< By pid.
+  std::map<agent_id, epoch_id> begun_;
+};
+
+} // namespace actorrun::sim

@@ -1,0 +1,180 @@
+#include "machine.hpp"
+
+#include <csignal>
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto start_delay_min = core::duration{50us};
+constexpr auto kill_delay_min = core::duration{10us};
+constexpr auto kill_delay_max = core::duration{5ms};
+constexpr auto warden_delay_max = core::duration{200us};
+constexpr auto exit_noticed_max = core::duration{300us};
+/// From an agent's death to that of its workers: the death signal.
+constexpr auto orphan_delay_max = core::duration{2ms};
+
+} // namespace
+
+machine::machine(world& all, os_process& agent, listener on_event)
+  : world_(all), agent_(agent), on_event_(std::move(on_event)) {
+  agent.on_death([this] { kill_all(orphan_delay_max); });
+}
+
+void machine::start(const core::epoch_plan& plan,
+                    invariants::epoch_record& record) {
+  if (current_ != nullptr)
+    world_.checks.report("precondition: epoch " + to_string(plan.epoch)
+                         + " starts before epoch "
+                         + to_string(current_->epoch) + " was released");
+  batches_.push_back(std::make_unique<batch>(
+    batch{plan.epoch, &record, fence_count_, {}}));
+  current_ = batches_.back().get();
+  for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
+    busy_until_
+      = std::max(busy_until_, world_.queue.now())
+        + world_.roll.between(start_delay_min, world_.plan.start_delay_max);
+    agent_.at(busy_until_,
+              [this, group = current_, i] { start_one(*group, i); });
+  }
+}
+
+void machine::start_one(batch& group, uint32_t local_rank) {
+  if (world_.start_error != 0)
+    return tell(group.epoch,
+                core::worker_not_started{local_rank, world_.start_error});
+  const auto pid = ++world_.last_pid;
+  const auto fenced = group.fence_count != fence_count_;
+  group.workers.push_back({pid, local_rank, true, fenced, false});
+  const auto i = group.workers.size() - 1;
+  if (fenced) {
+    // Killed between its birth and its first instruction.
+    ++group.record->running_count;
+    die(group, i, 0, SIGKILL);
+    return tell(group.epoch, core::worker_started{local_rank, pid});
+  }
+  world_.checks.born(*group.record);
+  tell(group.epoch, core::worker_started{local_rank, pid});
+  const auto jitter = world_.roll.between(core::duration{0}, 100ms);
+  die_after(group, i, world_.plan.work + jitter, 0, 0);
+}
+
+void machine::signal(epoch_id epoch, int signal) {
+  if (current_ == nullptr || current_->epoch != epoch)
+    return;
+  agent_.at(busy_until_, [this, group = current_, signal] {
+    for (size_t i = 0; i < group->workers.size(); ++i)
+      deliver(*group, i, signal);
+  });
+}
+
+void machine::deliver(batch& group, size_t i, int signal) {
+  auto& x = group.workers[i];
+  if (!x.running)
+    return;
+  x.ordered = true;
+  if (signal != SIGKILL)
+    return obey(group, i, signal);
+  if (std::exchange(x.doomed, true))
+    return;
+  die_after(group, i, world_.roll.between(kill_delay_min, kill_delay_max), 0,
+            SIGKILL);
+}
+
+// How workers take a request to end.
+void machine::obey(batch& group, size_t i, int signal) {
+  auto& roll = world_.roll;
+  if (roll.percent(world_.plan.no_stop_percent))
+    return;
+  const auto slow = roll.percent(world_.plan.slow_stop_percent);
+  const auto delay = roll.between(
+    core::duration{10us}, slow ? core::duration{world_.plan.grace} * 3 / 2
+                               : core::duration{5ms});
+  switch (roll.between(0, 2)) {
+    case 0:
+      return die_after(group, i, delay, 0, 0);
+    case 1:
+      return die_after(group, i, delay, 1, 0);
+    default:
+      return die_after(group, i, delay, 0, signal);
+  }
+}
+
+void machine::die_after(batch& group, size_t i, core::duration delay,
+                        int exit_code, int signal) {
+  world_.queue.after(delay, [this, &group, i, exit_code, signal] {
+    die(group, i, exit_code, signal);
+  });
+}
+
+void machine::die(batch& group, size_t i, int exit_code, int signal) {
+  auto& x = group.workers[i];
+  if (!std::exchange(x.running, false))
+    return;
+  world_.checks.died(*group.record, x.pid, x.ordered);
+  if (!agent_.alive())
+    return;
+  // A fact of the machine; the agent may be asleep and learn of it later.
+  const auto noticed = world_.roll.between(core::duration{10us},
+                                           exit_noticed_max);
+  world_.queue.after(noticed, [this, &group, rank = x.local_rank, exit_code,
+                               signal] {
+    tell(group.epoch, core::worker_exited{rank, exit_code, signal, false});
+  });
+}
+
+void machine::release(epoch_id epoch) {
+  if (current_ != nullptr && current_->epoch == epoch)
+    current_ = nullptr;
+}
+
+void machine::set_fence(core::time_point due) {
+  const auto version = ++fence_version_;
+  if (due == core::time_point::max())
+    return;
+  const auto wake = world_.queue.now()
+                    + world_.roll.between(core::duration{0}, warden_delay_max);
+  world_.queue.at(std::max(due, wake), [this, version] {
+    if (version != fence_version_)
+      return;
+    ++fence_count_;
+    kill_all(kill_delay_max);
+  });
+}
+
+void machine::kill_all(core::duration delay_max) {
+  if (current_ == nullptr)
+    return;
+  for (size_t i = 0; i < current_->workers.size(); ++i) {
+    current_->workers[i].ordered = true;
+    die_after(*current_, i, world_.roll.between(kill_delay_min, delay_max), 0,
+              SIGKILL);
+  }
+}
+
+uint32_t machine::running_count() const {
+  auto n = uint32_t{0};
+  if (current_ != nullptr)
+    for (const auto& x : current_->workers)
+      n += x.running ? 1 : 0;
+  return n;
+}
+
+void machine::break_worker(uint32_t which, int exit_code, int signal) {
+  for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
+    if (current_->workers[i].running && which-- == 0)
+      return die(*current_, i, exit_code, signal);
+}
+
+// Facts reach the agent in the order in which they happened.
+void machine::tell(epoch_id epoch, core::worker_group_event event) {
+  told_until_ = std::max(told_until_, world_.queue.now())
+                + world_.roll.between(core::duration{1us}, 50us);
+  agent_.at(told_until_, [this, epoch, event = std::move(event)] {
+    on_event_(epoch, event);
+  });
+}
+
+} // namespace actorrun::sim

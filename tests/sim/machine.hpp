@@ -1,0 +1,82 @@
+// The processes of one agent: what ports::process_host is in the real system,
+// its warden included.
+#pragma once
+
+#include "invariants.hpp"
+#include "os_process.hpp"
+#include "scenario.hpp"
+
+#include "actorrun/actors/core/worker_group.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace actorrun::sim {
+
+/// What all parts of a simulation share.
+struct world {
+  const scenario& plan;
+  event_queue& queue;
+  dice& roll;
+  invariants& checks;
+  int64_t last_pid = 1000;
+  core::duration timer_lateness_max{0}; ///< An overloaded system.
+  int start_error = 0;                  ///< errno of every start, if not 0.
+};
+
+class machine {
+public:
+  using listener = std::function<void(epoch_id, core::worker_group_event)>;
+
+  /// @param agent Whose workers these are: they die with it.
+  machine(world& all, os_process& agent, listener on_event);
+
+  void start(const core::epoch_plan& plan, invariants::epoch_record& record);
+  void signal(epoch_id epoch, int signal);
+  void release(epoch_id epoch);
+  void set_fence(core::time_point due);
+
+  /// Workers that run user code.
+  uint32_t running_count() const;
+
+  /// One of them ends by itself, by a code or by a signal.
+  void break_worker(uint32_t which, int exit_code, int signal);
+
+private:
+  struct worker {
+    int64_t pid;
+    uint32_t local_rank;
+    bool running = true;
+    bool ordered = false; ///< We want it dead.
+    bool doomed = false;  ///< SIGKILL is on its way.
+  };
+
+  /// The workers of one epoch.
+  struct batch {
+    epoch_id epoch;
+    invariants::epoch_record* record;
+    uint64_t fence_count; ///< How often the fence had fired at the start.
+    std::vector<worker> workers;
+  };
+
+  void start_one(batch& group, uint32_t local_rank);
+  void deliver(batch& group, size_t i, int signal);
+  void obey(batch& group, size_t i, int signal);
+  void die(batch& group, size_t i, int exit_code, int signal);
+  void die_after(batch& group, size_t i, core::duration delay, int exit_code,
+                 int signal);
+  void kill_all(core::duration delay_max);
+  void tell(epoch_id epoch, core::worker_group_event event);
+
+  world& world_;
+  os_process& agent_;
+  listener on_event_;
+  std::vector<std::unique_ptr<batch>> batches_;
+  batch* current_ = nullptr;
+  core::time_point busy_until_{}; ///< Orders are carried out one by one.
+  core::time_point told_until_{};
+  uint64_t fence_version_ = 0;
+  uint64_t fence_count_ = 0;
+};
+
+} // namespace actorrun::sim

@@ -1,0 +1,103 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto delay_min = core::duration{20us};
+constexpr auto break_noticed_max = core::duration{20ms};
+constexpr auto retransmission_max = core::duration{50ms};
+constexpr auto duplicate_percent = 20;
+
+} // namespace
+
+link::link(event_queue& queue, dice& roll, const path& way,
+           core::duration delay_max, bool duplicates, end agent,
+           end coordinator)
+  : queue_(queue),
+    roll_(roll),
+    path_(way),
+    delay_max_(std::max(delay_max, delay_min)),
+    duplicates_(duplicates),
+    ends_{state{.what = std::move(agent), .incoming = {}},
+          state{.what = std::move(coordinator), .incoming = {}}} {}
+
+void link::send(side from, action deliver) {
+  if (broken_ || !ends_[size_t(from)].open)
+    return;
+  const auto twice = duplicates_ && roll_.percent(duplicate_percent);
+  if (twice)
+    transmit(other(from), {{}, deliver, false});
+  transmit(other(from), {{}, std::move(deliver), false});
+}
+
+void link::close(side by) {
+  if (!ends_[size_t(by)].open)
+    return;
+  ends_[size_t(by)].open = false;
+  if (!broken_)
+    transmit(other(by), {{}, {}, true});
+}
+
+void link::cut() {
+  if (broken_)
+    return;
+  broken_ = true;
+  for (auto at : {side::agent, side::coordinator}) {
+    ends_[size_t(at)].incoming.clear();
+    queue_.after(roll_.between(delay_min, break_noticed_max),
+                 [this, at] { notice(at); });
+  }
+}
+
+void link::discard() {
+  for (auto& x : ends_)
+    x.incoming.clear();
+}
+
+void link::wake() {
+  for (auto to : {side::agent, side::coordinator})
+    queue_.after(roll_.between(delay_min, retransmission_max),
+                 [this, to] { arrive(to); });
+}
+
+void link::transmit(side to, message what) {
+  auto& here = ends_[size_t(to)];
+  what.ready = std::max(here.newest,
+                        queue_.now() + roll_.between(delay_min, delay_max_));
+  here.newest = what.ready;
+  here.incoming.push_back(std::move(what));
+  queue_.at(here.newest, [this, to] { arrive(to); });
+}
+
+void link::arrive(side to) {
+  auto& here = ends_[size_t(to)];
+  while (!path_.is_silent(other(to)) && !here.incoming.empty()
+         && here.incoming.front().ready <= queue_.now()) {
+    auto next = std::move(here.incoming.front());
+    here.incoming.pop_front();
+    if (next.last)
+      notice(to);
+    else
+      here.what.owner->post([&here, deliver = std::move(next.deliver)] {
+        if (here.open)
+          deliver();
+      });
+  }
+}
+
+void link::notice(side at) {
+  auto& here = ends_[size_t(at)];
+  here.what.owner->post([&here] {
+    if (!here.open)
+      return;
+    here.open = false;
+    here.what.on_closed();
+  });
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,85 @@
+// Links that delay, break and fall silent.
+#pragma once
+
+#include "dice.hpp"
+#include "os_process.hpp"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace actorrun::sim {
+
+enum class side : size_t { agent, coordinator };
+
+inline side other(side x) {
+  return x == side::agent ? side::coordinator : side::agent;
+}
+
+/// The way between an agent's host and the coordinator's. What is sent while
+/// it is silent arrives when it speaks again, as with TCP.
+struct path {
+  /// Silent for what comes *from* that side.
+  std::array<bool, 2> silent{};
+
+  bool is_silent(side from) const { return silent[size_t(from)]; }
+  bool works() const { return !silent[0] && !silent[1]; }
+};
+
+/// One connection. Messages of a direction arrive in order, each after a
+/// random delay.
+class link {
+public:
+  struct end {
+    os_process* owner;
+    action on_closed; ///< The other side closed it, or it broke.
+  };
+
+  /// @param delay_max Longest way of a message.
+  link(event_queue& queue, dice& roll, const path& way,
+       core::duration delay_max, bool duplicates, end agent, end coordinator);
+
+  void send(side from, action deliver);
+
+  /// `by` wants it no longer, or its process is gone: the other side learns of
+  /// it after what was sent before.
+  void close(side by);
+
+  /// It breaks: what is on the way is lost, both sides learn of it some time.
+  void cut();
+
+  /// The path speaks again.
+  void wake();
+
+  /// The simulation is over; messages hold the link that holds them.
+  void discard();
+
+private:
+  struct message {
+    core::time_point ready;
+    action deliver;
+    bool last; ///< The other side closed the link.
+  };
+
+  struct state {
+    end what;
+    bool open = true;
+    std::deque<message> incoming;
+    core::time_point newest{};
+  };
+
+  void transmit(side to, message what);
+  void arrive(side to);
+  void notice(side at);
+
+  event_queue& queue_;
+  dice& roll_;
+  const path& path_;
+  core::duration delay_max_;
+  bool duplicates_;
+  bool broken_ = false;
+  std::array<state, 2> ends_;
+};
+
+} // namespace actorrun::sim

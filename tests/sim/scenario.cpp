@@ -1,0 +1,101 @@
+#include "scenario.hpp"
+
+namespace actorrun::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+core::timeouts roll_limits(dice& roll) {
+  const auto ms = [&roll](uint64_t low, uint64_t high) {
+    return milliseconds{roll.between(low, high)};
+  };
+  auto limits = core::timeouts{};
+  limits.join = 5s;
+  limits.quiet = ms(100, 400);
+  limits.last_call = limits.quiet + ms(100, 1000);
+  limits.join_settle = ms(50, 300);
+  limits.seek = 3s;
+  limits.connect = ms(200, 800);
+  limits.close = ms(500, 2000);
+  limits.keep_alive_interval = ms(80, 120);
+  limits.keep_alive_attempts = uint32_t(roll.between(3, 4));
+  limits.fence_guard = ms(80, 150);
+  return limits;
+}
+
+} // namespace
+
+scenario roll_scenario(uint64_t seed) {
+  auto roll = dice{seed};
+  auto x = scenario{};
+  x.seed = seed;
+  x.limits = roll_limits(roll);
+  x.agent_count = uint32_t(roll.between(1, roll.percent(70) ? 4 : 8));
+  x.job.agent_count_max = uint32_t(roll.between(1, x.agent_count + 1));
+  x.job.agent_count_min = uint32_t(
+    roll.percent(40) ? x.job.agent_count_max
+                     : roll.between(1, x.job.agent_count_max));
+  x.job.restart_count_max = uint32_t(roll.between(0, 4));
+  x.grace = milliseconds{roll.between(50, 400)};
+  x.slot_count_max = uint32_t(roll.between(1, 3));
+  x.embedded = roll.percent(40);
+  x.duplicates = roll.percent(15);
+  x.message_delay_max = roll.percent(70) ? core::duration{1ms} : 15ms;
+  x.start_delay_max = roll.percent(70) ? core::duration{500us} : 5ms;
+  x.work = roll.between(core::duration{300ms}, core::duration{4s});
+  x.fault_window = roll.between(core::duration{500ms}, core::duration{4s});
+  x.fault_count = uint32_t(roll.between(0, 8));
+  x.slow_stop_percent = roll.percent(50) ? 30 : 0;
+  x.no_stop_percent = roll.percent(30) ? 20 : 0;
+  x.trouble_max = 1500ms;
+  return x;
+}
+
+scenario roll_harmless(uint64_t seed) {
+  auto x = roll_scenario(seed);
+  auto roll = dice{~seed};
+  x.harmless = true;
+  x.job.agent_count_max = x.agent_count;
+  x.job.agent_count_min = uint32_t(roll.between(1, x.agent_count));
+  x.message_delay_max = 1ms;
+  x.fault_window = 4s;
+  x.work = 6s;
+  x.fault_count = uint32_t(roll.between(1, 4));
+  return x;
+}
+
+core::duration scenario::recovery_bound() const {
+  constexpr auto retry = 1s; // The longest between two attempts to connect.
+  constexpr auto kill = 10ms;
+  const auto find = retry + 2 * limits.connect;
+  // A lease, stretched by the longest pause; then a successor's listening.
+  const auto detect
+    = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
+  const auto stop = grace + kill;
+  const auto gather = limits.last_call + limits.join_settle;
+  const auto start = 10 * start_delay_max + 10 * message_delay_max;
+  // Who comes back may find an epoch that must end for it.
+  return find + detect + 2 * (stop + gather + start);
+}
+
+core::duration scenario::ending_bound() const {
+  return recovery_bound() + limits.join + limits.seek + limits.close
+         + 2 * (work + recovery_bound());
+}
+
+std::string to_string(const scenario& x) {
+  const auto ms = [](core::duration d) {
+    return std::to_string(d.count() / 1'000'000);
+  };
+  return "seed " + std::to_string(x.seed) + (x.harmless ? " (harmless)" : "")
+         + ": " + std::to_string(x.agent_count) + " agents, "
+         + core::to_string(x.job) + (x.embedded ? ", embedded" : "")
+         + (x.duplicates ? ", duplicates" : "") + ", fence "
+         + ms(x.limits.fence()) + " ms, lease " + ms(x.limits.lease())
+         + " ms, grace " + ms(x.grace) + " ms, work " + ms(x.work)
+         + " ms, faults until " + ms(x.fault_window) + " ms";
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,51 @@
+// What a seed stands for: the job, its machines, and how bad things get.
+#pragma once
+
+#include "dice.hpp"
+
+#include "actorrun/actors/core/membership.hpp"
+#include "actorrun/actors/core/rendezvous.hpp"
+
+#include <string>
+
+namespace actorrun::sim {
+
+struct scenario {
+  uint64_t seed = 0;
+  core::job_settings job;
+  core::timeouts limits;
+  std::chrono::milliseconds grace{300};
+  uint32_t agent_count = 1; ///< At the start.
+  uint32_t slot_count_max = 1;
+  bool embedded = false;   ///< Agent 0's process hosts the coordinator.
+  bool duplicates = false; ///< Some messages arrive twice.
+  bool harmless = false;   ///< Only faults that may not cost an epoch.
+  core::duration message_delay_max{};
+  core::duration start_delay_max{}; ///< From one worker to the next.
+  core::duration work{};            ///< How long a worker works.
+  core::duration fault_window{};    ///< No fault begins later.
+  uint32_t fault_count = 0;
+  uint32_t slow_stop_percent = 0;   ///< Workers that obey late …
+  uint32_t no_stop_percent = 0;     ///< … or only SIGKILL.
+
+  /// Longest pause or partition.
+  core::duration trouble_max{};
+
+  /// Within this time without trouble an epoch runs, or the job has ended.
+  core::duration recovery_bound() const;
+
+  /// And within this one every agent has finished.
+  core::duration ending_bound() const;
+};
+
+/// Anything may happen.
+scenario roll_scenario(uint64_t seed);
+
+/// Cuts shorter than the lease, coordinators that come back in time: nothing
+/// that may stop a worker.
+scenario roll_harmless(uint64_t seed);
+
+/// One line, for the head of a trace.
+std::string to_string(const scenario& x);
+
+} // namespace actorrun::sim
