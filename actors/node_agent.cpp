@@ -136,7 +136,11 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::StatusRequest&) { return status(); },
     [this](const membership_event& x) { dispatch(x); },
     [this](const ports::location& x) { link_up(x); },
-    [this](const job_observer_actor& x) { observers_.push_back(x); },
+    [this](const job_observer_actor& x) {
+      config_.observers.push_back(x);
+      if (present_)
+        tell(self_, x, *present_);
+    },
   };
 }
 
@@ -144,7 +148,6 @@ void node_agent_state::on_exit() {
   caf::anon_send_exit(supervisor_, caf::exit_reason::kill);
   supervisor_ = nullptr;
   coordinator_ = nullptr;
-  observers_.clear();
   config_ = {}; // Its parts keep handles to us.
 }
 
@@ -209,6 +212,7 @@ void node_agent_state::on(const v1::EpochFormed& x) {
       + std::to_string(plan.own.first_global_rank) + "-" + std::to_string(last)
       + " of " + std::to_string(plan.world_size)
       + (x.reason().empty() ? "" : " (" + x.reason() + ")"));
+  present_ = x;
   observe(x);
   dispatch(epoch_formed{plan});
 }
@@ -217,6 +221,7 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
     config_.lines.warn("epoch " + std::to_string(x.epoch()) + " is revoked: "
                        + x.reason());
+  present_.reset();
   observe(x);
   dispatch(epoch_revoked{{x.epoch()}});
 }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct node_agent_config {
   core::timeouts limits;
   worker_supervisor_config supervisor;
   std::shared_ptr<ports::coordinator_locator> locator;
+  std::vector<job_observer_actor> observers;
   log lines;
   /// Called once, on a scheduler thread, when the agent has ended.
   std::function<void(core::ending)> on_finished;
@@ -64,7 +66,7 @@ private:
   }
 
   template <class T> void observe(const T& x) {
-    for (const auto& observer : observers_)
+    for (const auto& observer : config_.observers)
       tell(self_, observer, x);
   }
 
@@ -74,7 +76,7 @@ private:
   watch_list watches_;
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
-  std::vector<job_observer_actor> observers_;
+  std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_; ///< Of the newest epoch's workers.
   std::string life_address_; ///< Where this process can be probed …
   uint16_t life_port_ = 0;   ///< … or 0.

@@ -18,7 +18,7 @@ struct rendezvous_coordinator_state::effect_runner {
   void operator()(const accept_agent& x) {
     const auto& record = st.rendezvous_.agents().at(x.agent);
     auto reply = v1::JoinAccepted{};
-    reply.set_waiting_for(st.rendezvous_.waiting_for());
+    reply.set_waiting_for(st.rendezvous_.waiting_for(x.agent));
     if (record.offering.leased) {
       const auto& limits = st.config_.limits;
       reply.set_keep_alive_interval_ns(

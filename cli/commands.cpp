@@ -130,8 +130,9 @@ int run(const run_arguments& arguments) {
   const auto lines = open_log("actorrun");
   auto config = detail::system_config{};
   caf::actor_system system{config};
-  auto node = launcher::start(system, arguments.job, agent, lines,
-                              [&](const core::ending&) { inbox.wake_up(); });
+  auto node = launcher::start(
+    system, arguments.job, agent,
+    {lines, [&](const core::ending&) { inbox.wake_up(); }, {}});
   if (!node)
     leave(fail(node.error(), "actorrun"));
   await(inbox, [&](int signal) {
@@ -153,8 +154,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
   auto config = detail::system_config{};
   caf::actor_system system{config};
   auto node = launcher::start_coordinator(
-      system, arguments.job, lines,
-      [&](const core::ending&) { inbox.wake_up(); });
+    system, arguments.job,
+    {lines, [&](const core::ending&) { inbox.wake_up(); }, {}});
   if (!node)
     leave(fail(node.error(), "actorctl"));
   auto signal = 0;

@@ -61,12 +61,11 @@ std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
 } // namespace
 
 struct launcher::parts {
-  parts(caf::actor_system& sys, job_options job_, log lines_,
-        std::function<void(const core::ending&)> on_ended_)
+  parts(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
     : system(sys),
       job(std::move(job_)),
-      lines(std::move(lines_)),
-      on_ended(std::move(on_ended_)),
+      hooks(std::move(hooks_)),
+      lines(hooks.lines),
       mine(credentials_of_job()),
       host(local_host_name()) {}
 
@@ -87,8 +86,8 @@ struct launcher::parts {
 
   caf::actor_system& system;
   job_options job;
+  launcher_hooks hooks;
   log lines;
-  std::function<void(const core::ending&)> on_ended;
   credentials mine;
   std::string host;
   bool occupied = false; ///< Somebody else listens at our endpoint.
@@ -215,6 +214,7 @@ void launcher::parts::spawn_agent(const agent_options& options) {
                     .ports = std::move(ports),
                     .lines = lines},
      .locator = make_locator(offering),
+     .observers = hooks.observers,
      .lines = lines,
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
 }
@@ -253,8 +253,8 @@ void launcher::parts::end_if_over() {
   over = true;
   const auto& how = ending ? *ending : *coordinators_ending;
   promise.set_value(how);
-  if (on_ended)
-    on_ended(how);
+  if (hooks.on_ended)
+    hooks.on_ended(how);
 }
 
 // -- the launcher -------------------------------------------------------------
@@ -277,15 +277,13 @@ launcher::~launcher() {
 
 result<std::unique_ptr<launcher>>
 launcher::start(caf::actor_system& system, const job_options& job,
-                const agent_options& agent, log lines,
-                std::function<void(const core::ending&)> on_ended) {
+                const agent_options& agent, launcher_hooks hooks) {
   if (auto valid = validate(job); !valid)
     return valid.error();
   if (auto valid = validate(agent); !valid)
     return valid.error();
   harden(system);
-  auto x = std::make_unique<parts>(system, job, std::move(lines),
-                                   std::move(on_ended));
+  auto x = std::make_unique<parts>(system, job, std::move(hooks));
   if (auto hosted = x->maybe_host_coordinator(); !hosted)
     return hosted.error();
   {
@@ -297,14 +295,12 @@ launcher::start(caf::actor_system& system, const job_options& job,
 }
 
 result<std::unique_ptr<launcher>> launcher::start_coordinator(
-  caf::actor_system& system, const job_options& job, log lines,
-  std::function<void(const core::ending&)> on_ended) {
+  caf::actor_system& system, const job_options& job, launcher_hooks hooks) {
   assert(job.rendezvous);
   if (auto valid = validate(job); !valid)
     return valid.error();
   harden(system);
-  auto x = std::make_unique<parts>(system, job, std::move(lines),
-                                   std::move(on_ended));
+  auto x = std::make_unique<parts>(system, job, std::move(hooks));
   if (auto hosted = x->host_coordinator(true); !hosted)
     return hosted.error();
   x->open_operator_door();

@@ -10,13 +10,24 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
+#include <vector>
 
 namespace actorrun {
 
 /// Prepares the configuration of an actor system for us: our wire types and
 /// CAF's network module. Call it before the system is constructed.
 void configure(caf::actor_system_config& config);
+
+/// How a host program follows its part of a job. All may be left out.
+struct launcher_hooks {
+  log lines; ///< Where decisions are told.
+  /// Called once, on another thread, when the part is over. Must not block nor
+  /// destroy the launcher.
+  std::function<void(const core::ending&)> on_ended;
+  /// Told of every epoch from the first on. More can be sent to the agent at
+  /// any time; they are told of the present epoch at once.
+  std::vector<job_observer_actor> observers;
+};
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
 /// endpoint is this host or there is none. Several may live in one process and
@@ -28,8 +39,6 @@ public:
   /// Starts and returns; the job goes on in the background. May resolve the
   /// endpoint's host name meanwhile.
   /// @param system Lives longer than the launcher; see `configure`.
-  /// @param on_ended Called once, on another thread, when the part is over; may
-  ///                 be empty. Must not destroy the launcher.
   /// @retval errc::bad_argument    as `validate`
   /// @retval errc::address_in_use  the endpoint must be hosted here and is taken
   /// @retval errc::cannot_listen   the endpoint cannot be bound
@@ -37,22 +46,19 @@ public:
   ///                               address
   static result<std::unique_ptr<launcher>>
   start(caf::actor_system& system, const job_options& job,
-        const agent_options& agent, log lines = {},
-        std::function<void(const core::ending&)> on_ended = {});
+        const agent_options& agent, launcher_hooks hooks = {});
 
   /// Hosts the coordinator alone, at `job.rendezvous`, without an agent.
   /// @pre `job.rendezvous` is set
   static result<std::unique_ptr<launcher>>
   start_coordinator(caf::actor_system& system, const job_options& job,
-                    log lines = {},
-                    std::function<void(const core::ending&)> on_ended = {});
+                    launcher_hooks hooks = {});
 
   /// Kills what still runs and cuts all links. For an orderly end `leave` and
   /// `wait` first.
   ~launcher();
 
-  /// This node's agent; null in a coordinator's process without one. Send it a
-  /// `job_observer_actor` to follow the epochs.
+  /// This node's agent; null in a coordinator's process without one.
   node_agent_actor agent() const;
 
   /// The coordinator, if it is hosted here; else null.

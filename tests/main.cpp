@@ -1,3 +1,3 @@
-// The main function of every test program.
+// Catch2's main, compiled once for all test programs.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>

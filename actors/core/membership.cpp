@@ -63,7 +63,7 @@ void membership::on(const group_started& event, time_point, effects& out) {
   if (!holds(event.epoch) || share_ != share_state::starting)
     return;
   share_ = share_state::running;
-  if (link_ == link::joined)
+  if (connected())
     out.emplace_back(send_started{event.epoch, event.pids});
 }
 
@@ -78,7 +78,7 @@ void membership::on(const group_failed& event, time_point now, effects& out) {
   share_ = share_state::failed;
   failure_ = event.failure;
   gone_ = false;
-  if (link_ == link::joined)
+  if (connected())
     out.emplace_back(send_failed{event.epoch, event.failure});
   out.emplace_back(stop_group{event.epoch, 0});
 }
@@ -92,7 +92,7 @@ void membership::on(const group_succeeded& event, time_point now,
       || (share_ != share_state::starting && share_ != share_state::running))
     return;
   share_ = share_state::succeeded;
-  if (link_ == link::joined)
+  if (connected())
     out.emplace_back(send_succeeded{event.epoch});
 }
 
@@ -102,12 +102,14 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
   if (event.master_port != 0)
     offer_.master_port = event.master_port;
   gone_ = true;
+  if (now >= fence_due_)
+    forget_next();
   if (share_ != share_state::failed)
     share_ = share_state::idle; // A failure stays until it has been answered.
-  if (link_ == link::joined)
+  if (connected())
     out.emplace_back(send_stopped{event.epoch, offer_.master_port});
   // A newer epoch that was revoked before it could begin here.
-  if (link_ == link::joined && !next_ && newest_ > event.epoch)
+  if (connected() && !next_ && newest_ > event.epoch)
     out.emplace_back(send_stopped{newest_, offer_.master_port});
   if (ending_)
     part(now, out);
@@ -124,6 +126,13 @@ void membership::begin(const epoch_plan& plan, effects& out) {
   gone_ = false;
   out.emplace_back(set_fence{fence_due_});
   out.emplace_back(start_group{plan});
+}
+
+// It was ours once; whether it still is, only a new announcement can tell.
+void membership::forget_next() {
+  if (next_)
+    newest_ = plan_->epoch;
+  next_.reset();
 }
 
 bool membership::may_run() const {
@@ -186,10 +195,14 @@ void membership::part(time_point now, effects& out) {
   out.emplace_back(finish{*ending_});
 }
 
-std::optional<claim> membership::held() const {
+std::optional<claim> membership::held(time_point now) const {
   if (!plan_)
     return std::nullopt;
-  return claim{*plan_, share_, failure_};
+  // Past the fence the machine has killed them, whether we know it or not.
+  const auto fenced = now >= fence_due_
+                      && (share_ == share_state::starting
+                          || share_ == share_state::running);
+  return claim{*plan_, fenced ? share_state::stopping : share_, failure_};
 }
 
 } // namespace actorrun::core

@@ -237,7 +237,7 @@ private:
   void seek(time_point now, effects& out);
   void give_up(time_point now, effects& out);
   void on_fence(time_point now, effects& out);
-  void extend_fence(time_point due, effects& out);
+  void extend_fence(time_point due, time_point now, effects& out);
   duration retry_delay();
 
   // membership.cpp
@@ -253,7 +253,12 @@ private:
   void stop(int signal, effects& out);
   void end(ending how, int signal, time_point now, effects& out);
   void part(time_point now, effects& out);
-  std::optional<claim> held() const;
+  void forget_next();
+  std::optional<claim> held(time_point now) const;
+  /// What we say goes behind our join, and is heard after it.
+  bool connected() const {
+    return link_ == link::joining || link_ == link::joined;
+  }
 
   bool holds(epoch_id epoch) const { return plan_ && plan_->epoch == epoch; }
   /// Workers of ours may be running.

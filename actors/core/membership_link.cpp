@@ -39,7 +39,7 @@ void membership::on(const coordinator_found&, time_point now, effects& out) {
   join_sent_ = now;
   disarm(retry_alarm);
   arm(patience_alarm, now + limits_.connect, out);
-  out.emplace_back(send_join{offer_, held()});
+  out.emplace_back(send_join{offer_, held(now)});
 }
 
 void membership::on(const coordinator_not_found& event, time_point now,
@@ -52,7 +52,7 @@ void membership::on(const coordinator_not_found& event, time_point now,
   // Its host says that there is no coordinator; so at that moment nobody could
   // have given our place away, and who starts now must listen for a lease.
   if (was_in_ && event.why.code == errc::connection_refused)
-    extend_fence(event.tried + fence_, out);
+    extend_fence(event.tried + fence_, now, out);
   arm(retry_alarm, now + retry_delay(), out);
 }
 
@@ -111,8 +111,13 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
   fence_ = event.fence;
   disarm(patience_alarm);
   disarm(seek_alarm);
+  // Epochs that we have seen and not begun died with the old coordinator; the
+  // new one may not know their numbers.
+  if (!next_)
+    newest_ = plan_ ? plan_->epoch : epoch_id{};
   if (keep_alive_interval_ > duration::zero()) {
-    fence_due_ = join_sent_ + fence_;
+    if (now < fence_due_ || !may_run()) // Else we have slept over it.
+      fence_due_ = join_sent_ + fence_;
     arm(keep_alive_alarm, now + keep_alive_interval_, out);
     arm(fence_alarm, fence_due_, out);
     if (may_run())
@@ -135,13 +140,15 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
     part(now, out);
 }
 
-void membership::on(const lease_granted& event, time_point, effects& out) {
+void membership::on(const lease_granted& event, time_point now, effects& out) {
   if (link_ == link::joined)
-    extend_fence(event.sent + fence_, out);
+    extend_fence(event.sent + fence_, now, out);
 }
 
-void membership::extend_fence(time_point due, effects& out) {
-  if (fence_due_ == time_point::max() || due <= fence_due_)
+// News that we have slept over comes too late: the machine has killed them.
+void membership::extend_fence(time_point due, time_point now, effects& out) {
+  if (fence_due_ == time_point::max() || due <= fence_due_
+      || (now >= fence_due_ && may_run()))
     return;
   fence_due_ = due;
   if (may_run())
@@ -154,6 +161,7 @@ void membership::on_fence(time_point now, effects& out) {
     arm(fence_alarm, fence_due_, out);
     return;
   }
+  forget_next();
   if (may_run()) {
     if (share_ != share_state::failed)
       share_ = share_state::stopping;

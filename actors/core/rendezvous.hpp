@@ -231,6 +231,9 @@ public:
   /// while running.
   std::string waiting_for() const;
 
+  /// What an agent waits for, which may be a place in a running job.
+  std::string waiting_for(const agent_id& agent) const;
+
 private:
   using effects = std::vector<rendezvous_effect>;
 

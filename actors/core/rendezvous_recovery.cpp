@@ -12,6 +12,14 @@ bool may_run(share_state x) {
   return x != share_state::idle && x != share_state::succeeded;
 }
 
+/// Two coordinators that knew nothing of each other may have given the same
+/// number to two epochs.
+bool is_same(const epoch_plan& a, const epoch_plan& b) {
+  return a.epoch == b.epoch && a.node_count == b.node_count
+         && a.world_size == b.world_size && a.master_port == b.master_port
+         && a.master_address == b.master_address;
+}
+
 } // namespace
 
 void rendezvous::reconcile(agent_record& record,
@@ -71,18 +79,26 @@ void rendezvous::recover(agent_record& record, const claim& held,
     recovering_ = true;
     arm(recovery_alarm, now + limits_.lease(), out);
   }
-  const auto newest = held.plan.epoch > epoch_;
   record.place = held.plan.own;
-  record.member_of = held.plan.epoch;
   record.holds = may_run(held.state) ? held.plan.epoch : epoch_id{};
   record.share = held.state;
   record.failure = held.failure;
-  if (newest) {
+  // Where workers run, nobody can have formed a newer epoch; without that sign
+  // its agents get the time of a lease to come back.
+  const auto runs = held.state == share_state::starting
+                    || held.state == share_state::running;
+  const auto newest = held.plan.epoch > epoch_;
+  const auto rival = !newest && !is_same(held.plan, common_);
+  if (rival)
+    for (auto& [id, x] : agents_)
+      x.member_of = runs && x.member_of == epoch_ ? epoch_id{} : x.member_of;
+  if (newest || (rival && runs)) {
     epoch_ = held.plan.epoch;
     common_ = held.plan;
   }
+  record.member_of = rival && !runs ? epoch_id{} : held.plan.epoch;
   recount();
-  if (recovering_ && tally_.members == common_.node_count)
+  if (recovering_ && runs && tally_.members == common_.node_count)
     conclude_recovery(out);
 }
 
@@ -97,7 +113,7 @@ void rendezvous::conclude_recovery(effects& out) {
   auto gone = uint32_t{0};
   const agent_record* failed = nullptr;
   for (const auto& [id, x] : agents_) {
-    if (x.holds.value != 0 && x.holds != epoch_)
+    if (x.holds.value != 0 && (x.holds != epoch_ || x.member_of != epoch_))
       out.emplace_back(
         revoke_epoch{x.holds, {id}, "the epoch is over", std::nullopt});
     if (x.member_of != epoch_)

@@ -123,4 +123,18 @@ std::string rendezvous::waiting_for() const {
   return {};
 }
 
+std::string rendezvous::waiting_for(const agent_id& agent) const {
+  const auto i = agents_.find(agent);
+  const auto placed = i != agents_.end() && i->second.member_of == epoch_;
+  if (!active() || placed)
+    return waiting_for();
+  const auto running = "epoch " + to_string(epoch_) + " runs with "
+                       + counted(tally_.members, "node");
+  if (tally_.members >= settings_.agent_count_max)
+    return running + ", the most there may be; this one stands by";
+  if (tally_.unfinished < tally_.members)
+    return running + " and is about to end; this one stands by";
+  return running + "; the job starts again with this one in a moment";
+}
+
 } // namespace actorrun::core

@@ -53,7 +53,8 @@ door_hall::door_hall(reactor& home, unique_fd socket, std::string path,
               [this] { return make_room(); },
               busy_answer(),
           })) {
-  assert(limits.half_open_max > 0 && limits.handshake > core::duration{0});
+  assert(callbacks_.on_peer && limits.half_open_max > 0
+         && limits.handshake > core::duration{0});
 }
 
 void door_hall::start() {

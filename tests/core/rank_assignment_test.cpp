@@ -1,5 +1,4 @@
 #include "actorrun/actors/core/rank_assignment.hpp"
-
 #include "actorrun/actors/core/worker_spec.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,5 @@
 // How epochs form and end.
 #include "../support/rendezvous_fixture.hpp"
-
 #include "actorrun/actors/core/rank_assignment.hpp"
 
 using namespace actorrun;
@@ -17,8 +16,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the maximum forms an epoch at once",
   CHECK(at(2s, join("c", 4))
         == "accept_agent c; announce_epoch 1: a=0+1 b=1+1 c=2+4");
   CHECK(uut.current_phase() == phase::starting);
-  CHECK(at(5s, fire(4)) == "");  // The quiet period and …
-  CHECK(at(32s, fire(3)) == ""); // … the last call are over,
+  CHECK(at(5s, fire(4)) == "");   // The quiet period and …
+  CHECK(at(32s, fire(3)) == "");  // … the last call are over,
   CHECK(at(601s, fire(1)) == ""); // and so is the wait for the minimum.
 }
 
@@ -124,8 +123,9 @@ TEST_CASE("rendezvous: newcomers are ranked as people count hosts", "[core]") {
   x.at(0s, x.join("10"));
   x.at(0s, x.join("9"));
   x.at(0s, x.join("1"));
-  CHECK(x.at(0s, x.join("2")).ends_with("announce_epoch 1: 1=0+1 2=1+1 9=2+1 "
-                                        "10=3+1"));
+  CHECK(x.at(0s, x.join("2"))
+            .ends_with("announce_epoch 1: 1=0+1 2=1+1 9=2+1 "
+                       "10=3+1"));
 }
 
 TEST_CASE("rendezvous: agents of one host are ranked by their names",
@@ -136,8 +136,8 @@ TEST_CASE("rendezvous: agents of one host are ranked by their names",
     joining.offering.host = "n";
     x.at(0s, joining);
   }
-  CHECK(transcript(x.effects)
-          .ends_with("announce_epoch 1: n-1=0+1 n-2=1+1 n-10=2+1"));
+  CHECK(transcript(x.effects).ends_with(
+      "announce_epoch 1: n-1=0+1 n-2=1+1 n-10=2+1"));
 }
 
 TEST_CASE("rendezvous: the node of the coordinator comes first", "[core]") {
@@ -145,7 +145,7 @@ TEST_CASE("rendezvous: the node of the coordinator comes first", "[core]") {
   x.at(0s, x.join("a"));
   x.at(0s, x.join("b"));
   CHECK(x.at(0s, x.join_here("z"))
-          .ends_with("announce_epoch 1: z=0+1 a=1+1 b=2+1"));
+            .ends_with("announce_epoch 1: z=0+1 a=1+1 b=2+1"));
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: who stays keeps its order", "[core]") {

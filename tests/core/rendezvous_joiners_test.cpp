@@ -53,7 +53,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: joiners that fill the job do not wait",
 }
 
 TEST_CASE_METHOD(rendezvous_fixture,
-                 "rendezvous: a trickle of joiners is not waited out", "[core]") {
+                 "rendezvous: a trickle of joiners is not waited out",
+                 "[core]") {
   auto x = rendezvous_fixture{{2, 99, 0}};
   x.run_two();
   x.at(10'000ms, x.join_here("c"));
@@ -109,8 +110,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure takes the joiners along",
   CHECK(transcript(effects) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
 }
 
-TEST_CASE_METHOD(rendezvous_fixture,
-                 "rendezvous: a full job lets nobody in", "[core]") {
+TEST_CASE_METHOD(rendezvous_fixture, "rendezvous: a full job lets nobody in",
+                 "[core]") {
   run();
   CHECK(at(1s, join("d")) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
@@ -139,8 +140,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: below the minimum it waits for more",
   CHECK(at(21s, fire(7)) == "announce_epoch 2: a=0+1 c=1+1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: below the minimum it does not wait for "
-                          "ever",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: below the minimum it does not wait for "
+                 "ever",
                  "[core]") {
   at(10s, left("b"));
   at(11s, stopped("a", 1));

@@ -26,7 +26,7 @@ epoch_plan plan_of(const std::string& agent, uint64_t epoch) {
 /// Two to three agents and two restarts; a successor that has just started.
 struct successor : rendezvous_fixture {
   explicit successor(uint32_t agent_count_max = 3)
-    : rendezvous_fixture{{2, agent_count_max, 2}} {
+      : rendezvous_fixture{{2, agent_count_max, 2}} {
     REQUIRE(at(0s, coordinator_started{true}) == "arm_timer 1");
     REQUIRE(due(1) == 1'200ms); // Workers out of touch are dead by then.
   }
@@ -112,7 +112,8 @@ TEST_CASE_METHOD(successor, "rendezvous: it waits for the minimum afterwards",
   CHECK(due(2) == 602s);
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: the newest epoch may go on", "[core]") {
+TEST_CASE_METHOD(successor, "rendezvous: the newest epoch may go on",
+                 "[core]") {
   CHECK(at(0s, back("b", 6)) == "accept_agent b; arm_timer 2");
   CHECK(at(0s, back("a", 7)) == "accept_agent a");
   CHECK(at(1s, back("c", 5)) == "accept_agent c; revoke_epoch 5: c");
@@ -135,20 +136,36 @@ TEST_CASE("rendezvous: an older epoch does not stop a newer one", "[core]") {
   CHECK(x.due(3) == 1s); // Like any newcomer it is let in soon.
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: claims without workers stop nobody",
+TEST_CASE_METHOD(successor, "rendezvous: where nothing runs it listens on",
                  "[core]") {
   at(0s, back("b", 7, share_state::succeeded));
-  CHECK(at(0s, back("a", 7, share_state::succeeded))
-        == "accept_agent a; end_job succeeded: a b; arm_timer 3");
+  CHECK(at(0s, back("a", 7, share_state::succeeded)) == "accept_agent a");
+  CHECK(uut.current_phase() == phase::gathering); // There may be an epoch 8.
+  CHECK(at(1'200ms, fire(1)) == "end_job succeeded: a b; arm_timer 3");
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: who has succeeded is back, too",
+                 "[core]") {
+  at(0s, back("b", 7, share_state::succeeded));
+  CHECK(at(0s, back("a")) == "accept_agent a");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(1s, succeeded("a", 7)) == "end_job succeeded: a b; arm_timer 3");
 }
 
 TEST_CASE("rendezvous: who is about to stop must start again", "[core]") {
-  for (const auto state : {share_state::idle, share_state::stopping}) {
+  struct row {
+    share_state state;
+    std::string answer;
+  };
+  const row rows[] = {
+      {share_state::idle, "accept_agent a; revoke_epoch 7: a"},
+      {share_state::stopping, "accept_agent a; revoke_epoch 7: a b"},
+  };
+  for (const auto& [state, answer] : rows) {
     CAPTURE(to_string(state));
     auto x = successor{};
-    x.at(0s, x.back("a"));
-    const auto text = x.at(0s, x.back("b", 7, state));
-    CHECK(text.starts_with("accept_agent b; revoke_epoch 7: a"));
+    x.at(0s, x.back("b", 7, state));
+    CHECK(x.at(0s, x.back("a")) == answer);
     CHECK(x.last<revoke_epoch>().reason
           == "1 of 2 agents of epoch 7 came back to the new coordinator");
     x.at(1s, x.stopped("b", 7));
@@ -184,8 +201,9 @@ TEST_CASE_METHOD(successor, "rendezvous: who comes back too late is stopped",
   CHECK(last<announce_epoch>().plans.front().restart_count == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who did not expect to succeed listens "
-                          "too",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: who did not expect to succeed listens "
+                 "too",
                  "[core]") {
   CHECK(at(0s, rejoin("a", ::plan_of("a", 7), share_state::running))
         == "accept_agent a; arm_timer 1; arm_timer 2");
@@ -224,14 +242,15 @@ TEST_CASE("rendezvous: a member that comes back goes on where it is",
   };
   using phase = fixture::phase;
   const row rows[] = {
-    {share_state::starting, "accept_agent b", phase::running},
-    {share_state::running, "accept_agent b", phase::running},
-    {share_state::succeeded, "accept_agent b", phase::running},
-    {share_state::failed, "accept_agent b; revoke_epoch 1: a b c",
-     phase::stopping},
-    {share_state::idle, "accept_agent b; revoke_epoch 1: a c", phase::stopping},
-    {share_state::stopping, "accept_agent b; revoke_epoch 1: a b c",
-     phase::stopping},
+      {share_state::starting, "accept_agent b", phase::running},
+      {share_state::running, "accept_agent b", phase::running},
+      {share_state::succeeded, "accept_agent b", phase::running},
+      {share_state::failed, "accept_agent b; revoke_epoch 1: a b c",
+       phase::stopping},
+      {share_state::idle, "accept_agent b; revoke_epoch 1: a c",
+       phase::stopping},
+      {share_state::stopping, "accept_agent b; revoke_epoch 1: a b c",
+       phase::stopping},
   };
   for (const auto& x : rows) {
     CAPTURE(to_string(x.state));
@@ -278,7 +297,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who has an older plan gets the new one",
         == "accept_agent b; announce_epoch 2: b=1+1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who missed the revocation hears it again",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: who missed the revocation hears it again",
                  "[core]") {
   run();
   at(0s, disconnect("b"));
@@ -309,8 +329,8 @@ TEST_CASE("rendezvous: an older epoch without workers needs no revocation",
   for (const auto state : {share_state::idle, share_state::succeeded}) {
     auto job = fixture{};
     job.run();
-    CHECK(job.at(0s, job.rejoin("d", ::plan_of("b", 9), state)).starts_with(
-      "accept_agent "));
+    CHECK(job.at(0s, job.rejoin("d", ::plan_of("b", 9), state))
+              .starts_with("accept_agent "));
     CHECK(job.effects.size() == 1);
   }
 }

@@ -24,10 +24,10 @@ TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
     std::string text;
   };
   const row rows[] = {
-    {{1, 3, 1}, "--nnodes=1:3 --max-restarts=1"},
-    {{2, 2, 1}, "--nnodes=2 --max-restarts=1"},
-    {{2, 4, 1}, "--nnodes=2:4 --max-restarts=1"},
-    {{2, 3, 0}, "--nnodes=2:3 --max-restarts=0"},
+      {{1, 3, 1}, "--nnodes=1:3 --max-restarts=1"},
+      {{2, 2, 1}, "--nnodes=2 --max-restarts=1"},
+      {{2, 4, 1}, "--nnodes=2:4 --max-restarts=1"},
+      {{2, 3, 0}, "--nnodes=2:3 --max-restarts=0"},
   };
   for (const auto& x : rows) {
     auto other = join("x");
@@ -36,7 +36,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
     CHECK(last<reject_agent>().text
           == "the job runs with --nnodes=2:3 --max-restarts=1, agent x asks "
              "for "
-               + x.text);
+                 + x.text);
   }
   CHECK(uut.agents().empty());
 }
@@ -65,7 +65,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who is beyond the maximum stands by",
 
 TEST_CASE("rendezvous: a job of one agent starts at once", "[core]") {
   auto x = fixture{{1, 1, 0}};
-  CHECK(x.at(0s, x.join_here("a")) == "accept_agent a; announce_epoch 1: a=0+1");
+  CHECK(x.at(0s, x.join_here("a"))
+        == "accept_agent a; announce_epoch 1: a=0+1");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: joining twice is joining once",
@@ -130,8 +131,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a late timer still counts as on time",
   CHECK(at(1'500ms, fire(2)) == "forget_agent a");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: a coordinator that slept accuses nobody",
+TEST_CASE_METHOD(fixture, "rendezvous: a coordinator that slept accuses nobody",
                  "[core]") {
   at(0s, join("a"));
   CHECK(at(1'501ms, fire(2)) == "arm_timer 3");
@@ -294,8 +294,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be told",
         == "forget_agent a; forget_agent b; forget_agent c; close_job");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: agents gone with their host are not "
-                          "waited for",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: agents gone with their host are not "
+                 "waited for",
                  "[core]") {
   run();
   at(1s, stop_requested{15});

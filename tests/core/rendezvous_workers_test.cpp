@@ -25,7 +25,7 @@ worker_failed missing_program(const std::string& agent, uint64_t epoch) {
 }
 
 constexpr auto cause
-  = "rank 1 (local rank 0, pid 4711) on node-b exited with code 7";
+    = "rank 1 (local rank 0, pid 4711) on node-b exited with code 7";
 
 } // namespace
 
@@ -104,7 +104,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
   run();
   at(1s, failed("b", 1)); // It missed the workers of c …
   at(1s, disconnect("c"));
-  CHECK(at(1s, lose("c")) == "forget_agent c"); // … which died with their agent.
+  CHECK(at(1s, lose("c"))
+        == "forget_agent c"); // … which died with their agent.
   at(2s, stopped("a", 1));
   CHECK(at(2s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
   CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
@@ -245,8 +246,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
   for (const auto* agent : {"a", "b", "c"})
     at(1s, stopped(agent, 1));
   REQUIRE(uut.epoch() == epoch_id{2});
-  const rendezvous_event stale[] = {started("a", 1), failed("a", 1),
-                                    succeeded("a", 1), stopped("a", 1)};
+  const rendezvous_event stale[]
+      = {started("a", 1), failed("a", 1), succeeded("a", 1), stopped("a", 1)};
   for (const auto& event : stale) {
     CHECK(at(2s, event) == "");
     CHECK(uut.agents().at({"a"}).share == share_state::starting);
@@ -258,8 +259,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
 TEST_CASE_METHOD(fixture, "rendezvous: news of an epoch to come is ignored",
                  "[core]") {
   start();
-  const rendezvous_event early[] = {started("a", 2), failed("a", 2),
-                                    succeeded("a", 2), stopped("a", 2)};
+  const rendezvous_event early[]
+      = {started("a", 2), failed("a", 2), succeeded("a", 2), stopped("a", 2)};
   for (const auto& event : early) {
     CHECK(at(0s, event) == "");
     CHECK(uut.agents().at({"a"}).share == share_state::starting);

@@ -1,6 +1,5 @@
-#include "actorrun/actors/core/worker_environment.hpp"
-
 #include "actorrun/actors/core/rank_assignment.hpp"
+#include "actorrun/actors/core/worker_environment.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -129,9 +128,9 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
                  "TORCHELASTIC_USE_AGENT_STORE=False",
                  "TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
                  "WORLD_SIZE=4"});
-  const char* expected[] = {"0 0 4 2 0 2 0 4 default", "1 1 4 2 0 2 1 4 default",
-                            "0 2 4 2 1 2 2 4 default",
-                            "1 3 4 2 1 2 3 4 default"};
+  const char* expected[]
+      = {"0 0 4 2 0 2 0 4 default", "1 1 4 2 0 2 1 4 default",
+         "0 2 4 2 1 2 2 4 default", "1 3 4 2 1 2 3 4 default"};
   for (uint32_t i = 0; i < 4; ++i)
     CHECK(ranks(worker_environment({}, training, all[i / 2], i % 2))
           == expected[i]);
@@ -139,7 +138,7 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
 
 TEST_CASE("worker_environment: three trainers and one reader", "[core]") {
   const auto all
-    = plans({offered("a", 3, "trainer"), offered("b", 1, "reader")});
+      = plans({offered("a", 3, "trainer"), offered("b", 1, "reader")});
   const auto trainer = job_environment{{"llm"}, "trainer", 3};
   const auto reader = job_environment{{"llm"}, "reader", 3};
   CHECK(ranks(worker_environment({}, trainer, all[0], 0))
@@ -192,16 +191,14 @@ TEST_CASE("worker_environment: what is no variable is left out", "[core]") {
 
 TEST_CASE("worker_environment: one worker may use all cores", "[core]") {
   CHECK(variable(environment({}, 1), "OMP_NUM_THREADS") == "");
-  CHECK(variable(environment({}, 2), "OMP_NUM_THREADS")
-        == "OMP_NUM_THREADS=1");
+  CHECK(variable(environment({}, 2), "OMP_NUM_THREADS") == "OMP_NUM_THREADS=1");
   CHECK(variable(environment({"OMP_NUM_THREADS=8"}, 1), "OMP_NUM_THREADS")
         == "OMP_NUM_THREADS=8");
   CHECK(variable(environment({"OMP_NUM_THREADS=8"}, 2), "OMP_NUM_THREADS")
         == "OMP_NUM_THREADS=8");
 }
 
-TEST_CASE("worker_environment: NCCL's error handling can be chosen",
-          "[core]") {
+TEST_CASE("worker_environment: NCCL's error handling can be chosen", "[core]") {
   const auto name = std::string{"TORCH_NCCL_ASYNC_ERROR_HANDLING"};
   CHECK(variable(environment({}), name) == name + "=1");
   CHECK(variable(environment({name + "=0"}), name) == name + "=0");

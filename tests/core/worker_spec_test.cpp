@@ -15,46 +15,46 @@ TEST_CASE("worker_spec: macros expand as torchrun's do", "[core]") {
     std::string expected;
   };
   const row rows[] = {
-    {"", ""},
-    {"train.py", "train.py"},
-    {"${local_rank}", "3"},
-    {"$local_rank", "3"},
-    {"--device=cuda:${local_rank}", "--device=cuda:3"},
-    {"out-$local_rank.log", "out-3.log"},
-    {"$local_rank-$local_rank${local_rank}", "3-33"},
-    {"$local_rank$local_rank", "33"},
-    {"${local_rank}0", "30"},
-    {"${local_rank}}", "3}"},
-    {"$local_rank\xc3\xa9", "3\xc3\xa9"},
-    // A longer name is another name.
-    {"$local_rank0", "$local_rank0"},
-    {"$local_rank9", "$local_rank9"},
-    {"$local_ranks", "$local_ranks"},
-    {"$local_rankz", "$local_rankz"},
-    {"$local_rankA", "$local_rankA"},
-    {"$local_rankZ", "$local_rankZ"},
-    {"$local_rank_", "$local_rank_"},
-    // Characters next to the ranges of letters and digits end a name.
-    {"$local_rank/$local_rank:$local_rank@", "3/3:3@"},
-    {"$local_rank[$local_rank`$local_rank{", "3[3`3{"},
-    // What is no macro stays.
-    {"$LOCAL_RANK ${LOCAL_RANK}", "$LOCAL_RANK ${LOCAL_RANK}"},
-    {"$rank ${rank} $HOME", "$rank ${rank} $HOME"},
-    {"${local_rank", "${local_rank"},
-    {"${ local_rank }", "${ local_rank }"},
-    {"$ local_rank", "$ local_rank"},
-    {"$local_ran", "$local_ran"},
-    {"$", "$"},
-    {"a$", "a$"},
-    {"$1", "$1"},
-    // Two dollars are one, and begin nothing.
-    {"$$", "$"},
-    {"$$$", "$$"},
-    {"$$$$", "$$"},
-    {"$$local_rank", "$local_rank"},
-    {"$${local_rank}", "${local_rank}"},
-    {"$$$local_rank", "$3"},
-    {"${x$$}", "${x$}"},
+      {"", ""},
+      {"train.py", "train.py"},
+      {"${local_rank}", "3"},
+      {"$local_rank", "3"},
+      {"--device=cuda:${local_rank}", "--device=cuda:3"},
+      {"out-$local_rank.log", "out-3.log"},
+      {"$local_rank-$local_rank${local_rank}", "3-33"},
+      {"$local_rank$local_rank", "33"},
+      {"${local_rank}0", "30"},
+      {"${local_rank}}", "3}"},
+      {"$local_rank\xc3\xa9", "3\xc3\xa9"},
+      // A longer name is another name.
+      {"$local_rank0", "$local_rank0"},
+      {"$local_rank9", "$local_rank9"},
+      {"$local_ranks", "$local_ranks"},
+      {"$local_rankz", "$local_rankz"},
+      {"$local_rankA", "$local_rankA"},
+      {"$local_rankZ", "$local_rankZ"},
+      {"$local_rank_", "$local_rank_"},
+      // Characters next to the ranges of letters and digits end a name.
+      {"$local_rank/$local_rank:$local_rank@", "3/3:3@"},
+      {"$local_rank[$local_rank`$local_rank{", "3[3`3{"},
+      // What is no macro stays.
+      {"$LOCAL_RANK ${LOCAL_RANK}", "$LOCAL_RANK ${LOCAL_RANK}"},
+      {"$rank ${rank} $HOME", "$rank ${rank} $HOME"},
+      {"${local_rank", "${local_rank"},
+      {"${ local_rank }", "${ local_rank }"},
+      {"$ local_rank", "$ local_rank"},
+      {"$local_ran", "$local_ran"},
+      {"$", "$"},
+      {"a$", "a$"},
+      {"$1", "$1"},
+      // Two dollars are one, and begin nothing.
+      {"$$", "$"},
+      {"$$$", "$$"},
+      {"$$$$", "$$"},
+      {"$$local_rank", "$local_rank"},
+      {"$${local_rank}", "${local_rank}"},
+      {"$$$local_rank", "$3"},
+      {"${x$$}", "${x$}"},
   };
   for (const auto& x : rows) {
     CAPTURE(x.text);
@@ -70,7 +70,10 @@ TEST_CASE("worker_spec: every rank can be written", "[core]") {
 
 TEST_CASE("worker_spec: a text may hold any byte", "[core]") {
   const auto text = std::string{"a\0$local_rank\0\n", 15};
-  CHECK(expand(text, 12) == std::string{"a\0" "12\0\n", 6});
+  CHECK(expand(text, 12)
+        == std::string{"a\0"
+                       "12\0\n",
+                       6});
 }
 
 TEST_CASE("worker_spec: program and arguments are expanded one by one",

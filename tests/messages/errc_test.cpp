@@ -15,34 +15,33 @@ struct named {
 };
 
 constexpr named all[] = {
-  {errc::none, "none"},
-  {errc::bad_argument, "bad_argument"},
-  {errc::unresolvable, "unresolvable"},
-  {errc::address_in_use, "address_in_use"},
-  {errc::cannot_listen, "cannot_listen"},
-  {errc::connection_refused, "connection_refused"},
-  {errc::connection_timed_out, "connection_timed_out"},
-  {errc::connection_failed, "connection_failed"},
-  {errc::not_actorrun, "not_actorrun"},
-  {errc::protocol_mismatch, "protocol_mismatch"},
-  {errc::job_mismatch, "job_mismatch"},
-  {errc::secret_mismatch, "secret_mismatch"},
-  {errc::settings_mismatch, "settings_mismatch"},
-  {errc::rendezvous_timed_out, "rendezvous_timed_out"},
-  {errc::coordinator_lost, "coordinator_lost"},
-  {errc::bad_slot_count, "bad_slot_count"},
-  {errc::duplicate_agent, "duplicate_agent"},
-  {errc::too_many_agents, "too_many_agents"},
-  {errc::program_not_found, "program_not_found"},
-  {errc::program_not_executable, "program_not_executable"},
-  {errc::start_failed, "start_failed"},
-  {errc::system_failure, "system_failure"},
+    {errc::none, "none"},
+    {errc::bad_argument, "bad_argument"},
+    {errc::unresolvable, "unresolvable"},
+    {errc::address_in_use, "address_in_use"},
+    {errc::cannot_listen, "cannot_listen"},
+    {errc::connection_refused, "connection_refused"},
+    {errc::connection_timed_out, "connection_timed_out"},
+    {errc::connection_failed, "connection_failed"},
+    {errc::not_actorrun, "not_actorrun"},
+    {errc::protocol_mismatch, "protocol_mismatch"},
+    {errc::job_mismatch, "job_mismatch"},
+    {errc::secret_mismatch, "secret_mismatch"},
+    {errc::settings_mismatch, "settings_mismatch"},
+    {errc::rendezvous_timed_out, "rendezvous_timed_out"},
+    {errc::coordinator_lost, "coordinator_lost"},
+    {errc::bad_slot_count, "bad_slot_count"},
+    {errc::duplicate_agent, "duplicate_agent"},
+    {errc::too_many_agents, "too_many_agents"},
+    {errc::program_not_found, "program_not_found"},
+    {errc::program_not_executable, "program_not_executable"},
+    {errc::start_failed, "start_failed"},
+    {errc::system_failure, "system_failure"},
 };
 
 } // namespace
 
-TEST_CASE("errc: every code has the name it has in the source",
-          "[messages]") {
+TEST_CASE("errc: every code has the name it has in the source", "[messages]") {
   for (const auto& [code, name] : all)
     CHECK(to_string(code) == name);
 }

@@ -24,7 +24,9 @@ void invariants::joined(int coordinator, epoch_id newest) {
 void invariants::announced(int coordinator, const core::announce_epoch& x) {
   if (x.plans.empty())
     return report("an epoch of nobody was announced");
-  if (const auto* known = find(x.plans.front())) {
+  if (x.plans.front().epoch <= floors_[coordinator]
+      && find(x.plans.front()) != nullptr) {
+    const auto* known = find(x.plans.front());
     for (const auto& plan : x.plans)
       if (find(plan) != known)
         report("I1: epoch " + to_string(plan.epoch)

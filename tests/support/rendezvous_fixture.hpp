@@ -2,7 +2,6 @@
 #pragma once
 
 #include "actorrun/actors/core/rendezvous.hpp"
-
 #include "transcript.hpp"
 
 #include <catch2/catch.hpp>
@@ -27,7 +26,7 @@ struct rendezvous_fixture {
 
   explicit rendezvous_fixture(job_settings asked = {2, 3, 1},
                               timeouts limits = {})
-    : settings{asked}, uut{asked, limits} {}
+      : settings{asked}, uut{asked, limits} {}
 
   /// Applies an event; returns the effects, joined by "; ".
   std::string at(milliseconds t, const rendezvous_event& event) {
@@ -44,11 +43,12 @@ struct rendezvous_fixture {
   /// When a timer was wanted.
   milliseconds due(uint64_t timer) const {
     return std::chrono::duration_cast<milliseconds>(
-      armed.at(timer).time_since_epoch());
+        armed.at(timer).time_since_epoch());
   }
 
   /// The first effect of its kind in the latest step.
-  template <class Effect> const Effect& last() const {
+  template <class Effect>
+  const Effect& last() const {
     for (const auto& x : effects)
       if (const auto* found = std::get_if<Effect>(&x))
         return *found;
@@ -122,8 +122,7 @@ struct rendezvous_fixture {
     return {{agent}, {epoch}, failure_of(agent)};
   }
 
-  static workers_succeeded succeeded(const std::string& agent,
-                                     uint64_t epoch) {
+  static workers_succeeded succeeded(const std::string& agent, uint64_t epoch) {
     return {{agent}, {epoch}};
   }
 

@@ -1,0 +1,35 @@
+# Installs the programs, the libraries, their headers and the CMake package.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+install(TARGETS actorrun actorctl)
+install(
+  TARGETS actorrun_words actorrun_wire actorrun_messages actorrun_core
+          actorrun_actors actorrun_runtime
+  EXPORT actorrunTargets)
+foreach(layer messages actors runtime)
+  install(
+    DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/${layer}
+    FILES_MATCHING
+    PATTERN *.hpp
+    PATTERN detail EXCLUDE
+    PATTERN cmake EXCLUDE)
+endforeach()
+install(
+  DIRECTORY ${ACTORRUN_INCLUDE}/actorrun/v1
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun
+  FILES_MATCHING
+  PATTERN *.pb.h)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)
+install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/actorrunConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/actorrunConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/actorrunConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/actorrunConfig.cmake
+              ${PROJECT_BINARY_DIR}/actorrunConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/messages/cmake/FindCAF.cmake
+        DESTINATION ${package})

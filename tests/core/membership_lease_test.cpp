@@ -1,0 +1,157 @@
+// How an agent keeps its lease, and what its fence does.
+#include "../support/membership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+using fixture = membership_fixture;
+
+// -- keeping it ---------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: it speaks every interval", "[core]") {
+  be_in();
+  CHECK(at(300ms, fire(3)) == "arm_timer 5; send_keep_alive");
+  CHECK(last<send_keep_alive>().sent == time_point{300ms});
+  CHECK(due(5) == 600ms);
+  CHECK(at(650ms, fire(5)) == "arm_timer 6; send_keep_alive");
+  CHECK(due(6) == 950ms);
+  CHECK(at(700ms, fire(3)) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: an answer moves the fence", "[core]") {
+  run();
+  CHECK(at(310ms, granted(300ms)) == "set_fence");
+  CHECK(fence() == 1'200ms); // From the sending, not from the answer.
+  CHECK(at(320ms, granted(300ms)) == "");
+  CHECK(at(330ms, granted(100ms)) == ""); // An answer that was overtaken.
+  CHECK(at(900ms, fire(4)) == "arm_timer 5");
+  CHECK(due(5) == 1'200ms);
+  CHECK(at(1'200ms, fire(5))
+        == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
+}
+
+TEST_CASE_METHOD(fixture, "membership: nobody is fenced where nothing runs",
+                 "[core]") {
+  be_in();
+  CHECK(at(310ms, granted(300ms)) == "");
+  CHECK(at(320ms, formed(1)) == "set_fence; start_group 1");
+  CHECK(fence() == 1'200ms);
+}
+
+// -- losing it ----------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: without an answer the fence falls",
+                 "[core]") {
+  run();
+  CHECK(at(900ms - 1ms, fire(4)) == "arm_timer 5"); // A timer of no patience.
+  CHECK(at(900ms, fire(5))
+        == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
+  CHECK(uut.current_link() == link::seeking);
+  CHECK(uut.share() == share_state::stopping);
+  CHECK(at(901ms, stopped(1)) == "");
+  CHECK(at(950ms, coordinator_found{}) == "arm_timer 8; send_join 1 idle");
+}
+
+TEST_CASE_METHOD(fixture, "membership: the fence falls while looking, too",
+                 "[core]") {
+  run_alone();
+  CHECK(at(900ms, fire(4)) == "kill_group 1");
+  CHECK(uut.current_link() == link::seeking);
+}
+
+TEST_CASE_METHOD(fixture, "membership: the fence falls while joining, too",
+                 "[core]") {
+  come_back();
+  CHECK(at(900ms, fire(4)) == "kill_group 1; drop_link; arm_timer 8");
+}
+
+TEST_CASE_METHOD(fixture, "membership: where nobody can replace us we go on",
+                 "[core]") {
+  run_alone();
+  CHECK(at(500ms, not_found(errc::connection_refused, 400ms))
+        == "set_fence; arm_timer 7");
+  CHECK(fence() == 1'300ms); // Nobody was there when the attempt began.
+  CHECK(at(600ms, not_found(errc::connection_refused, 300ms)) == "arm_timer 8");
+  CHECK(at(700ms, not_found(errc::connection_timed_out, 600ms))
+        == "arm_timer 9"); // Somebody may be there whom we cannot reach.
+  CHECK(at(900ms, fire(4)) == "arm_timer 10");
+  CHECK(due(10) == 1'300ms);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: before the first lease there is no fence",
+                 "[core]") {
+  seek();
+  CHECK(at(0s, not_found(errc::connection_refused, 0s)) == "arm_timer 2");
+  at(0s, coordinator_found{});
+  at(0s, accepted_here());
+  CHECK(at(1s, granted(1s)) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: deaths by the fence are no failures",
+                 "[core]") {
+  run();
+  // The machine has killed them; the timer is not here yet.
+  CHECK(at(900ms, failed(1, failure_kind::signalled, SIGKILL))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  CHECK(uut.share() == share_state::stopping);
+}
+
+TEST_CASE("membership: other deaths are failures", "[core]") {
+  struct row {
+    std::chrono::milliseconds when;
+    failure_kind kind;
+    int code;
+  };
+  const row rows[] = {
+      {900ms - 1ms, failure_kind::signalled, SIGKILL},
+      {900ms, failure_kind::signalled, SIGSEGV},
+      {900ms, failure_kind::exited, SIGKILL},
+  };
+  for (const auto& x : rows) {
+    auto agent = fixture{};
+    agent.run();
+    CHECK(agent.at(x.when, fixture::failed(1, x.kind, x.code))
+          == "send_failed 1; stop_group 1");
+  }
+}
+
+TEST_CASE_METHOD(fixture, "membership: who has slept starts no epoch",
+                 "[core]") {
+  be_in();
+  CHECK(at(900ms, formed(1)) == "drop_link; arm_timer 5; arm_timer 6");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: an answer slept over comes too late",
+                 "[core]") {
+  run();
+  CHECK(at(900ms, granted(300ms)) == "");
+  CHECK(at(900ms, fire(4))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who has slept has no running workers",
+                 "[core]") {
+  run_alone();
+  CHECK(at(900ms, coordinator_found{}) == "arm_timer 7; send_join 1 stopping");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who has slept forgets the epoch to come",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(900ms, stopped(1)) == "send_stopped 1");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: the fence forgets the epoch to come",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(900ms, fire(4))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  CHECK(at(901ms, stopped(1)) == "");
+  at(910ms, coordinator_found{});
+  at(920ms, accepted());
+  CHECK(at(920ms, formed(2)) == "set_fence; start_group 2"); // If it is ours.
+}

@@ -1,0 +1,383 @@
+// How an agent finds its coordinator, loses it, and comes back.
+#include "../support/membership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+using fixture = membership_fixture;
+
+// -- looking for the coordinator ----------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent finds its coordinator and joins",
+                 "[core]") {
+  CHECK(at(0s, agent_started{}) == "arm_timer 1; seek_coordinator");
+  CHECK(due(1) == 60s);
+  uut.announce_address("10.0.0.7");
+  CHECK(at(1s, coordinator_found{}) == "arm_timer 2; send_join");
+  CHECK(due(2) == 6s);
+  CHECK(last<send_join>().offering.agent == agent_id{"a"});
+  CHECK(last<send_join>().offering.address == "10.0.0.7");
+  CHECK_FALSE(last<send_join>().held);
+  CHECK(uut.current_link() == link::joining);
+  CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4");
+  CHECK(due(3) == 2'300ms);
+  CHECK(due(4) == 1'900ms); // The fence runs from the sending of the join.
+  CHECK(uut.current_link() == link::joined);
+  CHECK(at(6s, fire(2)) == "");
+  CHECK(at(60s, fire(1)) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: it tries again, less and less often",
+                 "[core]") {
+  seek();
+  auto most = duration{20ms};
+  for (uint64_t timer = 2; timer < 20; ++timer) {
+    CHECK(at(0s, not_found(errc::connection_refused))
+          == "arm_timer " + std::to_string(timer));
+    CHECK(due(timer) <= most);
+    CHECK(due(timer) > most * 3 / 4); // Agents do not come in one instant.
+    CHECK(at(0s, fire(timer)) == "seek_coordinator");
+    most = std::min<duration>(most * 2, 1s);
+  }
+}
+
+TEST_CASE("membership: agents come back at different times", "[core]") {
+  auto delays = std::map<duration, int>{};
+  for (int i = 0; i < 100; ++i) {
+    auto offering = fixture::offering();
+    offering.agent.value = "agent-" + std::to_string(i);
+    auto agent = fixture{};
+    agent.uut = membership{offering, timeouts{}};
+    agent.seek();
+    agent.at(0s, fixture::not_found(errc::connection_refused));
+    ++delays[agent.due(2)];
+  }
+  CHECK(delays.size() > 50);
+}
+
+TEST_CASE_METHOD(fixture, "membership: with workers it tries more often",
+                 "[core]") {
+  run_alone();
+  auto last_due = duration{};
+  for (uint64_t timer = 7; timer < 20; ++timer) {
+    at(0s, not_found(errc::connection_timed_out));
+    CHECK(due(timer) >= last_due);
+    last_due = due(timer);
+  }
+  CHECK(last_due <= 200ms);
+  CHECK(last_due > 150ms);
+}
+
+TEST_CASE_METHOD(fixture, "membership: once in, it begins with short delays",
+                 "[core]") {
+  seek();
+  for (int i = 0; i < 10; ++i)
+    at(0s, not_found(errc::connection_refused));
+  at(0s, coordinator_found{});
+  at(0s, accepted());
+  REQUIRE(at(0s, coordinator_disconnected{}) == "arm_timer 15; arm_timer 16");
+  CHECK(due(15) == 60s);
+  CHECK(due(16) <= 20ms);
+}
+
+TEST_CASE("membership: only what cannot change ends the first search",
+          "[core]") {
+  struct row {
+    errc why;
+    bool final;
+  };
+  const row rows[] = {
+      {errc::unresolvable, false},         {errc::connection_refused, false},
+      {errc::connection_timed_out, false}, {errc::connection_failed, false},
+      {errc::not_actorrun, false},         {errc::protocol_mismatch, true},
+      {errc::job_mismatch, true},          {errc::secret_mismatch, true},
+      {errc::system_failure, false},
+  };
+  for (const auto& x : rows) {
+    CAPTURE(to_string(x.why));
+    auto agent = fixture{};
+    agent.seek();
+    CHECK(agent.at(0s, fixture::not_found(x.why))
+          == (x.final ? "finish " + std::string{to_string(x.why)}
+                      : "arm_timer 2"));
+    auto member = fixture{};
+    member.run_alone();
+    CHECK(member.at(0s, fixture::not_found(x.why)) == "arm_timer 7");
+  }
+}
+
+TEST_CASE_METHOD(fixture, "membership: the first search has an end", "[core]") {
+  seek();
+  at(1s, not_found(errc::unresolvable));
+  CHECK(at(60s, fire(1)) == "finish unresolvable");
+  CHECK(last<finish>().how.why == failure{errc::unresolvable, "as said"});
+}
+
+TEST_CASE_METHOD(fixture, "membership: nobody may answer at all", "[core]") {
+  seek();
+  CHECK(at(60s, fire(1)) == "finish connection_timed_out");
+  CHECK(last<finish>().how.why->text == "nobody answered");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a search may end at the last moment",
+                 "[core]") {
+  join();
+  CHECK(at(60s, fire(1)) == "finish connection_timed_out");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a coordinator may be gone for good",
+                 "[core]") {
+  run_alone();
+  CHECK(due(5) == 60s);
+  at(59s, not_found(errc::connection_refused));
+  CHECK(at(60s, fire(5)) == "stop_group 1");
+  CHECK(at(61s, stopped(1)) == "finish coordinator_lost");
+  CHECK(last<finish>().how.why->text
+        == "the coordinator is gone and did not come back within 60 s (as "
+           "said)");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a silent coordinator is not waited for",
+                 "[core]") {
+  join();
+  CHECK(at(5s, fire(2)) == "drop_link; arm_timer 3");
+  CHECK(uut.current_link() == link::seeking);
+  CHECK(at(5s, fire(3)) == "seek_coordinator");
+  CHECK(at(5s, accepted()) == "");
+  CHECK(at(60s, fire(1)) == "finish connection_timed_out");
+  CHECK(last<finish>().how.why->text == "the coordinator does not answer");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a link may break while joining",
+                 "[core]") {
+  join();
+  CHECK(at(0s, coordinator_disconnected{}) == "arm_timer 3");
+  CHECK(uut.current_link() == link::seeking);
+  CHECK(at(5s, fire(2)) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a stale attempt does not count",
+                 "[core]") {
+  seek();
+  at(0s, not_found(errc::connection_refused));
+  at(0s, coordinator_found{});
+  CHECK(at(1s, fire(2)) == ""); // It has been found.
+  CHECK(at(1s, not_found(errc::job_mismatch)) == "");
+}
+
+// -- being refused ------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: who is rejected ends", "[core]") {
+  join();
+  CHECK(at(0s, rejected()) == "drop_link; finish settings_mismatch");
+  CHECK(last<finish>().how.why == rejected().why);
+  CHECK(at(0s, coordinator_found{}) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who is rejected stops its workers first",
+                 "[core]") {
+  come_back();
+  CHECK(at(0s, rejected()) == "drop_link; stop_group 1");
+  CHECK(at(1s, stopped(1)) == "finish settings_mismatch");
+}
+
+// -- coming back --------------------------------------------------------------
+
+TEST_CASE("membership: who comes back says what it has", "[core]") {
+  struct row {
+    std::vector<membership_event> events; ///< After epoch 1 was formed.
+    std::string state;
+  };
+  const row rows[] = {
+      {{}, "starting"},
+      {{fixture::started(1)}, "running"},
+      {{fixture::succeeded(1)}, "succeeded"},
+      {{fixture::failed(1)}, "failed"},
+      {{fixture::failed(1), fixture::stopped(1)}, "failed"},
+      {{fixture::revoked(1)}, "stopping"},
+      {{fixture::revoked(1), fixture::stopped(1)}, "idle"},
+  };
+  for (const auto& x : rows) {
+    auto agent = fixture{};
+    agent.be_in();
+    agent.at(0s, fixture::formed(1));
+    for (const auto& event : x.events)
+      agent.at(0s, event);
+    agent.at(0s, coordinator_disconnected{});
+    CHECK(agent.at(0s, coordinator_found{})
+          == "arm_timer 7; send_join 1 " + x.state);
+    const auto& held = *agent.last<send_join>().held;
+    CHECK(held.plan == fixture::plan(1));
+    CHECK(held.failure.has_value() == (x.state == "failed"));
+  }
+}
+
+TEST_CASE_METHOD(fixture, "membership: a short cut leaves the workers alone",
+                 "[core]") {
+  run_alone();
+  CHECK(at(20ms, fire(6)) == "seek_coordinator");
+  CHECK(at(30ms, coordinator_found{}) == "arm_timer 7; send_join 1 running");
+  CHECK(at(40ms, accepted()) == "arm_timer 8; arm_timer 9; set_fence");
+  CHECK(fence() == 930ms);
+  CHECK(uut.share() == share_state::running);
+  CHECK(at(60s, fire(5)) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: what happens out of touch is not sent",
+                 "[core]") {
+  run_alone();
+  CHECK(at(1ms, succeeded(1)) == "");
+  CHECK(uut.share() == share_state::succeeded);
+  CHECK(at(2ms, coordinator_found{}) == "arm_timer 7; send_join 1 succeeded");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a failure out of touch stops the rest",
+                 "[core]") {
+  run_alone();
+  CHECK(at(1ms, failed(1)) == "stop_group 1");
+  CHECK(at(2ms, stopped(1)) == "");
+  CHECK(at(3ms, coordinator_found{}) == "arm_timer 7; send_join 1 failed");
+  CHECK(last<send_join>().held->failure == failure_by(failure_kind::exited, 1));
+}
+
+TEST_CASE("membership: what happens while joining goes behind the join",
+          "[core]") {
+  struct row {
+    membership_event event;
+    std::string sent;
+  };
+  const row rows[] = {
+      {fixture::failed(1), "send_failed 1; stop_group 1"},
+      {fixture::succeeded(1), "send_succeeded 1"},
+      {fixture::stopped(1), "send_stopped 1"},
+  };
+  for (const auto& x : rows) {
+    auto agent = fixture{};
+    agent.come_back();
+    CHECK(agent.at(0s, x.event) == x.sent);
+  }
+  auto agent = fixture{};
+  agent.be_in();
+  agent.at(0s, fixture::formed(1));
+  agent.at(0s, coordinator_disconnected{});
+  agent.at(0s, coordinator_found{});
+  CHECK(agent.at(0s, fixture::started(1)) == "send_started 1");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who leaves out of touch says so later",
+                 "[core]") {
+  run_alone();
+  CHECK(at(0s, leave_requested{SIGTERM}) == "stop_group 1");
+  CHECK(at(0s, coordinator_found{}) == "arm_timer 7; send_join 1 stopping");
+  CHECK(at(0s, accepted())
+        == "arm_timer 8; arm_timer 9; set_fence; send_leaving");
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; send_left; arm_timer 10");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who leaves out of touch just ends",
+                 "[core]") {
+  run_alone();
+  at(0s, leave_requested{SIGTERM});
+  CHECK(at(60s, fire(5)) == "");
+  CHECK(at(61s, stopped(1)) == "finish signal 15");
+}
+
+// -- every event on every link ------------------------------------------------
+
+namespace {
+
+fixture on_link(membership::link x) {
+  using link = membership::link;
+  auto agent = fixture{};
+  switch (x) {
+  case link::seeking:
+    agent.seek();
+    break;
+  case link::joining:
+    agent.join();
+    break;
+  case link::joined:
+    agent.be_in();
+    break;
+  case link::parting:
+    agent.be_in();
+    agent.at(0s, fixture::ended());
+    break;
+  case link::finished:
+    agent.be_in();
+    agent.at(0s, fixture::ended());
+    agent.at(0s, coordinator_disconnected{});
+    break;
+  }
+  REQUIRE(agent.uut.current_link() == x);
+  return agent;
+}
+
+} // namespace
+
+TEST_CASE("membership: every event has its answer on every link", "[core]") {
+  struct row {
+    const char* name;
+    membership_event event;
+    // seeking, joining, joined, parting, finished
+    std::vector<std::string> answers;
+  };
+  const auto lost = std::string{"finish connection_timed_out"};
+  const row rows[] = {
+      {"found",
+       coordinator_found{},
+       {"arm_timer 2; send_join", "", "", "", ""}},
+      {"not found",
+       fixture::not_found(errc::connection_refused),
+       {"arm_timer 2", "", "", "", ""}},
+      {"disconnected",
+       coordinator_disconnected{},
+       {"", "arm_timer 3", "arm_timer 5; arm_timer 6", "finish succeeded", ""}},
+      {"accepted",
+       fixture::accepted(),
+       {"", "arm_timer 3; arm_timer 4", "", "", ""}},
+      {"rejected",
+       fixture::rejected(),
+       {"", "drop_link; finish settings_mismatch", "", "", ""}},
+      {"granted", fixture::granted(1s), {"", "", "", "", ""}},
+      {"leave",
+       leave_requested{2},
+       {"finish signal 2", "finish signal 2",
+        "send_leaving; send_left; arm_timer 5", "", ""}},
+      {"seek timer", fixture::fire(1), {lost, lost, "", "", ""}},
+      {"patience timer",
+       fixture::fire(2),
+       {"", "drop_link; arm_timer 3", "", "", ""}},
+      {"keep-alive timer",
+       fixture::fire(3),
+       {"", "", "arm_timer 5; send_keep_alive", "", ""}},
+      {"fence timer",
+       fixture::fire(4),
+       {"", "", "drop_link; arm_timer 5; arm_timer 6", "", ""}},
+      {"parting timer", fixture::fire(5), {"", "", "", "finish succeeded", ""}},
+      {"no timer", fixture::fire(0), {"", "", "", "", ""}},
+      {"never armed", fixture::fire(99), {"", "", "", "", ""}},
+      {"started late", fixture::started(1), {"", "", "", "", ""}},
+      {"failed late", fixture::failed(1), {"", "", "", "", ""}},
+      {"succeeded late", fixture::succeeded(1), {"", "", "", "", ""}},
+      {"stopped late", fixture::stopped(1), {"", "", "", "", ""}},
+  };
+  for (const auto& x : rows) {
+    REQUIRE(x.answers.size() == 5);
+    for (size_t i = 0; i < x.answers.size(); ++i) {
+      auto agent = on_link(membership::link(i));
+      CAPTURE(x.name, to_string(membership::link(i)));
+      CHECK(agent.at(1s, x.event) == x.answers[i]);
+    }
+  }
+}
+
+TEST_CASE("membership: links read as they are written", "[core]") {
+  using link = membership::link;
+  CHECK(to_string(link::seeking) == "seeking");
+  CHECK(to_string(link::joining) == "joining");
+  CHECK(to_string(link::joined) == "joined");
+  CHECK(to_string(link::parting) == "parting");
+  CHECK(to_string(link::finished) == "finished");
+  CHECK(to_string(link{99}) == "unknown");
+}

@@ -1,0 +1,341 @@
+// How an agent obeys epochs, and how it ends.
+#include "../support/membership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+using fixture = membership_fixture;
+
+// -- epochs -------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: an epoch starts, runs and succeeds",
+                 "[core]") {
+  be_in();
+  CHECK(at(0s, formed(1)) == "set_fence; start_group 1");
+  CHECK(fence() == 900ms);
+  CHECK(last<start_group>().plan == plan(1));
+  CHECK(uut.plan() == plan(1));
+  CHECK(uut.share() == share_state::starting);
+  CHECK(at(0s, started(1)) == "send_started 1");
+  CHECK(uut.share() == share_state::running);
+  CHECK(at(0s, succeeded(1)) == "send_succeeded 1");
+  CHECK(uut.share() == share_state::succeeded);
+}
+
+TEST_CASE_METHOD(fixture, "membership: workers may succeed before all start",
+                 "[core]") {
+  be_in();
+  at(0s, formed(1));
+  CHECK(at(0s, succeeded(1)) == "send_succeeded 1");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a failure is told, and stops the rest",
+                 "[core]") {
+  run();
+  CHECK(at(0s, failed(1)) == "send_failed 1; stop_group 1");
+  CHECK(last<send_failed>().failure == failure_by(failure_kind::exited, 1));
+  CHECK(last<stop_group>().signal == 0);
+  CHECK(at(0s, revoked(1)) == ""); // They are being stopped.
+  CHECK(at(1ms, stopped(1)) == "send_stopped 1");
+  CHECK(uut.share() == share_state::idle);
+  CHECK(at(2ms, formed(2)) == "set_fence; start_group 2");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a failure stays until it is answered",
+                 "[core]") {
+  run();
+  at(0s, failed(1));
+  CHECK(at(1ms, stopped(1)) == "send_stopped 1");
+  CHECK(uut.share() == share_state::failed);
+  CHECK(at(2ms, revoked(1)) == "send_stopped 1");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: a revoked epoch is stopped", "[core]") {
+  run();
+  CHECK(at(0s, revoked(1)) == "stop_group 1");
+  CHECK(last<stop_group>().signal == 0);
+  CHECK(uut.share() == share_state::stopping);
+  CHECK(at(0s, failed(1)) == ""); // An ordered death.
+  CHECK(at(1ms, stopped(1)) == "send_stopped 1");
+}
+
+TEST_CASE_METHOD(fixture, "membership: the next epoch gets a fresh port",
+                 "[core]") {
+  run();
+  at(0s, revoked(1));
+  at(0s, stopped(1, 31000));
+  CHECK(last<send_stopped>().master_port == 31000);
+  CHECK(uut.offering().master_port == 31000);
+  at(0s, formed(2));
+  at(0s, revoked(2));
+  at(0s, stopped(2)); // There is none: the old one stays.
+  CHECK(last<send_stopped>().master_port == 31000);
+}
+
+TEST_CASE_METHOD(fixture, "membership: workers that end by themselves stopped",
+                 "[core]") {
+  run();
+  at(0s, revoked(1));
+  CHECK(at(0s, succeeded(1)) == "send_stopped 1");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: two epochs never run at a time",
+                 "[core]") {
+  run();
+  CHECK(at(0s, formed(2)) == "kill_group 1");
+  CHECK(uut.share() == share_state::stopping);
+  CHECK(uut.plan() == plan(1));
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
+  CHECK(uut.plan() == plan(2));
+}
+
+TEST_CASE_METHOD(fixture, "membership: only the newest epoch starts",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(0s, formed(3)) == "kill_group 1");
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 3");
+}
+
+TEST_CASE_METHOD(fixture, "membership: an epoch may be over before it starts",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(0s, revoked(2)) == "");
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; send_stopped 2");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an older revocation spares a newer epoch",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(0s, revoked(1)) == "");
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a revoked epoch does not start later",
+                 "[core]") {
+  be_in();
+  CHECK(at(0s, revoked(3)) == "send_stopped 3"); // Faster than its plan.
+  CHECK(at(0s, formed(3)) == "");
+  CHECK(at(0s, formed(2)) == "");
+  CHECK(at(0s, formed(4)) == "set_fence; start_group 4");
+}
+
+// -- the end ------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: a job that ended ends the agent",
+                 "[core]") {
+  run();
+  at(0s, succeeded(1));
+  CHECK(at(0s, ended()) == "send_left; arm_timer 5");
+  CHECK(uut.current_link() == link::parting);
+  CHECK(due(5) == 900ms);
+  CHECK(at(1ms, coordinator_disconnected{}) == "finish succeeded");
+  CHECK(last<finish>().how.result == ended().result);
+  CHECK(uut.current_link() == link::finished);
+}
+
+TEST_CASE_METHOD(fixture, "membership: nobody's answer is not waited for long",
+                 "[core]") {
+  be_in();
+  at(0s, ended());
+  CHECK(at(900ms, fire(4)) == ""); // Nothing runs that could be fenced.
+  CHECK(at(900ms, fire(5)) == "finish succeeded");
+}
+
+TEST_CASE_METHOD(fixture, "membership: workers that run are stopped at the end",
+                 "[core]") {
+  run();
+  CHECK(at(0s, ended()) == "stop_group 1");
+  CHECK(at(0s, ended()) == "");
+  CHECK(at(1s, stopped(1)) == "send_stopped 1; send_left; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "membership: an agent leaves in good order",
+                 "[core]") {
+  run();
+  CHECK(at(0s, leave_requested{SIGTERM}) == "send_leaving; stop_group 1");
+  CHECK(last<send_leaving>().signal == SIGTERM);
+  CHECK(last<stop_group>().signal == SIGTERM);
+  CHECK(at(1s, stopped(1)) == "send_stopped 1; send_left; arm_timer 5");
+  CHECK(at(1s, coordinator_disconnected{}) == "finish signal 15");
+  CHECK(last<finish>().how == ending{{}, {}, SIGTERM});
+}
+
+TEST_CASE_METHOD(fixture, "membership: told twice to leave it kills",
+                 "[core]") {
+  run();
+  at(0s, leave_requested{SIGINT});
+  CHECK(at(1s, leave_requested{SIGINT}) == "kill_group 1");
+  CHECK(at(1s, leave_requested{SIGINT}) == "kill_group 1");
+  at(1s, stopped(1));
+  CHECK(at(1s, leave_requested{SIGINT}) == "");
+}
+
+TEST_CASE_METHOD(fixture, "membership: the outcome counts more than the signal",
+                 "[core]") {
+  run();
+  at(0s, leave_requested{SIGTERM});
+  CHECK(at(0s, ended()) == "");
+  at(1s, stopped(1));
+  CHECK(at(1s, coordinator_disconnected{}) == "finish succeeded");
+}
+
+TEST_CASE_METHOD(fixture, "membership: the outcome may come while parting",
+                 "[core]") {
+  be_in();
+  CHECK(at(0s, leave_requested{SIGTERM})
+        == "send_leaving; send_left; arm_timer 5");
+  CHECK(at(0s, ended()) == "finish succeeded");
+}
+
+TEST_CASE_METHOD(fixture, "membership: who leaves starts nothing", "[core]") {
+  run();
+  at(0s, leave_requested{SIGTERM});
+  CHECK(at(0s, formed(2)) == "send_stopped 2");
+  CHECK(at(0s, revoked(2)) == "");
+  CHECK(at(0s, stopped(1))
+        == "send_stopped 1; send_stopped 2; send_left; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture, "membership: leaving forgets the epoch to come",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  CHECK(at(0s, leave_requested{SIGTERM}) == "send_leaving");
+  CHECK(at(0s, stopped(1))
+        == "send_stopped 1; send_stopped 2; send_left; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent beside its coordinator ends at "
+                 "once",
+                 "[core]") {
+  join();
+  CHECK(at(0s, accepted_here()) == "");
+  CHECK(at(0s, formed(1)) == "set_fence; start_group 1");
+  CHECK(last<set_fence>().due == time_point::max());
+  at(0s, started(1));
+  CHECK(at(1h, succeeded(1)) == "send_succeeded 1");
+  CHECK(at(1h, ended()) == "send_left; finish succeeded");
+}
+
+// -- every event in every state of the share ----------------------------------
+
+namespace {
+
+enum class state { idle, starting, running, succeeded, failed, gone, stopping };
+
+/// Epoch 2, in the states of `share_state`; `gone`: failed, and all ended.
+fixture in_state(state x) {
+  auto agent = fixture{};
+  agent.be_in();
+  agent.at(0s, agent.formed(2));
+  if (x != state::starting)
+    agent.at(0s, agent.started(2));
+  if (x == state::succeeded)
+    agent.at(0s, agent.succeeded(2));
+  if (x == state::failed || x == state::gone)
+    agent.at(0s, agent.failed(2));
+  if (x == state::stopping || x == state::idle)
+    agent.at(0s, agent.revoked(2));
+  if (x == state::gone || x == state::idle)
+    agent.at(0s, agent.stopped(2));
+  return agent;
+}
+
+struct row {
+  const char* name;
+  membership_event event;
+  // idle, starting, running, succeeded, failed, gone, stopping
+  std::vector<std::string> answers;
+};
+
+std::vector<std::string> always(const std::string& answer) {
+  return {7, answer};
+}
+
+void check(const std::vector<row>& rows) {
+  for (const auto& x : rows) {
+    REQUIRE(x.answers.size() == 7);
+    for (size_t i = 0; i < x.answers.size(); ++i) {
+      CAPTURE(x.name, i);
+      CHECK(in_state(state(i)).at(1ms, x.event) == x.answers[i]);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("membership: every word of the coordinator has its answer",
+          "[core]") {
+  const auto begin = std::string{"set_fence; start_group 3"};
+  const auto kill = std::string{"kill_group 2"};
+  const auto stop = std::string{"stop_group 2"};
+  const auto part = std::string{"send_left; arm_timer 5"};
+  check({
+      {"newer epoch",
+       fixture::formed(3),
+       {begin, kill, kill, begin, kill, begin, kill}},
+      {"same epoch", fixture::formed(2), always("")},
+      {"older epoch", fixture::formed(1), always("")},
+      {"newer revoked",
+       fixture::revoked(3),
+       {"send_stopped 3", stop, stop, "send_stopped 3", "", "send_stopped 3",
+        ""}},
+      {"same revoked",
+       fixture::revoked(2),
+       {"send_stopped 2", stop, stop, "send_stopped 2", "", "send_stopped 2",
+        ""}},
+      {"older revoked", fixture::revoked(1), always("send_stopped 1")},
+      {"job ended", fixture::ended(), {part, stop, stop, part, stop, part, ""}},
+      {"accepted again", fixture::accepted(), always("")},
+      {"rejected late", fixture::rejected(), always("")},
+      {"found again", coordinator_found{}, always("")},
+      {"not found", fixture::not_found(errc::connection_refused), always("")},
+  });
+}
+
+TEST_CASE("membership: every word of the worker group has its answer",
+          "[core]") {
+  const auto failed = std::string{"send_failed 2; stop_group 2"};
+  const auto done = std::string{"send_succeeded 2"};
+  const auto part = std::string{"send_leaving; send_left; arm_timer 5"};
+  const auto stop = std::string{"send_leaving; stop_group 2"};
+  check({
+      {"started",
+       fixture::started(2),
+       {"", "send_started 2", "", "", "", "", ""}},
+      {"failed", fixture::failed(2), {"", failed, failed, "", "", "", ""}},
+      {"succeeded",
+       fixture::succeeded(2),
+       {"", done, done, "", "", "", "send_stopped 2"}},
+      {"stopped", fixture::stopped(2), always("send_stopped 2")},
+      {"older started", fixture::started(1), always("")},
+      {"older failed", fixture::failed(1), always("")},
+      {"older succeeded", fixture::succeeded(1), always("")},
+      {"older stopped", fixture::stopped(1), always("")},
+      {"newer started", fixture::started(3), always("")},
+      {"newer failed", fixture::failed(3), always("")},
+      {"newer succeeded", fixture::succeeded(3), always("")},
+      {"newer stopped", fixture::stopped(3), always("")},
+      {"leave",
+       leave_requested{15},
+       {part, stop, stop, part, stop, part, "send_leaving"}},
+  });
+}
+
+TEST_CASE("membership: the fence leaves no worker behind", "[core]") {
+  const auto lone = std::string{"drop_link; arm_timer 5; arm_timer 6"};
+  const auto kill = "kill_group 2; " + lone;
+  const auto expected
+      = std::vector<std::string>{lone, kill, kill, lone, kill, lone, kill};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(in_state(state(i)).at(900ms, fixture::fire(4)) == expected[i]);
+  }
+}

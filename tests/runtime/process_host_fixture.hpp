@@ -1,0 +1,199 @@
+// What the tests of the process host share: a host that records what it tells,
+// and ways to look at processes from outside.
+#pragma once
+
+#include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace actorrun::detail::process_host_test {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+inline constexpr auto patience = 20s;
+inline constexpr auto epoch = epoch_id{1};
+
+using clock_type = std::chrono::steady_clock;
+using strings = std::vector<std::string>;
+
+template <class Predicate>
+bool soon(Predicate holds) {
+  const auto deadline = clock_type::now() + patience;
+  while (!holds()) {
+    if (clock_type::now() > deadline)
+      return false;
+    std::this_thread::sleep_for(1ms); // Asks again; nothing depends on it.
+  }
+  return true;
+}
+
+// R, S, T, Z … or '-' when there is no such process.
+inline char state_of(pid_t pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
+  auto text = std::string{};
+  std::getline(file, text);
+  const auto end = text.rfind(')');
+  return end == std::string::npos ? '-' : text[end + 2];
+}
+
+// The zombie of an orphan stays where nobody reaps it.
+inline bool runs(pid_t pid) {
+  const auto state = state_of(pid);
+  return state != '-' && state != 'Z' && state != 'X';
+}
+
+inline bool has_children() {
+  return ::waitpid(-1, nullptr, WNOHANG | __WALL) != -1;
+}
+
+struct folder {
+  fs::path path;
+
+  folder() {
+    auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+
+  ~folder() { fs::remove_all(path); }
+
+  std::string operator/(const std::string& name) const { return path / name; }
+};
+
+inline std::string describe(const ports::process_started& x) {
+  return "started " + std::to_string(x.local_rank);
+}
+
+inline std::string describe(const ports::process_not_started& x) {
+  return "not started " + std::to_string(x.local_rank) + ": "
+         + strerrorname_np(x.error);
+}
+
+inline std::string describe(const ports::process_exited& x) {
+  const auto how = x.signal != 0 ? "signal " + std::to_string(x.signal)
+                                 : "code " + std::to_string(x.exit_code);
+  return "exited " + std::to_string(x.local_rank) + ": " + how;
+}
+
+inline ports::process_spec worker(uint32_t rank, strings command) {
+  return {.local_rank = rank,
+          .arguments = std::move(command),
+          .environment = {"PATH=/bin:/usr/bin"}};
+}
+
+inline ports::process_spec shell(uint32_t rank, const std::string& script) {
+  return worker(rank, {"sh", "-c", script});
+}
+
+// A host, and all that its listener was told.
+struct fixture {
+  reactor loop;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<ports::process_event> events;
+  std::vector<size_t> calls; // Facts per call of the listener.
+  strings notes;
+  std::unique_ptr<posix_process_host> uut
+      = std::make_unique<posix_process_host>(loop, [this](const auto& text) {
+          const auto lock = std::lock_guard{mutex};
+          notes.push_back(text);
+          changed.notify_all();
+        });
+
+  void start(std::vector<ports::process_spec> specs, epoch_id x = epoch) {
+    uut->start(x, std::move(specs), [this](auto facts) {
+      const auto lock = std::lock_guard{mutex};
+      calls.push_back(facts.size());
+      events.insert(events.end(), facts.begin(), facts.end());
+      changed.notify_all();
+    });
+  }
+
+  bool wait(const std::function<bool()>& holds) {
+    auto lock = std::unique_lock{mutex};
+    return changed.wait_for(lock, patience, holds);
+  }
+
+  bool wait_for_events(size_t count) {
+    return wait([&] { return events.size() >= count; });
+  }
+
+  template <class F>
+  void on_thread(F fn) {
+    auto done = std::promise<void>{};
+    loop.post([&] {
+      fn();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  std::string trace() {
+    const auto lock = std::lock_guard{mutex};
+    auto result = std::string{};
+    for (const auto& event : events) {
+      result += result.empty() ? "" : "; ";
+      result += std::visit([](const auto& x) { return describe(x); }, event);
+    }
+    return result;
+  }
+
+  template <class T>
+  std::vector<T> all() {
+    const auto lock = std::lock_guard{mutex};
+    auto result = std::vector<T>{};
+    for (const auto& event : events)
+      if (const auto* x = std::get_if<T>(&event))
+        result.push_back(*x);
+    return result;
+  }
+
+  pid_t pid_of(uint32_t rank) {
+    for (const auto& x : all<ports::process_started>())
+      if (x.local_rank == rank)
+        return x.pid;
+    return 0;
+  }
+};
+
+// Waits for a process to tell its pid in a file.
+inline pid_t read_pid(const std::string& file) {
+  auto pid = pid_t{0};
+  soon([&] {
+    auto stream = std::ifstream{file};
+    auto text = std::string{};
+    if (!std::getline(stream, text) || stream.eof())
+      return false; // Not a whole line yet.
+    pid = std::stoi(text);
+    return true;
+  });
+  return pid;
+}
+
+inline std::string tell_pid(const std::string& file) {
+  return "sleep 1000 & echo $! > " + file + "; ";
+}
+
+} // namespace actorrun::detail::process_host_test
