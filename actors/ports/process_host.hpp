@@ -33,10 +33,11 @@ struct process_started {
 struct process_not_started {
   epoch_id epoch;
   uint32_t local_rank = 0;
-  int error = 0; ///< errno of the step that failed.
+  int error = 0; ///< errno of the step that failed; ECANCELED: the fence.
 };
 
-/// A process has ended and its children of the same group are being killed.
+/// A process has ended. What it leaves in its group is left alone until the
+/// epoch is signalled or released.
 struct process_exited {
   epoch_id epoch;
   uint32_t local_rank = 0;

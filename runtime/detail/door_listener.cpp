@@ -2,11 +2,28 @@
 
 #include "actorrun/runtime/detail/door_hall.hpp"
 #include "actorrun/runtime/detail/door_socket.hpp"
+#include "actorrun/runtime/detail/run_folder.hpp"
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace actorrun::detail {
+
+namespace {
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path{path}.parent_path().string();
+}
+
+// A job that ends removes an empty folder, also one that was just opened.
+bool is_tidied_away(const std::string& path) {
+  auto error = std::error_code{};
+  return !std::filesystem::exists(folder_of(path), error) && !error;
+}
+
+} // namespace
 
 result<door_listener> door_listener::listen(reactor& home,
                                             const socket_address& where,
@@ -29,6 +46,12 @@ result<door_listener> door_listener::listen_unix(reactor& home,
                                                  door_callbacks callbacks,
                                                  const door_limits& limits) {
   auto fd = open_listening_unix(path);
+  if (!fd && is_tidied_away(path)) {
+    const auto folder = run_folder::open_at(folder_of(path), false);
+    if (!folder)
+      return folder.error();
+    fd = open_listening_unix(path);
+  }
   if (!fd)
     return fd.error();
   auto hall = std::make_shared<door_hall>(home, std::move(*fd), path, mine,

@@ -61,6 +61,7 @@ public:
   /// Listens on a Unix socket; lets in who is of our user, or root. Removes the
   /// socket when it goes.
   /// @param path See `run_folder::socket_path`. What is there is replaced.
+  ///             A folder that another job has tidied away is made again.
   /// @retval errc::cannot_listen  the path is too long or the system refuses
   static result<door_listener>
   listen_unix(reactor& home, const std::string& path, const credentials& mine,

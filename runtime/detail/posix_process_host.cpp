@@ -108,6 +108,7 @@ void posix_process_host::start_all(epoch_id epoch,
   auto& group = batches_[epoch];
   group.on_event = std::move(on_event);
   group.workers.reserve(processes.size());
+  spawner_.look_at_signals();
   auto programs = program_finder{};
   for (const auto& spec : processes) {
     group.pending.push_back(

@@ -1,12 +1,12 @@
 #include "actorrun/runtime/detail/run_folder.hpp"
 
-#include "actorrun/runtime/detail/door_keys.hpp"
 #include "actorrun/runtime/detail/socket_address.hpp"
 #include "actorrun/runtime/detail/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -21,7 +21,7 @@ namespace actorrun::detail {
 namespace {
 
 constexpr size_t label_text_max = 40; // characters
-constexpr size_t label_hash_size = 4; // bytes, twice as many digits
+constexpr size_t label_digits = 8;
 // More sockets than one host has jobs; the rest of a folder is not read.
 constexpr size_t sockets_max = 65'536;
 
@@ -91,6 +91,15 @@ bool is_label_character(char c) {
          || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
+// FNV-1a: tells ids apart that look alike; nothing depends on its strength. The
+// door's hash would wake OpenSSL up, which takes longer than to start a worker.
+uint64_t hash_of(std::string_view text) {
+  auto hash = uint64_t{14'695'981'039'346'656'037u};
+  for (const auto c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211u;
+  return hash;
+}
+
 } // namespace
 
 std::string_view to_string(socket_role x) {
@@ -103,11 +112,9 @@ std::string job_label(const job_id& job) {
       out.begin(), out.end(), [](char c) { return !is_label_character(c); },
       '_');
   out += '-';
-  const auto hash = fingerprint_of(job);
-  for (size_t i = 0; i < label_hash_size; ++i) {
-    out += "0123456789abcdef"[hash[i] >> 4];
-    out += "0123456789abcdef"[hash[i] & 0xf];
-  }
+  const auto hash = hash_of(job.value);
+  for (size_t i = 0; i < label_digits; ++i)
+    out += "0123456789abcdef"[hash >> (4 * i) & 0xf];
   return out;
 }
 

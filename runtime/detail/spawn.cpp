@@ -33,17 +33,19 @@ struct child_context {
   const char* path = nullptr;
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
+  const sigset_t* to_reset = nullptr;
   child_gate* gate = nullptr;
   pid_t parent = 0;
   volatile int error = 0;
 };
 
 // The handlers first, then the mask: no handler of the parent may run here.
-void reset_signals() {
+void reset_signals(const sigset_t& to_reset) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   for (auto number = 1; number < NSIG; ++number)
-    ::sigaction(number, &action, nullptr); // Fails for KILL, STOP and libc's.
+    if (sigismember(&to_reset, number) == 1)
+      ::sigaction(number, &action, nullptr);
   auto none = sigset_t{};
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -65,7 +67,7 @@ int become(const child_context& context) {
   // Descriptors are a copy already; only memory is shared.
   if (::syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
     return errno;
-  reset_signals();
+  reset_signals(*context.to_reset);
   ::execve(context.path, context.arguments, context.environment);
   return errno;
 }
@@ -106,6 +108,16 @@ spawner::spawner() {
     std::abort();
   }
   stack_ = static_cast<char*>(memory);
+  look_at_signals();
+}
+
+void spawner::look_at_signals() {
+  sigemptyset(&to_reset_);
+  for (auto number = 1; number < NSIG; ++number) {
+    struct sigaction now = {};
+    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_DFL)
+      sigaddset(&to_reset_, number);
+  }
 }
 
 spawner::~spawner() {
@@ -121,6 +133,7 @@ spawned spawner::start(const std::string& path,
   auto context = child_context{.path = path.c_str(),
                                .arguments = argv.data(),
                                .environment = envp.data(),
+                               .to_reset = &to_reset_,
                                .gate = gate,
                                .parent = ::getpid()};
   auto all = sigset_t{};

@@ -3,6 +3,7 @@
 
 #include "actorrun/runtime/detail/unique_fd.hpp"
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <utility>
@@ -50,6 +51,10 @@ public:
   spawner(const spawner&) = delete;
   spawner& operator=(const spawner&) = delete;
 
+  /// Notes which signals this program handles or ignores, for the children to
+  /// reset: once per batch, not once per child. Call it before a batch.
+  void look_at_signals();
+
   /// @param path What to execute; see `program_finder`.
   /// @param arguments argv, [0] included.
   /// @param environment `NAME=value`, the whole of it.
@@ -61,6 +66,7 @@ public:
 
 private:
   char* stack_ = nullptr;
+  sigset_t to_reset_{};
 };
 
 struct program_path {

@@ -27,6 +27,48 @@ int64_t now() {
   return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
 }
 
+// The fields of /proc/self/stat that say where the command line lies, counted
+// from 1 as in proc(5).
+constexpr int arguments_begin_field = 48;
+constexpr int arguments_end_field = 49;
+
+/// The number in the given field of `stat`, whose second is a name in
+/// parentheses that may hold anything.
+uintptr_t number_in(const char* stat, const char* end, int field) {
+  const auto* at = end;
+  while (at > stat && at[-1] != ')')
+    --at;
+  for (auto skip = field - 2; skip > 0 && at < end; ++at)
+    skip -= *at == ' ' ? 1 : 0;
+  auto number = uintptr_t{0};
+  for (; at < end && *at >= '0' && *at <= '9'; ++at)
+    number = number * 10 + static_cast<uintptr_t>(*at - '0');
+  return number;
+}
+
+// With the agent's command line a warden would be taken for a second agent, in
+// `ps` and by who looks for processes by their arguments. The memory is a copy
+// of our own since the fork.
+void rename_process(const char* name) {
+  ::prctl(PR_SET_NAME, name);
+  char stat[2048];
+  const auto fd = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  const auto size = fd < 0 ? -1 : ::read(fd, stat, sizeof stat);
+  ::close(fd);
+  if (size <= 0)
+    return;
+  const auto begin = number_in(stat, stat + size, arguments_begin_field);
+  const auto end = number_in(stat, stat + size, arguments_end_field);
+  if (begin == 0 || end <= begin)
+    return;
+  auto* const text = reinterpret_cast<char*>(begin);
+  const auto room = end - begin;
+  for (size_t i = 0; i < room; ++i)
+    text[i] = '\0';
+  for (size_t i = 0; i + 1 < room && name[i] != '\0'; ++i)
+    text[i] = name[i];
+}
+
 // Closes all else: a descriptor held here would live on for its peer.
 void keep_only(int agent, int wake_up) {
   const auto free_agent = ::fcntl(agent, F_DUPFD, wake_up_fd + 1);
@@ -74,7 +116,7 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
 
 void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
   ::setsid(); // Out of reach of the terminal's signals.
-  ::prctl(PR_SET_NAME, "actorrun-warden");
+  rename_process("actorrun-warden");
   keep_only(agent_pidfd, wake_up);
   if (::chdir("/") != 0) {
     // It holds a file system busy, no more.

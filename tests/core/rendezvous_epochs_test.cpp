@@ -64,6 +64,16 @@ TEST_CASE_METHOD(fixture, "rendezvous: a last call of too few is abandoned",
   CHECK(at(23s, fire(7)) == "announce_epoch 1: a=0+1 b=1+1");
 }
 
+TEST_CASE_METHOD(fixture, "rendezvous: an abandoned quiet period stays so",
+                 "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  at(1s, left("a"));
+  at(1s, left("b"));
+  at(2s, join("c"));
+  CHECK(at(3s, fire(4)) == ""); // It does not look back at c.
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: the minimum must come in time",
                  "[core]") {
   at(0s, join("a"));

@@ -216,3 +216,29 @@ TEST_CASE_METHOD(fixture, "rendezvous: it says when old workers are in the way",
   at(6s, stopped("d", 9));
   CHECK(uut.current_phase() == phase::last_call);
 }
+
+TEST_CASE_METHOD(fixture, "rendezvous: a standby hears why it stands by",
+                 "[core]") {
+  CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
+  run();
+  at(1s, join("d"));
+  CHECK(uut.waiting_for({"a"}) == "");
+  CHECK(uut.waiting_for({"d"})
+        == "epoch 1 runs with 3 nodes, the most there may be; this one stands "
+           "by");
+  at(2s, failed("a", 1));
+  CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
+}
+
+TEST_CASE("rendezvous: a joiner hears when its turn comes", "[core]") {
+  auto job = fixture{{2, 4, 0}};
+  job.run_two();
+  job.at(4s, job.join("c"));
+  CHECK(job.uut.waiting_for({"c"})
+        == "epoch 1 runs with 2 nodes; the job starts again with this one in "
+           "a moment");
+  job.at(4s, job.succeeded("a", 1));
+  CHECK(job.uut.waiting_for({"c"})
+        == "epoch 1 runs with 2 nodes and is about to end; this one stands "
+           "by");
+}

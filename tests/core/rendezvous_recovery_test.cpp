@@ -173,6 +173,35 @@ TEST_CASE("rendezvous: who is about to stop must start again", "[core]") {
   }
 }
 
+TEST_CASE_METHOD(successor,
+                 "rendezvous: of two epochs of one number the "
+                 "one that runs goes on",
+                 "[core]") {
+  auto rival = back("b");
+  rival.held->plan.node_count = 1;
+  rival.held->plan.world_size = 1;
+  at(0s, back("a", 7, share_state::stopping));
+  CHECK(at(0s, rival) == "accept_agent b; revoke_epoch 7: a; arm_timer 3");
+  CHECK(last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(uut.common_plan().world_size == 1);
+  CHECK(uut.member_count() == 1);
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: what stops does not count as a rival",
+                 "[core]") {
+  auto rival = back("a", 7, share_state::stopping);
+  rival.held->plan.world_size = 1;
+  at(0s, back("b"));
+  CHECK(at(0s, rival) == "accept_agent a");
+  CHECK(uut.member_count() == 1);
+  CHECK(uut.common_plan().world_size == 2);
+  CHECK(at(1'200ms, fire(1))
+        == "revoke_epoch 7: a; revoke_epoch 7: a b"); // Twice does no harm.
+  CHECK(std::get<revoke_epoch>(effects.back()).reason
+        == "1 of 2 agents of epoch 7 came back to the new coordinator");
+}
+
 TEST_CASE_METHOD(successor, "rendezvous: a failure nobody answered is answered",
                  "[core]") {
   at(0s, back("a", 7, share_state::failed));

@@ -237,6 +237,8 @@ TEST_CASE_METHOD(fixture, "worker_group: no grace period kills at once",
                  "[core]") {
   run();
   CHECK(at(1s, at_once) == "signal_workers 9");
+  CHECK(at(1s, timer_fired{{0}}) == ""); // There is no timer.
+  CHECK(at(1s, timer_fired{{1}}) == "");
   CHECK(at(1s, killed(0, SIGKILL)) == "");
   CHECK(at(1s, killed(1, SIGKILL)) == "release_workers; report_stopped");
 }
@@ -274,15 +276,6 @@ TEST_CASE_METHOD(fixture, "worker_group: a timer of somebody else is ignored",
   CHECK(at(6s, timer_fired{{2}}) == "");
   CHECK(at(6s, timer_fired{{1}}) == "signal_workers 9");
   CHECK(at(6s, timer_fired{{1}}) == "");
-}
-
-TEST_CASE_METHOD(fixture,
-                 "worker_group: a timer without a grace period is none",
-                 "[core]") {
-  run();
-  at(1s, at_once);
-  CHECK(at(1s, timer_fired{{0}}) == "");
-  CHECK(at(1s, timer_fired{{1}}) == "");
 }
 
 TEST_CASE_METHOD(fixture,

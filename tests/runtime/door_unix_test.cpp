@@ -155,6 +155,21 @@ TEST_CASE_METHOD(fixture, "unix door: another user's process stays outside",
   CHECK(report->last_reason == "is another user's process");
 }
 
+TEST_CASE_METHOD(fixture, "unix door: a folder tidied away is made again",
+                 "[runtime]") {
+  path = folder + "/run/job.agent.sock";
+  const auto opened = run_folder::open_at(folder + "/run", true);
+  REQUIRE(opened);
+  opened->remove_if_empty();
+  const auto uut = listen_here();
+  const auto outcome = try_to_enter_here(an_operator());
+  REQUIRE(outcome);
+  CHECK(*outcome);
+  struct stat info {};
+  REQUIRE(::stat((folder + "/run").c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0700);
+}
+
 TEST_CASE_METHOD(fixture, "unix door: too long a path is named", "[runtime]") {
   path = folder + "/" + std::string(108, 'x');
   const auto uut

@@ -109,7 +109,6 @@ TEST_CASE_METHOD(fixture, "run folder: the environment says where it is",
     }
     if (!there)
       plain->remove_if_empty();
-    CHECK(fs::exists(below_tmp) == there);
   }
 }
 

@@ -19,15 +19,12 @@ constexpr auto fresh_port_percent = 30;
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
              core::offer offering, core::job_settings settings)
-  : all_(all),
-    process_(std::move(process)),
-    host_(host),
-    settings_(settings),
-    brain_(std::move(offering), all.plan().limits),
-    machine_(all.shared(), *process_,
-             [this](epoch_id epoch, const core::worker_group_event& event) {
-               handle_group(epoch, event);
-             }) {
+    : all_(all), process_(std::move(process)), host_(host), settings_(settings),
+      brain_(std::move(offering), all.plan().limits),
+      machine_(all.shared(), *process_,
+               [this](epoch_id epoch, const core::worker_group_event& event) {
+                 handle_group(epoch, event);
+               }) {
   process_->on_death([this] {
     if (link_)
       link_->close(side::agent);
@@ -80,12 +77,13 @@ void agent::send(core::rendezvous_event event) {
 // -- what membership decides --------------------------------------------------
 
 void agent::perform(const core::arm_timer& x) {
-  process_->at(x.due + all_.timer_lateness(), [this, timer = x.timer] {
-    handle(core::timer_fired{timer});
-  });
+  process_->at(x.due + all_.timer_lateness(),
+               [this, timer = x.timer] { handle(core::timer_fired{timer}); });
 }
 
-void agent::perform(const core::seek_coordinator&) { all_.connect(*this); }
+void agent::perform(const core::seek_coordinator&) {
+  all_.connect(*this);
+}
 
 void agent::perform(const core::drop_link&) {
   if (link_)
@@ -123,7 +121,9 @@ void agent::perform(const core::send_leaving& x) {
   send(core::agent_leaving{id(), x.signal});
 }
 
-void agent::perform(const core::send_left&) { send(core::agent_left{id()}); }
+void agent::perform(const core::send_left&) {
+  send(core::agent_left{id()});
+}
 
 void agent::perform(const core::start_group& x) {
   record_ = all_.checks().begun(x.plan);
@@ -145,7 +145,9 @@ void agent::perform(const core::kill_group& x) {
   post_group(x.epoch, core::kill_ordered{});
 }
 
-void agent::perform(const core::set_fence& x) { machine_.set_fence(x.due); }
+void agent::perform(const core::set_fence& x) {
+  machine_.set_fence(x.due);
+}
 
 void agent::perform(const core::finish& x) {
   if (machine_.running_count() > 0)
@@ -213,8 +215,8 @@ void agent::perform(epoch_id epoch, const core::report_succeeded&) {
 
 void agent::perform(epoch_id epoch, const core::report_stopped&) {
   const auto port = all_.roll().percent(fresh_port_percent)
-                      ? uint16_t(all_.roll().between(20'000, 60'000))
-                      : uint16_t{0};
+                        ? uint16_t(all_.roll().between(20'000, 60'000))
+                        : uint16_t{0};
   post_brain(core::group_stopped{epoch, port});
 }
 

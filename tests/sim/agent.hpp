@@ -22,13 +22,13 @@ public:
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 
-  // -- what attempts to connect lead to ---------------------------------------
+  // -- what attempts to connect lead to --------------------------------------
 
   void on_found(std::shared_ptr<link> found);
   void on_not_found(failure why, core::time_point tried);
   void on_closed(const link* closed);
 
-  // -- for those who look ------------------------------------------------------
+  // -- for those who look -----------------------------------------------------
 
   const agent_id& id() const { return brain_.offering().agent; }
   const core::membership& brain() const { return brain_; }

@@ -18,7 +18,7 @@ public:
   /// @returns what is broken, if anything is
   std::optional<std::string> run();
 
-  // -- for the parts -----------------------------------------------------------
+  // -- for the parts ----------------------------------------------------------
 
   core::time_point now() const { return queue_.now(); }
   const scenario& plan() const { return plan_; }
@@ -40,7 +40,7 @@ public:
   void on_finished(agent& who);
   void on_closed(coordinator& who);
 
-  // -- for the faults ----------------------------------------------------------
+  // -- for the faults ---------------------------------------------------------
 
   /// Agents whose process is alive and that have not finished.
   std::vector<agent*> living();

@@ -57,12 +57,12 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   auto* const who = x->who;
   const auto self = std::make_shared<const link*>(nullptr);
   x->opened = std::make_shared<link>(
-    queue_, roll_, local ? local_path_ : way_there,
-    local ? local_delay_max : plan_.message_delay_max,
-    plan_.duplicates && !local,
-    link::end{&who->process(), [who, self] { who->on_closed(*self); }},
-    link::end{&target.process(),
-              [&target, self] { target.on_closed(*self); }});
+      queue_, roll_, local ? local_path_ : way_there,
+      local ? local_delay_max : plan_.message_delay_max,
+      plan_.duplicates && !local,
+      link::end{&who->process(), [who, self] { who->on_closed(*self); }},
+      link::end{&target.process(),
+                [&target, self] { target.on_closed(*self); }});
   *self = x->opened.get();
   target.adopt(x->opened);
   by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);
@@ -88,10 +88,10 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
 void cluster::to_coordinator(const std::shared_ptr<link>& over,
                              const agent_id& from,
                              core::rendezvous_event event) {
-  over->send(side::agent, [target = current(), over, from,
-                           event = std::move(event)] {
-    target->receive(over, from, event);
-  });
+  over->send(side::agent,
+             [target = current(), over, from, event = std::move(event)] {
+               target->receive(over, from, event);
+             });
 }
 
 void cluster::keep_alive(const std::shared_ptr<link>& over,

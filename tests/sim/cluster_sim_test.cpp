@@ -11,6 +11,9 @@ namespace {
 
 using namespace actorrun::sim;
 
+/// Some seconds' worth.
+constexpr auto seed_count = uint64_t{30'000};
+
 uint64_t number_from(const char* variable, uint64_t otherwise) {
   const auto* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
@@ -37,9 +40,9 @@ void check_seeds(scenario (*roll)(uint64_t), uint64_t count) {
 } // namespace
 
 TEST_CASE("cluster: the invariants hold whatever goes wrong", "[sim]") {
-  check_seeds(roll_scenario, number_from("ACTORRUN_SIM_SEEDS", 4'000));
+  check_seeds(roll_scenario, number_from("ACTORRUN_SIM_SEEDS", seed_count));
 }
 
 TEST_CASE("cluster: short troubles do not cost an epoch", "[sim]") {
-  check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", 4'000) / 4);
+  check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", seed_count) / 4);
 }

@@ -8,10 +8,8 @@ namespace actorrun::sim {
 
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          int number)
-  : all_(all),
-    process_(std::move(process)),
-    number_(number),
-    brain_(all.plan().job, all.plan().limits) {
+    : all_(all), process_(std::move(process)), number_(number),
+      brain_(all.plan().job, all.plan().limits) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);
@@ -82,9 +80,8 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 // -- what rendezvous decides --------------------------------------------------
 
 void coordinator::perform(const core::arm_timer& x) {
-  process_->at(x.due + all_.timer_lateness(), [this, timer = x.timer] {
-    handle(core::timer_fired{timer});
-  });
+  process_->at(x.due + all_.timer_lateness(),
+               [this, timer = x.timer] { handle(core::timer_fired{timer}); });
 }
 
 void coordinator::perform(const core::accept_agent& x) {

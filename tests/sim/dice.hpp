@@ -23,15 +23,14 @@ public:
 
   core::duration between(core::duration low, core::duration high) {
     return core::duration{
-      int64_t(between(uint64_t(low.count()), uint64_t(high.count())))};
+        int64_t(between(uint64_t(low.count()), uint64_t(high.count())))};
   }
 
-  bool percent(uint32_t probability) {
-    return between(1, 100) <= probability;
-  }
+  bool percent(uint32_t probability) { return between(1, 100) <= probability; }
 
   /// @pre `xs` is not empty
-  template <class T> T& pick(std::vector<T>& xs) {
+  template <class T>
+  T& pick(std::vector<T>& xs) {
     return xs[between(0, xs.size() - 1)];
   }
 

@@ -2,11 +2,10 @@
 // its warden included.
 #pragma once
 
+#include "actorrun/actors/core/worker_group.hpp"
 #include "invariants.hpp"
 #include "os_process.hpp"
 #include "scenario.hpp"
-
-#include "actorrun/actors/core/worker_group.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,10 +1,9 @@
 // What a seed stands for: the job, its machines, and how bad things get.
 #pragma once
 
-#include "dice.hpp"
-
 #include "actorrun/actors/core/membership.hpp"
 #include "actorrun/actors/core/rendezvous.hpp"
+#include "dice.hpp"
 
 #include <string>
 
@@ -25,8 +24,8 @@ struct scenario {
   core::duration work{};            ///< How long a worker works.
   core::duration fault_window{};    ///< No fault begins later.
   uint32_t fault_count = 0;
-  uint32_t slow_stop_percent = 0;   ///< Workers that obey late …
-  uint32_t no_stop_percent = 0;     ///< … or only SIGKILL.
+  uint32_t slow_stop_percent = 0; ///< Workers that obey late …
+  uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
 
   /// Longest pause or partition.
   core::duration trouble_max{};

@@ -1,0 +1,160 @@
+// A coordinator among agents that only write down what they are told; those of
+// its own process, and those with a lease.
+#pragma once
+
+#include "actorrun/actors/rendezvous_coordinator.hpp"
+
+#include "support/actor_fixture.hpp"
+#include "support/fake_links.hpp"
+#include "support/recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+namespace actorrun::test {
+
+/// Two agents and one restart, unless said otherwise.
+struct coordinator_fixture : actor_fixture {
+  explicit coordinator_fixture(core::job_settings asked = {2, 2, 1})
+      : settings{asked} {
+    auto config = rendezvous_coordinator_config{};
+    config.job = {"job-1"};
+    config.settings = settings;
+    config.host = "node-c";
+    config.pid = 4711;
+    config.links = links;
+    config.on_closed = [out = closed](core::outcome x) { out->push_back(x); };
+    uut = keep(spawn_rendezvous_coordinator(system, config));
+    run();
+  }
+
+  // -- agents -----------------------------------------------------------------
+
+  agent_recorder local() { return kept(record_agent(system)); }
+  agent_recorder remote() { return kept(record_agent(elsewhere)); }
+
+  /// Two slots on host `node-<id>`.
+  v1::JoinRequest request(const std::string& id) const {
+    auto out = v1::JoinRequest{};
+    auto& offer = *out.mutable_offer();
+    offer.set_agent_id(id);
+    offer.set_host("node-" + id);
+    offer.set_address("10.0.0." + id);
+    offer.set_role("default");
+    offer.set_slot_count(2);
+    offer.set_master_port(29'500);
+    offer.set_life_address("10.0.0." + id);
+    offer.set_life_port(7'000);
+    *out.mutable_settings() = to_wire(settings);
+    return out;
+  }
+
+  /// What the agent is told because of it.
+  std::string join(const agent_recorder& agent, const std::string& id) {
+    send(agent.handle, uut, request(id));
+    return agent.told();
+  }
+
+  // -- reports ----------------------------------------------------------------
+
+  template <class T>
+  void report(const agent_recorder& from, const std::string& id,
+              uint64_t epoch) {
+    auto x = T{};
+    x.set_agent_id(id);
+    x.set_epoch(epoch);
+    send(from.handle, uut, x);
+  }
+
+  void started(const agent_recorder& from, const std::string& id,
+               uint64_t epoch, int64_t first_pid = 100) {
+    auto x = v1::WorkersStarted{};
+    x.set_agent_id(id);
+    x.set_epoch(epoch);
+    x.add_pids(first_pid);
+    x.add_pids(first_pid + 1);
+    send(from.handle, uut, x);
+  }
+
+  void failed(const agent_recorder& from, const std::string& id,
+              uint64_t epoch) {
+    auto x = v1::WorkerFailed{};
+    x.set_agent_id(id);
+    x.set_epoch(epoch);
+    *x.mutable_failure() = to_wire(core::worker_failure{
+        .agent = {id}, .host = "node-" + id, .global_rank = 1,
+        .local_rank = 1, .pid = 101, .code = 7});
+    send(from.handle, uut, x);
+  }
+
+  void succeeded(const agent_recorder& from, const std::string& id,
+                 uint64_t epoch) {
+    report<v1::WorkersSucceeded>(from, id, epoch);
+  }
+
+  void stopped(const agent_recorder& from, const std::string& id,
+               uint64_t epoch) {
+    report<v1::WorkersStopped>(from, id, epoch);
+  }
+
+  void leave(const agent_recorder& from, const std::string& id, bool done,
+             int signal = 0) {
+    auto x = v1::LeaveNotice{};
+    x.set_agent_id(id);
+    x.set_done(done);
+    x.set_signal(signal);
+    send(from.handle, uut, x);
+  }
+
+  void keep_alive(const agent_recorder& from, const std::string& id,
+                  int64_t sent_ns) {
+    auto x = v1::KeepAlive{};
+    x.set_agent_id(id);
+    x.set_sent_ns(sent_ns);
+    send(from.handle, uut, x);
+  }
+
+  // -- where tests begin ------------------------------------------------------
+
+  /// `1` and `2` run epoch 1 in the coordinator's process.
+  void run_two() { run_two(local(), local()); }
+
+  /// The same with leases.
+  void run_two_leased() { run_two(remote(), remote()); }
+
+  void run_two(agent_recorder first, agent_recorder second) {
+    a = first;
+    b = second;
+    join(a, "1");
+    join(b, "2");
+    REQUIRE(a.told() == "formed 1: ranks 0-1 of 4");
+    started(a, "1", 1, 100);
+    started(b, "2", 1, 200);
+    b.told();
+    links->told();
+  }
+
+  v1::JobStatus status() {
+    const auto answer = ask_status(uut);
+    REQUIRE(answer->has_value());
+    return **answer;
+  }
+
+  core::job_settings settings;
+  std::shared_ptr<fake_links> links = std::make_shared<fake_links>();
+  std::shared_ptr<std::vector<core::outcome>> closed
+      = std::make_shared<std::vector<core::outcome>>();
+  rendezvous_coordinator_actor uut;
+  agent_recorder a;
+  agent_recorder b;
+
+private:
+  agent_recorder kept(agent_recorder x) {
+    keep(x.handle);
+    return x;
+  }
+};
+
+} // namespace actorrun::test

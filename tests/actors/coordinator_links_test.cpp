@@ -1,0 +1,162 @@
+// The coordinator and agents of other processes: links, probes and leases.
+
+#include "coordinator_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an agent of another process gets a lease",
+                 "[actors]") {
+  a = remote();
+  CHECK(join(a, "1") == "accepted, every 300 ms, fence 900 ms");
+  CHECK(links->told() == "confirm 10.0.0.1:7000");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: a keep-alive is answered with its own stamp",
+                 "[actors]") {
+  a = remote();
+  join(a, "1");
+  keep_alive(a, "1", 12'345);
+  CHECK(a.told() == "granted 12345");
+  keep_alive(a, "2", 12'346); // Unknown: it must not believe that it may go on.
+  CHECK(a.told().empty());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an agent is lost when its lease has run out",
+                 "[actors]") {
+  run_two_leased();
+  advance(300ms);
+  keep_alive(a, "1", 1);
+  keep_alive(b, "2", 1);
+  advance(1'199ms);
+  keep_alive(a, "1", 2);
+  a.told();
+  CHECK(status().agents_size() == 2);
+  advance(1ms);
+  CHECK(a.told() == "revoked 1: agent 2 lost: silent for 1200 ms");
+  CHECK(links->told() == "sever 2");
+  keep_alive(b, "2", 2);
+  CHECK(b.told() == "granted 1"); // The answer from before; no other.
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: one that was stopped itself does not call its "
+                 "agents silent",
+                 "[actors]") {
+  run_two_leased();
+  sleep_over(60s);
+  CHECK(a.told().empty());
+  keep_alive(a, "1", 1);
+  keep_alive(b, "2", 1);
+  advance(300ms);
+  CHECK(a.told() == "granted 1");
+  CHECK(status().agents_size() == 2);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: when a link breaks, the agent keeps its place",
+                 "[actors]") {
+  run_two_leased();
+  end(b.handle);
+  CHECK(links->told() == "released 2"); // No word yet that it can be probed.
+  CHECK(a.told().empty());
+  const auto seen = status();
+  REQUIRE(seen.agents_size() == 2);
+  CHECK(seen.agents(0).connected());
+  CHECK_FALSE(seen.agents(1).connected());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: a host says that a dead agent's process is gone",
+                 "[actors]") {
+  run_two_leased();
+  links->answer_alive(); // That of `2`, the last that joined.
+  run();
+  end(b.handle);
+  CHECK(links->told() == "released 2; probe 10.0.0.2:7000");
+  CHECK(a.told().empty());
+  links->answer_gone();
+  run();
+  CHECK(a.told()
+        == "revoked 1: agent 2 lost: its host says that the process is gone");
+  CHECK(links->told() == "sever 2");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: evidence against an agent that is back is none",
+                 "[actors]") {
+  run_two_leased();
+  links->answer_alive();
+  run();
+  end(b.handle);
+  b = remote();
+  auto again = request("2");
+  again.mutable_claim()->mutable_plan()->set_epoch(1);
+  again.mutable_claim()->set_state(v1::SHARE_RUNNING);
+  send(b.handle, uut, again);
+  CHECK(b.told() == "accepted, every 300 ms, fence 900 ms");
+  links->answer_gone();
+  run();
+  CHECK(a.told().empty());
+  CHECK(status().agents_size() == 2);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: each new link must be confirmed anew",
+                 "[actors]") {
+  run_two_leased();
+  links->answer_alive();
+  run();
+  const auto second = remote();
+  join(second, "2");
+  CHECK(links->told() == "confirm 10.0.0.2:7000");
+  end(second.handle);
+  CHECK(links->told() == "released 2");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an agent without a port to ask is not asked",
+                 "[actors]") {
+  a = remote();
+  auto hidden = request("1");
+  hidden.mutable_offer()->set_life_port(0);
+  send(a.handle, uut, hidden);
+  end(a.handle);
+  CHECK(links->told() == "released 1");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the end of an older link is old news",
+                 "[actors]") {
+  run_two_leased();
+  const auto second = remote();
+  CHECK(join(second, "2")
+        == "accepted, every 300 ms, fence 900 ms; formed 1: ranks 2-3 of 4");
+  links->told();
+  end(b.handle);
+  CHECK(links->told().empty());
+  CHECK(status().agents(1).connected());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: who comes back too late is told that it is over",
+                 "[actors]") {
+  run_two_leased();
+  end(b.handle);
+  advance(300ms);
+  keep_alive(a, "1", 1);
+  advance(900ms); // The lease of `2` began when it joined.
+  CHECK(a.told()
+        == "granted 1; revoked 1: agent 2 lost: silent for 1200 ms");
+  b = remote();
+  auto again = request("2");
+  again.mutable_claim()->mutable_plan()->set_epoch(1);
+  again.mutable_claim()->set_state(v1::SHARE_STOPPING);
+  send(b.handle, uut, again);
+  CHECK(b.told()
+        == "accepted, every 300 ms, fence 900 ms; revoked 1: the epoch is "
+           "over");
+}

@@ -1,0 +1,143 @@
+// What the coordinator answers when it is asked how the job stands.
+
+#include "coordinator_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status tells who is there and who is missing",
+                 "[actors]") {
+  a = local();
+  join(a, "1");
+  const auto seen = status();
+  CHECK(seen.job_id() == "job-1");
+  CHECK(seen.phase() == "gathering");
+  CHECK(seen.epoch() == 0);
+  CHECK(seen.waiting_for()
+        == "waiting for 1 more node: 1 of 2 nodes are here");
+  CHECK(seen.coordinator_pid() == 4711);
+  CHECK(seen.coordinator_host() == "node-c");
+  CHECK(from_wire(seen.settings()) == core::job_settings{2, 2, 1});
+  REQUIRE(seen.agents_size() == 1);
+  CHECK(seen.agents(0).epoch() == 0);
+  CHECK(seen.agents(0).share() == v1::SHARE_IDLE);
+  CHECK_FALSE(seen.has_outcome());
+  CHECK_FALSE(seen.has_last_failure());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status shows the running epoch",
+                 "[actors]") {
+  run_two();
+  const auto seen = status();
+  CHECK(seen.phase() == "running");
+  CHECK(seen.epoch() == 1);
+  CHECK(seen.waiting_for().empty());
+  CHECK(seen.world_size() == 4);
+  CHECK(seen.master_address() == "10.0.0.1");
+  CHECK(seen.master_port() == 29'500);
+  REQUIRE(seen.agents_size() == 2);
+  const auto& second = seen.agents(1);
+  CHECK(second.agent_id() == "2");
+  CHECK(second.host() == "node-2");
+  CHECK(second.address() == "10.0.0.2");
+  CHECK(second.role() == "default");
+  CHECK(second.slot_count() == 2);
+  CHECK(second.connected());
+  CHECK_FALSE(second.leaving());
+  CHECK(second.epoch() == 1);
+  CHECK(second.node_rank() == 1);
+  CHECK(second.first_global_rank() == 2);
+  CHECK(second.share() == v1::SHARE_RUNNING);
+  REQUIRE(second.pids_size() == 2);
+  CHECK(second.pids(0) == 200);
+  CHECK(second.pids(1) == 201);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status counts restarts and keeps the last "
+                 "failure",
+                 "[actors]") {
+  run_two();
+  failed(b, "2", 1);
+  auto seen = status();
+  CHECK(seen.phase() == "stopping");
+  CHECK(seen.last_failure().host() == "node-2");
+  CHECK(seen.last_failure().code() == 7);
+  stopped(a, "1", 1);
+  stopped(b, "2", 1);
+  seen = status();
+  CHECK(seen.phase() == "starting");
+  CHECK(seen.epoch() == 2);
+  CHECK(seen.restart_count() == 1);
+  CHECK(seen.last_failure().code() == 7);
+  CHECK(seen.agents(0).pids_size() == 0); // Those of epoch 1 are gone.
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status tells how the job ended",
+                 "[actors]") {
+  run_two();
+  succeeded(a, "1", 1);
+  succeeded(b, "2", 1);
+  const auto seen = status();
+  CHECK(seen.phase() == "ended");
+  REQUIRE(seen.has_outcome());
+  CHECK(seen.outcome().verdict() == v1::VERDICT_SUCCEEDED);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an agent that is back brings its pids along",
+                 "[actors]") {
+  run_two_leased();
+  end(b.handle);
+  b = remote();
+  auto again = request("2");
+  again.mutable_claim()->mutable_plan()->set_epoch(1);
+  again.mutable_claim()->set_state(v1::SHARE_RUNNING);
+  again.mutable_claim()->add_pids(300);
+  again.mutable_claim()->add_pids(301);
+  send(b.handle, uut, again);
+  const auto seen = status();
+  REQUIRE(seen.agents(1).pids_size() == 2);
+  CHECK(seen.agents(1).pids(1) == 301);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status fits into one message, however large "
+                 "the job is",
+                 "[actors]") {
+  a = local();
+  auto offered = request("1");
+  for (auto i = 0; i < 800; ++i) {
+    offered.mutable_offer()->set_agent_id(std::to_string(1'000 + i));
+    offered.mutable_offer()->set_host(std::string(200, 'h'));
+    send(a.handle, uut, offered);
+  }
+  const auto seen = status();
+  CHECK(seen.truncated());
+  CHECK(seen.agents_size() > 100);
+  CHECK(seen.ByteSizeLong() <= v1::message_size_max);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the pids of many workers do not make the status "
+                 "too large",
+                 "[actors]") {
+  a = local();
+  auto offered = request("1");
+  for (auto i = 0; i < 10; ++i) {
+    const auto id = std::to_string(1'000 + i);
+    offered.mutable_offer()->set_agent_id(id);
+    offered.mutable_offer()->set_slot_count(core::slots_per_agent_max);
+    offered.mutable_claim()->clear_pids();
+    for (auto n = 0u; n < core::slots_per_agent_max; ++n)
+      offered.mutable_claim()->add_pids(4'194'304 - n);
+    send(a.handle, uut, offered);
+  }
+  const auto seen = status();
+  CHECK(seen.truncated());
+  CHECK(seen.agents_size() >= 2);
+  CHECK(seen.ByteSizeLong() <= v1::message_size_max);
+}

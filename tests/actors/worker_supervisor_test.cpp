@@ -1,0 +1,269 @@
+#include "actorrun/actors/worker_supervisor.hpp"
+
+#include "support/actor_fixture.hpp"
+#include "support/fake_master_ports.hpp"
+#include "support/fake_process_host.hpp"
+#include "support/recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+/// Two slots, a grace period of 30 s.
+struct supervisor_fixture : actor_fixture {
+  supervisor_fixture() {
+    keep(agent.handle);
+    auto config = worker_supervisor_config{};
+    config.workers.command = {"train", "--device=${local_rank}"};
+    config.workers.slot_count = 2;
+    config.job = {{"job-1"}, "trainer", 3};
+    config.environment = {"HOME=/home/u", "RANK=77"};
+    config.host = "node-a";
+    config.processes = host;
+    config.ports = std::make_shared<fake_master_ports>();
+    uut = keep(spawn_worker_supervisor(system, config, agent.handle));
+  }
+
+  static core::epoch_plan plan(uint64_t epoch) {
+    return {.epoch = {epoch},
+            .own = {.agent = {"a"},
+                    .node_rank = 1,
+                    .slot_count = 2,
+                    .first_global_rank = 4,
+                    .first_role_rank = 4,
+                    .role_world_size = 6},
+            .node_count = 2,
+            .world_size = 6,
+            .master_address = "10.0.0.1",
+            .master_port = 29'500,
+            .restart_count = 1};
+  }
+
+  void order(group_order x) { send(agent.handle, uut, std::move(x)); }
+
+  void report(uint64_t epoch, std::vector<ports::process_event> events) {
+    host->report(epoch, std::move(events));
+    run();
+  }
+
+  /// Workers 100 and 101 run.
+  void start(uint64_t epoch) {
+    order(core::start_group{plan(epoch)});
+    host->start_all(epoch, 100);
+    run();
+    host->told();
+    agent.told();
+  }
+
+  agent_recorder agent = record_agent(system);
+  std::shared_ptr<fake_process_host> host
+      = std::make_shared<fake_process_host>();
+  worker_supervisor_actor uut;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: it starts a worker in every slot",
+                 "[actors]") {
+  order(core::start_group{plan(7)});
+  CHECK(host->told() == "start 7");
+  REQUIRE(host->process_count(7) == 2);
+  for (uint32_t i = 0; i < 2; ++i)
+    CHECK(host->process(7, i).local_rank == i);
+  CHECK(agent.told().empty());
+  host->start_all(7, 100);
+  run();
+  CHECK(agent.told() == "started 7: 100 101");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: each worker is told who it is",
+                 "[actors]") {
+  order(core::start_group{plan(7)});
+  CHECK(host->process(7, 1).arguments
+        == std::vector<std::string>{"train", "--device=1"});
+  for (const auto* line :
+       {"RANK=5", "LOCAL_RANK=1", "WORLD_SIZE=6", "LOCAL_WORLD_SIZE=2",
+        "GROUP_RANK=1", "GROUP_WORLD_SIZE=2", "ROLE_NAME=trainer",
+        "MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500",
+        "TORCHELASTIC_RESTART_COUNT=1", "TORCHELASTIC_MAX_RESTARTS=3",
+        "TORCHELASTIC_RUN_ID=job-1", "ACTORRUN_EPOCH=7", "HOME=/home/u"})
+    CHECK((host->has(7, 1, line) ? line : "missing") == std::string{line});
+  CHECK(host->has(7, 0, "RANK=4"));
+  CHECK_FALSE(host->has(7, 0, "RANK=77"));
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: all workers that exit with 0 are a success",
+                 "[actors]") {
+  start(1);
+  host->exit(1, 1, 0);
+  run();
+  CHECK(host->told().empty());
+  CHECK(agent.told().empty());
+  host->exit(1, 0, 0);
+  run();
+  CHECK(host->told() == "release 1");
+  CHECK(agent.told() == "succeeded 1");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: a failure is reported once", "[actors]") {
+  start(1);
+  report(1, {ports::process_exited{{1}, 1, 101, 7, 0, false},
+             ports::process_exited{{1}, 0, 100, 0, SIGABRT, true}});
+  CHECK(agent.told()
+        == "failed 1: rank 5 (local rank 1, pid 101) on node-a exited with "
+           "code 7");
+  CHECK(host->told().empty()); // What follows is the agent's to decide.
+  order(core::stop_group{{1}, 0});
+  CHECK(host->told() == "signal 1 15; release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: a program that is not there is a failure",
+                 "[actors]") {
+  order(core::start_group{plan(1)});
+  host->told();
+  report(1, {ports::process_not_started{{1}, 0, ENOENT},
+             ports::process_not_started{{1}, 1, ENOENT}});
+  CHECK(agent.told()
+        == "failed 1: rank 4 (local rank 0) on node-a could not be started: "
+           "No such file or directory");
+  order(core::stop_group{{1}, 0});
+  CHECK(host->told() == "signal 1 15; release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: who does not stop is killed after the "
+                 "grace period",
+                 "[actors]") {
+  start(1);
+  order(core::stop_group{{1}, SIGINT});
+  CHECK(host->told() == "signal 1 2");
+  advance(29'999ms);
+  CHECK(host->told().empty());
+  advance(1ms);
+  CHECK(host->told() == "signal 1 9");
+  CHECK(agent.told().empty());
+  host->exit_all(1, 0, SIGKILL);
+  run();
+  CHECK(host->told() == "release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: who stops in time is not killed",
+                 "[actors]") {
+  start(1);
+  order(core::stop_group{{1}, 0});
+  advance(10s);
+  host->exit_all(1, 143);
+  run();
+  CHECK(host->told() == "signal 1 15; release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+  advance(60s);
+  CHECK(host->told().empty());
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: the grace of one epoch does not end in the "
+                 "next",
+                 "[actors]") {
+  start(1);
+  order(core::stop_group{{1}, 0});
+  advance(20s);
+  host->exit_all(1, 143);
+  run();
+  start(2);
+  order(core::stop_group{{2}, 0});
+  CHECK(host->told() == "signal 2 15");
+  advance(10s); // Here the grace period of epoch 1 is over.
+  CHECK(host->told().empty());
+  advance(20s);
+  CHECK(host->told() == "signal 2 9");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: an order to kill knows no grace",
+                 "[actors]") {
+  start(1);
+  order(core::kill_group{{1}});
+  CHECK(host->told() == "signal 1 9");
+  host->exit_all(1, 0, SIGKILL);
+  run();
+  CHECK(host->told() == "release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: an order to kill ends the grace period",
+                 "[actors]") {
+  start(1);
+  order(core::stop_group{{1}, 0});
+  order(core::kill_group{{1}});
+  CHECK(host->told() == "signal 1 15; signal 1 9");
+  advance(60s);
+  CHECK(host->told().empty());
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: orders for another epoch are ignored",
+                 "[actors]") {
+  order(core::stop_group{{1}, 0}); // There is no group at all.
+  order(core::kill_group{{1}});
+  start(2);
+  order(core::stop_group{{1}, 0});
+  order(core::kill_group{{1}});
+  order(core::stop_group{{3}, 0});
+  order(core::kill_group{{3}});
+  CHECK(host->told().empty());
+  CHECK(agent.told().empty());
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: what became of an older epoch is ignored",
+                 "[actors]") {
+  start(1);
+  order(core::kill_group{{1}});
+  host->exit_all(1, 0, SIGKILL);
+  run();
+  start(2);
+  report(1, {ports::process_exited{{1}, 0, 100, 7, 0, false},
+             ports::process_exited{{1}, 1, 101, 7, 0, false}});
+  CHECK(agent.told().empty());
+  host->exit_all(2, 0);
+  run();
+  CHECK(agent.told() == "succeeded 2");
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: the fence is the machine's, workers or not",
+                 "[actors]") {
+  const auto due = core::time_point{5s};
+  order(core::set_fence{due});
+  CHECK(host->fence() == due);
+  order(core::set_fence{core::time_point::max()});
+  CHECK(host->fence() == core::time_point::max());
+  CHECK(host->told().empty());
+}
+
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: its end is the end of its workers",
+                 "[actors]") {
+  start(3);
+  end(uut);
+  CHECK(host->told() == "signal 3 9");
+  host->exit_all(3, 0, SIGKILL); // Nobody is there to listen.
+  run();
+  CHECK(agent.told().empty());
+}

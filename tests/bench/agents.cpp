@@ -1,0 +1,126 @@
+#include "agents.hpp"
+
+#include "process_usage.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace actorrun::bench {
+
+namespace {
+
+constexpr auto host = "127.0.0.1";
+
+/// Enough for every worker that a benchmark kills.
+constexpr auto restarts = "--max-restarts=1000";
+
+/// A replaced agent shall not wait long for others; what we measure is not
+/// this.
+constexpr auto rendezvous_conf = "--rdzv-conf=join_settle=50ms,is_host=";
+
+/// @returns a port that nobody uses at the moment; 0 if there is none
+uint16_t free_port() {
+  const auto fd
+      = detail::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  auto address = sockaddr_in{};
+  address.sin_family = AF_INET;
+  ::inet_pton(AF_INET, host, &address.sin_addr);
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  auto size = socklen_t{sizeof address};
+  if (::bind(fd.get(), name, size) != 0
+      || ::getsockname(fd.get(), name, &size) != 0)
+    return 0;
+  return ntohs(address.sin_port);
+}
+
+std::string nodes(const agents::shape& x) {
+  return "--nnodes=" + std::to_string(x.agent_count_min) + ":"
+         + std::to_string(x.agent_count);
+}
+
+} // namespace
+
+result<agents> agents::start(setting& s, const shape& x) {
+  auto board = s.new_board();
+  if (!board)
+    return board.error();
+  const auto port = free_port();
+  if (port == 0)
+    return unmeasured("no port is free");
+  auto job = agents{std::move(*board), x,
+                    std::string{host} + ":" + std::to_string(port)};
+  for (uint32_t i = 0; i < x.agent_count; ++i) {
+    auto agent = job.start_one(s, i == 0);
+    if (!agent)
+      return agent.error();
+    job.programs_.push_back(std::move(*agent));
+  }
+  return job;
+}
+
+result<agents> agents::meet(setting& s, const shape& x) {
+  auto job = start(s, x);
+  if (!job)
+    return job;
+  if (auto all = job->await_next(job->worker_count()); !all)
+    return all.error();
+  return job;
+}
+
+result<stamps> agents::await_next(size_t count) {
+  auto found = board_.await(epoch(), count);
+  if (found) {
+    newest_ = *found;
+    return found;
+  }
+  auto text = found.error().text;
+  for (const auto& path : outputs_)
+    text += "\n" + path + ": " + last_words(path);
+  return unmeasured(text);
+}
+
+stamps agents::workers_of(size_t index) const {
+  const auto children = children_of(pid(index));
+  auto result = stamps{};
+  for (const auto& x : newest_)
+    if (std::find(children.begin(), children.end(), x.pid) != children.end())
+      result.push_back(x);
+  return result;
+}
+
+void agents::kill_last() {
+  programs_.back().signal(SIGKILL);
+}
+
+result<std::monostate> agents::replace_last(setting& s) {
+  programs_.back().wait(deadline());
+  auto agent = start_one(s, false);
+  if (!agent)
+    return agent.error();
+  programs_.back() = std::move(*agent);
+  return std::monostate{};
+}
+
+bool agents::all_running() {
+  return std::all_of(programs_.begin(), programs_.end(), [](auto& x) {
+    return x.running() && !x.wait(clock::now());
+  });
+}
+
+result<program> agents::start_one(setting& s, bool is_host) {
+  const auto what
+      = s.command({s.tool("actorrun"), nodes(shape_),
+                   "--rdzv-endpoint=" + endpoint_, "--rdzv-id=bench", restarts,
+                   std::string{rendezvous_conf} + (is_host ? "1" : "0"),
+                   "--nproc-per-node=" + std::to_string(shape_.worker_count),
+                   "--no-python", s.tool("stamp")},
+                  {board_.variable()});
+  outputs_.push_back(what.output);
+  return program::start(what);
+}
+
+} // namespace actorrun::bench

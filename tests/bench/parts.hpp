@@ -1,0 +1,35 @@
+// The parts of the benchmark. Each prints its lines of the table as it goes,
+// and returns why it could not measure something.
+#pragma once
+
+#include "setting.hpp"
+#include "table.hpp"
+
+#include <variant>
+
+namespace actorrun::bench {
+
+using measured = result<std::monostate>;
+
+/// Starts N processes that end at once.
+measured measure_launch(setting& s);
+
+/// Kills a worker: how long until the last of its group runs again?
+measured measure_restart(setting& s);
+
+/// Kills an agent: how long until the others' workers run again?
+measured measure_regroup(setting& s);
+
+/// Eight agents start at once: how long until their last worker runs?
+measured measure_meeting(setting& s);
+
+/// What agents cost while nothing happens.
+measured measure_rest(setting& s);
+
+/// Ten thousand agents join one rendezvous, without a network.
+measured measure_joins(setting& s);
+
+/// Busy CPUs must not cost a node its place.
+measured measure_saturated(setting& s);
+
+} // namespace actorrun::bench

@@ -1,0 +1,50 @@
+// The limit of every restart: N processes; when one ends, kills the others,
+// waits for them and starts all again. `respawn_loop N PROGRAM [ARGUMENTS…]`
+// Tells them which time it is in ACTORRUN_EPOCH.
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+bool start(std::vector<pid_t>& pids, char** arguments) {
+  for (auto& pid : pids)
+    if (::posix_spawnp(&pid, arguments[0], nullptr, nullptr, arguments, environ)
+        != 0)
+      return false;
+  return true;
+}
+
+// The first death that nobody ordered, then those that we order.
+void await_first_death() {
+  auto info = siginfo_t{};
+  ::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+}
+
+void stop(const std::vector<pid_t>& pids) {
+  for (const auto pid : pids)
+    ::kill(pid, SIGKILL);
+  for (const auto pid : pids)
+    ::waitpid(pid, nullptr, 0);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3)
+    return EXIT_FAILURE;
+  auto pids = std::vector<pid_t>(std::strtoul(argv[1], nullptr, 10));
+  for (auto epoch = 1;; ++epoch) {
+    ::setenv("ACTORRUN_EPOCH", std::to_string(epoch).c_str(), 1);
+    if (!start(pids, argv + 2))
+      return EXIT_FAILURE;
+    await_first_death();
+    stop(pids);
+  }
+}

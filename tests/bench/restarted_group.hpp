@@ -1,0 +1,28 @@
+// Workers that somebody starts again when one of them dies.
+#pragma once
+
+#include "setting.hpp"
+
+namespace actorrun::bench {
+
+struct restarted_group {
+  program launcher;
+  stamp_board board;
+  stamps newest; ///< The workers that run.
+};
+
+/// Starts a launcher of stamping workers and waits until `count` of them run.
+result<restarted_group>
+start_group(setting& s, std::vector<std::string> arguments, size_t count);
+
+/// The limit: a bare loop with `count` workers.
+result<restarted_group> start_loop(setting& s, size_t count);
+
+/// Kills a process with SIGKILL and waits for the epoch that follows.
+/// @param newest The workers that run; then those that run afterwards.
+/// @param count  How many workers the next epoch has.
+/// @returns milliseconds from the kill to the last start
+result<double> kill_and_await(pid_t victim, stamp_board& board, stamps& newest,
+                              size_t count);
+
+} // namespace actorrun::bench

@@ -1,0 +1,103 @@
+#include "stamp_board.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+namespace actorrun::bench {
+
+namespace {
+
+stamps newer_than(const stamps& all, uint64_t epoch, size_t count) {
+  for (const auto& newest : all) {
+    if (newest.epoch <= epoch)
+      continue;
+    auto same = stamps{};
+    std::copy_if(all.begin(), all.end(), std::back_inserter(same),
+                 [&](const auto& x) { return x.epoch == newest.epoch; });
+    if (same.size() >= count)
+      return same;
+  }
+  return {};
+}
+
+failure too_few(size_t found, size_t wanted, uint64_t epoch) {
+  return unmeasured("only " + std::to_string(found) + " of "
+                    + std::to_string(wanted) + " workers started after epoch "
+                    + std::to_string(epoch) + " in time");
+}
+
+} // namespace
+
+result<stamp_board> stamp_board::open(std::string path) {
+  const auto file = detail::unique_fd{
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  auto watch = detail::unique_fd{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+  if (!file || !watch
+      || ::inotify_add_watch(watch.get(), path.c_str(), IN_MODIFY) < 0)
+    return unmeasured(path + ": " + std::strerror(errno));
+  return stamp_board{std::move(path), std::move(watch)};
+}
+
+std::string stamp_board::variable() const {
+  return std::string{stamp_file_variable} + "=" + path_;
+}
+
+result<stamps> stamp_board::await(uint64_t epoch, size_t count) {
+  const auto due = deadline();
+  for (;;) {
+    if (auto found = newer_than(read(), epoch, count); !found.empty())
+      return found;
+    if (!await_change(due))
+      return too_few(newer_than(records_, epoch, 1).size(), count, epoch);
+  }
+}
+
+result<stamps> stamp_board::await_any(size_t count) {
+  const auto due = deadline();
+  for (;;) {
+    if (read().size() >= count)
+      return records_;
+    if (!await_change(due))
+      return too_few(records_.size(), count, 0);
+  }
+}
+
+const stamps& stamp_board::read() {
+  const auto file
+      = detail::unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
+  auto next = stamp_record{};
+  const auto size = sizeof next;
+  while (::pread(file.get(), &next, size, off_t(records_.size() * size))
+         == ssize_t(size))
+    records_.push_back(next);
+  return records_;
+}
+
+bool stamp_board::await_change(clock::time_point due) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(due - clock::now());
+  if (left.count() <= 0)
+    return false;
+  auto ready = pollfd{.fd = watch_.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&ready, 1, int(left.count())) <= 0)
+    return false;
+  char ignored[4096];
+  while (::read(watch_.get(), ignored, sizeof ignored) > 0) {
+  }
+  return true;
+}
+
+int64_t last_start(const stamps& xs) {
+  auto last = int64_t{0};
+  for (const auto& x : xs)
+    last = std::max(last, x.time);
+  return last;
+}
+
+} // namespace actorrun::bench

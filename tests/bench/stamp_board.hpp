@@ -1,0 +1,50 @@
+// Where workers stamp their starts, and who waits for that.
+#pragma once
+
+#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "moment.hpp"
+#include "stamp.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::bench {
+
+/// The starts of one epoch.
+using stamps = std::vector<stamp_record>;
+
+/// One file of stamps, watched.
+class stamp_board {
+public:
+  /// @param path of a file that is created
+  static result<stamp_board> open(std::string path);
+
+  /// `NAME=value` for the environment of workers.
+  std::string variable() const;
+
+  /// Waits until `count` workers of one epoch newer than `epoch` have started.
+  result<stamps> await(uint64_t epoch, size_t count);
+
+  /// Waits until `count` workers have started, whatever their epoch.
+  result<stamps> await_any(size_t count);
+
+  /// What has been stamped so far.
+  const stamps& read();
+
+private:
+  stamp_board(std::string path, detail::unique_fd watch)
+      : path_(std::move(path)), watch_(std::move(watch)) {}
+
+  /// @returns false when `due` has passed
+  bool await_change(clock::time_point due);
+
+  std::string path_;
+  detail::unique_fd watch_;
+  stamps records_;
+};
+
+/// When the last of them started.
+int64_t last_start(const stamps& xs);
+
+} // namespace actorrun::bench

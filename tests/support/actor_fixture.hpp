@@ -1,0 +1,146 @@
+// Actors on one thread and in virtual time, with a second actor system for
+// those that live in another process.
+#pragma once
+
+#include "actorrun/messages/type_ids.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/atom.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/send.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace actorrun::test {
+
+using namespace std::chrono_literals;
+
+struct virtual_time_config : caf::actor_system_config {
+  virtual_time_config() {
+    register_wire_types(*this);
+    set("scheduler.policy", caf::atom("testing"));
+  }
+};
+
+/// Actors of two systems are told apart by the names of their nodes, and CAF
+/// names a node only if it has a network; this one leads nowhere.
+struct distant_config : virtual_time_config {
+  distant_config() {
+    load<caf::io::middleman>();
+    set("middleman.network-backend", caf::atom("testing"));
+    set("middleman.workers", size_t{0});
+  }
+};
+
+/// Nothing happens but in `run` and `advance`. What a test spawns it must give
+/// to `keep`, so that its end is the end of its actors.
+class actor_fixture {
+public:
+  actor_fixture()
+      : system{here_config_}, elsewhere{there_config_},
+        here_{coordinator_of(system)}, there_{coordinator_of(elsewhere)} {
+    system.await_actors_before_shutdown(false);
+    elsewhere.await_actors_before_shutdown(false);
+  }
+
+  ~actor_fixture() {
+    for (const auto& x : kept_)
+      end(x);
+    kept_.clear();
+    run();
+  }
+
+  actor_fixture(const actor_fixture&) = delete;
+  actor_fixture& operator=(const actor_fixture&) = delete;
+
+  /// Lets all messages arrive that are on their way.
+  void run() {
+    while (here_.run() + there_.run() > 0)
+      continue;
+  }
+
+  /// Lets time pass here; every timer fires when it is due and not later.
+  void advance(caf::timespan by) {
+    run();
+    auto& clock = here_.clock();
+    const auto end = clock.now() + by;
+    while (!clock.schedule().empty()
+           && clock.schedule().begin()->first <= end) {
+      clock.trigger_timeout();
+      run();
+    }
+    clock.current_time = end;
+  }
+
+  /// Lets time pass as for a process that was stopped: what falls due does so
+  /// at the end.
+  void sleep_over(caf::timespan by) {
+    run();
+    here_.clock().current_time += by;
+    advance(caf::timespan{0});
+  }
+
+  /// Virtual time since the test began.
+  caf::timespan now() { return here_.clock().now() - began_; }
+
+  template <class Handle>
+  Handle keep(Handle x) {
+    kept_.push_back(caf::actor_cast<caf::strong_actor_ptr>(x));
+    return x;
+  }
+
+  /// Ends an actor without a word.
+  template <class Handle>
+  void end(const Handle& x) {
+    caf::anon_send_exit(x, caf::exit_reason::kill);
+    run();
+  }
+
+  /// Sends in the name of `from`.
+  template <class From, class To, class T>
+  void send(const From& from, const To& to, T x) {
+    caf::send_as(from, to, std::move(x));
+    run();
+  }
+
+  /// What an actor answers to a request; empty until it has.
+  using answer = std::shared_ptr<std::optional<v1::JobStatus>>;
+
+  template <class Handle>
+  answer ask_status(const Handle& of) {
+    auto out = std::make_shared<std::optional<v1::JobStatus>>();
+    keep(system.spawn([of, out](caf::event_based_actor* self) -> caf::behavior {
+      self->request(of, 60s, v1::StatusRequest{})
+          .then([out](const v1::JobStatus& x) { *out = x; });
+      return {};
+    }));
+    run();
+    return out;
+  }
+
+private:
+  static caf::scheduler::test_coordinator& coordinator_of(
+      caf::actor_system& x) {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(x.scheduler());
+  }
+
+  virtual_time_config here_config_;
+  distant_config there_config_;
+
+public:
+  caf::actor_system system;
+  caf::actor_system elsewhere;
+
+private:
+  caf::scheduler::test_coordinator& here_;
+  caf::scheduler::test_coordinator& there_;
+  caf::actor_clock::time_point began_ = here_.clock().now();
+  std::vector<caf::strong_actor_ptr> kept_;
+};
+
+} // namespace actorrun::test

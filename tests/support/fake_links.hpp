@@ -1,0 +1,52 @@
+// A network that writes down what the coordinator asks of it; a test says what
+// the hosts answer.
+#pragma once
+
+#include "actorrun/actors/ports/agent_links.hpp"
+
+#include "recorder.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace actorrun::test {
+
+class fake_links final : public ports::agent_links {
+public:
+  void probe(const std::string& address, uint16_t port,
+             std::function<void()> on_gone) override {
+    calls_.write("probe " + address + ":" + std::to_string(port));
+    on_gone_ = std::move(on_gone);
+  }
+
+  void confirm(const std::string& address, uint16_t port,
+               std::function<void()> on_alive) override {
+    calls_.write("confirm " + address + ":" + std::to_string(port));
+    on_alive_ = std::move(on_alive);
+  }
+
+  void sever(const agent_id& agent) override {
+    calls_.write("sever " + agent.value);
+  }
+
+  void released(const agent_id& agent) override {
+    calls_.write("released " + agent.value);
+  }
+
+  /// The calls since the last look.
+  std::string told() const { return calls_.told(); }
+
+  /// The newest probe finds that nobody listens.
+  void answer_gone() { std::exchange(on_gone_, {})(); }
+
+  /// The newest confirmation finds the process alive.
+  void answer_alive() { std::exchange(on_alive_, {})(); }
+
+private:
+  recorder calls_;
+  std::function<void()> on_gone_;
+  std::function<void()> on_alive_;
+};
+
+} // namespace actorrun::test

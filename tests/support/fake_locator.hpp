@@ -1,0 +1,40 @@
+// A network that finds the coordinator when a test says so.
+#pragma once
+
+#include "actorrun/actors/ports/coordinator_locator.hpp"
+
+#include "recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <utility>
+
+namespace actorrun::test {
+
+class fake_locator final : public ports::coordinator_locator {
+public:
+  void seek(listener on_result) override {
+    if (pending_)
+      calls_.write("two attempts at a time");
+    calls_.write("seek");
+    pending_ = std::move(on_result);
+  }
+
+  void drop() override { calls_.write("drop"); }
+
+  /// The calls since the last look.
+  std::string told() const { return calls_.told(); }
+
+  /// Ends the attempt that was made.
+  void answer(result<ports::location> x) {
+    REQUIRE(pending_);
+    std::exchange(pending_, {})(std::move(x));
+  }
+
+private:
+  recorder calls_;
+  listener pending_;
+};
+
+} // namespace actorrun::test

@@ -1,0 +1,112 @@
+// A machine without processes: writes down what it is asked for; a test says
+// what becomes of it.
+#pragma once
+
+#include "actorrun/actors/ports/process_host.hpp"
+
+#include "recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::test {
+
+class fake_process_host final : public ports::process_host {
+public:
+  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+             listener on_event) override {
+    calls_.write("start " + to_string(epoch));
+    epochs_[epoch] = {std::move(processes), std::move(on_event)};
+  }
+
+  void signal(epoch_id epoch, int signal) override {
+    calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal));
+  }
+
+  void release(epoch_id epoch) override {
+    calls_.write("release " + to_string(epoch));
+  }
+
+  void set_fence(core::time_point due) override { fences_.push_back(due); }
+
+  // -- what a test sees -------------------------------------------------------
+
+  /// The calls since the last look, without those for the fence.
+  std::string told() const { return calls_.told(); }
+
+  /// The newest; `time_point::max()`: none.
+  core::time_point fence() const {
+    REQUIRE_FALSE(fences_.empty());
+    return fences_.back();
+  }
+
+  const ports::process_spec& process(uint64_t epoch,
+                                     uint32_t local_rank) const {
+    return epochs_.at({epoch}).processes.at(local_rank);
+  }
+
+  size_t process_count(uint64_t epoch) const {
+    return epochs_.at({epoch}).processes.size();
+  }
+
+  /// Whether a process finds `line` in its environment.
+  bool has(uint64_t epoch, uint32_t local_rank, const std::string& line) const {
+    const auto& lines = process(epoch, local_rank).environment;
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+
+  // -- what a test lets happen ------------------------------------------------
+
+  /// All processes of the epoch run, in one report; their pids count up.
+  void start_all(uint64_t epoch, pid_t first_pid) {
+    auto events = std::vector<ports::process_event>{};
+    for (const auto& x : epochs_.at({epoch}).processes)
+      events.emplace_back(ports::process_started{
+          {epoch}, x.local_rank, first_pid + pid_t(x.local_rank)});
+    report(epoch, std::move(events));
+  }
+
+  void cannot_start(uint64_t epoch, uint32_t local_rank, int error) {
+    report(epoch, {ports::process_not_started{{epoch}, local_rank, error}});
+  }
+
+  void exit(uint64_t epoch, uint32_t local_rank, int exit_code,
+            int signal = 0) {
+    report(epoch, {exited(epoch, local_rank, exit_code, signal)});
+  }
+
+  /// All processes of the epoch end alike, in one report.
+  void exit_all(uint64_t epoch, int exit_code, int signal = 0) {
+    auto events = std::vector<ports::process_event>{};
+    for (const auto& x : epochs_.at({epoch}).processes)
+      events.push_back(exited(epoch, x.local_rank, exit_code, signal));
+    report(epoch, std::move(events));
+  }
+
+  void report(uint64_t epoch, std::vector<ports::process_event> events) {
+    epochs_.at({epoch}).on_event(std::move(events));
+  }
+
+private:
+  struct group {
+    std::vector<ports::process_spec> processes;
+    listener on_event;
+  };
+
+  static ports::process_event exited(uint64_t epoch, uint32_t local_rank,
+                                     int exit_code, int signal) {
+    return ports::process_exited{{epoch}, local_rank, 0,
+                                 exit_code, signal,   false};
+  }
+
+  recorder calls_;
+  std::map<epoch_id, group> epochs_;
+  std::vector<core::time_point> fences_;
+};
+
+} // namespace actorrun::test

@@ -1,0 +1,179 @@
+#include "recorder.hpp"
+
+#include <variant>
+
+namespace actorrun::test {
+
+namespace {
+
+std::string numbers(const google::protobuf::RepeatedField<int64_t>& xs) {
+  auto text = std::string{};
+  for (const auto x : xs)
+    text += " " + std::to_string(x);
+  return text;
+}
+
+struct event_writer {
+  std::string operator()(const core::group_started& x) const {
+    auto text = "started " + to_string(x.epoch) + ":";
+    for (const auto pid : x.pids)
+      text += " " + std::to_string(pid);
+    return text;
+  }
+  std::string operator()(const core::group_failed& x) const {
+    return "failed " + to_string(x.epoch) + ": " + to_string(x.failure);
+  }
+  std::string operator()(const core::group_succeeded& x) const {
+    return "succeeded " + to_string(x.epoch);
+  }
+  std::string operator()(const core::group_stopped& x) const {
+    return "stopped " + to_string(x.epoch) + ", port "
+           + std::to_string(x.master_port);
+  }
+  template <class T>
+  std::string operator()(const T&) const {
+    return "something else";
+  }
+};
+
+} // namespace
+
+std::string to_text(const v1::JoinAccepted& x) {
+  const auto ms = [](uint64_t ns) { return std::to_string(ns / 1'000'000); };
+  return x.keep_alive_interval_ns() == 0
+             ? "accepted"
+             : "accepted, every " + ms(x.keep_alive_interval_ns())
+                   + " ms, fence " + ms(x.fence_ns()) + " ms";
+}
+
+std::string to_text(const v1::JoinRejected& x) {
+  return "rejected: " + std::string{to_string(errc(x.code()))} + ", "
+         + x.text();
+}
+
+std::string to_text(const v1::EpochFormed& x) {
+  const auto& plan = x.plan();
+  const auto first = plan.first_global_rank();
+  return "formed " + std::to_string(plan.epoch()) + ": ranks "
+         + std::to_string(first) + "-"
+         + std::to_string(first + plan.slot_count() - 1) + " of "
+         + std::to_string(plan.world_size())
+         + (x.reason().empty() ? "" : ", " + x.reason());
+}
+
+std::string to_text(const v1::EpochRevoked& x) {
+  return "revoked " + std::to_string(x.epoch()) + ": " + x.reason();
+}
+
+std::string to_text(const v1::JobEnded& x) {
+  const auto how = from_wire(x.outcome());
+  return "ended " + to_string(how.kind) + ": " + how.reason;
+}
+
+std::string to_text(const v1::JoinRequest& x) {
+  auto text = "join " + x.offer().agent_id();
+  if (x.has_claim())
+    text += " with " + std::to_string(x.claim().plan().epoch()) + " "
+            + to_string(from_wire(x.claim().state())) + ", pids"
+            + numbers(x.claim().pids());
+  return text;
+}
+
+std::string to_text(const v1::LeaveNotice& x) {
+  return x.done() ? "left " + x.agent_id()
+                  : "leaving " + x.agent_id() + " " + std::to_string(x.signal());
+}
+
+std::string to_text(const core::membership_event& x) {
+  return std::visit(event_writer{}, x);
+}
+
+agent_recorder record_agent(caf::actor_system& system) {
+  auto out = agent_recorder{};
+  const auto& to = out.inbox;
+  out.handle = system.spawn(
+      [to, reasons = out.reasons](
+          node_agent_actor::pointer) -> node_agent_actor::behavior_type {
+        return {
+            [to, reasons](const v1::JoinAccepted& x) {
+              to.write(to_text(x));
+              reasons.write(x.waiting_for());
+            },
+            [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
+            [to](const v1::LeaseGranted& x) {
+              to.write("granted " + std::to_string(x.sent_ns()));
+            },
+            [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
+            [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+            [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+            [](const v1::StatusRequest&) { return v1::JobStatus{}; },
+            [to](const core::membership_event& x) { to.write(to_text(x)); },
+            [to](const ports::location&) { to.write("link up"); },
+            [to](const job_observer_actor&) { to.write("observer"); },
+        };
+      });
+  return out;
+}
+
+coordinator_recorder record_coordinator(caf::actor_system& system,
+                                        bool answers) {
+  using self_pointer = rendezvous_coordinator_actor::pointer;
+  using behavior = rendezvous_coordinator_actor::behavior_type;
+  auto out = coordinator_recorder{};
+  out.join = std::make_shared<v1::JoinRequest>();
+  out.handle = system.spawn([to = out.inbox, join = out.join,
+                             answers](self_pointer self) -> behavior {
+    const auto note = [to](const char* what, const auto& x) {
+      to.write(what + (" " + std::to_string(x.epoch())));
+    };
+    return {
+        [to, join](const v1::JoinRequest& x) {
+          *join = x;
+          to.write(to_text(x));
+        },
+        [to](const v1::KeepAlive& x) {
+          to.write("alive " + std::to_string(x.sent_ns()));
+        },
+        [to](const v1::WorkersStarted& x) {
+          to.write("started " + std::to_string(x.epoch()) + ":"
+                   + numbers(x.pids()));
+        },
+        [to](const v1::WorkerFailed& x) {
+          to.write("failed " + std::to_string(x.epoch()) + ": "
+                   + to_string(from_wire(x.failure())));
+        },
+        [note](const v1::WorkersSucceeded& x) { note("succeeded", x); },
+        [to](const v1::WorkersStopped& x) {
+          to.write("stopped " + std::to_string(x.epoch()) + ", port "
+                   + std::to_string(x.master_port()));
+        },
+        [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
+        [self, answers](const v1::StatusRequest&) -> caf::result<v1::JobStatus> {
+          if (!answers)
+            return self->make_response_promise<v1::JobStatus>();
+          auto status = v1::JobStatus{};
+          status.set_phase("recorded");
+          return status;
+        },
+        [to](const core::rendezvous_event&) { to.write("event"); },
+        [to](const probe_confirmed&) { to.write("confirmed"); },
+    };
+  });
+  return out;
+}
+
+observer_recorder record_observer(caf::actor_system& system) {
+  auto out = observer_recorder{};
+  const auto& to = out.inbox;
+  out.handle = system.spawn(
+      [to](job_observer_actor::pointer) -> job_observer_actor::behavior_type {
+        return {
+            [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
+            [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+            [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+        };
+      });
+  return out;
+}
+
+} // namespace actorrun::test

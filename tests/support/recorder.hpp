@@ -1,0 +1,80 @@
+// Actors that write down what they are told, and say nothing themselves: a test
+// speaks in their name.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/actors/translate.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace actorrun::test {
+
+/// Lines of text, in the order in which they were written; copies share them.
+class recorder {
+public:
+  void write(const std::string& line) const {
+    *text_ += (text_->empty() ? "" : "; ") + line;
+  }
+
+  /// What was written since the last call, joined by "; ".
+  std::string told() const { return std::exchange(*text_, {}); }
+
+private:
+  std::shared_ptr<std::string> text_ = std::make_shared<std::string>();
+};
+
+// -- what messages read like --------------------------------------------------
+
+std::string to_text(const v1::JoinAccepted& x);
+std::string to_text(const v1::JoinRejected& x);
+std::string to_text(const v1::EpochFormed& x);
+std::string to_text(const v1::EpochRevoked& x);
+std::string to_text(const v1::JobEnded& x);
+std::string to_text(const v1::JoinRequest& x);
+std::string to_text(const v1::LeaveNotice& x);
+std::string to_text(const core::membership_event& x);
+
+// -- recorders ----------------------------------------------------------------
+
+/// Stands in for an agent that the coordinator or a supervisor talks to.
+struct agent_recorder {
+  node_agent_actor handle;
+  recorder inbox;
+  recorder reasons;
+
+  std::string told() const { return inbox.told(); }
+  /// Why nothing runs yet, as it was said with its acceptance.
+  std::string waits_for() const { return reasons.told(); }
+};
+
+agent_recorder record_agent(caf::actor_system& system);
+
+/// Stands in for the coordinator that an agent talks to.
+struct coordinator_recorder {
+  rendezvous_coordinator_actor handle;
+  recorder inbox;
+  v1::JoinRequest last_join() const { return *join; }
+  std::string told() const { return inbox.told(); }
+
+  std::shared_ptr<v1::JoinRequest> join;
+};
+
+/// @param answers Whether a status request is answered, with phase "recorded".
+coordinator_recorder record_coordinator(caf::actor_system& system,
+                                        bool answers = true);
+
+struct observer_recorder {
+  job_observer_actor handle;
+  recorder inbox;
+
+  std::string told() const { return inbox.told(); }
+};
+
+observer_recorder record_observer(caf::actor_system& system);
+
+} // namespace actorrun::test

@@ -1,0 +1,165 @@
+// Owns everything of one test case: a folder, a port, the programs started, and
+// the records of their workers. Nothing of it outlives the test case.
+#pragma once
+
+#include "system/program.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::test {
+
+using json = nlohmann::json;
+using words = std::vector<std::string>;
+
+/// A TCP port that nobody listens on now and the system gives to nobody.
+uint16_t free_port();
+
+/// CLOCK_MONOTONIC in ns, as the workers stamp.
+int64_t now_ns();
+
+/// What one worker process wrote down.
+struct worker_record {
+  std::string kind; ///< `worker`, or `child` or `daemon` of one.
+  pid_t pid = 0;
+  uint32_t epoch = 0;
+  uint32_t rank = 0;
+  uint32_t local_rank = 0;
+  uint32_t node_rank = 0;
+  uint32_t world_size = 0;
+  uint32_t local_world_size = 0;
+  uint32_t restart_count = 0;
+  std::string master_address;
+  uint16_t master_port = 0;
+  std::string job;
+  std::string descriptors; ///< `0,1,2`
+  int64_t start_ns = 0;    ///< Its first instant.
+  int64_t last_ns = 0;     ///< Its last, to 5 ms.
+};
+
+using worker_records = std::vector<worker_record>;
+
+/// How an agent is started. What all agents of a job share comes first.
+struct agent_options {
+  std::string nodes = "2";
+  uint32_t restart_count_max = 0;
+  std::string job = "job";
+  uint32_t slots = 2;
+  bool host = false;    ///< Hosts the coordinator; the first agent always does.
+  std::string conf = {}; ///< More of `--rdzv-conf`, begins with a comma.
+  words more = {};       ///< More options.
+  words worker = {};     ///< Options of the stamping worker.
+  words prefix = {};     ///< In front of actorrun.
+  std::string endpoint = {}; ///< Empty: the port of the scene on loopback.
+  std::map<std::string, std::string> environment = {};
+};
+
+class scene {
+public:
+  scene();
+
+  scene(const scene&) = delete;
+  scene& operator=(const scene&) = delete;
+
+  /// Ends all programs; checks that no process is left.
+  ~scene();
+
+  /// Of this scene alone.
+  const std::string& folder() const { return folder_; }
+
+  uint16_t port() const { return port_; }
+
+  /// `127.0.0.1:<port>`
+  std::string endpoint() const;
+
+  /// Starts a program with a clean environment and the variables given.
+  program& start(words command,
+                 const std::map<std::string, std::string>& variables = {});
+
+  /// Starts actorrun with these words.
+  program& run(words arguments,
+               const std::map<std::string, std::string>& variables = {});
+
+  /// Starts an agent whose workers are stamping workers.
+  program& agent(const agent_options& x);
+
+  /// Starts `actorctl coordinator` at the scene's endpoint.
+  program& coordinator(const agent_options& x);
+
+  /// Starts a program, waits for its end and returns what it wrote.
+  std::string read(words command, int* code = nullptr);
+
+  /// `actorctl status --json`, of the job or of all.
+  json status_of_all();
+
+  /// The first job; null if there is none.
+  json status();
+
+  /// Waits for a status that satisfies `condition`; fails the test otherwise.
+  template <class Condition>
+  json await_status(Condition condition, milliseconds limit = patience) {
+    auto last = json{};
+    const auto is_so = [&] {
+      last = status();
+      return last.is_object() && condition(last);
+    };
+    require(eventually(is_so, limit), "the status becomes: " + last.dump());
+    return last;
+  }
+
+  /// Of all processes that have ever stamped here.
+  worker_records records() const;
+
+  /// Waits until the newest epoch is newer than `epoch` and has `count` running
+  /// workers, all of its world; fails the test otherwise.
+  /// @returns them by rank
+  worker_records await_world(uint32_t count, uint32_t epoch = 0,
+                             milliseconds limit = patience);
+
+  /// The workers (no children) of an epoch by rank.
+  worker_records workers_of(uint32_t epoch) const;
+
+  /// The record of a process as it is now.
+  worker_record record_of(pid_t pid) const;
+
+  /// The same processes with their stamps as they are now.
+  worker_records records_of(const worker_records& workers) const;
+
+  /// Tells a worker to exit with this code.
+  void order_exit(pid_t pid, int code);
+
+  /// Tells all workers to exit with 0.
+  void order_end();
+
+  /// Writes a file of the scene. @returns its path
+  std::string write(const std::string& name, const std::string& text,
+                    bool executable = false);
+
+  /// Fails the test case with `what` unless `holds`.
+  static void require(bool holds, const std::string& what);
+
+private:
+  std::string folder_;
+  uint16_t port_;
+  std::map<std::string, std::string> environment_;
+  std::deque<program> programs_;
+  bool has_host_ = false;
+};
+
+/// Waits until none of the processes is alive.
+bool all_dead(const worker_records& workers, milliseconds limit = patience);
+
+/// The pids by rank.
+std::vector<pid_t> pids_of(const worker_records& workers);
+
+/// The latest of the last stamps, and the earliest of the first.
+int64_t last_of(const worker_records& workers);
+int64_t first_of(const worker_records& workers);
+
+} // namespace actorrun::test
