@@ -113,10 +113,8 @@ struct node_agent_state::effect_runner {
 
 node_agent_state::node_agent_state(node_agent_actor::pointer self,
                                    node_agent_config config)
-  : self_(self),
-    config_(std::move(config)),
-    membership_(config_.offering, config_.limits),
-    watches_(self) {}
+  : self_(self), config_(std::move(config)),
+    membership_(config_.offering, config_.limits), watches_(self) {}
 
 node_agent_actor::behavior_type node_agent_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
@@ -165,8 +163,8 @@ void node_agent_state::seek() {
       if (x)
         tell_anonymously(handle, *x);
       else
-        tell_anonymously(handle, membership_event{coordinator_not_found{
-                                   x.error(), tried}});
+        tell_anonymously(
+          handle, membership_event{coordinator_not_found{x.error(), tried}});
     });
 }
 
@@ -205,13 +203,13 @@ void node_agent_state::on(const v1::EpochFormed& x) {
   const auto plan = from_wire(x.plan());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
-    config_.lines.info(
-      "epoch " + to_string(plan.epoch) + " starts: node rank "
-      + std::to_string(plan.own.node_rank) + " of "
-      + std::to_string(plan.node_count) + ", ranks "
-      + std::to_string(plan.own.first_global_rank) + "-" + std::to_string(last)
-      + " of " + std::to_string(plan.world_size)
-      + (x.reason().empty() ? "" : " (" + x.reason() + ")"));
+    config_.lines.info("epoch " + to_string(plan.epoch) + " starts: node rank "
+                       + std::to_string(plan.own.node_rank) + " of "
+                       + std::to_string(plan.node_count) + ", ranks "
+                       + std::to_string(plan.own.first_global_rank) + "-"
+                       + std::to_string(last) + " of "
+                       + std::to_string(plan.world_size)
+                       + (x.reason().empty() ? "" : " (" + x.reason() + ")"));
   present_ = x;
   observe(x);
   dispatch(epoch_formed{plan});
@@ -219,8 +217,8 @@ void node_agent_state::on(const v1::EpochFormed& x) {
 
 void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
-    config_.lines.warn("epoch " + std::to_string(x.epoch()) + " is revoked: "
-                       + x.reason());
+    config_.lines.warn("epoch " + std::to_string(x.epoch())
+                       + " is revoked: " + x.reason());
   present_.reset();
   observe(x);
   dispatch(epoch_revoked{{x.epoch()}});

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/interfaces.hpp"
-
 #include "actorrun/actors/log.hpp"
 #include "actorrun/actors/worker_supervisor.hpp"
 
@@ -53,19 +52,22 @@ private:
   const std::string& id() const { return membership_.offering().agent.value; }
 
   /// Tells the coordinator, if there is a link to it.
-  template <class T> void report(T x) {
+  template <class T>
+  void report(T x) {
     if (coordinator_)
       tell(self_, coordinator_, std::move(x));
   }
 
-  template <class T> T about(epoch_id epoch) const {
+  template <class T>
+  T about(epoch_id epoch) const {
     auto notice = T{};
     notice.set_agent_id(id());
     notice.set_epoch(epoch.value);
     return notice;
   }
 
-  template <class T> void observe(const T& x) {
+  template <class T>
+  void observe(const T& x) {
     for (const auto& observer : config_.observers)
       tell(self_, observer, x);
   }
@@ -77,11 +79,11 @@ private:
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
-  std::vector<int64_t> pids_; ///< Of the newest epoch's workers.
+  std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
   std::string life_address_; ///< Where this process can be probed …
   uint16_t life_port_ = 0;   ///< … or 0.
-  bool remote_ = false;       ///< The coordinator is in another process.
-  bool dropping_ = false;     ///< A link was cut and is not down yet.
+  bool remote_ = false;      ///< The coordinator is in another process.
+  bool dropping_ = false;    ///< A link was cut and is not down yet.
   bool seek_deferred_ = false;
 };
 

@@ -105,8 +105,7 @@ struct rendezvous_coordinator_state::effect_runner {
     for (const auto& agent : x.agents)
       send(agent, notice);
     st.config_.lines.debug("coordinator ends the job: "
-                           + to_string(x.result.kind) + ", "
-                           + x.result.reason);
+                           + to_string(x.result.kind) + ", " + x.result.reason);
   }
 
   void operator()(const close_job&) {
@@ -114,7 +113,8 @@ struct rendezvous_coordinator_state::effect_runner {
     st.self_->quit();
   }
 
-  template <class T> void send(const agent_id& agent, T x) {
+  template <class T>
+  void send(const agent_id& agent, T x) {
     if (auto i = st.contacts_.find(agent);
         i != st.contacts_.end() && i->second.handle)
       tell(st.self_, i->second.handle, std::move(x));
@@ -124,10 +124,8 @@ struct rendezvous_coordinator_state::effect_runner {
 rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_actor::pointer self,
   rendezvous_coordinator_config config)
-  : self_(self),
-    config_(std::move(config)),
-    rendezvous_(config_.settings, config_.limits),
-    watches_(self) {}
+  : self_(self), config_(std::move(config)),
+    rendezvous_(config_.settings, config_.limits), watches_(self) {}
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
@@ -144,8 +142,8 @@ rendezvous_coordinator_state::make_behavior() {
       dispatch(workers_started{{x.agent_id()}, {x.epoch()}});
     },
     [this](const v1::WorkerFailed& x) {
-      dispatch(worker_failed{
-        {x.agent_id()}, {x.epoch()}, from_wire(x.failure())});
+      dispatch(
+        worker_failed{{x.agent_id()}, {x.epoch()}, from_wire(x.failure())});
     },
     [this](const v1::WorkersSucceeded& x) {
       dispatch(workers_succeeded{{x.agent_id()}, {x.epoch()}});
@@ -199,9 +197,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     held = from_wire(x.claim());
     known.pids.assign(x.claim().pids().begin(), x.claim().pids().end());
   }
-  watches_.watch(self_, known.handle, [this, agent, link = known.link] {
-    link_down(agent, link);
-  });
+  watches_.watch(self_, known.handle,
+                 [this, agent, link = known.link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held});
   if (!rendezvous_.agents().contains(agent))
     contacts_.erase(agent); // It was rejected.
@@ -222,16 +219,18 @@ void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
   const auto& known = contacts_.at(agent);
   if (known.life_port == 0)
     return;
-  config_.links->confirm(
-    known.life_address, known.life_port,
-    [handle = rendezvous_coordinator_actor{self_}, agent] {
-      tell_anonymously(handle, probe_confirmed{agent});
-    });
+  config_.links->confirm(known.life_address, known.life_port,
+                         [handle = rendezvous_coordinator_actor{self_}, agent] {
+                           tell_anonymously(handle, probe_confirmed{agent});
+                         });
 }
 
 // -- status -------------------------------------------------------------------
 
 namespace {
+
+// Most bytes that tag and length of an entry, and the mark of truncation, take.
+constexpr auto entry_overhead = size_t{8};
 
 v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
   auto out = v1::AgentStatus{};
@@ -271,15 +270,17 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
     *out.mutable_last_failure() = to_wire(*failure);
   if (const auto& result = rendezvous_.result())
     *out.mutable_outcome() = to_wire(*result);
+  auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
-    if (out.ByteSizeLong() > v1::message_size_max - 4096) {
-      out.set_truncated(true);
-      break;
-    }
     auto agent = to_status(record, rendezvous_.epoch());
     if (auto i = contacts_.find(id); i != contacts_.end())
       agent.mutable_pids()->Assign(i->second.pids.begin(),
                                    i->second.pids.end());
+    size += agent.ByteSizeLong() + entry_overhead;
+    if (size > v1::message_size_max) {
+      out.set_truncated(true);
+      break;
+    }
     *out.add_agents() = std::move(agent);
   }
   return out;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/interfaces.hpp"
-
 #include "actorrun/actors/log.hpp"
 #include "actorrun/actors/ports/agent_links.hpp"
 
@@ -47,7 +46,7 @@ private:
   /// What the coordinator needs to reach and to show an agent.
   struct contact {
     node_agent_actor handle;
-    uint64_t link = 0;        ///< Counts the links there have been to it.
+    uint64_t link = 0; ///< Counts the links there have been to it.
     std::string life_address;
     uint16_t life_port = 0;
     bool can_be_probed = false;

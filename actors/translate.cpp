@@ -130,12 +130,12 @@ core::claim from_wire(const v1::Claim& x) {
 }
 
 core::outcome from_wire(const v1::Outcome& x) {
-  auto out = core::outcome{
-    .kind = static_cast<core::outcome::verdict>(
-      std::clamp<int>(x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
-    .first_failure = {},
-    .signal = x.signal(),
-    .reason = x.reason()};
+  auto out
+    = core::outcome{.kind = static_cast<core::outcome::verdict>(std::clamp<int>(
+                      x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
+                    .first_failure = {},
+                    .signal = x.signal(),
+                    .reason = x.reason()};
   if (x.has_first_failure())
     out.first_failure = from_wire(x.first_failure());
   return out;

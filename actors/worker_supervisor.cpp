@@ -137,9 +137,9 @@ std::vector<ports::process_spec> worker_supervisor_state::processes() const {
   auto result = std::vector<ports::process_spec>{};
   result.reserve(plan.own.slot_count);
   for (uint32_t i = 0; i < plan.own.slot_count; ++i)
-    result.push_back({i, command_of(config_.workers, i),
-                      worker_environment(config_.environment, config_.job, plan,
-                                         i)});
+    result.push_back(
+      {i, command_of(config_.workers, i),
+       worker_environment(config_.environment, config_.job, plan, i)});
   return result;
 }
 

@@ -2,11 +2,10 @@
 // the process_host port.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-
 #include "actorrun/actors/core/worker_environment.hpp"
 #include "actorrun/actors/core/worker_group.hpp"
 #include "actorrun/actors/core/worker_spec.hpp"
+#include "actorrun/actors/interfaces.hpp"
 #include "actorrun/actors/log.hpp"
 #include "actorrun/actors/ports/master_ports.hpp"
 

@@ -1,4 +1,5 @@
 #include "actorrun/cli/commands.hpp"
+
 #include <iostream>
 
 using namespace actorrun;

@@ -24,8 +24,8 @@ std::optional<failure> settle_standalone(const run_settings& settings,
                         + " nodes, and with --standalone nobody else can come");
   if (settings.nodes.max > 1)
     out.warnings.emplace_back(
-        "--standalone: the maximum of --nnodes is ignored,"
-        " the job has one node");
+      "--standalone: the maximum of --nnodes is ignored,"
+      " the job has one node");
   // localhost:0 asks for what --standalone does, and scripts write both.
   if (settings.rendezvous && settings.rendezvous->port != 0)
     out.warnings.emplace_back("--standalone: --rdzv-endpoint is ignored");
@@ -40,8 +40,8 @@ std::optional<failure> settle_nodes(const run_settings& settings,
   const auto nodes = settings.nodes;
   if (!settings.rendezvous && nodes.max > 1)
     return bad_argument(
-        "--nnodes with more than one node needs --rdzv-endpoint, the address of"
-        " one of them: actorrun --nnodes=2 --rdzv-endpoint=node1:29400 …");
+      "--nnodes with more than one node needs --rdzv-endpoint, the address of"
+      " one of them: actorrun --nnodes=2 --rdzv-endpoint=node1:29400 …");
   // torchrun's manual starts a job of one node with the endpoint localhost:0.
   if (!settings.rendezvous
       || (settings.rendezvous->port == 0 && nodes.max == 1))
@@ -70,8 +70,8 @@ std::optional<failure> settle_job_id(const run_settings& settings,
   } else if (out.job.rendezvous && !is_empty) {
     out.job.job.value = "none";
     out.warnings.emplace_back(
-        "--rdzv-id is not given: the job is called \"none\","
-        " as all jobs without an id are");
+      "--rdzv-id is not given: the job is called \"none\","
+      " as all jobs without an id are");
   } else {
     out.job.job.value = world.random_id();
   }

@@ -25,19 +25,19 @@ constexpr auto group = "Options";
 constexpr auto version_name = "--version";
 
 const auto ignore = value_reader{
-    [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
+  [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
 
 option_rules meeting_rules(control_settings& out) {
   return {
-      {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-       "where the nodes meet (default port 29400)",
-       endpoint_reader(out.rendezvous)},
-      {"--rdzv-id", 0, "ID", group, "name of the job", verbatim(out.job)},
-      {"--secret-file", 0, "FILE", group,
-       "the job's secret, readable by its owner only\n"
-       "(or the secret itself in ACTORRUN_SECRET)",
-       verbatim(out.secret_file)},
-      {"--help", 'h', "", group, "show this text", ignore},
+    {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
+     "where the nodes meet (default port 29400)",
+     endpoint_reader(out.rendezvous)},
+    {"--rdzv-id", 0, "ID", group, "name of the job", verbatim(out.job)},
+    {"--secret-file", 0, "FILE", group,
+     "the job's secret, readable by its owner only\n"
+     "(or the secret itself in ACTORRUN_SECRET)",
+     verbatim(out.secret_file)},
+    {"--help", 'h', "", group, "show this text", ignore},
   };
 }
 
@@ -51,19 +51,19 @@ option_rules status_rules(control_settings& out) {
 option_rules coordinator_rules(control_settings& out) {
   auto rules = meeting_rules(out);
   const auto more = option_rules{
-      {"--nnodes", 0, "N|MIN:MAX", group, "nodes of the job",
-       into(out.nodes,
-            [](const std::string& text) -> result<std::optional<node_range>> {
-              auto x = parse_node_range(text);
-              if (!x)
-                return x.error();
-              return std::optional{*x};
-            })},
-      {"--max-restarts", 0, "N", group,
-       "worker failures the job survives (default 0)",
-       restart_count_reader(out.restart_count_max)},
-      {"--rdzv-conf", 0, "KEY=VALUE,...", group, "as for actorrun",
-       into(out.conf, parse_rendezvous_conf)},
+    {"--nnodes", 0, "N|MIN:MAX", group, "nodes of the job",
+     into(out.nodes,
+          [](const std::string& text) -> result<std::optional<node_range>> {
+            auto x = parse_node_range(text);
+            if (!x)
+              return x.error();
+            return std::optional{*x};
+          })},
+    {"--max-restarts", 0, "N", group,
+     "worker failures the job survives (default 0)",
+     restart_count_reader(out.restart_count_max)},
+    {"--rdzv-conf", 0, "KEY=VALUE,...", group, "as for actorrun",
+     into(out.conf, parse_rendezvous_conf)},
   };
   rules.insert(rules.end() - 1, more.begin(), more.end());
   return rules;
@@ -71,41 +71,41 @@ option_rules coordinator_rules(control_settings& out) {
 
 option_rules general_rules() {
   return {
-      {"--help", 'h', "", group, "show this text", ignore},
-      {version_name, 0, "", group, "show the version", ignore},
+    {"--help", 'h', "", group, "show this text", ignore},
+    {version_name, 0, "", group, "show the version", ignore},
   };
 }
 
 help help_of_all() {
   return {help_text(
-      general_rules(),
-      {"Looks at jobs of actorrun, and hosts their coordinators.\n",
-       "Usage: actorctl COMMAND [OPTIONS]",
-       "Exit codes:\n" + exit_code_table(),
-       {{"status", "how jobs are doing"},
-        {"coordinator", "hosts a job's coordinator without workers"}}})};
+    general_rules(),
+    {"Looks at jobs of actorrun, and hosts their coordinators.\n",
+     "Usage: actorctl COMMAND [OPTIONS]",
+     "Exit codes:\n" + exit_code_table(),
+     {{"status", "how jobs are doing"},
+      {"coordinator", "hosts a job's coordinator without workers"}}})};
 }
 
 help help_of_status() {
   auto unused = control_settings{};
   return {help_text(
-      status_rules(unused),
-      {"Says how the jobs of this host are doing, or the one JOB, or the job "
-       "that"
-       "\nmeets at an endpoint.\n",
-       "Usage: actorctl status [--json] [JOB]\n"
-       "       actorctl status [--json] --rdzv-endpoint=HOST --rdzv-id=ID",
-       "Exit codes: actorctl --help"})};
+    status_rules(unused),
+    {"Says how the jobs of this host are doing, or the one JOB, or the job "
+     "that"
+     "\nmeets at an endpoint.\n",
+     "Usage: actorctl status [--json] [JOB]\n"
+     "       actorctl status [--json] --rdzv-endpoint=HOST --rdzv-id=ID",
+     "Exit codes: actorctl --help"})};
 }
 
 help help_of_coordinator() {
   auto unused = control_settings{};
   return {
-      help_text(coordinator_rules(unused),
-                {"Hosts the coordinator of one job until the job ends.\n",
-                 "Usage: actorctl coordinator --rdzv-endpoint=HOST --rdzv-id=ID"
-                 " --nnodes=MIN:MAX\n       [OPTIONS]",
-                 "Exit codes: actorctl --help"})};
+    help_text(coordinator_rules(unused),
+              {"Hosts the coordinator of one job until the job ends.\n",
+               "Usage: actorctl coordinator --rdzv-endpoint=HOST --rdzv-id=ID"
+               " --nnodes=MIN:MAX\n       [OPTIONS]",
+               "Exit codes: actorctl --help"})};
 }
 
 bool asks_for(const std::vector<given_option>& options,
@@ -145,7 +145,7 @@ result<control_command> status_from(const control_settings& settings,
   if (!secret)
     return secret.error();
   auto remote = remote_job{
-      *settings.rendezvous, {settings.job.value_or("none")}, *secret};
+    *settings.rendezvous, {settings.job.value_or("none")}, *secret};
   auto probe = job_options{};
   probe.job = remote.job;
   probe.rendezvous = remote.rendezvous;
@@ -212,7 +212,7 @@ result<control_command> parse_command(const control_rule& command,
 result<control_command> parse_control(const std::vector<std::string>& words,
                                       const surroundings& world) {
   const auto scanned
-      = scan(words, spellings_of(general_rules()), rest_rule::remainder);
+    = scan(words, spellings_of(general_rules()), rest_rule::remainder);
   if (!scanned)
     return scanned.error();
   if (asks_for(scanned->options, "--help"))
@@ -221,17 +221,16 @@ result<control_command> parse_control(const std::vector<std::string>& words,
     return control_command{version{}};
   if (scanned->rest.empty())
     return bad_argument(
-        "there is no command; status and coordinator are known");
+      "there is no command; status and coordinator are known");
   const auto& name = scanned->rest.front();
-  const auto rest = std::vector<std::string>(scanned->rest.begin() + 1,
-                                             scanned->rest.end());
+  const auto rest
+    = std::vector<std::string>(scanned->rest.begin() + 1, scanned->rest.end());
   if (name == "status")
     return parse_command({status_rules, help_of_status, status_from}, rest,
                          world);
   if (name == "coordinator")
     return parse_command(
-        {coordinator_rules, help_of_coordinator, coordinator_from}, rest,
-        world);
+      {coordinator_rules, help_of_coordinator, coordinator_from}, rest, world);
   return bad_argument("unknown command " + quoted(name)
                       + "; status and coordinator are known");
 }

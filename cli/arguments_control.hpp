@@ -31,7 +31,7 @@ struct coordinator_arguments {
 };
 
 using control_command
-    = std::variant<status_arguments, coordinator_arguments, help, version>;
+  = std::variant<status_arguments, coordinator_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

@@ -51,21 +51,21 @@ void define(CLI::App& app, const option_rules& rules, const on_option& call) {
     CLI::Option* option = nullptr;
     if (rule.value.empty())
       option = app.add_flag_callback(
-          names, [call, &rule] { call(rule, ""); }, text);
+        names, [call, &rule] { call(rule, ""); }, text);
     else
-      option
-          = app.add_option_function<std::string>(
+      option = app
+                 .add_option_function<std::string>(
                    names,
                    [call, &rule](const std::string& x) { call(rule, x); }, text)
-                ->type_name(rule.value);
+                 ->type_name(rule.value);
     option->group(rule.group);
   }
 }
 
 result<settings> settings_from(
-    const option_rules& rules, const std::vector<given_option>& given,
-    const std::function<std::optional<std::string>(const std::string&)>&
-        variable) {
+  const option_rules& rules, const std::vector<given_option>& given,
+  const std::function<std::optional<std::string>(const std::string&)>&
+    variable) {
   settings out;
   for (const auto& x : given)
     out[x.name] = {x.source, x.value};
@@ -118,7 +118,7 @@ public:
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     return CLI::detail::find_and_replace(
-        CLI::Formatter::make_help(app, name, mode), "\n\n\n", "\n\n");
+      CLI::Formatter::make_help(app, name, mode), "\n\n\n", "\n\n");
   }
 
 private:
@@ -149,9 +149,9 @@ std::vector<spelling> spellings_of(const option_rules& rules) {
 }
 
 std::optional<failure> read_options(
-    const option_rules& rules, const std::vector<given_option>& given,
-    const std::function<std::optional<std::string>(const std::string&)>&
-        variable) {
+  const option_rules& rules, const std::vector<given_option>& given,
+  const std::function<std::optional<std::string>(const std::string&)>&
+    variable) {
   const auto values = settings_from(rules, given, variable);
   if (!values)
     return values.error();
@@ -160,7 +160,7 @@ std::optional<failure> read_options(
     const auto why = rule.read(text);
     if (why && !first)
       first
-          = failure{why->code, values->at(rule.name).source + ": " + why->text};
+        = failure{why->code, values->at(rule.name).source + ": " + why->text};
   };
   try {
     CLI::App app;

@@ -15,7 +15,7 @@ namespace actorrun::cli {
 
 /// Takes what was typed (nothing for a flag) or says what is wrong with it.
 using value_reader
-    = std::function<std::optional<failure>(const std::string& text)>;
+  = std::function<std::optional<failure>(const std::string& text)>;
 
 struct option_rule {
   std::string name;  ///< With dashes: `--max-restarts`.
@@ -69,9 +69,9 @@ std::vector<spelling> spellings_of(const option_rules& rules);
 /// @retval errc::bad_argument  a value is wrong; the text begins with the
 ///         option as it was typed or with the name of the variable
 std::optional<failure> read_options(
-    const option_rules& rules, const std::vector<given_option>& given,
-    const std::function<std::optional<std::string>(const std::string&)>&
-        variable);
+  const option_rules& rules, const std::vector<given_option>& given,
+  const std::function<std::optional<std::string>(const std::string&)>&
+    variable);
 
 /// What a help text says around its options.
 struct help_frame {

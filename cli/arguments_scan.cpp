@@ -59,7 +59,7 @@ class scanner {
 public:
   scanner(const std::vector<std::string>& words,
           const std::vector<spelling>& known, rest_rule rule)
-      : words_(words), known_(known), rule_(rule) {}
+    : words_(words), known_(known), rule_(rule) {}
 
   result<scanned_words> run() {
     while (next_ < words_.size()) {
@@ -174,7 +174,7 @@ std::string nearest(std::string_view name, const std::vector<spelling>& known) {
   auto best_cost = allowed + 1;
   for (const auto& x : known) {
     const auto is_abbreviation
-        = wanted.size() >= shortest_abbreviation && x.name.starts_with(wanted);
+      = wanted.size() >= shortest_abbreviation && x.name.starts_with(wanted);
     const auto cost = is_abbreviation ? 0 : distance(wanted, x.name);
     if (cost < best_cost) {
       best = x.name;

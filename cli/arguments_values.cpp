@@ -53,7 +53,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 result<uint16_t> parse_port(std::string_view text) {
   constexpr size_t digits_max = 5;
   const auto all_digits = std::all_of(
-      text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const auto x = number<uint32_t>(text);
   if (!all_digits || text.size() > digits_max || !x || *x > UINT16_MAX)
     return bad_argument("the port " + quoted(text)
@@ -127,7 +127,7 @@ result<milliseconds> parse_span(std::string_view text) {
   auto digits = trimmed(text);
   auto factor = 1'000.0;
   const std::pair<std::string_view, double> units[]
-      = {{"ms", 1.0}, {"s", 1'000.0}, {"m", 60'000.0}};
+    = {{"ms", 1.0}, {"s", 1'000.0}, {"m", 60'000.0}};
   for (const auto& [unit, in_ms] : units) {
     if (!digits.ends_with(unit))
       continue;
@@ -162,8 +162,8 @@ result<node_range> parse_node_range(std::string_view text) {
     auto x = parse_count(part, 1, core::agents_per_epoch_max);
     if (!x)
       return parts.size() == 1
-                 ? x.error()
-                 : bad_argument("in " + quoted(text) + ", " + x.error().text);
+               ? x.error()
+               : bad_argument("in " + quoted(text) + ", " + x.error().text);
     bounds.push_back(*x);
   }
   if (bounds.front() > bounds.back())
@@ -184,7 +184,7 @@ result<endpoint> parse_endpoint(std::string_view text) {
     out.port = *port;
   }
   const auto bracketed
-      = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+    = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
   if (bracketed)
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != host.npos)

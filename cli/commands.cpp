@@ -77,21 +77,21 @@ int exit_code_of(const core::ending& how) {
   if (!how.result)
     return exit_code_of_signal(how.signal);
   switch (how.result->kind) {
-  case core::outcome::verdict::succeeded:
-    return static_cast<int>(exit_code::succeeded);
-  case core::outcome::verdict::stopped:
-    return exit_code_of_signal(how.result->signal);
-  case core::outcome::verdict::unmet:
-    return static_cast<int>(exit_code::rendezvous_failed);
-  case core::outcome::verdict::failed:
-    break;
+    case core::outcome::verdict::succeeded:
+      return static_cast<int>(exit_code::succeeded);
+    case core::outcome::verdict::stopped:
+      return exit_code_of_signal(how.result->signal);
+    case core::outcome::verdict::unmet:
+      return static_cast<int>(exit_code::rendezvous_failed);
+    case core::outcome::verdict::failed:
+      break;
   }
   const auto& first = how.result->first_failure;
   if (!first || !is_permanent(*first))
     return static_cast<int>(exit_code::workers_failed);
   return static_cast<int>(first->code == ENOENT || first->code == ENOTDIR
-                              ? exit_code::program_not_found
-                              : exit_code::program_not_executable);
+                            ? exit_code::program_not_found
+                            : exit_code::program_not_executable);
 }
 
 namespace {
@@ -180,9 +180,9 @@ int show_status(const status_arguments& arguments) {
   caf::actor_system system{config};
   auto found = std::vector<v1::JobStatus>{};
   if (arguments.remote) {
-    auto status = ask_status(system, arguments.remote->rendezvous,
-                             arguments.remote->job, arguments.remote->secret,
-                             status_limit);
+    auto status
+      = ask_status(system, arguments.remote->rendezvous, arguments.remote->job,
+                   arguments.remote->secret, status_limit);
     if (!status)
       leave(fail(status.error(), "actorctl"));
     found.push_back(std::move(*status));
@@ -196,8 +196,8 @@ int show_status(const status_arguments& arguments) {
         add_job(found, std::move(*status));
       else if (status.error().code != errc::connection_refused)
         std::cerr << warn("process " + std::to_string(job.pid)
-                              + " does not say how its job stands: "
-                              + status.error().text,
+                            + " does not say how its job stands: "
+                            + status.error().text,
                           "actorctl");
     }
   }

@@ -15,122 +15,122 @@ remedy remedy_of_workers(errc code);
 
 remedy remedy_of(errc code) {
   switch (code) {
-  case errc::none:
-    return {"nothing failed", "an error was reported without a code",
-            "please report this as a bug of actorrun"};
-  case errc::bad_argument:
-    return {"an argument is wrong", "", "see --help for what is accepted"};
-  case errc::bad_slot_count:
-  case errc::duplicate_agent:
-  case errc::too_many_agents:
-  case errc::program_not_found:
-  case errc::program_not_executable:
-  case errc::start_failed:
-  case errc::system_failure:
-    return remedy_of_workers(code);
-  default:
-    return remedy_of_meeting(code);
+    case errc::none:
+      return {"nothing failed", "an error was reported without a code",
+              "please report this as a bug of actorrun"};
+    case errc::bad_argument:
+      return {"an argument is wrong", "", "see --help for what is accepted"};
+    case errc::bad_slot_count:
+    case errc::duplicate_agent:
+    case errc::too_many_agents:
+    case errc::program_not_found:
+    case errc::program_not_executable:
+    case errc::start_failed:
+    case errc::system_failure:
+      return remedy_of_workers(code);
+    default:
+      return remedy_of_meeting(code);
   }
 }
 
 remedy remedy_of_connecting(errc code) {
   switch (code) {
-  case errc::unresolvable:
-    return {"a host name has no address",
-            "the host in --rdzv-endpoint or --local-addr is not known here",
-            "check the spelling, or give an IP address"};
-  case errc::address_in_use:
-    return {"the rendezvous port is taken",
-            "another program listens on it, maybe a job that still runs",
-            "end it (actorctl status lists jobs), or choose another port"};
-  case errc::cannot_listen:
-    return {"this node cannot listen at the rendezvous endpoint",
-            "its address is not one of this node's, or the port is reserved",
-            "check --rdzv-endpoint; ports below 1024 need privileges"};
-  case errc::connection_refused:
-    return {"nobody listens at the rendezvous endpoint",
-            "the host is up, but no coordinator runs there on that port",
-            "start the node that --rdzv-endpoint names, or set is_host=1"
-            " in --rdzv-conf on it"};
-  case errc::connection_timed_out:
-    return {"the rendezvous endpoint does not answer",
-            "the host is down, or a firewall drops the packets",
-            "check host and port; read_timeout in --rdzv-conf waits longer"};
-  default:
-    return {"the rendezvous endpoint cannot be reached",
-            "this machine has no way to the host's network",
-            "check network and routes to the host in --rdzv-endpoint"};
+    case errc::unresolvable:
+      return {"a host name has no address",
+              "the host in --rdzv-endpoint or --local-addr is not known here",
+              "check the spelling, or give an IP address"};
+    case errc::address_in_use:
+      return {"the rendezvous port is taken",
+              "another program listens on it, maybe a job that still runs",
+              "end it (actorctl status lists jobs), or choose another port"};
+    case errc::cannot_listen:
+      return {"this node cannot listen at the rendezvous endpoint",
+              "its address is not one of this node's, or the port is reserved",
+              "check --rdzv-endpoint; ports below 1024 need privileges"};
+    case errc::connection_refused:
+      return {"nobody listens at the rendezvous endpoint",
+              "the host is up, but no coordinator runs there on that port",
+              "start the node that --rdzv-endpoint names, or set is_host=1"
+              " in --rdzv-conf on it"};
+    case errc::connection_timed_out:
+      return {"the rendezvous endpoint does not answer",
+              "the host is down, or a firewall drops the packets",
+              "check host and port; read_timeout in --rdzv-conf waits longer"};
+    default:
+      return {"the rendezvous endpoint cannot be reached",
+              "this machine has no way to the host's network",
+              "check network and routes to the host in --rdzv-endpoint"};
   }
 }
 
 remedy remedy_of_meeting(errc code) {
   switch (code) {
-  case errc::not_actorrun:
-    return {"what answers at the rendezvous endpoint is not actorrun",
-            "another program uses the port, for example torchrun",
-            "choose another port in --rdzv-endpoint on all nodes"};
-  case errc::protocol_mismatch:
-    return {"the coordinator speaks another version of the protocol",
-            "the nodes of the job run different versions of actorrun",
-            "install one version on all nodes (actorrun --version)"};
-  case errc::job_mismatch:
-    return {"the coordinator serves another job",
-            "--rdzv-id differs, or an old job still uses the endpoint",
-            "give all nodes one --rdzv-id; jobs side by side need a port"
-            " each"};
-  case errc::secret_mismatch:
-    return {"the coordinator holds another secret",
-            "--secret-file or ACTORRUN_SECRET differs between the nodes",
-            "give all nodes the same secret, or none at all"};
-  case errc::settings_mismatch:
-    return {"the coordinator's job has other settings",
-            "--nnodes or --max-restarts differ between the nodes",
-            "start every node with the same values"};
-  case errc::rendezvous_timed_out:
-    return {"too few nodes came in time",
-            "some were not started, failed, or cannot reach the endpoint",
-            "look at the missing nodes; join_timeout in --rdzv-conf waits"
-            " longer, a smaller MIN in --nnodes needs fewer"};
-  case errc::coordinator_lost:
-    return {"the coordinator was lost and did not come back",
-            "its node failed, or the network to it",
-            "look at the node that --rdzv-endpoint names, then start the"
-            " job again"};
-  default:
-    return remedy_of_connecting(code);
+    case errc::not_actorrun:
+      return {"what answers at the rendezvous endpoint is not actorrun",
+              "another program uses the port, for example torchrun",
+              "choose another port in --rdzv-endpoint on all nodes"};
+    case errc::protocol_mismatch:
+      return {"the coordinator speaks another version of the protocol",
+              "the nodes of the job run different versions of actorrun",
+              "install one version on all nodes (actorrun --version)"};
+    case errc::job_mismatch:
+      return {"the coordinator serves another job",
+              "--rdzv-id differs, or an old job still uses the endpoint",
+              "give all nodes one --rdzv-id; jobs side by side need a port"
+              " each"};
+    case errc::secret_mismatch:
+      return {"the coordinator holds another secret",
+              "--secret-file or ACTORRUN_SECRET differs between the nodes",
+              "give all nodes the same secret, or none at all"};
+    case errc::settings_mismatch:
+      return {"the coordinator's job has other settings",
+              "--nnodes or --max-restarts differ between the nodes",
+              "start every node with the same values"};
+    case errc::rendezvous_timed_out:
+      return {"too few nodes came in time",
+              "some were not started, failed, or cannot reach the endpoint",
+              "look at the missing nodes; join_timeout in --rdzv-conf waits"
+              " longer, a smaller MIN in --nnodes needs fewer"};
+    case errc::coordinator_lost:
+      return {"the coordinator was lost and did not come back",
+              "its node failed, or the network to it",
+              "look at the node that --rdzv-endpoint names, then start the"
+              " job again"};
+    default:
+      return remedy_of_connecting(code);
   }
 }
 
 remedy remedy_of_workers(errc code) {
   switch (code) {
-  case errc::bad_slot_count:
-    return {"the number of workers of a node is out of range",
-            "a node offers no worker, or more than a node may have",
-            "check --nproc-per-node"};
-  case errc::duplicate_agent:
-    return {"a node with this identity is in the job already",
-            "two agents use one name",
-            "start the node again; it will take a new name"};
-  case errc::too_many_agents:
-    return {"the job has no room for more nodes",
-            "more nodes offer themselves than one job may have",
-            "start fewer nodes"};
-  case errc::program_not_found:
-    return {"the program or script does not exist",
-            "the name is looked up on every node, from its working directory",
-            "check the path; a program that is not Python needs --no-python"};
-  case errc::program_not_executable:
-    return {"the program or script cannot be executed",
-            "its permissions or its format forbid it",
-            "check it with ls -l and file, on this node"};
-  case errc::start_failed:
-    return {"a worker could not be started",
-            "the system denies another process: a limit, or no memory",
-            "check ulimit -u, the cgroup's pids.max and free memory"};
-  default:
-    return {"a call to the system failed",
-            "this machine is short of something, or forbids it",
-            "check descriptors (ulimit -n), memory and the journal"};
+    case errc::bad_slot_count:
+      return {"the number of workers of a node is out of range",
+              "a node offers no worker, or more than a node may have",
+              "check --nproc-per-node"};
+    case errc::duplicate_agent:
+      return {"a node with this identity is in the job already",
+              "two agents use one name",
+              "start the node again; it will take a new name"};
+    case errc::too_many_agents:
+      return {"the job has no room for more nodes",
+              "more nodes offer themselves than one job may have",
+              "start fewer nodes"};
+    case errc::program_not_found:
+      return {"the program or script does not exist",
+              "the name is looked up on every node, from its working directory",
+              "check the path; a program that is not Python needs --no-python"};
+    case errc::program_not_executable:
+      return {"the program or script cannot be executed",
+              "its permissions or its format forbid it",
+              "check it with ls -l and file, on this node"};
+    case errc::start_failed:
+      return {"a worker could not be started",
+              "the system denies another process: a limit, or no memory",
+              "check ulimit -u, the cgroup's pids.max and free memory"};
+    default:
+      return {"a call to the system failed",
+              "this machine is short of something, or forbids it",
+              "check descriptors (ulimit -n), memory and the journal"};
   }
 }
 

@@ -7,36 +7,36 @@ namespace actorrun::cli {
 
 exit_code exit_code_of(errc code) {
   switch (code) {
-  case errc::none:
-    return exit_code::succeeded;
-  case errc::bad_argument:
-    return exit_code::bad_arguments;
-  case errc::unresolvable:
-  case errc::connection_refused:
-  case errc::connection_timed_out:
-  case errc::connection_failed:
-  case errc::not_actorrun:
-  case errc::rendezvous_timed_out:
-    return exit_code::rendezvous_failed;
-  case errc::protocol_mismatch:
-  case errc::job_mismatch:
-  case errc::secret_mismatch:
-  case errc::settings_mismatch:
-  case errc::bad_slot_count:
-  case errc::duplicate_agent:
-  case errc::too_many_agents:
-    return exit_code::refused;
-  case errc::coordinator_lost:
-    return exit_code::coordinator_lost;
-  case errc::address_in_use:
-  case errc::cannot_listen:
-  case errc::start_failed:
-  case errc::system_failure:
-    return exit_code::machine_refused;
-  case errc::program_not_found:
-    return exit_code::program_not_found;
-  case errc::program_not_executable:
-    return exit_code::program_not_executable;
+    case errc::none:
+      return exit_code::succeeded;
+    case errc::bad_argument:
+      return exit_code::bad_arguments;
+    case errc::unresolvable:
+    case errc::connection_refused:
+    case errc::connection_timed_out:
+    case errc::connection_failed:
+    case errc::not_actorrun:
+    case errc::rendezvous_timed_out:
+      return exit_code::rendezvous_failed;
+    case errc::protocol_mismatch:
+    case errc::job_mismatch:
+    case errc::secret_mismatch:
+    case errc::settings_mismatch:
+    case errc::bad_slot_count:
+    case errc::duplicate_agent:
+    case errc::too_many_agents:
+      return exit_code::refused;
+    case errc::coordinator_lost:
+      return exit_code::coordinator_lost;
+    case errc::address_in_use:
+    case errc::cannot_listen:
+    case errc::start_failed:
+    case errc::system_failure:
+      return exit_code::machine_refused;
+    case errc::program_not_found:
+      return exit_code::program_not_found;
+    case errc::program_not_executable:
+      return exit_code::program_not_executable;
   }
   return exit_code::machine_refused; // A code from a newer version.
 }
@@ -48,19 +48,19 @@ int exit_code_of_signal(int signal) {
 
 std::string exit_code_table() {
   static constexpr std::pair<exit_code, const char*> table[] = {
-      {exit_code::succeeded, "the job succeeded"},
-      {exit_code::workers_failed, "workers failed and no restart was left"},
-      {exit_code::bad_arguments, "wrong arguments"},
-      {exit_code::rendezvous_failed,
-       "too few nodes came in time, or nobody answers at the endpoint"},
-      {exit_code::refused, "the coordinator refused: job id, secret, settings"
-                           " or version differ"},
-      {exit_code::coordinator_lost,
-       "the coordinator was lost and did not come back"},
-      {exit_code::machine_refused,
-       "this machine refused: port in use, no more processes, …"},
-      {exit_code::program_not_executable, "the program cannot be executed"},
-      {exit_code::program_not_found, "the program or script does not exist"},
+    {exit_code::succeeded, "the job succeeded"},
+    {exit_code::workers_failed, "workers failed and no restart was left"},
+    {exit_code::bad_arguments, "wrong arguments"},
+    {exit_code::rendezvous_failed,
+     "too few nodes came in time, or nobody answers at the endpoint"},
+    {exit_code::refused, "the coordinator refused: job id, secret, settings"
+                         " or version differ"},
+    {exit_code::coordinator_lost,
+     "the coordinator was lost and did not come back"},
+    {exit_code::machine_refused,
+     "this machine refused: port in use, no more processes, …"},
+    {exit_code::program_not_executable, "the program cannot be executed"},
+    {exit_code::program_not_found, "the program or script does not exist"},
   };
   std::string out;
   for (const auto& [code, meaning] : table) {

@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using pairs = std::map<std::string, std::string, std::less<>>;
-using reader = std::function<std::optional<failure>(rendezvous_conf&,
-                                                    const std::string&)>;
+using reader
+  = std::function<std::optional<failure>(rendezvous_conf&, const std::string&)>;
 
 reader span(milliseconds core::timeouts::*field) {
   return [field](rendezvous_conf& out,
@@ -62,18 +62,18 @@ struct known_key {
 const std::vector<known_key>& known_keys() {
   using t = core::timeouts;
   static const auto keys = std::vector<known_key>{
-      {"join_timeout", span(&t::join)},
-      {"last_call_timeout", span(&t::last_call)},
-      {"close_timeout", span(&t::close)},
-      {"heartbeat_timeout", span(&t::connect)},
-      {"keep_alive_interval", span(&t::keep_alive_interval)},
-      {"keep_alive_max_attempt", read_attempts},
-      {"read_timeout", span(&t::seek)},
-      {"is_host", read_is_host},
-      {"store_type", read_store_type},
-      {"quiet_period", span(&t::quiet)},
-      {"join_settle", span(&t::join_settle)},
-      {"fence_guard", span(&t::fence_guard)},
+    {"join_timeout", span(&t::join)},
+    {"last_call_timeout", span(&t::last_call)},
+    {"close_timeout", span(&t::close)},
+    {"heartbeat_timeout", span(&t::connect)},
+    {"keep_alive_interval", span(&t::keep_alive_interval)},
+    {"keep_alive_max_attempt", read_attempts},
+    {"read_timeout", span(&t::seek)},
+    {"is_host", read_is_host},
+    {"store_type", read_store_type},
+    {"quiet_period", span(&t::quiet)},
+    {"join_settle", span(&t::join_settle)},
+    {"fence_guard", span(&t::fence_guard)},
   };
   return keys;
 }
@@ -81,9 +81,9 @@ const std::vector<known_key>& known_keys() {
 /// The option that says what these keys would say.
 const pairs& keys_of_options() {
   static const auto keys = pairs{
-      {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
-      {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
-      {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
+    {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
+    {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
+    {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
   };
   return keys;
 }

@@ -29,7 +29,7 @@ signal_inbox::signal_inbox() {
 
 int signal_inbox::wait() {
   auto inputs
-      = {pollfd{signals_.get(), POLLIN, 0}, pollfd{wake_up_.get(), POLLIN, 0}};
+    = {pollfd{signals_.get(), POLLIN, 0}, pollfd{wake_up_.get(), POLLIN, 0}};
   pollfd ready[2];
   for (;;) {
     std::copy(inputs.begin(), inputs.end(), ready);

@@ -36,8 +36,8 @@ std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
 std::string nodes_text(const v1::Settings& x) {
   const auto min = std::to_string(x.agent_count_min());
   return x.agent_count_min() == x.agent_count_max()
-             ? min
-             : min + ":" + std::to_string(x.agent_count_max());
+           ? min
+           : min + ":" + std::to_string(x.agent_count_max());
 }
 
 std::string pids_text(const v1::AgentStatus& x) {
@@ -81,7 +81,7 @@ std::string to_text(const v1::JobStatus& job) {
   if (job.agents().empty())
     return text + "  no agents\n";
   auto rows = std::vector<row>{
-      {"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT", "WORKER PIDS"}};
+    {"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT", "WORKER PIDS"}};
   for (const auto& x : job.agents())
     rows.push_back({in_epoch(job, x) ? std::to_string(x.node_rank()) : "-",
                     x.host(), x.address(), share_text(job, x),
@@ -107,10 +107,10 @@ json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
   auto workers = json::array();
   for (int i = 0; i < x.pids_size(); ++i)
     workers.push_back(
-        {{"pid", x.pids(i)},
-         {"local_rank", i},
-         {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
-                                   : json(nullptr)}});
+      {{"pid", x.pids(i)},
+       {"local_rank", i},
+       {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
+                                 : json(nullptr)}});
   return workers;
 }
 
@@ -146,8 +146,8 @@ json to_json(const v1::JobStatus& job) {
           {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
                                                   : json(nullptr)},
           {"outcome", job.has_outcome()
-                          ? json(core::to_string(from_wire(job.outcome()).kind))
-                          : json(nullptr)},
+                        ? json(core::to_string(from_wire(job.outcome()).kind))
+                        : json(nullptr)},
           {"coordinator",
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
           {"truncated", job.truncated()},

@@ -56,16 +56,16 @@ result<std::string> find_program(const std::string& name,
       return path;
     if (facts.exists && !denied)
       denied
-          = failure{errc::program_not_executable,
-                    quoted(path)
-                        + (facts.is_directory ? " is a directory, not a program"
-                                              : " may not be executed")};
+        = failure{errc::program_not_executable,
+                  quoted(path)
+                    + (facts.is_directory ? " is a directory, not a program"
+                                          : " may not be executed")};
   }
   if (denied)
     return *denied;
   return failure{errc::program_not_found,
                  "there is no program " + quoted(name)
-                     + (has_slash(name) ? "" : " in PATH=" + search_path)};
+                   + (has_slash(name) ? "" : " in PATH=" + search_path)};
 }
 
 result<std::string> interpreter_of(const worker_program& program,
@@ -81,9 +81,9 @@ result<std::string> interpreter_of(const worker_program& program,
       return std::string{name};
   return failure{errc::program_not_found,
                  "there is neither python3 nor python in PATH="
-                     + search_path_of(files)
-                     + "; PYTHON_EXEC can name an interpreter, and --no-python"
-                       " runs a program without one"};
+                   + search_path_of(files)
+                   + "; PYTHON_EXEC can name an interpreter, and --no-python"
+                     " runs a program without one"};
 }
 
 /// A script that is missing may be a program somebody meant to run.

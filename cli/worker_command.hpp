@@ -23,7 +23,7 @@ struct worker_program {
   std::string interpreter;
 
   friend bool operator==(const worker_program&, const worker_program&)
-      = default;
+    = default;
 };
 
 /// What is at a path.

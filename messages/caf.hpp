@@ -22,30 +22,36 @@ namespace actorrun {
 
 // -- typed interfaces: interface<Result(Argument...), void(Argument...)> ------
 
-template <class Signature> struct message_signature;
+template <class Signature>
+struct message_signature;
 
 #if ACTORRUN_CAF_017
-template <class Out, class... In> struct message_signature<Out(In...)> {
+template <class Out, class... In>
+struct message_signature<Out(In...)> {
   using type =
     typename caf::replies_to<std::decay_t<In>...>::template with<Out>;
 };
-template <class... In> struct message_signature<void(In...)> {
+template <class... In>
+struct message_signature<void(In...)> {
   using type = caf::reacts_to<std::decay_t<In>...>;
 };
 #else
-template <class Out, class... In> struct message_signature<Out(In...)> {
+template <class Out, class... In>
+struct message_signature<Out(In...)> {
   using type = caf::result<Out>(std::decay_t<In>...);
 };
 #endif
 
 template <class... Signatures>
-using interface = caf::typed_actor<typename message_signature<Signatures>::type...>;
+using interface = caf::typed_actor<
+  typename message_signature<Signatures>::type...>;
 
 // -- actors as plain state classes --------------------------------------------
 
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
 /// first, `make_behavior()` and `on_exit()`.
-template <class Handle, class State> class actor_impl : public Handle::base {
+template <class Handle, class State>
+class actor_impl : public Handle::base {
 public:
   template <class... Ts>
   explicit actor_impl(caf::actor_config& config, Ts&&... xs)
@@ -77,7 +83,8 @@ void tell(Self* self, const To& to, Ts&&... xs) {
 #endif
 }
 
-template <class To, class... Ts> void tell_anonymously(const To& to, Ts&&... xs) {
+template <class To, class... Ts>
+void tell_anonymously(const To& to, Ts&&... xs) {
 #if ACTORRUN_CAF_1
   caf::anon_mail(std::forward<Ts>(xs)...).send(to);
 #else
@@ -112,11 +119,13 @@ auto ask(Self* self, const To& to, caf::timespan limit, T&& x) {
 /// 0.17 has one down handler for all monitors.
 class watch_list {
 public:
-  template <class Self> explicit watch_list(Self* self) {
+  template <class Self>
+  explicit watch_list(Self* self) {
 #if !ACTORRUN_CAF_1
-    self->set_down_handler([this](const caf::down_msg& x) { on_down(x.source); });
+    self->set_down_handler(
+      [this](const caf::down_msg& x) { on_down(x.source); });
 #else
-    (void) self;
+    (void)self;
 #endif
   }
 
@@ -124,7 +133,8 @@ public:
   void watch(Self* self, const Handle& who, std::function<void()> on_gone) {
     const auto address = caf::actor_cast<caf::actor_addr>(who);
 #if ACTORRUN_CAF_1
-    self->monitor(who, [this, address](const caf::error&) { on_down(address); });
+    self->monitor(who,
+                  [this, address](const caf::error&) { on_down(address); });
 #else
     self->monitor(who);
 #endif

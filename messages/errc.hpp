@@ -14,19 +14,19 @@ enum class errc : uint8_t {
   bad_argument, ///< An option's value has the wrong form or is out of range.
 
   // -- meeting ----------------------------------------------------------------
-  unresolvable,          ///< A host name has no address.
-  address_in_use,        ///< Another program listens on the endpoint.
-  cannot_listen,         ///< The endpoint cannot be bound for another reason.
-  connection_refused,    ///< The host answers, nobody listens: process gone.
-  connection_timed_out,  ///< Nothing came back in time.
-  connection_failed,     ///< The system refused the connect; see its errno.
-  not_actorrun,          ///< Somebody answered who does not speak our protocol.
-  protocol_mismatch,     ///< The two sides speak different protocol versions.
-  job_mismatch,          ///< The endpoint serves a job with another id.
-  secret_mismatch,       ///< The two sides hold different secrets.
-  settings_mismatch,     ///< --nnodes or --max-restarts differ from the job's.
-  rendezvous_timed_out,  ///< Fewer than the minimum of agents came in time.
-  coordinator_lost,      ///< The coordinator went away and did not come back.
+  unresolvable,         ///< A host name has no address.
+  address_in_use,       ///< Another program listens on the endpoint.
+  cannot_listen,        ///< The endpoint cannot be bound for another reason.
+  connection_refused,   ///< The host answers, nobody listens: process gone.
+  connection_timed_out, ///< Nothing came back in time.
+  connection_failed,    ///< The system refused the connect; see its errno.
+  not_actorrun,         ///< Somebody answered who does not speak our protocol.
+  protocol_mismatch,    ///< The two sides speak different protocol versions.
+  job_mismatch,         ///< The endpoint serves a job with another id.
+  secret_mismatch,      ///< The two sides hold different secrets.
+  settings_mismatch,    ///< --nnodes or --max-restarts differ from the job's.
+  rendezvous_timed_out, ///< Fewer than the minimum of agents came in time.
+  coordinator_lost,     ///< The coordinator went away and did not come back.
 
   // -- offers and placements --------------------------------------------------
   bad_slot_count,  ///< An offer has no slots, or more than an agent may have.

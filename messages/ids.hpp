@@ -11,7 +11,8 @@
 namespace actorrun {
 
 /// A value that only means something as an id of one kind.
-template <class Tag, class Rep> struct strong_id {
+template <class Tag, class Rep>
+struct strong_id {
   Rep value{};
 
   friend auto operator<=>(const strong_id&, const strong_id&) = default;
@@ -30,7 +31,8 @@ using epoch_id = strong_id<struct epoch_tag, uint64_t>;
 /// One arming of one timer, never used again; 0 is none.
 using timer_id = strong_id<struct timer_tag, uint64_t>;
 
-template <class Tag> std::string to_string(const strong_id<Tag, uint64_t>& x) {
+template <class Tag>
+std::string to_string(const strong_id<Tag, uint64_t>& x) {
   return std::to_string(x.value);
 }
 

@@ -19,7 +19,8 @@ struct failure {
 };
 
 /// Holds a `T`, or a `failure` with a code other than `errc::none`.
-template <class T> class result {
+template <class T>
+class result {
 public:
   result(T value) : content_(std::move(value)) {}
   result(failure why) : content_(std::move(why)) {}

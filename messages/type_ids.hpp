@@ -21,9 +21,9 @@ namespace actorrun::v1 {
 inline constexpr size_t message_size_max = 64 * 1024;
 
 /// One for all Protobuf messages; CAF finds it by argument-dependent look-up.
-template <class Inspector, class T,
-          class = std::enable_if_t<
-            std::is_base_of_v<google::protobuf::MessageLite, T>>>
+template <
+  class Inspector, class T,
+  class = std::enable_if_t<std::is_base_of_v<google::protobuf::MessageLite, T>>>
 auto inspect(Inspector& f, T& x) {
 #if ACTORRUN_CAF_017
   auto bytes = std::string{};
@@ -55,21 +55,21 @@ auto inspect(Inspector& f, T& x) {
 } // namespace actorrun::v1
 
 CAF_BEGIN_TYPE_ID_BLOCK(actorrun, caf::first_custom_type_id)
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRequest))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinAccepted))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRejected))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::KeepAlive))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LeaseGranted))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::EpochFormed))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::EpochRevoked))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LeaveNotice))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersStarted))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkerFailed))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersSucceeded))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersStopped))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobEnded))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StatusRequest))
-  CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobStatus))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRequest))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinAccepted))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRejected))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::KeepAlive))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LeaseGranted))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::EpochFormed))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::EpochRevoked))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LeaveNotice))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersStarted))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkerFailed))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersSucceeded))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersStopped))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobEnded))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StatusRequest))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobStatus))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

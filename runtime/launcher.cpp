@@ -62,12 +62,8 @@ std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
 
 struct launcher::parts {
   parts(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
-    : system(sys),
-      job(std::move(job_)),
-      hooks(std::move(hooks_)),
-      lines(hooks.lines),
-      mine(credentials_of_job()),
-      host(local_host_name()) {}
+    : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
+      lines(hooks.lines), mine(credentials_of_job()), host(local_host_name()) {}
 
   credentials credentials_of_job() const {
     return job.rendezvous ? credentials_of(job.job, job.secret) : credentials{};
@@ -129,8 +125,7 @@ result<std::monostate> launcher::parts::maybe_host_coordinator() {
 // A coordinator on its own may be started again while its agents wait for it;
 // one that an agent hosts only follows another if that ended untidily.
 result<std::monostate> launcher::parts::host_coordinator(bool alone) {
-  const auto where
-    = listen_address(job.rendezvous->host, job.rendezvous->port);
+  const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
   const auto folder = run_folder::open();
@@ -157,8 +152,8 @@ void launcher::parts::spawn_coordinator(bool successor) {
   coordinator = spawn_rendezvous_coordinator(
     system,
     {.job = job.job,
-     .settings = {job.agent_count_min, job.agent_count_max,
-                  job.restart_count_max},
+     .settings
+     = {job.agent_count_min, job.agent_count_max, job.restart_count_max},
      .limits = job.timeouts,
      .host = host,
      .pid = ::getpid(),
@@ -178,20 +173,20 @@ launcher::parts::make_locator(const core::offer& offering) {
     return std::make_shared<local_locator>(
       caf::actor_cast<caf::strong_actor_ptr>(coordinator),
       job.rendezvous ? job.rendezvous->host : own_address);
-  return keep(std::make_unique<door_locator>(
-                system, *loop,
-                door_locator::target{*job.rendezvous, mine,
-                                     offering.agent.value, job.timeouts.connect,
-                                     occupied},
-                lines),
-              loop);
+  return keep(
+    std::make_unique<door_locator>(
+      system, *loop,
+      door_locator::target{*job.rendezvous, mine, offering.agent.value,
+                           job.timeouts.connect, occupied},
+      lines),
+    loop);
 }
 
 void launcher::parts::spawn_agent(const agent_options& options) {
-  auto processes = keep(
-    std::make_unique<posix_process_host>(
-      *loop, [lines = lines](const std::string& x) { lines.warn(x); }),
-    loop);
+  auto processes
+    = keep(std::make_unique<posix_process_host>(
+             *loop, [lines = lines](const std::string& x) { lines.warn(x); }),
+           loop);
   auto ports = std::make_shared<reserved_ports>();
   const auto offering = core::offer{.agent = make_agent_id(host),
                                     .host = host,
@@ -202,17 +197,17 @@ void launcher::parts::spawn_agent(const agent_options& options) {
   agent = spawn_node_agent(
     system,
     {.offering = offering,
-     .settings = {job.agent_count_min, job.agent_count_max,
-                  job.restart_count_max},
+     .settings
+     = {job.agent_count_min, job.agent_count_max, job.restart_count_max},
      .limits = job.timeouts,
-     .supervisor = {.workers = options.workers,
-                    .job = {job.job, options.workers.role,
-                            job.restart_count_max},
-                    .environment = own_environment(),
-                    .host = host,
-                    .processes = std::move(processes),
-                    .ports = std::move(ports),
-                    .lines = lines},
+     .supervisor
+     = {.workers = options.workers,
+        .job = {job.job, options.workers.role, job.restart_count_max},
+        .environment = own_environment(),
+        .host = host,
+        .processes = std::move(processes),
+        .ports = std::move(ports),
+        .lines = lines},
      .locator = make_locator(offering),
      .observers = hooks.observers,
      .lines = lines,
@@ -235,8 +230,7 @@ void launcher::parts::open_operator_door() {
 
 void launcher::parts::coordinator_closed(const core::outcome& result) {
   const auto guard = std::lock_guard{mutex};
-  coordinators_ending
-    = core::ending{.result = result, .why = {}, .signal = 0};
+  coordinators_ending = core::ending{.result = result, .why = {}, .signal = 0};
   end_if_over();
 }
 
@@ -275,9 +269,10 @@ launcher::~launcher() {
   }
 }
 
-result<std::unique_ptr<launcher>>
-launcher::start(caf::actor_system& system, const job_options& job,
-                const agent_options& agent, launcher_hooks hooks) {
+result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
+                                                  const job_options& job,
+                                                  const agent_options& agent,
+                                                  launcher_hooks hooks) {
   if (auto valid = validate(job); !valid)
     return valid.error();
   if (auto valid = validate(agent); !valid)
@@ -294,8 +289,9 @@ launcher::start(caf::actor_system& system, const job_options& job,
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
-result<std::unique_ptr<launcher>> launcher::start_coordinator(
-  caf::actor_system& system, const job_options& job, launcher_hooks hooks) {
+result<std::unique_ptr<launcher>>
+launcher::start_coordinator(caf::actor_system& system, const job_options& job,
+                            launcher_hooks hooks) {
   assert(job.rendezvous);
   if (auto valid = validate(job); !valid)
     return valid.error();
@@ -307,7 +303,9 @@ result<std::unique_ptr<launcher>> launcher::start_coordinator(
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
-node_agent_actor launcher::agent() const { return parts_->agent; }
+node_agent_actor launcher::agent() const {
+  return parts_->agent;
+}
 
 rendezvous_coordinator_actor launcher::coordinator() const {
   return parts_->coordinator;
@@ -323,6 +321,8 @@ void launcher::leave(int signal) {
                      core::rendezvous_event{core::stop_requested{signal}});
 }
 
-core::ending launcher::wait() { return parts_->future.get(); }
+core::ending launcher::wait() {
+  return parts_->future.get();
+}
 
 } // namespace actorrun

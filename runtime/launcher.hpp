@@ -44,9 +44,10 @@ public:
   /// @retval errc::cannot_listen   the endpoint cannot be bound
   /// @retval errc::unresolvable    the endpoint must be hosted here and has no
   ///                               address
-  static result<std::unique_ptr<launcher>>
-  start(caf::actor_system& system, const job_options& job,
-        const agent_options& agent, launcher_hooks hooks = {});
+  static result<std::unique_ptr<launcher>> start(caf::actor_system& system,
+                                                 const job_options& job,
+                                                 const agent_options& agent,
+                                                 launcher_hooks hooks = {});
 
   /// Hosts the coordinator alone, at `job.rendezvous`, without an agent.
   /// @pre `job.rendezvous` is set

@@ -54,15 +54,15 @@ verdict check_count(const std::string& name, uint32_t x, uint32_t min,
 
 verdict check_timeouts(const core::timeouts& x) {
   const std::pair<const char*, milliseconds> spans[] = {
-      {"join_timeout", x.join},
-      {"last_call_timeout", x.last_call},
-      {"quiet_period", x.quiet},
-      {"join_settle", x.join_settle},
-      {"read_timeout", x.seek},
-      {"heartbeat_timeout", x.connect},
-      {"close_timeout", x.close},
-      {"keep_alive_interval", x.keep_alive_interval},
-      {"fence_guard", x.fence_guard},
+    {"join_timeout", x.join},
+    {"last_call_timeout", x.last_call},
+    {"quiet_period", x.quiet},
+    {"join_settle", x.join_settle},
+    {"read_timeout", x.seek},
+    {"heartbeat_timeout", x.connect},
+    {"close_timeout", x.close},
+    {"keep_alive_interval", x.keep_alive_interval},
+    {"fence_guard", x.fence_guard},
   };
   for (const auto& [name, span] : spans)
     if (auto ok = check_span(name, span, milliseconds{1}); !ok)

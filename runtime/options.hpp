@@ -18,7 +18,7 @@ namespace actorrun {
 
 /// Longest of all timeouts and grace periods; no job waits a week in silence.
 inline constexpr std::chrono::milliseconds timeout_max
-    = std::chrono::hours{7 * 24};
+  = std::chrono::hours{7 * 24};
 
 /// Most keep-alives that may stay unanswered.
 inline constexpr uint32_t keep_alive_attempts_max = 1'000;

@@ -22,11 +22,13 @@ std::vector<membership_effect> membership::step(const membership_event& event,
 void membership::on(const epoch_formed& event, time_point now, effects& out) {
   if (event.plan.epoch <= newest_)
     return; // Fencing: it is a duplicate, or over already.
-  if (now >= fence_due_) // We have slept; who knows what was formed since.
+  if (now >= fence_due_ && may_run())
     return on_fence(now, out);
   newest_ = event.plan.epoch;
   if (ending_) {
     out.emplace_back(send_stopped{newest_, 0});
+  } else if (now >= fence_due_) {
+    next_ = event.plan; // We may have slept: begins with the next grant.
   } else if (may_run()) {
     next_ = event.plan;
     share_ = share_state::stopping;
@@ -131,7 +133,7 @@ void membership::begin(const epoch_plan& plan, effects& out) {
 // It was ours once; whether it still is, only a new announcement can tell.
 void membership::forget_next() {
   if (next_)
-    newest_ = plan_->epoch;
+    newest_ = plan_ ? plan_->epoch : epoch_id{};
   next_.reset();
 }
 
@@ -199,9 +201,9 @@ std::optional<claim> membership::held(time_point now) const {
   if (!plan_)
     return std::nullopt;
   // Past the fence the machine has killed them, whether we know it or not.
-  const auto fenced = now >= fence_due_
-                      && (share_ == share_state::starting
-                          || share_ == share_state::running);
+  const auto fenced
+    = now >= fence_due_
+      && (share_ == share_state::starting || share_ == share_state::running);
   return claim{*plan_, fenced ? share_state::stopping : share_, failure_};
 }
 

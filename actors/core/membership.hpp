@@ -164,8 +164,8 @@ struct finish {
 using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
                  send_keep_alive, send_started, send_failed, send_succeeded,
-                 send_stopped, send_leaving, send_left, start_group,
-                 stop_group, kill_group, set_fence, finish>;
+                 send_stopped, send_leaving, send_left, start_group, stop_group,
+                 kill_group, set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);
@@ -275,10 +275,12 @@ private:
   bool gone_ = false;   ///< The workers of a failed share have ended.
   bool was_in_ = false; ///< Has been accepted at least once.
   epoch_id newest_;     ///< Newest epoch seen; older ones are refused.
-  std::optional<epoch_plan> next_; ///< Starts when the present group is gone.
+  /// Starts when the present group is gone and the lease is known to last.
+  std::optional<epoch_plan> next_;
   duration keep_alive_interval_{0};
   duration fence_{0};
   time_point join_sent_{};
+  time_point heard_{}; ///< When the coordinator last said that we are in.
   time_point fence_due_ = time_point::max();
   std::optional<failure> last_failure_;
   uint32_t attempts_ = 0;

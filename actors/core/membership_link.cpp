@@ -3,6 +3,7 @@
 #include "actorrun/actors/core/membership.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -70,14 +71,15 @@ void membership::seek(time_point now, effects& out) {
   if (link_ == link::joined)
     arm(seek_alarm, now + limits_.seek, out);
   link_ = link::seeking;
+  if (!may_run())
+    forget_next();
   disarm(keep_alive_alarm);
   disarm(patience_alarm);
   arm(retry_alarm, now + retry_delay(), out);
 }
 
 duration membership::retry_delay() {
-  const auto most
-    = may_run() ? retry_delay_max_running : retry_delay_max_idle;
+  const auto most = may_run() ? retry_delay_max_running : retry_delay_max_idle;
   const auto delay = std::min<duration>(
     most, retry_delay_min * (1u << std::min(attempts_, 10u)));
   ++attempts_;
@@ -94,8 +96,8 @@ void membership::give_up(time_point now, effects& out) {
   if (was_in_)
     why = {errc::coordinator_lost,
            "the coordinator is gone and did not come back within "
-             + std::to_string(limits_.seek.count() / 1000) + " s ("
-             + why.text + ")"};
+             + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text
+             + ")"};
   end({.result = {}, .why = std::move(why), .signal = 0}, 0, now, out);
 }
 
@@ -106,6 +108,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     return;
   link_ = link::joined;
   was_in_ = true;
+  heard_ = now;
   attempts_ = 0;
   keep_alive_interval_ = event.keep_alive_interval;
   fence_ = event.fence;
@@ -122,6 +125,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     arm(fence_alarm, fence_due_, out);
     if (may_run())
       out.emplace_back(set_fence{fence_due_});
+    if (now > join_sent_ + keep_alive_interval_)
+      out.emplace_back(send_keep_alive{now}); // It was slow; look sharp.
   }
   if (ending_)
     out.emplace_back(send_leaving{ending_->signal});
@@ -132,6 +137,7 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
     return;
   if (!ending_)
     ending_ = ending{.result = {}, .why = event.why, .signal = 0};
+  disarm(patience_alarm);
   out.emplace_back(drop_link{});
   link_ = link::seeking;
   if (may_run())
@@ -141,8 +147,12 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
-  if (link_ == link::joined)
-    extend_fence(event.sent + fence_, now, out);
+  if (link_ != link::joined)
+    return;
+  heard_ = now;
+  extend_fence(event.sent + fence_, now, out);
+  if (next_ && !may_run() && now < fence_due_)
+    begin(*std::exchange(next_, std::nullopt), out);
 }
 
 // News that we have slept over comes too late: the machine has killed them.
@@ -159,6 +169,11 @@ void membership::extend_fence(time_point due, time_point now, effects& out) {
 void membership::on_fence(time_point now, effects& out) {
   if (now < fence_due_) {
     arm(fence_alarm, fence_due_, out);
+    return;
+  }
+  // A busy coordinator may take longer to let us in than our fence lasts.
+  if (!may_run() && link_ == link::joined && now < heard_ + fence_) {
+    arm(fence_alarm, heard_ + fence_, out);
     return;
   }
   forget_next();
@@ -188,8 +203,8 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
     case seek_alarm:
       return give_up(now, out);
     case patience_alarm:
-      last_failure_
-        = failure{errc::connection_timed_out, "the coordinator does not answer"};
+      last_failure_ = failure{errc::connection_timed_out,
+                              "the coordinator does not answer"};
       out.emplace_back(drop_link{});
       return seek(now, out);
     case keep_alive_alarm:

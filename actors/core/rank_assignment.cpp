@@ -10,7 +10,9 @@ namespace actorrun::core {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// Cuts the leading run of digits, or of non-digits, off `text`.
 std::string_view cut_run(std::string_view& text) {
@@ -56,8 +58,8 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 result<std::vector<placement>> assign_ranks(std::span<const offer> offers) {
   if (offers.size() > agents_per_epoch_max)
-    return failure{errc::too_many_agents, std::to_string(offers.size())
-                                            + " agents offer their slots"};
+    return failure{errc::too_many_agents,
+                   std::to_string(offers.size()) + " agents offer their slots"};
   auto placements = std::vector<placement>{};
   placements.reserve(offers.size());
   auto names = std::unordered_set<agent_id>{};

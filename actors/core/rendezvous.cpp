@@ -8,9 +8,7 @@
 namespace actorrun::core {
 
 rendezvous::rendezvous(job_settings settings, timeouts limits)
-  : settings_(settings),
-    limits_(limits),
-    policy_(settings.restart_count_max),
+  : settings_(settings), limits_(limits), policy_(settings.restart_count_max),
     leases_(limits.lease()) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
@@ -47,10 +45,10 @@ void rendezvous::on(const coordinator_started& event, time_point now,
 void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
   const auto& agent = event.offering.agent;
   if (event.settings != settings_) {
-    out.emplace_back(
-      reject_agent{agent, errc::settings_mismatch,
-                   "the job runs with " + to_string(settings_) + ", agent "
-                     + agent.value + " asks for " + to_string(event.settings)});
+    out.emplace_back(reject_agent{agent, errc::settings_mismatch,
+                                  "the job runs with " + to_string(settings_)
+                                    + ", agent " + agent.value + " asks for "
+                                    + to_string(event.settings)});
     return;
   }
   if (event.offering.slot_count < 1
@@ -90,8 +88,7 @@ void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
   out.emplace_back(grant_lease{event.agent});
 }
 
-void rendezvous::on(const agent_disconnected& event, time_point,
-                    effects& out) {
+void rendezvous::on(const agent_disconnected& event, time_point, effects& out) {
   auto* record = find(event.agent);
   if (record == nullptr)
     return;
@@ -106,8 +103,8 @@ void rendezvous::on(const agent_disconnected& event, time_point,
 void rendezvous::on(const agent_lost& event, time_point, effects& out) {
   // A link that came back in the meantime proves the evidence wrong.
   if (auto* record = find(event.agent); record && !record->connected)
-    lose(event.agent,
-         "agent " + event.agent.value + " lost: " + event.evidence, out);
+    lose(event.agent, "agent " + event.agent.value + " lost: " + event.evidence,
+         out);
 }
 
 void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
@@ -115,9 +112,9 @@ void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
   if (record == nullptr)
     return;
   change(*record, [](auto& x) { x.leaving = true; });
-  const auto reason = "agent " + event.agent.value + " leaves"
-                      + (event.signal == 0
-                           ? std::string{}
+  const auto reason
+    = "agent " + event.agent.value + " leaves"
+      + (event.signal == 0 ? std::string{}
                            : " (signal " + std::to_string(event.signal) + ")");
   excuse(*record, reason);
   if (active() && record->member_of == epoch_
@@ -186,21 +183,20 @@ void rendezvous::on(const workers_stopped& event, time_point, effects& out) {
     x.share = share_state::idle;
     x.holds = {};
   });
-  if (active() && event.epoch == epoch_)
+  if (active() && event.epoch == epoch_ && record->member_of == epoch_)
     revoke("agent " + event.agent.value + " stopped its workers, out of touch",
            std::nullopt, out);
 }
 
 // -- the rest -----------------------------------------------------------------
 
-void rendezvous::on(const stop_requested& event, time_point now,
-                    effects& out) {
+void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
   if (phase_ != phase::ended)
     end({.kind = outcome::verdict::stopped,
          .first_failure = {},
          .signal = event.signal,
-         .reason = "the job was told to end by signal "
-                   + std::to_string(event.signal)},
+         .reason
+         = "the job was told to end by signal " + std::to_string(event.signal)},
         now, out);
 }
 

@@ -315,7 +315,8 @@ private:
   void count(const agent_record& x, int sign);
   void recount();
   /// Changes a record and keeps the tally.
-  template <class F> void change(agent_record& x, F f) {
+  template <class F>
+  void change(agent_record& x, F f) {
     count(x, -1);
     f(x);
     count(x, +1);
@@ -339,7 +340,7 @@ private:
   bool formed_ = false; ///< This coordinator has formed an epoch itself.
   bool hurry_ = false;  ///< Nothing more to wait for: form when possible.
   bool closed_ = false;
-  std::string why_;     ///< Reason of the next epoch.
+  std::string why_;                      ///< Reason of the next epoch.
   std::optional<worker_failure> failed_; ///< Ended the current epoch, and …
   bool excused_ = false; ///< … was the consequence of an agent's end.
   uint64_t arrivals_ = 0;

@@ -36,6 +36,8 @@ duration rendezvous::quiet() const {
 }
 
 void rendezvous::gather(time_point now, effects& out) {
+  if (tally_.candidates >= settings_.agent_count_min)
+    disarm(join_alarm);
   // Workers of an older epoch must have ended everywhere; their agents report
   // it, or their leases run out.
   if (recovering_ || tally_.holding > 0)
@@ -51,7 +53,6 @@ void rendezvous::gather(time_point now, effects& out) {
       arm(join_alarm, now + limits_.join, out);
     return;
   }
-  disarm(join_alarm);
   if (tally_.candidates >= settings_.agent_count_max || hurry_)
     return form(out);
   if (phase_ != phase::last_call) {
@@ -150,12 +151,12 @@ epoch_plan rendezvous::plan_for(const agent_record& record) const {
 
 void rendezvous::supervise(time_point now, effects& out) {
   if (tally_.unfinished == 0)
-    return end({.kind = outcome::verdict::succeeded,
-                .first_failure = {},
-                .signal = 0,
-                .reason = "all workers of epoch " + to_string(epoch_)
-                          + " succeeded"},
-               now, out);
+    return end(
+      {.kind = outcome::verdict::succeeded,
+       .first_failure = {},
+       .signal = 0,
+       .reason = "all workers of epoch " + to_string(epoch_) + " succeeded"},
+      now, out);
   if (phase_ == phase::starting && tally_.starting == 0)
     phase_ = phase::running;
   welcome(now, out);

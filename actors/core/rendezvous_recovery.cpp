@@ -49,8 +49,8 @@ void rendezvous::reconcile(agent_record& record,
 }
 
 // A member of the running epoch is back after its link broke.
-void rendezvous::resume(agent_record& record, const claim& held,
-                        time_point now, effects& out) {
+void rendezvous::resume(agent_record& record, const claim& held, time_point now,
+                        effects& out) {
   const auto agent = record.offering.agent;
   switch (held.state) {
     case share_state::starting:
@@ -60,9 +60,9 @@ void rendezvous::resume(agent_record& record, const claim& held,
     case share_state::succeeded:
       return on(workers_succeeded{agent, epoch_}, now, out);
     case share_state::failed:
-      return on(worker_failed{agent, epoch_, held.failure.value_or(
-                                               worker_failure{})},
-                now, out);
+      return on(
+        worker_failed{agent, epoch_, held.failure.value_or(worker_failure{})},
+        now, out);
     case share_state::idle:
       return on(workers_stopped{agent, epoch_, 0}, now, out);
     case share_state::stopping:
@@ -85,8 +85,8 @@ void rendezvous::recover(agent_record& record, const claim& held,
   record.failure = held.failure;
   // Where workers run, nobody can have formed a newer epoch; without that sign
   // its agents get the time of a lease to come back.
-  const auto runs = held.state == share_state::starting
-                    || held.state == share_state::running;
+  const auto runs
+    = held.state == share_state::starting || held.state == share_state::running;
   const auto newest = held.plan.epoch > epoch_;
   const auto rival = !newest && !is_same(held.plan, common_);
   if (rival)
@@ -104,8 +104,7 @@ void rendezvous::recover(agent_record& record, const claim& held,
 
 void rendezvous::conclude_recovery(effects& out) {
   recovering_ = false;
-  for (auto which :
-       {recovery_alarm, join_alarm, quiet_alarm, last_call_alarm})
+  for (auto which : {recovery_alarm, join_alarm, quiet_alarm, last_call_alarm})
     disarm(which);
   if (epoch_.value == 0)
     return;
@@ -125,8 +124,8 @@ void rendezvous::conclude_recovery(effects& out) {
   }
   phase_ = tally_.starting > 0 ? phase::starting : phase::running;
   formed_ = true;
-  if (failed != nullptr && failed->failure)
-    fail(*failed->failure, out);
+  if (failed != nullptr)
+    fail(failed->failure.value_or(worker_failure{}), out);
   else if (back < common_.node_count || gone > 0)
     revoke(std::to_string(back - gone) + " of "
              + std::to_string(common_.node_count) + " agents of epoch "

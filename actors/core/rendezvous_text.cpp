@@ -103,19 +103,20 @@ std::string rendezvous::waiting_for() const {
         return counted(tally_.holding, "agent")
                + " must stop the workers of an older epoch";
       return "waiting for "
-             + counted(settings_.agent_count_min
-                         - std::min(settings_.agent_count_min,
-                                    tally_.candidates),
-                       "more node")
+             + counted(
+               settings_.agent_count_min
+                 - std::min(settings_.agent_count_min, tally_.candidates),
+               "more node")
              + ": " + here;
     case phase::last_call:
       return "last call for more nodes: " + here;
     case phase::starting:
-      return counted(tally_.starting, "agent") + " must start the workers of epoch "
-             + to_string(epoch_);
+      return counted(tally_.starting, "agent")
+             + " must start the workers of epoch " + to_string(epoch_);
     case phase::stopping:
-      return counted(tally_.holding, "agent") + " must stop the workers of epoch "
-             + to_string(epoch_) + " (" + why_ + ")";
+      return counted(tally_.holding, "agent")
+             + " must stop the workers of epoch " + to_string(epoch_) + " ("
+             + why_ + ")";
     case phase::running:
     case phase::ended:
       return {};

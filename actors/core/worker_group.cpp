@@ -6,10 +6,8 @@
 namespace actorrun::core {
 
 worker_group::worker_group(epoch_plan plan, std::string host)
-  : plan_(std::move(plan)),
-    host_(std::move(host)),
-    workers_(plan_.own.slot_count),
-    waiting_count_(plan_.own.slot_count) {
+  : plan_(std::move(plan)), host_(std::move(host)),
+    workers_(plan_.own.slot_count), waiting_count_(plan_.own.slot_count) {
   assert(!workers_.empty());
 }
 
@@ -63,8 +61,7 @@ void worker_group::on(const worker_exited& event, time_point, effects& out) {
   settle(out);
 }
 
-void worker_group::on(const stop_ordered& event, time_point now,
-                      effects& out) {
+void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
   if (phase_ == phase::idle || phase_ == phase::stopping
       || phase_ == phase::stopped || phase_ == phase::succeeded)
     return;
@@ -109,15 +106,15 @@ void worker_group::fail(uint32_t local_rank, failure_kind kind, int code,
   if (phase_ != phase::starting && phase_ != phase::running)
     return;
   phase_ = phase::failed;
-  out.emplace_back(report_failed{
-    {.agent = plan_.own.agent,
-     .host = host_,
-     .global_rank = plan_.own.first_global_rank + local_rank,
-     .local_rank = local_rank,
-     .pid = workers_[local_rank].pid,
-     .kind = kind,
-     .code = code,
-     .dumped = dumped}});
+  out.emplace_back(
+    report_failed{{.agent = plan_.own.agent,
+                   .host = host_,
+                   .global_rank = plan_.own.first_global_rank + local_rank,
+                   .local_rank = local_rank,
+                   .pid = workers_[local_rank].pid,
+                   .kind = kind,
+                   .code = code,
+                   .dumped = dumped}});
 }
 
 void worker_group::settle(effects& out) {

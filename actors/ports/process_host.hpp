@@ -64,7 +64,8 @@ public:
   /// `process_not_started`, or `process_started` and later `process_exited`.
   /// @pre all processes of earlier epochs have been released
   virtual void start(epoch_id epoch, std::vector<process_spec> processes,
-                     listener on_event) = 0;
+                     listener on_event)
+    = 0;
 
   /// Sends `signal` to the process group of every process of `epoch`, also to
   /// what is left of groups whose leader has ended.

@@ -39,14 +39,15 @@ enum class answer : uint32_t { welcome, stranger, other_epoch, other_step };
 
 std::string to_string(answer x) {
   switch (x) {
-  case answer::welcome:
-    return "welcome";
-  case answer::stranger:
-    return "it serves another job or already has a worker of this rank";
-  case answer::other_epoch:
-    return "it is of another epoch";
-  case answer::other_step:
-    return "it resumes at another step; is the checkpoint on a shared folder?";
+    case answer::welcome:
+      return "welcome";
+    case answer::stranger:
+      return "it serves another job or already has a worker of this rank";
+    case answer::other_epoch:
+      return "it is of another epoch";
+    case answer::other_step:
+      return "it resumes at another step; is the checkpoint on a shared "
+             "folder?";
   }
   return "it gave an unknown answer";
 }
@@ -74,7 +75,7 @@ answer judge(const hello& peer, const hello& own) {
 } // namespace
 
 all_reduce::all_reduce(const environment& self, uint64_t step)
-    : adds_up_(self.rank == 0) {
+  : adds_up_(self.rank == 0) {
   if (self.world_size == 1)
     return; // Nobody to meet: no port is opened.
   if (adds_up_)

@@ -68,7 +68,7 @@ void sync_folder_of(const std::string& path) {
 } // namespace
 
 checkpoint::checkpoint(std::string path, uint64_t text_fingerprint)
-    : path_(std::move(path)), text_fingerprint_(text_fingerprint) {}
+  : path_(std::move(path)), text_fingerprint_(text_fingerprint) {}
 
 std::optional<training_state> checkpoint::load(size_t parameter_count) const {
   auto file = std::ifstream{path_, std::ios::binary};
@@ -102,7 +102,7 @@ void checkpoint::save(const training_state& state) const {
                            content_fingerprint(state)};
   const auto temporary = path_ + ".tmp";
   const auto file
-      = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0)
     fail_errno("cannot create " + temporary);
   write_all(file, std::as_bytes(std::span{&head, 1}));

@@ -14,7 +14,7 @@ std::string text_of(const char* name) {
   const auto* value = std::getenv(name);
   if (value == nullptr || *value == '\0')
     fail(std::string{name} + " is not set; start me with actorrun, for example"
-             + " actorrun --nproc-per-node=2 --no-python elastic_training",
+           + " actorrun --nproc-per-node=2 --no-python elastic_training",
          exit_status::bad_usage);
   return value;
 }
@@ -25,7 +25,7 @@ T number_of(const char* name, T min, T max) {
   const auto value = parse_number<T>(text, min, max);
   if (!value)
     fail(std::string{name} + "='" + text + "' is not a number from "
-             + std::to_string(min) + " to " + std::to_string(max),
+           + std::to_string(min) + " to " + std::to_string(max),
          exit_status::bad_usage);
   return *value;
 }

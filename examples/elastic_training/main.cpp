@@ -28,8 +28,8 @@ class pace {
 public:
   explicit pace(uint32_t steps_per_second) {
     if (steps_per_second > 0)
-      per_step_ = std::chrono::nanoseconds{std::chrono::seconds{1}}
-                  / steps_per_second;
+      per_step_
+        = std::chrono::nanoseconds{std::chrono::seconds{1}} / steps_per_second;
   }
 
   void wait() {

@@ -44,7 +44,7 @@ void softmax(float* values, size_t size) {
 } // namespace
 
 language_model::language_model(uint32_t symbol_count)
-    : symbol_count_(symbol_count) {
+  : symbol_count_(symbol_count) {
   assert(symbol_count >= 2 && symbol_count <= symbol_count_max);
 }
 
@@ -106,7 +106,7 @@ float language_model::add_gradient(std::span<const float> parameters,
     const auto row = output_weights_at() + i * symbol_count_;
     add_scaled(g + row, errors, x.units[i], symbol_count_);
     unit_errors[i]
-        = dot(p + row, errors, symbol_count_) * (1 - x.units[i] * x.units[i]);
+      = dot(p + row, errors, symbol_count_) * (1 - x.units[i] * x.units[i]);
   }
   add_scaled(g + output_bias_at(), errors, 1, symbol_count_);
 

@@ -22,7 +22,7 @@ std::string to_text(float loss) {
 } // namespace
 
 progress::progress(const environment& self, const options& chosen)
-    : self_(self), options_(chosen) {
+  : self_(self), options_(chosen) {
   if (self.rank != 0 || chosen.progress.empty())
     return;
   file_.open(chosen.progress, std::ios::app);
@@ -50,7 +50,7 @@ void progress::report(const training_state& state) {
   if (self_.rank != 0)
     return;
   const auto edge
-      = std::exchange(first_, false) || state.step == options_.steps;
+    = std::exchange(first_, false) || state.step == options_.steps;
   const auto now = std::chrono::steady_clock::now();
   if (edge || now >= next_line_) {
     next_line_ = now + console_pause;

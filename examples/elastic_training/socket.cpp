@@ -34,7 +34,7 @@ address_list resolve(const std::string& host, uint16_t port) {
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* first = nullptr;
   const auto error
-      = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first);
+    = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first);
   if (error != 0)
     fail("cannot resolve MASTER_ADDR=" + host + ": " + gai_strerror(error));
   return {first, &freeaddrinfo};
@@ -42,7 +42,7 @@ address_list resolve(const std::string& host, uint16_t port) {
 
 socket_handle open_for(const addrinfo& address) {
   return socket_handle{
-      socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
 bool set_option(const socket_handle& x, int level, int name, int value) {
@@ -53,10 +53,10 @@ bool set_option(const socket_handle& x, int level, int name, int value) {
 bool wait_for(const socket_handle& x, short events, deadline until) {
   for (;;) {
     const auto left
-        = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+      = std::chrono::ceil<milliseconds>(until - steady_clock::now());
     auto entry = pollfd{x.get(), events, 0};
     const auto ready = poll(
-        &entry, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+      &entry, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
     if (ready > 0)
       return true;
     if (ready == 0 && steady_clock::now() >= until)
@@ -89,7 +89,7 @@ bool connects(const socket_handle& x, const addrinfo& to, deadline until) {
 } // namespace
 
 socket_handle::socket_handle(socket_handle&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 socket_handle& socket_handle::operator=(socket_handle&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -118,8 +118,8 @@ socket_handle listen_at(const std::string& host, uint16_t port, int backlog) {
 std::optional<socket_handle> accept_until(const socket_handle& listener,
                                           deadline until) {
   while (wait_for(listener, POLLIN, until)) {
-    auto peer = socket_handle{
-        accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    auto peer
+      = socket_handle{accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
     // A peer may give up between the wait and the accept.
     if (peer.get() >= 0)
       return ready_for_use(std::move(peer));
@@ -144,8 +144,8 @@ std::optional<socket_handle> connect_until(const std::string& host,
 
 void set_patience(const socket_handle& peer, milliseconds x) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(x);
-  const auto value = timeval{seconds.count(),
-                             std::chrono::microseconds{x - seconds}.count()};
+  const auto value
+    = timeval{seconds.count(), std::chrono::microseconds{x - seconds}.count()};
   for (const auto name : {SO_RCVTIMEO, SO_SNDTIMEO})
     if (setsockopt(peer.get(), SOL_SOCKET, name, &value, sizeof(value)) != 0)
       fail_errno("cannot set a time-out");
@@ -154,7 +154,7 @@ void set_patience(const socket_handle& peer, milliseconds x) {
 bool send_all(const socket_handle& peer, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto count
-        = send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      = send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)

@@ -3,11 +3,10 @@
 //
 // usage: embed PROGRAM [ARGUMENT…]
 
-#include <actorrun/runtime/actorrun.hpp>
-
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
+#include <actorrun/runtime/actorrun.hpp>
 #include <iostream>
 
 using namespace actorrun;

@@ -45,11 +45,10 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
             failure{errc::not_actorrun, "the other side offers no actor"});
       },
       [=](const caf::error& why) {
-        (*on_actor)(failure{why == caf::sec::request_timeout
-                              ? errc::connection_timed_out
-                              : errc::not_actorrun,
-                            "the other side broke off: "
-                              + self->system().render(why)});
+        (*on_actor)(
+          failure{why == caf::sec::request_timeout ? errc::connection_timed_out
+                                                   : errc::not_actorrun,
+                  "the other side broke off: " + self->system().render(why)});
       });
   return {};
 }

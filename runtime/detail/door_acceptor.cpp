@@ -40,8 +40,8 @@ unique_fd accept_from(int socket, socket_address& remote) {
 } // namespace
 
 acceptor::acceptor(reactor& home, unique_fd socket, acceptor_owner owner)
-    : home_(home), socket_(std::move(socket)), spare_(open_spare()),
-      owner_(std::move(owner)) {}
+  : home_(home), socket_(std::move(socket)), spare_(open_spare()),
+    owner_(std::move(owner)) {}
 
 void acceptor::start() {
   home_.watch(socket_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
@@ -70,23 +70,23 @@ void acceptor::on_ready() {
 
 bool acceptor::may_go_on(int error) {
   switch (error) {
-  case EAGAIN:
-    return false;
-  case EMFILE:
-  case ENFILE:
-    if (!somebody_waits(socket_.get()))
+    case EAGAIN:
       return false;
-    if (owner_.make_room() || turn_away())
+    case EMFILE:
+    case ENFILE:
+      if (!somebody_waits(socket_.get()))
+        return false;
+      if (owner_.make_room() || turn_away())
+        return true;
+      pause();
+      return false;
+    case ENOBUFS:
+    case ENOMEM:
+      pause();
+      return false;
+    default:
+      // accept(2) also tells of connections that broke before their turn.
       return true;
-    pause();
-    return false;
-  case ENOBUFS:
-  case ENOMEM:
-    pause();
-    return false;
-  default:
-    // accept(2) also tells of connections that broke before their turn.
-    return true;
   }
 }
 

@@ -32,14 +32,14 @@ std::string target::text() const {
   if (on_this_host())
     return host;
   const auto shown
-      = host.find(':') == std::string::npos ? host : "[" + host + "]";
+    = host.find(':') == std::string::npos ? host : "[" + host + "]";
   return shown + ":" + std::to_string(port);
 }
 
 door_attempt::door_attempt(reactor& home, target where, const visitor& who,
                            core::duration deadline, connect_callback on_done)
-    : home_(home), where_(std::move(where)), who_(who), deadline_(deadline),
-      on_done_(std::move(on_done)) {
+  : home_(home), where_(std::move(where)), who_(who), deadline_(deadline),
+    on_done_(std::move(on_done)) {
   assert(is_peer_id(who.id) && deadline > core::duration{0});
 }
 
@@ -55,8 +55,8 @@ void door_attempt::start() {
   }
   arm(deadline_);
   resolution_ = std::make_unique<resolution>(
-      home_, where_.host, where_.port,
-      [this](const auto& found) { on_resolved(found); });
+    home_, where_.host, where_.port,
+    [this](const auto& found) { on_resolved(found); });
 }
 
 void door_attempt::stop() {
@@ -70,7 +70,7 @@ void door_attempt::stop() {
 }
 
 void door_attempt::on_resolved(
-    const result<std::vector<socket_address>>& found) {
+  const result<std::vector<socket_address>>& found) {
   resolution_.reset();
   if (!found) {
     finish(found.error());
@@ -88,8 +88,8 @@ void door_attempt::try_next() {
   const auto left_count = static_cast<int64_t>(addresses_.size() - next_);
   arm(time_left() / left_count);
   dial_ = std::make_unique<dial>(
-      home_, addresses_[next_++],
-      [this](int error, unique_fd fd) { on_dialled(error, std::move(fd)); });
+    home_, addresses_[next_++],
+    [this](int error, unique_fd fd) { on_dialled(error, std::move(fd)); });
 }
 
 void door_attempt::on_dialled(int error, unique_fd fd) {
@@ -107,7 +107,7 @@ void door_attempt::on_dialled(int error, unique_fd fd) {
   if (error != 0)
     return give_up_on(errc::connection_failed,
                       "cannot be connected to (" + error_text(error)
-                          + "); check the host, routes and firewalls");
+                        + "); check the host, routes and firewalls");
   fd_ = std::move(fd);
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);
@@ -118,14 +118,14 @@ void door_attempt::on_dialled(int error, unique_fd fd) {
 
 void door_attempt::on_ready() {
   switch (exchange(fd_.get(), *talk_)) {
-  case exchange_state::waiting:
-    return;
-  case exchange_state::settled:
-    on_settled();
-    return;
-  case exchange_state::closed:
-    give_up_on(errc::connection_failed,
-               talk_->silent()
+    case exchange_state::waiting:
+      return;
+    case exchange_state::settled:
+      on_settled();
+      return;
+    case exchange_state::closed:
+      give_up_on(errc::connection_failed,
+                 talk_->silent()
                    ? "closes the connection without a word; check that it is a "
                      "coordinator, or try again"
                    : "closes the connection in mid-handshake; try again");
@@ -146,7 +146,7 @@ void door_attempt::on_late() {
   if (resolution_)
     fail(errc::connection_timed_out,
          "cannot be found within " + text_of(deadline_)
-             + ": the resolver does not answer; check DNS or give an address");
+           + ": the resolver does not answer; check DNS or give an address");
   else if (dial_)
     give_up_on(errc::connection_timed_out,
                "does not answer; check the host, routes and firewalls");

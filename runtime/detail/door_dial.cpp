@@ -23,9 +23,9 @@ int outcome_of(int fd) {
 } // namespace
 
 dial::dial(reactor& home, const socket_address& where, callback on_done)
-    : home_(home), on_done_(std::move(on_done)) {
+  : home_(home), on_done_(std::move(on_done)) {
   fd_.reset(
-      ::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   auto error = 0;
   if (!fd_ || ::connect(fd_.get(), where.get(), where.size) != 0)
     error = errno;

@@ -23,7 +23,7 @@ namespace actorrun::detail {
 
 inline constexpr size_t peer_id_size_max = 128;
 inline constexpr size_t client_hello_size
-    = 8 + fingerprint_size + nonce_size + peer_id_size_max;
+  = 8 + fingerprint_size + nonce_size + peer_id_size_max;
 inline constexpr size_t server_hello_size = 8 + nonce_size;
 inline constexpr size_t server_verdict_size = 1 + proof_size;
 

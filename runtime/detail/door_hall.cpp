@@ -41,18 +41,18 @@ std::string text_of(const ucred& who) {
 door_hall::door_hall(reactor& home, unique_fd socket, std::string path,
                      const credentials& mine, door_callbacks callbacks,
                      const door_limits& limits)
-    : home_(home), path_(std::move(path)), mine_(mine),
-      callbacks_(std::move(callbacks)), limits_(limits),
-      strangers_(home, limits.report_interval, callbacks_.on_strangers),
-      acceptor_(std::make_shared<acceptor>(
-          home, std::move(socket),
-          acceptor_owner{
-              [this](unique_fd fd, const socket_address& remote) {
-                on_accept(std::move(fd), remote);
-              },
-              [this] { return make_room(); },
-              busy_answer(),
-          })) {
+  : home_(home), path_(std::move(path)), mine_(mine),
+    callbacks_(std::move(callbacks)), limits_(limits),
+    strangers_(home, limits.report_interval, callbacks_.on_strangers),
+    acceptor_(std::make_shared<acceptor>(
+      home, std::move(socket),
+      acceptor_owner{
+        [this](unique_fd fd, const socket_address& remote) {
+          on_accept(std::move(fd), remote);
+        },
+        [this] { return make_room(); },
+        busy_answer(),
+      })) {
   assert(callbacks_.on_peer && limits.half_open_max > 0
          && limits.handshake > core::duration{0});
 }
@@ -89,7 +89,7 @@ void door_hall::on_accept(unique_fd fd, const socket_address& remote) {
   const auto raw = fd.get();
   const auto how = of_this_host() ? trust::system : trust::secret;
   const auto deadline
-      = home_.after(limits_.handshake, [this, number] { on_late(number); });
+    = home_.after(limits_.handshake, [this, number] { on_late(number); });
   guests_.emplace(number, guest{std::move(fd),
                                 server_handshake{mine_, random_nonce(), how},
                                 std::move(address), deadline});
@@ -103,13 +103,13 @@ void door_hall::on_ready(ticket number) {
     return;
   }
   switch (exchange(x.fd.get(), x.talk)) {
-  case exchange_state::waiting:
-    return;
-  case exchange_state::closed:
-    on_closed(number);
-    return;
-  case exchange_state::settled:
-    on_settled(number);
+    case exchange_state::waiting:
+      return;
+    case exchange_state::closed:
+      on_closed(number);
+      return;
+    case exchange_state::settled:
+      on_settled(number);
   }
 }
 
@@ -174,11 +174,11 @@ bool door_hall::make_room() {
   if (guests_.empty())
     return false;
   const auto silent
-      = std::find_if(guests_.begin(), guests_.end(), [](const auto& entry) {
-          return entry.second.talk.silent();
-        });
+    = std::find_if(guests_.begin(), guests_.end(), [](const auto& entry) {
+        return entry.second.talk.silent();
+      });
   const auto x
-      = take(silent == guests_.end() ? guests_.begin()->first : silent->first);
+    = take(silent == guests_.end() ? guests_.begin()->first : silent->first);
   if (x.talk.state() == handshake_state::pending)
     strangers_.add(x.address, "gives way to newcomers");
   return true;

@@ -55,7 +55,7 @@ void handshake::refuse(errc code, std::string text) {
 
 server_handshake::server_handshake(const credentials& mine,
                                    const nonce_bytes& nonce, trust how)
-    : handshake(client_hello_size), mine_(mine), nonce_(nonce), how_(how) {}
+  : handshake(client_hello_size), mine_(mine), nonce_(nonce), how_(how) {}
 
 std::string server_handshake::on_part(std::string_view part) {
   if (hello_)
@@ -103,7 +103,7 @@ std::string server_handshake::on_proof(std::string_view frame) {
   }
   accept();
   return encode(
-      server_verdict{verdict::ok, server_proof(mine_.key, hellos_, frame)});
+    server_verdict{verdict::ok, server_proof(mine_.key, hellos_, frame)});
 }
 
 std::string server_handshake::answer(verdict status) {
@@ -120,9 +120,9 @@ bool server_handshake::is_our_job(const job_fingerprint& theirs) const {
 client_handshake::client_handshake(const credentials& mine, purpose intent,
                                    const std::string& peer_id,
                                    const nonce_bytes& nonce, trust how)
-    : handshake(server_hello_size), mine_(mine), how_(how),
-      opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
-                                   nonce, peer_id})) {}
+  : handshake(server_hello_size), mine_(mine), how_(how),
+    opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
+                                 nonce, peer_id})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
   if (!proven_ && !begins_like_ours(part))

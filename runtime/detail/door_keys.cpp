@@ -27,7 +27,7 @@ using kdf_context = std::unique_ptr<EVP_KDF_CTX, decltype(&EVP_KDF_CTX_free)>;
 OSSL_PARAM octets(const char* name, std::string_view value) {
   // OpenSSL only reads what is behind the pointer.
   return OSSL_PARAM_construct_octet_string(
-      name, const_cast<char*>(value.data()), value.size());
+    name, const_cast<char*>(value.data()), value.size());
 }
 
 const uint8_t* raw(std::string_view bytes) {
@@ -41,8 +41,8 @@ job_fingerprint fingerprint_of(const job_id& job) {
   auto digest = std::array<uint8_t, EVP_MAX_MD_SIZE>{};
   auto size = size_t{0};
   [[maybe_unused]] const auto done
-      = EVP_Q_digest(nullptr, "SHA256", nullptr, input.data(), input.size(),
-                     digest.data(), &size);
+    = EVP_Q_digest(nullptr, "SHA256", nullptr, input.data(), input.size(),
+                   digest.data(), &size);
   assert(done == 1 && size >= fingerprint_size);
   auto out = job_fingerprint{};
   std::copy_n(digest.begin(), out.size(), out.begin());
@@ -52,23 +52,23 @@ job_fingerprint fingerprint_of(const job_id& job) {
 job_key derive_key(const job_id& job, std::string_view secret) {
   // Different labels: a secret that equals the job id is still a secret.
   const auto info
-      = std::string{secret.empty() ? job_label : secret_label} + job.value;
+    = std::string{secret.empty() ? job_label : secret_label} + job.value;
   const auto material = secret.empty() ? std::string_view{info} : secret;
   const auto algorithm
-      = kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr), &EVP_KDF_free};
+    = kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr), &EVP_KDF_free};
   const auto context
-      = kdf_context{EVP_KDF_CTX_new(algorithm.get()), &EVP_KDF_CTX_free};
+    = kdf_context{EVP_KDF_CTX_new(algorithm.get()), &EVP_KDF_CTX_free};
   assert(context);
   const OSSL_PARAM parameters[] = {
-      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
-                                       const_cast<char*>("SHA256"), 0),
-      octets(OSSL_KDF_PARAM_KEY, material),
-      octets(OSSL_KDF_PARAM_INFO, info),
-      OSSL_PARAM_construct_end(),
+    OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
+                                     const_cast<char*>("SHA256"), 0),
+    octets(OSSL_KDF_PARAM_KEY, material),
+    octets(OSSL_KDF_PARAM_INFO, info),
+    OSSL_PARAM_construct_end(),
   };
   auto out = job_key{};
   [[maybe_unused]] const auto done
-      = EVP_KDF_derive(context.get(), out.data(), out.size(), parameters);
+    = EVP_KDF_derive(context.get(), out.data(), out.size(), parameters);
   assert(done == 1);
   return out;
 }
@@ -80,7 +80,7 @@ credentials credentials_of(const job_id& job, std::string_view secret) {
 nonce_bytes random_nonce() {
   auto out = nonce_bytes{};
   [[maybe_unused]] const auto done
-      = RAND_bytes(out.data(), static_cast<int>(out.size()));
+    = RAND_bytes(out.data(), static_cast<int>(out.size()));
   assert(done == 1);
   return out;
 }
@@ -93,8 +93,8 @@ proof_bytes prove(const job_key& key, std::string_view label,
   auto out = proof_bytes{};
   auto size = size_t{0};
   [[maybe_unused]] const auto* done = EVP_Q_mac(
-      nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
-      raw(input), input.size(), out.data(), out.size(), &size);
+    nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+    raw(input), input.size(), out.data(), out.size(), &size);
   assert(done && size == out.size());
   return out;
 }

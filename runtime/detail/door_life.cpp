@@ -16,10 +16,10 @@ namespace {
 class life_sign : public door_part {
 public:
   life_sign(reactor& home, unique_fd socket)
-      : acceptor_(std::make_shared<acceptor>(
-          home, std::move(socket),
-          acceptor_owner{[](unique_fd, const socket_address&) {},
-                         [] { return false; }, ""})) {}
+    : acceptor_(std::make_shared<acceptor>(
+      home, std::move(socket),
+      acceptor_owner{[](unique_fd, const socket_address&) {},
+                     [] { return false; }, ""})) {}
 
   void start() override {
     if (!stopped_)
@@ -41,19 +41,19 @@ class life_probe : public door_part,
 public:
   life_probe(reactor& home, const socket_address& where,
              core::duration deadline, std::function<void(liveness)> on_done)
-      : home_(home), where_(where), deadline_(deadline),
-        on_done_(std::move(on_done)) {}
+    : home_(home), where_(where), deadline_(deadline),
+      on_done_(std::move(on_done)) {}
 
   void start() override {
     if (!on_done_)
       return;
     timer_ = home_.after(deadline_, [this] { finish(liveness::silent); });
     dial_ = std::make_unique<dial>(
-        home_, where_, [this](int error, const unique_fd&) {
-          finish(error == 0              ? liveness::alive
-                 : error == ECONNREFUSED ? liveness::refused
-                                         : liveness::silent);
-        });
+      home_, where_, [this](int error, const unique_fd&) {
+        finish(error == 0              ? liveness::alive
+               : error == ECONNREFUSED ? liveness::refused
+                                       : liveness::silent);
+      });
   }
 
   void stop() override {
@@ -86,8 +86,8 @@ result<life_listener> life_listener::listen(reactor& home,
   const auto where = numeric_address(host, 0);
   if (!where)
     return failure{errc::cannot_listen, "cannot listen on \"" + host
-                                            + "\": it is no address; give "
-                                              "a number like 10.0.0.1"};
+                                          + "\": it is no address; give "
+                                            "a number like 10.0.0.1"};
   auto fd = open_listening(*where);
   if (!fd)
     return fd.error();

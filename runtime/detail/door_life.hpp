@@ -29,7 +29,7 @@ public:
 
 private:
   life_listener(door_handle handle, const socket_address& address)
-      : handle_(std::move(handle)), address_(address) {}
+    : handle_(std::move(handle)), address_(address) {}
 
   door_handle handle_;
   socket_address address_;

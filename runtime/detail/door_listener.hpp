@@ -75,7 +75,7 @@ public:
 
 private:
   door_listener(door_handle handle, std::string address, uint16_t port)
-      : handle_(std::move(handle)), address_(std::move(address)), port_(port) {}
+    : handle_(std::move(handle)), address_(std::move(address)), port_(port) {}
 
   door_handle handle_;
   std::string address_;

@@ -9,7 +9,8 @@ namespace actorrun::detail {
 
 door_locator::door_locator(caf::actor_system& system, reactor& home, target to,
                            log lines)
-  : system_(system), home_(home), to_(std::move(to)), lines_(std::move(lines)) {}
+  : system_(system), home_(home), to_(std::move(to)), lines_(std::move(lines)) {
+}
 
 door_locator::~door_locator() {
   run_and_wait(home_, [this] {
@@ -24,9 +25,8 @@ void door_locator::seek(listener on_result) {
     if (!*alive)
       return;
     cut();
-    attempt_ = connect(home_, to_.where,
-                       {to_.mine, purpose::join, to_.agent}, to_.limit,
-                       [this, on_result](result<connected> x) {
+    attempt_ = connect(home_, to_.where, {to_.mine, purpose::join, to_.agent},
+                       to_.limit, [this, on_result](result<connected> x) {
                          on_connected(std::move(x), on_result);
                        });
   });
@@ -48,8 +48,8 @@ void door_locator::on_connected(result<connected> x,
   }
   show_life(x->local_address);
   copy_.reset(::fcntl(x->connection.get(), F_DUPFD_CLOEXEC, 0));
-  auto where = ports::location{{}, x->local_address,
-                               life_ ? life_->port() : uint16_t{0}};
+  auto where = ports::location{
+    {}, x->local_address, life_ ? life_->port() : uint16_t{0}};
   attach(system_, std::move(x->connection), to_.limit,
          [where, on_result](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)

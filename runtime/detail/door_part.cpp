@@ -6,7 +6,7 @@
 namespace actorrun::detail {
 
 door_handle::door_handle(reactor& home, std::shared_ptr<door_part> part)
-    : home_(&home), part_(std::move(part)) {
+  : home_(&home), part_(std::move(part)) {
   home.post([started = part_] { started->start(); });
 }
 

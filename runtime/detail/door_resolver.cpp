@@ -57,7 +57,7 @@ public:
     if (waiting_.size() >= resolver_queue_max)
       return failure{errc::connection_failed,
                      "too many host names wait for the resolver; host \""
-                         + x->host + "\" was not asked for"};
+                       + x->host + "\" was not asked for"};
     waiting_.push_back(x);
     if (thread_count_ < resolver_threads_max && !start_thread()
         && thread_count_ == 0) {
@@ -112,7 +112,7 @@ private:
 
 resolution::resolution(reactor& home, const std::string& host, uint16_t port,
                        callback on_done)
-    : question_(std::make_shared<question>()) {
+  : question_(std::make_shared<question>()) {
   question_->host = host;
   question_->port = port;
   question_->on_done = std::move(on_done);

@@ -31,20 +31,20 @@ void set_option(int fd, int level, int name, int value) {
 
 unique_fd new_socket(int family) {
   return unique_fd{
-      ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
 failure listen_failure(const std::string& where, int error) {
   if (error == EADDRINUSE)
     return {errc::address_in_use, "another program listens on " + where
-                                      + "; end it or choose another port"};
+                                    + "; end it or choose another port"};
   if (error == EADDRNOTAVAIL)
     return {errc::cannot_listen, "cannot listen on " + where
-                                     + ": it is no address of this host; give "
-                                       "one that is"};
+                                   + ": it is no address of this host; give "
+                                     "one that is"};
   return {errc::cannot_listen, "cannot listen on " + where + ": "
-                                   + error_text(error)
-                                   + "; choose another address or port"};
+                                 + error_text(error)
+                                 + "; choose another address or port"};
 }
 
 } // namespace

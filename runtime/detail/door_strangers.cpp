@@ -7,7 +7,7 @@ namespace actorrun::detail {
 
 stranger_tally::stranger_tally(reactor& home, core::duration interval,
                                listener on_report)
-    : home_(home), interval_(interval), on_report_(std::move(on_report)) {}
+  : home_(home), interval_(interval), on_report_(std::move(on_report)) {}
 
 void stranger_tally::add(std::string address, std::string reason) {
   ++next_.count;

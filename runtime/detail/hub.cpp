@@ -2,10 +2,9 @@
 
 #include "actorrun/runtime/detail/caf_links.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-
-#include <fcntl.h>
 
 namespace actorrun::detail {
 
@@ -14,6 +13,11 @@ namespace {
 // CAF notices a cut within a millisecond. Should its notice never come, the
 // agent's lease would run out before it gets in again.
 constexpr auto release_limit = std::chrono::milliseconds{300};
+
+// A process that dies closes its link first and what shows its life a moment
+// later. So who still answers is asked again, after this pause, twice this, …
+constexpr auto probe_pause = std::chrono::milliseconds{5};
+constexpr auto probe_attempt_max = uint32_t{6};
 
 // Probes at once; more have to wait for the lease.
 constexpr auto probe_count_max = size_t{1'024};
@@ -45,8 +49,8 @@ result<std::string> hub::listen(const socket_address& where,
     home_, where, mine,
     {.on_peer = [this](unique_fd connection,
                        const peer& who) { let_in(std::move(connection), who); },
-     .on_strangers
-     = [this](const stranger_report& x) {
+     .on_strangers =
+       [this](const stranger_report& x) {
          lines_.warn("door turned away " + std::to_string(x.count)
                      + (x.count == 1 ? " stranger" : " strangers")
                      + ", the last from " + x.last_address + ": it "
@@ -127,16 +131,33 @@ void hub::released(const agent_id& agent) {
 
 void hub::probe(const std::string& address, uint16_t port,
                 std::function<void()> on_gone) {
-  ask(address, port, liveness::refused, std::move(on_gone));
+  probe_again(address, port, std::move(on_gone), 1);
+}
+
+void hub::probe_again(const std::string& address, uint16_t port,
+                      std::function<void()> on_gone, uint32_t attempt) {
+  const auto retry = [=, this, alive = alive_] {
+    if (*alive)
+      probe_again(address, port, on_gone, attempt + 1);
+  };
+  ask(address, port, [=, this](liveness found) {
+    if (found == liveness::refused)
+      on_gone();
+    else if (found == liveness::alive && attempt < probe_attempt_max)
+      home_.after(probe_pause * (1U << (attempt - 1)), retry);
+  });
 }
 
 void hub::confirm(const std::string& address, uint16_t port,
                   std::function<void()> on_alive) {
-  ask(address, port, liveness::alive, std::move(on_alive));
+  ask(address, port, [on_alive = std::move(on_alive)](liveness found) {
+    if (found == liveness::alive)
+      on_alive();
+  });
 }
 
-void hub::ask(const std::string& address, uint16_t port, liveness wanted,
-              std::function<void()> on_answer) {
+void hub::ask(const std::string& address, uint16_t port,
+              std::function<void(liveness)> on_answer) {
   const auto where = numeric_address(address, port);
   if (!where)
     return;
@@ -144,16 +165,14 @@ void hub::ask(const std::string& address, uint16_t port, liveness wanted,
     if (!*alive || probes_.size() >= probe_count_max)
       return;
     const auto number = ++last_probe_;
-    probes_.emplace(number,
-                    detail::probe(home_, *where, probe_limit,
-                                  [=, this](liveness found) {
-                                    if (found == wanted)
-                                      on_answer();
-                                    home_.post([this, alive, number] {
-                                      if (*alive)
-                                        probes_.erase(number);
-                                    });
-                                  }));
+    probes_.emplace(number, detail::probe(home_, *where, probe_limit,
+                                          [=, this](liveness found) {
+                                            on_answer(found);
+                                            home_.post([this, alive, number] {
+                                              if (*alive)
+                                                probes_.erase(number);
+                                            });
+                                          }));
   });
 }
 

@@ -53,8 +53,10 @@ private:
   void open(const std::string& agent, unique_fd connection);
   void cut(const std::string& agent, line& x);
   void let_go(const std::string& agent);
-  void ask(const std::string& address, uint16_t port, liveness wanted,
-           std::function<void()> on_answer);
+  void probe_again(const std::string& address, uint16_t port,
+                   std::function<void()> on_gone, uint32_t attempt);
+  void ask(const std::string& address, uint16_t port,
+           std::function<void(liveness)> on_answer);
 
   caf::actor_system& system_;
   reactor& home_;

@@ -143,8 +143,8 @@ result<port_reservation> reserve_port(std::span<const port_range> candidates) {
   }
   return failure{errc::address_in_use,
                  "no free port for MASTER_PORT among "
-                     + std::to_string(candidates.front().first) + ".."
-                     + std::to_string(candidates.back().last)};
+                   + std::to_string(candidates.front().first) + ".."
+                   + std::to_string(candidates.back().last)};
 }
 
 result<port_reservation> reserve_master_port() {

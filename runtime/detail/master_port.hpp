@@ -24,7 +24,7 @@ struct port_range {
 class port_reservation {
 public:
   port_reservation(uint16_t port, unique_fd lock)
-      : port_(port), lock_(std::move(lock)) {}
+    : port_(port), lock_(std::move(lock)) {}
 
   uint16_t port() const { return port_; }
 

@@ -6,6 +6,19 @@
 
 namespace actorrun::detail {
 
+struct operator_door::parts {
+  parts(run_folder x, door_listener y)
+    : folder(std::move(x)), listener(std::move(y)) {}
+
+  ~parts() {
+    listener.reset();
+    folder.remove_if_empty();
+  }
+
+  run_folder folder;
+  std::optional<door_listener> listener;
+};
+
 result<operator_door> operator_door::open(caf::actor_system& system,
                                           reactor& home, const job_id& job,
                                           caf::strong_actor_ptr actor,
@@ -25,14 +38,8 @@ result<operator_door> operator_door::open(caf::actor_system& system,
      .on_strangers = {}});
   if (!listener)
     return listener.error();
-  return operator_door{std::move(*folder), std::move(*listener)};
-}
-
-operator_door::~operator_door() {
-  if (!listener_)
-    return;
-  listener_.reset();
-  folder_->remove_if_empty();
+  return operator_door{
+    std::make_shared<parts>(std::move(*folder), std::move(*listener))};
 }
 
 } // namespace actorrun::detail

@@ -8,6 +8,8 @@
 #include <caf/actor_control_block.hpp>
 #include <caf/fwd.hpp>
 
+#include <memory>
+
 namespace actorrun::detail {
 
 class operator_door {
@@ -20,16 +22,11 @@ public:
                                     caf::strong_actor_ptr actor,
                                     socket_role role);
 
-  operator_door(operator_door&&) noexcept = default;
-  operator_door& operator=(operator_door&&) = delete;
-  ~operator_door();
-
 private:
-  operator_door(run_folder folder, door_listener listener)
-    : folder_(std::move(folder)), listener_(std::move(listener)) {}
+  struct parts;
+  explicit operator_door(std::shared_ptr<parts> x) : parts_(std::move(x)) {}
 
-  std::optional<run_folder> folder_;
-  std::optional<door_listener> listener_;
+  std::shared_ptr<parts> parts_;
 };
 
 } // namespace actorrun::detail

@@ -54,10 +54,12 @@ void await_end(worker_process& worker, core::time_point deadline) {
 } // namespace
 
 posix_process_host::posix_process_host(reactor& loop, note_handler on_note)
-    : loop_(loop), on_note_(std::move(on_note)),
-      warden_(std::make_unique<warden>(loop, [this] {
-        note("warden has died; another one takes its place");
-      })) {}
+  : loop_(loop), on_note_(std::move(on_note)),
+    warden_(std::make_unique<warden>(
+      loop, [this] { note("warden has died; another one takes its place"); })) {
+  // While others get ready to start workers; `start` would do it, too.
+  loop_.post(while_alive([this] { (void)warden_->ensure(); }));
+}
 
 posix_process_host::~posix_process_host() {
   if (loop_.on_thread()) {
@@ -112,7 +114,7 @@ void posix_process_host::start_all(epoch_id epoch,
   auto programs = program_finder{};
   for (const auto& spec : processes) {
     group.pending.push_back(
-        start_one(epoch, group, spec, programs, fire_count));
+      start_one(epoch, group, spec, programs, fire_count));
     if (group.pending.size() >= facts_per_call_max)
       flush(epoch);
   }
@@ -137,7 +139,7 @@ posix_process_host::start_one(epoch_id epoch, batch& group,
   if (!place)
     return failed(EAGAIN);
   auto child
-      = spawner_.start(program.path, spec.arguments, spec.environment, &place);
+    = spawner_.start(program.path, spec.arguments, spec.environment, &place);
   if (child.error != 0)
     return failed(child.error);
   group.workers.push_back({.local_rank = spec.local_rank,

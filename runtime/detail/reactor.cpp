@@ -34,8 +34,8 @@ thread_local const reactor* current = nullptr;
 } // namespace
 
 reactor::reactor()
-    : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+    wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!epoll_ || !wake_up_)
     die("actorrun: reactor");
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};

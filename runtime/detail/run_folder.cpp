@@ -27,7 +27,7 @@ constexpr size_t sockets_max = 65'536;
 
 failure unusable(const std::string& path, const std::string& why) {
   return {errc::cannot_listen, "the folder " + path + " for sockets " + why
-                                   + "; set ACTORRUN_RUN_DIR to another one"};
+                                 + "; set ACTORRUN_RUN_DIR to another one"};
 }
 
 std::string error_text(int error) {
@@ -48,7 +48,7 @@ bool is_our_folder(const std::string& path) {
 
 std::optional<failure> check(const std::string& path) {
   const auto fd = unique_fd{
-      ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (!fd && (errno == ENOTDIR || errno == ELOOP))
     return unusable(path, "is a symbolic link or no folder");
   struct stat info {};
@@ -66,7 +66,7 @@ std::optional<failure> check(const std::string& path) {
 bool is_dead(const std::string& path) {
   const auto address = unix_address(path);
   const auto fd = unique_fd{
-      ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   return address && fd
          && ::connect(fd.get(), address->get(), address->size) != 0
          && errno == ECONNREFUSED;
@@ -109,8 +109,7 @@ std::string_view to_string(socket_role x) {
 std::string job_label(const job_id& job) {
   auto out = job.value.substr(0, label_text_max);
   std::replace_if(
-      out.begin(), out.end(), [](char c) { return !is_label_character(c); },
-      '_');
+    out.begin(), out.end(), [](char c) { return !is_label_character(c); }, '_');
   out += '-';
   const auto hash = hash_of(job.value);
   for (size_t i = 0; i < label_digits; ++i)
@@ -126,16 +125,16 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name) {
   auto out = socket_name{std::string{file_name.substr(0, first)}, 0, {}};
   const auto pid = file_name.substr(first + 1, second - first - 1);
   const auto [end, error]
-      = std::from_chars(pid.data(), pid.data() + pid.size(), out.pid);
+    = std::from_chars(pid.data(), pid.data() + pid.size(), out.pid);
   const auto rest = file_name.substr(second);
   if (rest == ".coordinator.sock")
     out.role = socket_role::coordinator;
   else if (rest != ".agent.sock")
     return std::nullopt;
   const auto good
-      = error == std::errc{} && end == pid.data() + pid.size() && out.pid > 0
-        && !out.job.empty()
-        && std::all_of(out.job.begin(), out.job.end(), is_label_character);
+    = error == std::errc{} && end == pid.data() + pid.size() && out.pid > 0
+      && !out.job.empty()
+      && std::all_of(out.job.begin(), out.job.end(), is_label_character);
   return good ? std::optional{std::move(out)} : std::nullopt;
 }
 

@@ -75,7 +75,7 @@ public:
 
 private:
   run_folder(std::string path, bool shared)
-      : path_(std::move(path)), shared_(shared) {}
+    : path_(std::move(path)), shared_(shared) {}
 
   std::string path_;
   bool shared_;

@@ -50,12 +50,12 @@ address_list look_up(const std::string& host, uint16_t port, int flags,
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints,
-                        &found);
+  error
+    = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0)
     return {};
   const auto list = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>{
-      found, &::freeaddrinfo};
+    found, &::freeaddrinfo};
   auto out = address_list{};
   for (auto* i = found; i && out.size() < addresses_max; i = i->ai_next) {
     const auto address = copy_of(i->ai_addr, i->ai_addrlen);
@@ -71,8 +71,8 @@ address_list interface_addresses() {
   ifaddrs* found = nullptr;
   if (::getifaddrs(&found) != 0)
     return out;
-  const auto list = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>{
-      found, &::freeifaddrs};
+  const auto list
+    = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>{found, &::freeifaddrs};
   for (auto* i = found; i; i = i->ifa_next) {
     if (!i->ifa_addr)
       continue;
@@ -93,7 +93,7 @@ bool same_host(const socket_address& a, const socket_address& b) {
   return a.family() == AF_INET6
          && std::memcmp(&as<sockaddr_in6>(a).sin6_addr,
                         &as<sockaddr_in6>(b).sin6_addr, sizeof(in6_addr))
-                == 0;
+              == 0;
 }
 
 // Loopback counts whether an interface lists it or not: 127.0.1.1 is in none.
@@ -111,7 +111,7 @@ bool same_name(const std::string& a, const std::string& b) {
 socket_address wildcard_address(uint16_t port) {
   const auto both = *numeric_address("::", port);
   const auto fd
-      = unique_fd{::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP)};
+    = unique_fd{::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP)};
   auto any_port = *numeric_address("::", 0);
   if (fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0)
     return both;
@@ -134,7 +134,7 @@ std::string host_of(const socket_address& x) {
   if (x.family() == AF_UNIX
       || ::getnameinfo(x.get(), x.size, host.data(), host.size(), nullptr, 0,
                        NI_NUMERICHOST)
-             != 0)
+           != 0)
     return {};
   return host.data();
 }
@@ -190,8 +190,8 @@ result<socket_address> unix_address(const std::string& path) {
   if (path.empty() || path.size() >= sizeof(address.sun_path))
     return failure{errc::cannot_listen,
                    "the socket path " + path + " has more than "
-                       + std::to_string(sizeof(address.sun_path) - 1)
-                       + " characters; set ACTORRUN_RUN_DIR to a shorter one"};
+                     + std::to_string(sizeof(address.sun_path) - 1)
+                     + " characters; set ACTORRUN_RUN_DIR to a shorter one"};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   out.size = sizeof(address);
@@ -205,10 +205,9 @@ result<std::vector<socket_address>> resolve(const std::string& host,
   if (!found.empty())
     return found;
   const auto why
-      = std::string{error == 0 ? "it is empty" : ::gai_strerror(error)};
+    = std::string{error == 0 ? "it is empty" : ::gai_strerror(error)};
   return failure{errc::unresolvable, "host \"" + host + "\" has no address ("
-                                         + why
-                                         + "); check its spelling and DNS"};
+                                       + why + "); check its spelling and DNS"};
 }
 
 std::string local_host_name() {
@@ -242,10 +241,10 @@ result<socket_address> listen_address(const std::string& host, uint16_t port) {
   // foreign address cannot be bound; saying so is the listener's part.
   const auto interfaces = interface_addresses();
   const auto ours
-      = std::find_if(found->begin(), found->end(), [&](const auto& x) {
-          return is_ours(x, interfaces)
-                 && (same_name(host, "localhost") || !is_loopback(x));
-        });
+    = std::find_if(found->begin(), found->end(), [&](const auto& x) {
+        return is_ours(x, interfaces)
+               && (same_name(host, "localhost") || !is_loopback(x));
+      });
   return ours == found->end() ? found->front() : *ours;
 }
 

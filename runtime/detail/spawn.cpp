@@ -101,8 +101,8 @@ void reap(int pidfd) {
 
 spawner::spawner() {
   auto* memory
-      = ::mmap(nullptr, guard_size + stack_size, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    = ::mmap(nullptr, guard_size + stack_size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED || ::mprotect(memory, guard_size, PROT_NONE) != 0) {
     std::perror("actorrun: spawner");
     std::abort();
@@ -141,9 +141,9 @@ spawned spawner::start(const std::string& path,
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &old);
   auto pidfd = -1;
-  const auto pid = ::clone(child_main, stack_ + guard_size + stack_size,
-                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                           &context, &pidfd);
+  const auto pid
+    = ::clone(child_main, stack_ + guard_size + stack_size,
+              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &context, &pidfd);
   const auto error = pid < 0 ? errno : context.error;
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
   if (pid > 0 && error != 0)

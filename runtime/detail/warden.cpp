@@ -43,7 +43,7 @@ warden_table* map_table() {
 // fork handlers of other libraries.
 pid_t fork_silently(int* pidfd) {
   return static_cast<pid_t>(
-      ::syscall(SYS_clone, CLONE_PIDFD, nullptr, pidfd, nullptr, nullptr));
+    ::syscall(SYS_clone, CLONE_PIDFD, nullptr, pidfd, nullptr, nullptr));
 }
 
 void reap(int pidfd) {
@@ -59,8 +59,8 @@ void reap(int pidfd) {
 // -- registration -------------------------------------------------------------
 
 warden::registration::registration(registration&& other) noexcept
-    : owner_(std::exchange(other.owner_, nullptr)), slot_(other.slot_),
-      fire_count_(other.fire_count_) {}
+  : owner_(std::exchange(other.owner_, nullptr)), slot_(other.slot_),
+    fire_count_(other.fire_count_) {}
 
 warden::registration&
 warden::registration::operator=(registration&& other) noexcept {
@@ -91,10 +91,10 @@ void warden::registration::leave() noexcept {
 // -- warden -------------------------------------------------------------------
 
 warden::warden(reactor& loop, std::function<void()> on_lost)
-    : loop_(loop), on_lost_(std::move(on_lost)), table_(map_table()),
-      wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      agent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))),
-      free_slots_(table_->groups.size()) {
+  : loop_(loop), on_lost_(std::move(on_lost)), table_(map_table()),
+    wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+    agent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))),
+    free_slots_(table_->groups.size()) {
   if (!wake_up_ || !agent_)
     die("actorrun: warden");
   // The lowest slots are given first.

@@ -137,9 +137,9 @@ struct coordinator_fixture : actor_fixture {
   }
 
   v1::JobStatus status() {
-    const auto answer = ask_status(uut);
-    REQUIRE(answer->has_value());
-    return **answer;
+    const auto seen = ask_status(uut);
+    REQUIRE(seen->has_value());
+    return **seen;
   }
 
   core::job_settings settings;

@@ -2,6 +2,8 @@
 
 #include "coordinator_fixture.hpp"
 
+#include "actorrun/actors/core/worker_spec.hpp"
+
 using namespace actorrun;
 using namespace actorrun::test;
 

@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-using namespace actorrun;
+namespace actorrun {
 
 namespace {
 
@@ -71,3 +71,5 @@ TEST_CASE("log: without a logger it is silent", "[actors]") {
   CHECK_NOTHROW(uut.debug("a"));
   CHECK_NOTHROW(uut.error("b"));
 }
+
+} // namespace actorrun

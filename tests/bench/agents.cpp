@@ -25,7 +25,7 @@ constexpr auto rendezvous_conf = "--rdzv-conf=join_settle=50ms,is_host=";
 /// @returns a port that nobody uses at the moment; 0 if there is none
 uint16_t free_port() {
   const auto fd
-      = detail::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    = detail::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   auto address = sockaddr_in{};
   address.sin_family = AF_INET;
   ::inet_pton(AF_INET, host, &address.sin_addr);
@@ -54,7 +54,8 @@ result<agents> agents::start(setting& s, const shape& x) {
   auto job = agents{std::move(*board), x,
                     std::string{host} + ":" + std::to_string(port)};
   for (uint32_t i = 0; i < x.agent_count; ++i) {
-    auto agent = job.start_one(s, i == 0);
+    job.outputs_.emplace_back();
+    auto agent = job.start_one(s, i);
     if (!agent)
       return agent.error();
     job.programs_.push_back(std::move(*agent));
@@ -77,10 +78,19 @@ result<stamps> agents::await_next(size_t count) {
     newest_ = *found;
     return found;
   }
-  auto text = found.error().text;
-  for (const auto& path : outputs_)
-    text += "\n" + path + ": " + last_words(path);
-  return unmeasured(text);
+  return unmeasured(found.error().text + account());
+}
+
+std::string agents::account() {
+  auto text = std::string{};
+  for (size_t i = 0; i < programs_.size(); ++i) {
+    const auto status
+      = programs_[i].running() ? programs_[i].wait(clock::now()) : std::nullopt;
+    text += "\nagent " + std::to_string(i) + " "
+            + (status ? describe(*status) : "runs") + ": "
+            + last_words(outputs_[i]);
+  }
+  return text;
 }
 
 stamps agents::workers_of(size_t index) const {
@@ -98,7 +108,7 @@ void agents::kill_last() {
 
 result<std::monostate> agents::replace_last(setting& s) {
   programs_.back().wait(deadline());
-  auto agent = start_one(s, false);
+  auto agent = start_one(s, programs_.size() - 1);
   if (!agent)
     return agent.error();
   programs_.back() = std::move(*agent);
@@ -111,15 +121,15 @@ bool agents::all_running() {
   });
 }
 
-result<program> agents::start_one(setting& s, bool is_host) {
+result<program> agents::start_one(setting& s, size_t index) {
   const auto what
-      = s.command({s.tool("actorrun"), nodes(shape_),
-                   "--rdzv-endpoint=" + endpoint_, "--rdzv-id=bench", restarts,
-                   std::string{rendezvous_conf} + (is_host ? "1" : "0"),
-                   "--nproc-per-node=" + std::to_string(shape_.worker_count),
-                   "--no-python", s.tool("stamp")},
-                  {board_.variable()});
-  outputs_.push_back(what.output);
+    = s.command({s.tool("actorrun"), nodes(shape_),
+                 "--rdzv-endpoint=" + endpoint_, "--rdzv-id=bench", restarts,
+                 std::string{rendezvous_conf} + (index == 0 ? "1" : "0"),
+                 "--nproc-per-node=" + std::to_string(shape_.worker_count),
+                 "--no-python", s.tool("stamp")},
+                {board_.variable()});
+  outputs_[index] = what.output;
   return program::start(what);
 }
 

@@ -55,9 +55,12 @@ public:
 
 private:
   agents(stamp_board board, const shape& x, std::string endpoint)
-      : board_(std::move(board)), shape_(x), endpoint_(std::move(endpoint)) {}
+    : board_(std::move(board)), shape_(x), endpoint_(std::move(endpoint)) {}
 
-  result<program> start_one(setting& s, bool is_host);
+  result<program> start_one(setting& s, size_t index);
+
+  /// What has become of each agent, for people.
+  std::string account();
 
   stamp_board board_;
   shape shape_;

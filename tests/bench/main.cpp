@@ -20,10 +20,10 @@ struct part {
 };
 
 constexpr part parts[] = {
-    {"launch", measure_launch},       {"restart", measure_restart},
-    {"regroup", measure_regroup},     {"meeting", measure_meeting},
-    {"rest", measure_rest},           {"joins", measure_joins},
-    {"saturated", measure_saturated},
+  {"launch", measure_launch},       {"restart", measure_restart},
+  {"regroup", measure_regroup},     {"meeting", measure_meeting},
+  {"rest", measure_rest},           {"joins", measure_joins},
+  {"saturated", measure_saturated},
 };
 
 bool is_part(const std::string& name) {

@@ -5,6 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
 
 namespace actorrun::bench {
 
@@ -16,6 +19,12 @@ inline constexpr auto patience = std::chrono::seconds{20};
 
 inline clock::time_point deadline() {
   return clock::now() + patience;
+}
+
+/// Before each measurement: what the one before has left to do, and those it is
+/// compared with, shall not disturb it.
+inline void settle() {
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC, which is what libstdc++'s steady clock reads.

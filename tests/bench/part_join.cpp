@@ -26,8 +26,8 @@ agent_joined join_of(uint32_t index, const job_settings& settings) {
   auto x = agent_joined{};
   x.offering.agent = {host + "-" + std::to_string(index) + "-0123abcd"};
   x.offering.host = host;
-  x.offering.address = "10.0." + std::to_string(index / 256) + "."
-                       + std::to_string(index % 256);
+  x.offering.address
+    = "10.0." + std::to_string(index / 256) + "." + std::to_string(index % 256);
   x.offering.slot_count = slot_count;
   x.offering.master_port = 30'000;
   x.settings = settings;
@@ -56,9 +56,8 @@ struct lines {
   row join{.what = "  a join among the last 1,000 (limit: first)",
            .unit = "µs",
            .goal = "O(1)"};
-  row memory{.what = "  memory of each agent",
-             .unit = "bytes",
-             .goal = "≤ 2048 bytes"};
+  row memory{
+    .what = "  memory of each agent", .unit = "bytes", .goal = "≤ 2048 bytes"};
 };
 
 size_t plan_count(const std::vector<rendezvous_effect>& effects) {

@@ -22,8 +22,8 @@ result<std::monostate> add_time(figures& to, const program::command& what) {
 // In turns, so that whatever else the machine does strikes all alike.
 measured measure_size(setting& s, uint32_t size, row& x) {
   const auto count = std::to_string(size);
-  const auto ours = s.command({s.tool("actorrun"), "--nproc-per-node=" + count,
-                               "--no-python", nothing});
+  const auto ours = s.command(
+    {s.tool("actorrun"), "--nproc-per-node=" + count, "--no-python", nothing});
   const auto loop = s.command({s.tool("spawn_loop"), count, nothing});
   const auto peer = s.command({s.hydra().value_or(""), "-n", count, nothing});
   for (size_t i = 0; i < s.repetitions(); ++i) {

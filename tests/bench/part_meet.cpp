@@ -18,11 +18,13 @@ measured measure_meeting(setting& s) {
                .unit = "ms",
                .goal = "≤ 500 ms"};
   for (size_t i = 0; i < s.repetitions(); ++i) {
+    settle();
     const auto begin = stamp_now();
     const auto job = agents::meet(s, shape);
     if (!job)
       return job.error();
     x.ours.add(milliseconds_between(begin, last_start(job->newest())));
+    settle();
     const auto loop_begin = stamp_now();
     const auto loop = start_loop(s, job->worker_count());
     if (!loop)

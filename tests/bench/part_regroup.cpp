@@ -69,6 +69,7 @@ measured kill_agent(agents& job, lines& x) {
     return unmeasured("the agent to be killed has "
                       + std::to_string(workers.size()) + " workers");
   const auto doomed = doomed_workers{workers};
+  settle();
   const auto begin = stamp_now();
   job.kill_last();
   const auto gone = doomed.await_end();

@@ -83,7 +83,7 @@ void tell(setting& s, const std::string& who, const subject& ours,
     rate.goal = "(keep-alives: 3.3 /s)";
   }
   print(resident);
-  print(line("Pss of all its processes", "MiB",
+  print(line("Pss with warden", "MiB",
              [](const subject& x) { return x.after.proportional_mib; }));
   print(rate);
   print(line("threads", "",
@@ -95,7 +95,7 @@ result<restarted_group> start_peer(setting& s) {
   if (!board)
     return board.error();
   auto launcher = program::start(s.command(
-      {*s.hydra(), "-n", workers, s.tool("stamp")}, {board->variable()}));
+    {*s.hydra(), "-n", workers, s.tool("stamp")}, {board->variable()}));
   if (!launcher)
     return launcher.error();
   auto all = board->await_any(worker_count);
@@ -119,9 +119,9 @@ measured measure_rest(setting& s) {
   if (!job)
     return job.error();
   auto subjects = std::vector<subject>{
-      {alone->launcher.pid(), pids_of(alone->newest), {}, {}},
-      {job->pid(0), pids_of(job->newest()), {}, {}},
-      {job->pid(1), pids_of(job->newest()), {}, {}}};
+    {alone->launcher.pid(), pids_of(alone->newest), {}, {}},
+    {job->pid(0), pids_of(job->newest()), {}, {}},
+    {job->pid(1), pids_of(job->newest()), {}, {}}};
   auto peer = std::optional<restarted_group>{};
   if (s.hydra()) {
     auto started = start_peer(s);

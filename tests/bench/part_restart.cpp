@@ -43,11 +43,11 @@ measured measure_one_node(setting& s) {
                .unit = "ms",
                .goal = "≤ respawn loop + 5 ms"};
   auto group
-      = start_group(s,
-                    {s.tool("actorrun"), "--max-restarts=1000",
-                     "--nproc-per-node=" + std::to_string(local_worker_count),
-                     "--no-python", s.tool("stamp")},
-                    local_worker_count);
+    = start_group(s,
+                  {s.tool("actorrun"), "--max-restarts=1000",
+                   "--nproc-per-node=" + std::to_string(local_worker_count),
+                   "--no-python", s.tool("stamp")},
+                  local_worker_count);
   if (!group)
     return group.error();
   if (const auto done = repeat(s, group->board, group->newest, x); !done)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -23,6 +24,9 @@ namespace {
 
 /// How long a launcher may take to stop its workers once it is asked to.
 constexpr auto end_max = std::chrono::seconds{10};
+
+/// As shells say it.
+constexpr int not_executed = 127;
 
 /// Of what a program printed before it failed.
 constexpr size_t last_words_max = 400;
@@ -45,16 +49,17 @@ constexpr size_t last_words_max = 400;
     arguments.push_back(const_cast<char*>(x.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  ::_exit(127);
+  std::perror(arguments[0]);
+  ::_exit(not_executed);
 }
+
+} // namespace
 
 std::string describe(int status) {
   if (WIFSIGNALED(status))
     return "died of signal " + std::to_string(WTERMSIG(status));
   return "exited with code " + std::to_string(WEXITSTATUS(status));
 }
-
-} // namespace
 
 result<program> program::start(const command& what) {
   const auto parent = ::getpid();
@@ -82,7 +87,7 @@ void program::signal(int number) const {
 std::optional<int> program::wait(clock::time_point due) {
   using std::chrono::milliseconds;
   const auto fd
-      = detail::unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+    = detail::unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
   auto ready = pollfd{.fd = fd.get(), .events = POLLIN, .revents = 0};
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(due - clock::now());
@@ -109,6 +114,7 @@ void program::end() {
 }
 
 result<double> time_of(const program::command& what) {
+  settle();
   const auto begin = stamp_now();
   auto child = program::start(what);
   if (!child)

@@ -44,6 +44,10 @@ private:
   pid_t pid_ = 0;
 };
 
+/// `exited with code 1`
+/// @param status as of wait(2)
+std::string describe(int status);
+
 /// Runs it from start to end.
 /// @returns wall time in milliseconds; a failure if it does not exit with 0
 result<double> time_of(const program::command& what);

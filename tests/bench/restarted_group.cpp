@@ -23,12 +23,12 @@ start_group(setting& s, std::vector<std::string> arguments, size_t count) {
 
 result<restarted_group> start_loop(setting& s, size_t count) {
   return start_group(
-      s, {s.tool("respawn_loop"), std::to_string(count), s.tool("stamp")},
-      count);
+    s, {s.tool("respawn_loop"), std::to_string(count), s.tool("stamp")}, count);
 }
 
 result<double> kill_and_await(pid_t victim, stamp_board& board, stamps& newest,
                               size_t count) {
+  settle();
   const auto begin = stamp_now();
   ::kill(victim, SIGKILL);
   auto next = board.await(newest[0].epoch, count);

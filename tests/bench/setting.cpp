@@ -36,7 +36,7 @@ result<setting> setting::prepare(bool quick) {
       return unmeasured("there is no program " + x.tool(name)
                         + "; build all targets first");
   auto folder
-      = (fs::temp_directory_path(error) / "actorrun-bench-XXXXXX").string();
+    = (fs::temp_directory_path(error) / "actorrun-bench-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr)
     return unmeasured(folder + ": " + std::strerror(errno));
   x.folder_ = folder;

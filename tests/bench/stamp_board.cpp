@@ -36,7 +36,7 @@ failure too_few(size_t found, size_t wanted, uint64_t epoch) {
 
 result<stamp_board> stamp_board::open(std::string path) {
   const auto file = detail::unique_fd{
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
   auto watch = detail::unique_fd{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
   if (!file || !watch
       || ::inotify_add_watch(watch.get(), path.c_str(), IN_MODIFY) < 0)
@@ -70,7 +70,7 @@ result<stamps> stamp_board::await_any(size_t count) {
 
 const stamps& stamp_board::read() {
   const auto file
-      = detail::unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
+    = detail::unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
   auto next = stamp_record{};
   const auto size = sizeof next;
   while (::pread(file.get(), &next, size, off_t(records_.size() * size))

@@ -34,7 +34,7 @@ public:
 
 private:
   stamp_board(std::string path, detail::unique_fd watch)
-      : path_(std::move(path)), watch_(std::move(watch)) {}
+    : path_(std::move(path)), watch_(std::move(watch)) {}
 
   /// @returns false when `due` has passed
   bool await_change(clock::time_point due);

@@ -9,10 +9,10 @@ namespace actorrun::bench {
 namespace {
 
 /// Widths of the columns, in characters.
-constexpr size_t what_width = 50;
-constexpr size_t figure_width = 22;
+constexpr size_t what_width = 48;
+constexpr size_t figure_width = 23;
 constexpr size_t ratio_width = 8;
-constexpr size_t goal_width = 26;
+constexpr size_t goal_width = 27;
 
 // As printf pads bytes, and our dashes have three.
 std::string padded(std::string text, size_t width) {

@@ -46,9 +46,9 @@ TEST_CASE("actorctl: status asks for one job, options anywhere", "[cli]") {
 }
 
 TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
-  const auto x = control<status_arguments>({"status", "--rdzv-endpoint=n1:5",
-                                            "--rdzv_id", "j",
-                                            "--secret-file=secret.txt"});
+  const auto x
+    = control<status_arguments>({"status", "--rdzv-endpoint=n1:5", "--rdzv_id",
+                                 "j", "--secret-file=secret.txt"});
   REQUIRE(x.remote);
   CHECK(x.remote->rendezvous == endpoint{"n1", 5});
   CHECK(x.remote->job.value == "j");
@@ -65,7 +65,7 @@ TEST_CASE("actorctl: status refuses what does not go together", "[cli]") {
   CHECK(has(refused_control({"status", "--secret-file=secret.txt"}),
             "--rdzv-endpoint"));
   CHECK(
-      has(refused_control({"status", "j", "--rdzv-endpoint=n1"}), "--rdzv-id"));
+    has(refused_control({"status", "j", "--rdzv-endpoint=n1"}), "--rdzv-id"));
   CHECK(has(refused_control({"status", "--rdzv-endpoint=n1:0"}), "port"));
   CHECK(has(refused_control({"status", "--rdzv-endpoint=n1", "--rdzv-id="}),
             "job id"));
@@ -75,9 +75,8 @@ TEST_CASE("actorctl: status refuses what does not go together", "[cli]") {
 
 TEST_CASE("actorctl: coordinator hosts a job here", "[cli]") {
   const auto x = control<coordinator_arguments>(
-      {"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=1:4",
-       "--max-restarts=2", "--rdzv-conf=timeout=5",
-       "--secret-file=secret.txt"});
+    {"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=1:4",
+     "--max-restarts=2", "--rdzv-conf=timeout=5", "--secret-file=secret.txt"});
   CHECK(x.job.rendezvous == endpoint{"n1", 29'400});
   CHECK(x.job.job.value == "j");
   CHECK(x.job.agent_count_min == 1);
@@ -110,7 +109,7 @@ TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
 
 TEST_CASE("actorctl: the variables of a job do not count", "[cli]") {
   const auto x = control<status_arguments>(
-      {"status"}, {{"PET_RDZV_ENDPOINT", "n1"}, {"PET_NNODES", "x"}});
+    {"status"}, {{"PET_RDZV_ENDPOINT", "n1"}, {"PET_NNODES", "x"}});
   CHECK_FALSE(x.remote);
 }
 

@@ -19,18 +19,18 @@ using variables = std::map<std::string, std::string>;
 
 inline surroundings world_with(const variables& environment) {
   return {
-      [environment](const std::string& name) -> std::optional<std::string> {
-        const auto i = environment.find(name);
-        return i == environment.end() ? std::nullopt
-                                      : std::optional<std::string>{i->second};
-      },
-      [] { return 12u; },
-      [](const std::string& path) -> result<std::string> {
-        if (path == "secret.txt")
-          return std::string{"swordfish"};
-        return failure{errc::bad_argument, "cannot read " + path};
-      },
-      [] { return std::string{"random-id"}; },
+    [environment](const std::string& name) -> std::optional<std::string> {
+      const auto i = environment.find(name);
+      return i == environment.end() ? std::nullopt
+                                    : std::optional<std::string>{i->second};
+    },
+    [] { return 12u; },
+    [](const std::string& path) -> result<std::string> {
+      if (path == "secret.txt")
+        return std::string{"swordfish"};
+      return failure{errc::bad_argument, "cannot read " + path};
+    },
+    [] { return std::string{"random-id"}; },
   };
 }
 

@@ -17,22 +17,21 @@ struct fixture {
   uint32_t count = 0;
   bool on = false;
   option_rules rules = {
-      {"--text", 't', "TEXT", "Group", "a text", verbatim(text), {"A", "B"}},
-      {"--some-count", 0, "N", "", "",
-       into(count, [](const std::string& x) { return parse_count(x, 1, 5); })},
-      {"--on", 0, "", "Group", "a flag\nof two lines", switch_on(on), {"C"}},
+    {"--text", 't', "TEXT", "Group", "a text", verbatim(text), {"A", "B"}},
+    {"--some-count", 0, "N", "", "",
+     into(count, [](const std::string& x) { return parse_count(x, 1, 5); })},
+    {"--on", 0, "", "Group", "a flag\nof two lines", switch_on(on), {"C"}},
   };
 
   std::optional<failure> read(const std::vector<given_option>& given,
                               const variables& environment = {}) {
     return read_options(
-        rules, given,
-        [&](const std::string& name) -> std::optional<std::string> {
-          const auto i = environment.find(name);
-          if (i == environment.end())
-            return std::nullopt;
-          return i->second;
-        });
+      rules, given, [&](const std::string& name) -> std::optional<std::string> {
+        const auto i = environment.find(name);
+        if (i == environment.end())
+          return std::nullopt;
+        return i->second;
+      });
   }
 };
 

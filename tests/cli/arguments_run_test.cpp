@@ -21,47 +21,44 @@ struct option_case {
 };
 
 const option_case value_options[] = {
-    {"--nnodes",
-     "2:4",
-     [](const run_arguments& x) {
-       return x.job.agent_count_min == 2 && x.job.agent_count_max == 4;
-     },
-     {"--rdzv-endpoint=n1"}},
-    {"--nproc-per-node", "8",
-     [](const run_arguments& x) { return x.agent.workers.slot_count == 8; }},
-    {"--rdzv-backend", "c10d", [](const run_arguments&) { return true; }},
-    {"--rdzv-endpoint", "n1:5000",
-     [](const run_arguments& x) {
-       return x.job.rendezvous == endpoint{"n1", 5000};
-     }},
-    {"--rdzv-id", "job7",
-     [](const run_arguments& x) { return x.job.job.value == "job7"; }},
-    {"--rdzv-conf", "join_timeout=7",
-     [](const run_arguments& x) { return x.job.timeouts.join == 7s; }},
-    {"--max-restarts", "3",
-     [](const run_arguments& x) { return x.job.restart_count_max == 3; }},
-    {"--local-addr", "10.0.0.7",
-     [](const run_arguments& x) {
-       return x.agent.local_address == "10.0.0.7";
-     }},
-    {"--role", "trainer",
-     [](const run_arguments& x) { return x.agent.workers.role == "trainer"; }},
-    {"--monitor-interval", "0.5", [](const run_arguments&) { return true; }},
-    {"--shutdown-timeout", "5",
-     [](const run_arguments& x) { return x.agent.workers.grace_period == 5s; }},
-    {"--secret-file", "secret.txt",
-     [](const run_arguments& x) { return x.job.secret == "swordfish"; }},
+  {"--nnodes",
+   "2:4",
+   [](const run_arguments& x) {
+     return x.job.agent_count_min == 2 && x.job.agent_count_max == 4;
+   },
+   {"--rdzv-endpoint=n1"}},
+  {"--nproc-per-node", "8",
+   [](const run_arguments& x) { return x.agent.workers.slot_count == 8; }},
+  {"--rdzv-backend", "c10d", [](const run_arguments&) { return true; }},
+  {"--rdzv-endpoint", "n1:5000",
+   [](const run_arguments& x) {
+     return x.job.rendezvous == endpoint{"n1", 5000};
+   }},
+  {"--rdzv-id", "job7",
+   [](const run_arguments& x) { return x.job.job.value == "job7"; }},
+  {"--rdzv-conf", "join_timeout=7",
+   [](const run_arguments& x) { return x.job.timeouts.join == 7s; }},
+  {"--max-restarts", "3",
+   [](const run_arguments& x) { return x.job.restart_count_max == 3; }},
+  {"--local-addr", "10.0.0.7",
+   [](const run_arguments& x) { return x.agent.local_address == "10.0.0.7"; }},
+  {"--role", "trainer",
+   [](const run_arguments& x) { return x.agent.workers.role == "trainer"; }},
+  {"--monitor-interval", "0.5", [](const run_arguments&) { return true; }},
+  {"--shutdown-timeout", "5",
+   [](const run_arguments& x) { return x.agent.workers.grace_period == 5s; }},
+  {"--secret-file", "secret.txt",
+   [](const run_arguments& x) { return x.job.secret == "swordfish"; }},
 };
 
 const option_case flags[] = {
-    {"--standalone",
-     "",
-     [](const run_arguments& x) { return !x.job.rendezvous; },
-     {"--rdzv-endpoint=n1"}},
-    {"--module", "",
-     [](const run_arguments& x) { return x.program.is_module; }},
-    {"--no-python", "",
-     [](const run_arguments& x) { return x.program.no_python; }},
+  {"--standalone",
+   "",
+   [](const run_arguments& x) { return !x.job.rendezvous; },
+   {"--rdzv-endpoint=n1"}},
+  {"--module", "", [](const run_arguments& x) { return x.program.is_module; }},
+  {"--no-python", "",
+   [](const run_arguments& x) { return x.program.no_python; }},
 };
 
 std::string underscored(std::string name) {
@@ -84,10 +81,10 @@ TEST_CASE("arguments: every option has two spellings, two forms and a variable",
     for (const auto& name : {x.name, underscored(x.name)}) {
       CHECK(x.holds(accepted(with_script(joined(x.needed, {name, x.value})))));
       CHECK(x.holds(
-          accepted(with_script(joined(x.needed, {name + "=" + x.value})))));
+        accepted(with_script(joined(x.needed, {name + "=" + x.value})))));
     }
     CHECK(x.holds(
-        accepted(with_script(x.needed), {{variable_for(x.name), x.value}})));
+      accepted(with_script(x.needed), {{variable_for(x.name), x.value}})));
   }
 }
 
@@ -96,8 +93,8 @@ TEST_CASE("arguments: every flag has two spellings and a variable", "[cli]") {
     INFO(x.name);
     const auto variable = variable_for(x.name);
     CHECK(x.holds(accepted(with_script(joined(x.needed, {x.name})))));
-    CHECK(x.holds(
-        accepted(with_script(joined(x.needed, {underscored(x.name)})))));
+    CHECK(
+      x.holds(accepted(with_script(joined(x.needed, {underscored(x.name)})))));
     CHECK(x.holds(accepted(with_script(x.needed), {{variable, "1"}})));
     CHECK(x.holds(accepted(with_script(x.needed), {{variable, "2"}})));
     for (const auto* off : {"0", ""})
@@ -115,27 +112,27 @@ TEST_CASE("arguments: the command line beats the environment", "[cli]") {
   CHECK(accepted({"--max-restarts=0", "a"}, environment).job.restart_count_max
         == 0);
   CHECK(accepted({"--max-restarts=5", "a"}, {{"PET_MAX_RESTARTS", "wrong"}})
-            .job.restart_count_max
+          .job.restart_count_max
         == 5);
 }
 
 TEST_CASE("arguments: of an option given twice the last one holds", "[cli]") {
   CHECK(accepted({"--role=a", "--role", "b", "x"}).agent.workers.role == "b");
   CHECK(accepted({"--max-restarts=x", "--max_restarts=2", "a"})
-            .job.restart_count_max
+          .job.restart_count_max
         == 2);
 }
 
 TEST_CASE("arguments: a wrong variable is named", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
-      {"PET_NNODES", ""},
-      {"PET_NPROC_PER_NODE", "many"},
-      {"PET_MAX_RESTARTS", "-1"},
-      {"PET_RDZV_BACKEND", "zookeeper"},
-      {"PET_RDZV_CONF", "a"},
-      {"PET_RDZV_ENDPOINT", "n1:x"},
-      {"PET_MONITOR_INTERVAL", "0"},
-      {"PET_SHUTDOWN_TIMEOUT", "-3"},
+    {"PET_NNODES", ""},
+    {"PET_NPROC_PER_NODE", "many"},
+    {"PET_MAX_RESTARTS", "-1"},
+    {"PET_RDZV_BACKEND", "zookeeper"},
+    {"PET_RDZV_CONF", "a"},
+    {"PET_RDZV_ENDPOINT", "n1:x"},
+    {"PET_MONITOR_INTERVAL", "0"},
+    {"PET_SHUTDOWN_TIMEOUT", "-3"},
   };
   for (const auto& [name, value] : wrong)
     CHECK(refused({"a"}, {{name, value}}).starts_with(std::string{name} + ":"));
@@ -155,32 +152,32 @@ TEST_CASE("arguments: torchrun's second variable for the grace period counts",
 
 TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
-      {"--nnodes", "1:2:3"},
-      {"--nnodes", "a"},
-      {"--nnodes", "1:b"},
-      {"--nnodes", "0"},
-      {"--nnodes", "0:2"},
-      {"--nnodes", "3:2"},
-      {"--nnodes", "1:100001"},
-      {"--nnodes", "-1"},
-      {"--nproc-per-node", "0"},
-      {"--nproc-per-node", "-1"},
-      {"--nproc-per-node", "4097"},
-      {"--nproc-per-node", "1.5"},
-      {"--max-restarts", "-1"},
-      {"--max-restarts", "x"},
-      {"--max-restarts", "4294967296"},
-      {"--monitor-interval", "0"},
-      {"--monitor-interval", "-0.1"},
-      {"--monitor-interval", "nan"},
-      {"--monitor-interval", "inf"},
-      {"--shutdown-timeout", "-1"},
-      {"--shutdown-timeout", "1.5"},
-      {"--shutdown-timeout", "604801"},
-      {"--rdzv-endpoint", "n1:65536"},
-      {"--rdzv-endpoint", "n1:"},
-      {"--rdzv-endpoint", "a b:1"},
-      {"--rdzv-backend", "zookeeper"},
+    {"--nnodes", "1:2:3"},
+    {"--nnodes", "a"},
+    {"--nnodes", "1:b"},
+    {"--nnodes", "0"},
+    {"--nnodes", "0:2"},
+    {"--nnodes", "3:2"},
+    {"--nnodes", "1:100001"},
+    {"--nnodes", "-1"},
+    {"--nproc-per-node", "0"},
+    {"--nproc-per-node", "-1"},
+    {"--nproc-per-node", "4097"},
+    {"--nproc-per-node", "1.5"},
+    {"--max-restarts", "-1"},
+    {"--max-restarts", "x"},
+    {"--max-restarts", "4294967296"},
+    {"--monitor-interval", "0"},
+    {"--monitor-interval", "-0.1"},
+    {"--monitor-interval", "nan"},
+    {"--monitor-interval", "inf"},
+    {"--shutdown-timeout", "-1"},
+    {"--shutdown-timeout", "1.5"},
+    {"--shutdown-timeout", "604801"},
+    {"--rdzv-endpoint", "n1:65536"},
+    {"--rdzv-endpoint", "n1:"},
+    {"--rdzv-endpoint", "a b:1"},
+    {"--rdzv-backend", "zookeeper"},
   };
   for (const auto& [name, value] : wrong) {
     const auto text = refused({std::string{name} + "=" + value, "train.py"});
@@ -213,19 +210,19 @@ TEST_CASE("arguments: backends are the coordinator, refused or unknown",
 
 TEST_CASE("arguments: options that are not supported are refused", "[cli]") {
   const std::pair<const char*, const char*> options[] = {
-      {"--log-dir", "/tmp/x"},
-      {"--redirects", "3"},
-      {"--tee", "3"},
-      {"--log-line-prefix-template", "x"},
-      {"--local-ranks-filter", "0"},
-      {"--duplicate-stdout-filters", "x"},
-      {"--duplicate-stderr-filters", "x"},
-      {"--start-method", "fork"},
-      {"--event-log-handler", "console"},
-      {"--node-rank", "1"},
-      {"--master-addr", "n1"},
-      {"--master-port", "29500"},
-      {"--signals-to-handle", "SIGTERM"},
+    {"--log-dir", "/tmp/x"},
+    {"--redirects", "3"},
+    {"--tee", "3"},
+    {"--log-line-prefix-template", "x"},
+    {"--local-ranks-filter", "0"},
+    {"--duplicate-stdout-filters", "x"},
+    {"--duplicate-stderr-filters", "x"},
+    {"--start-method", "fork"},
+    {"--event-log-handler", "console"},
+    {"--node-rank", "1"},
+    {"--master-addr", "n1"},
+    {"--master-port", "29500"},
+    {"--signals-to-handle", "SIGTERM"},
   };
   for (const auto& [name, value] : options) {
     INFO(name);
@@ -264,19 +261,19 @@ TEST_CASE("arguments: torchrun's defaults of such options ask for nothing",
 TEST_CASE("arguments: unknown options are refused with the nearest known one",
           "[cli]") {
   const std::pair<const char*, const char*> typed[] = {
-      {"--nproc-per", "--nproc-per-node"},
-      {"--nproc_per", "--nproc-per-node"},
-      {"--nproc-per_node", "--nproc-per-node"},
-      {"--max-restart", "--max-restarts"},
-      {"--max-retsarts", "--max-restarts"},
-      {"--standalon", "--standalone"},
-      {"-nnodes", "--nnodes"},
-      {"--nodes", "--nnodes"},
+    {"--nproc-per", "--nproc-per-node"},
+    {"--nproc_per", "--nproc-per-node"},
+    {"--nproc-per_node", "--nproc-per-node"},
+    {"--max-restart", "--max-restarts"},
+    {"--max-retsarts", "--max-restarts"},
+    {"--standalon", "--standalone"},
+    {"-nnodes", "--nnodes"},
+    {"--nodes", "--nnodes"},
   };
   for (const auto& [name, meant] : typed)
     CHECK(refused({name, "2", "a"})
           == "unknown option " + std::string{name} + "; is "
-                 + std::string{meant} + " meant?");
+               + std::string{meant} + " meant?");
   CHECK(refused({"--frobnicate=7", "a"}) == "unknown option --frobnicate");
   CHECK(refused({"-x", "a"}) == "unknown option -x");
   CHECK(refused({"-mx", "a"}) == "unknown option -mx");

@@ -21,7 +21,7 @@ struct scratch_folder {
 
   scratch_folder() {
     auto name
-        = (std::filesystem::temp_directory_path() / "actorrun-XXXXXX").string();
+      = (std::filesystem::temp_directory_path() / "actorrun-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()));
     path = name;
   }

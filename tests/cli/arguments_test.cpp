@@ -37,15 +37,15 @@ TEST_CASE("arguments: a dash-dash at the script is swallowed once", "[cli]") {
   struct {
     words line, expected;
   } const cases[] = {
-      {{"--no-python", "--", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
-      {{"--no-python", "echo", "--", "a"}, {"echo", "a"}},
-      {{"--no-python", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
-      {{"--no-python", "--", "echo", "--", "a"}, {"echo", "--", "a"}},
-      {{"--no-python", "echo", "--", "--", "a"}, {"echo", "--", "a"}},
-      {{"--no-python", "--", "--weird"}, {"--weird"}},
-      {{"--no-python", "echo", "--"}, {"echo"}},
-      {{"-m", "--", "pkg.main"}, {"pkg.main"}},
-      {{"-"}, {"-"}},
+    {{"--no-python", "--", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
+    {{"--no-python", "echo", "--", "a"}, {"echo", "a"}},
+    {{"--no-python", "echo", "a", "--", "b"}, {"echo", "a", "--", "b"}},
+    {{"--no-python", "--", "echo", "--", "a"}, {"echo", "--", "a"}},
+    {{"--no-python", "echo", "--", "--", "a"}, {"echo", "--", "a"}},
+    {{"--no-python", "--", "--weird"}, {"--weird"}},
+    {{"--no-python", "echo", "--"}, {"echo"}},
+    {{"-m", "--", "pkg.main"}, {"pkg.main"}},
+    {{"-"}, {"-"}},
   };
   for (const auto& x : cases) {
     const auto program = accepted(x.line).program;
@@ -58,8 +58,8 @@ TEST_CASE("arguments: something to run is required", "[cli]") {
        {words{}, words{"--standalone"}, words{"--"}, words{""}, words{"-m"}})
     CHECK(has(refused(line), "no script, module or program"));
   CHECK(has(refused({"--no-python", "-m", "a"}), "exclude each other"));
-  CHECK(has(refused({"-m", "a"}, {{"PET_NO_PYTHON", "1"}}),
-            "exclude each other"));
+  CHECK(
+    has(refused({"-m", "a"}, {{"PET_NO_PYTHON", "1"}}), "exclude each other"));
 }
 
 TEST_CASE("arguments: an option without its value is refused", "[cli]") {
@@ -104,8 +104,8 @@ TEST_CASE("arguments: one node with an endpoint is networked", "[cli]") {
 
 TEST_CASE("arguments: port 0 means alone, and nothing to several nodes",
           "[cli]") {
-  const auto x = accepted({"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0",
-                           "--rdzv-id=j", "a"});
+  const auto x = accepted(
+    {"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--rdzv-id=j", "a"});
   CHECK_FALSE(x.job.rendezvous);
   CHECK(x.job.job.value == "j");
   CHECK(x.warnings.empty());
@@ -118,7 +118,7 @@ TEST_CASE("arguments: standalone ignores the endpoint and says so", "[cli]") {
   CHECK(x.job.job.value == "random-id");
   CHECK(x.warnings == words{"--standalone: --rdzv-endpoint is ignored"});
   CHECK(accepted({"--standalone", "--rdzv-endpoint=localhost:0", "a"})
-            .warnings.empty());
+          .warnings.empty());
 }
 
 TEST_CASE("arguments: standalone has one node", "[cli]") {

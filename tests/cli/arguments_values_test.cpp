@@ -24,15 +24,15 @@ TEST_CASE("values: a node range is N or MIN:MAX", "[cli]") {
 
 TEST_CASE("values: an endpoint has a host and maybe a port", "[cli]") {
   const std::pair<const char*, endpoint> good[] = {
-      {"n1", {"n1", 29'400}},
-      {"n1:5", {"n1", 5}},
-      {"n_1.example.org:65535", {"n_1.example.org", 65'535}},
-      {"10.0.0.1:0", {"10.0.0.1", 0}},
-      {":29500", {"localhost", 29'500}},
-      {"[::1]", {"::1", 29'400}},
-      {"[fe80::1%eth0]:7", {"fe80::1%eth0", 7}},
-      {" n1:5 ", {"n1", 5}},
-      {"[n1]:5", {"n1", 5}},
+    {"n1", {"n1", 29'400}},
+    {"n1:5", {"n1", 5}},
+    {"n_1.example.org:65535", {"n_1.example.org", 65'535}},
+    {"10.0.0.1:0", {"10.0.0.1", 0}},
+    {":29500", {"localhost", 29'500}},
+    {"[::1]", {"::1", 29'400}},
+    {"[fe80::1%eth0]:7", {"fe80::1%eth0", 7}},
+    {" n1:5 ", {"n1", 5}},
+    {"[n1]:5", {"n1", 5}},
   };
   for (const auto& [text, expected] : good) {
     INFO(text);
@@ -55,17 +55,17 @@ TEST_CASE("values: a wrong endpoint is refused", "[cli]") {
 
 TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
   const std::pair<const char*, std::chrono::milliseconds> good[] = {
-      {"30", 30s},
-      {"0.3", 300ms},
-      {"300ms", 300ms},
-      {"2s", 2s},
-      {"5m", 5min},
-      {"0.5m", 30s},
-      {"1ms", 1ms},
-      {"604800", 168h},
-      {" 2 s ", 2s},
-      {"+2", 2s},
-      {"10080m", timeout_max},
+    {"30", 30s},
+    {"0.3", 300ms},
+    {"300ms", 300ms},
+    {"2s", 2s},
+    {"5m", 5min},
+    {"0.5m", 30s},
+    {"1ms", 1ms},
+    {"604800", 168h},
+    {" 2 s ", 2s},
+    {"+2", 2s},
+    {"10080m", timeout_max},
   };
   for (const auto& [text, expected] : good) {
     INFO(text);

@@ -53,7 +53,7 @@ TEST_CASE("diagnostics: the failure's own text comes first", "[cli]") {
 
 TEST_CASE("diagnostics: a program says who it is", "[cli]") {
   CHECK(explain({errc::bad_argument, "x"}, "actorctl")
-            .starts_with("actorctl: error: x\n"));
+          .starts_with("actorctl: error: x\n"));
   CHECK(warn("x") == "actorrun: warning: x\n");
   CHECK(warn("x", "actorctl") == "actorctl: warning: x\n");
 }

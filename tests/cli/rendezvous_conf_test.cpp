@@ -33,15 +33,15 @@ struct {
   std::string name;
   std::chrono::milliseconds spans::*field;
 } const span_keys[] = {
-    {"join_timeout", &spans::join},
-    {"last_call_timeout", &spans::last_call},
-    {"close_timeout", &spans::close},
-    {"heartbeat_timeout", &spans::connect},
-    {"keep_alive_interval", &spans::keep_alive_interval},
-    {"read_timeout", &spans::seek},
-    {"quiet_period", &spans::quiet},
-    {"join_settle", &spans::join_settle},
-    {"fence_guard", &spans::fence_guard},
+  {"join_timeout", &spans::join},
+  {"last_call_timeout", &spans::last_call},
+  {"close_timeout", &spans::close},
+  {"heartbeat_timeout", &spans::connect},
+  {"keep_alive_interval", &spans::keep_alive_interval},
+  {"read_timeout", &spans::seek},
+  {"quiet_period", &spans::quiet},
+  {"join_settle", &spans::join_settle},
+  {"fence_guard", &spans::fence_guard},
 };
 
 } // namespace
@@ -131,9 +131,9 @@ TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
 
 TEST_CASE("rendezvous conf: what has an option is no key", "[cli]") {
   const std::pair<std::string, const char*> options[] = {
-      {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
-      {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
-      {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
+    {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
+    {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
+    {"max_nodes", "--nnodes"},     {"local_addr", "--local-addr"},
   };
   for (const auto& [key, option] : options)
     CHECK(has(refused(key + "=x"), option));

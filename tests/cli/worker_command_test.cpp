@@ -60,20 +60,20 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("worker command: a script runs unbuffered in python3", "[cli]") {
   const auto files
-      = machine({{"train.py", text_file}, {"/b/python3", runnable}});
+    = machine({{"train.py", text_file}, {"/b/python3", runnable}});
   CHECK(found(script("train.py"), files)
         == words{"python3", "-u", "train.py", "x", "${local_rank}"});
 }
 
 TEST_CASE("worker command: python is taken when there is no python3", "[cli]") {
   const auto files
-      = machine({{"train.py", text_file}, {"/a/python", runnable}});
+    = machine({{"train.py", text_file}, {"/a/python", runnable}});
   CHECK(found(script("train.py"), files).front() == "python");
 }
 
 TEST_CASE("worker command: the interpreter may be named", "[cli]") {
   const auto files = machine(
-      {{"train.py", text_file}, {"/opt/py", runnable}, {"/b/pypy", runnable}});
+    {{"train.py", text_file}, {"/opt/py", runnable}, {"/b/pypy", runnable}});
   auto what = script("train.py");
   for (const auto* name : {"/opt/py", "pypy"}) {
     what.interpreter = name;
@@ -87,7 +87,7 @@ TEST_CASE("worker command: the interpreter may be named", "[cli]") {
 TEST_CASE("worker command: without an interpreter it says where it looked",
           "[cli]") {
   const auto why
-      = missed(script("train.py"), machine({{"train.py", text_file}}));
+    = missed(script("train.py"), machine({{"train.py", text_file}}));
   CHECK(why.code == errc::program_not_found);
   CHECK(has(why.text, "PATH=/a:/b"));
   CHECK(has(why.text, "--no-python"));
@@ -116,9 +116,8 @@ TEST_CASE("worker command: an ELF file runs by itself", "[cli]") {
 
 TEST_CASE("worker command: what may not be executed or read is refused",
           "[cli]") {
-  const auto files = machine({{"a.out", dull_elf},
-                              {"train.py", unreadable},
-                              {"/a/python3", runnable}});
+  const auto files = machine(
+    {{"a.out", dull_elf}, {"train.py", unreadable}, {"/a/python3", runnable}});
   for (const auto* name : {"a.out", "train.py"})
     CHECK(missed(script(name), files).code == errc::program_not_executable);
 }
@@ -166,7 +165,7 @@ TEST_CASE("worker command: without PATH the system's folders count", "[cli]") {
 
 TEST_CASE("worker command: the real machine tells files apart", "[cli]") {
   auto name
-      = (std::filesystem::temp_directory_path() / "actorrun-XXXXXX").string();
+    = (std::filesystem::temp_directory_path() / "actorrun-XXXXXX").string();
   REQUIRE(::mkdtemp(name.data()));
   const auto file = name + "/train.py";
   std::ofstream{file} << "print()\n";

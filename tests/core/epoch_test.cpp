@@ -24,8 +24,8 @@ worker_failure on_node_b(failure_kind kind, int code) {
           .dumped = false};
 }
 
-constexpr auto every_kind = {failure_kind::exited, failure_kind::signalled,
-                             failure_kind::not_started};
+constexpr auto every_kind
+  = {failure_kind::exited, failure_kind::signalled, failure_kind::not_started};
 
 } // namespace
 
@@ -36,19 +36,19 @@ TEST_CASE("epoch: a failure says who, where and how", "[core]") {
     std::string how;
   };
   const row rows[] = {
-      {failure_kind::exited, 7, "exited with code 7"},
-      {failure_kind::exited, 255, "exited with code 255"},
-      {failure_kind::signalled, SIGSEGV, "was killed by SIGSEGV (signal 11)"},
-      {failure_kind::signalled, SIGKILL, "was killed by SIGKILL (signal 9)"},
-      {failure_kind::signalled, 40, "was killed by signal 40"},
-      {failure_kind::signalled, 999, "was killed by signal 999"},
-      {failure_kind::not_started, ENOENT,
-       "could not be started: No such file or directory"},
-      {failure_kind::not_started, EACCES,
-       "could not be started: Permission denied"},
-      {failure_kind::not_started, 9999, "could not be started: error 9999"},
-      {failure_kind::not_started, -1, "could not be started: error -1"},
-      {failure_kind{99}, 1, "failed"},
+    {failure_kind::exited, 7, "exited with code 7"},
+    {failure_kind::exited, 255, "exited with code 255"},
+    {failure_kind::signalled, SIGSEGV, "was killed by SIGSEGV (signal 11)"},
+    {failure_kind::signalled, SIGKILL, "was killed by SIGKILL (signal 9)"},
+    {failure_kind::signalled, 40, "was killed by signal 40"},
+    {failure_kind::signalled, 999, "was killed by signal 999"},
+    {failure_kind::not_started, ENOENT,
+     "could not be started: No such file or directory"},
+    {failure_kind::not_started, EACCES,
+     "could not be started: Permission denied"},
+    {failure_kind::not_started, 9999, "could not be started: error 9999"},
+    {failure_kind::not_started, -1, "could not be started: error -1"},
+    {failure_kind{99}, 1, "failed"},
   };
   for (const auto& x : rows)
     CHECK(to_string(on_node_b(x.kind, x.code))
@@ -76,13 +76,13 @@ TEST_CASE("epoch: who never ran has no process id", "[core]") {
 
 TEST_CASE("epoch: only a program that cannot be run fails for good", "[core]") {
   const auto permanent
-      = std::vector{ENOENT, E2BIG, ENOEXEC, EACCES, ENOTDIR, ELOOP};
+    = std::vector{ENOENT, E2BIG, ENOEXEC, EACCES, ENOTDIR, ELOOP};
   for (const auto kind : every_kind)
     for (int code = 0; code <= 255; ++code) {
       CAPTURE(int(kind), code);
       const auto expected
-          = kind == failure_kind::not_started
-            && std::count(permanent.begin(), permanent.end(), code) == 1;
+        = kind == failure_kind::not_started
+          && std::count(permanent.begin(), permanent.end(), code) == 1;
       CHECK(is_permanent(on_node_b(kind, code)) == expected);
     }
 }

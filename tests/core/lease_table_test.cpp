@@ -165,8 +165,8 @@ struct naive_table {
 
   std::vector<agent_id> expire(time_point now) {
     std::stable_sort(
-        entries.begin(), entries.end(),
-        [](const auto& a, const auto& b) { return a.due < b.due; });
+      entries.begin(), entries.end(),
+      [](const auto& a, const auto& b) { return a.due < b.due; });
     auto expired = std::vector<agent_id>{};
     for (const auto& x : entries)
       if (x.due <= now)
@@ -206,8 +206,8 @@ TEST_CASE("lease_table: it does what a naive table does", "[core]") {
       }
       REQUIRE(uut.size() == model.entries.size());
       const auto first = std::min_element(
-          model.entries.begin(), model.entries.end(),
-          [](const auto& a, const auto& b) { return a.due < b.due; });
+        model.entries.begin(), model.entries.end(),
+        [](const auto& a, const auto& b) { return a.due < b.due; });
       REQUIRE(uut.next_due().has_value() == !model.entries.empty());
       if (uut.next_due())
         REQUIRE(*uut.next_due() == first->due);

@@ -103,9 +103,9 @@ TEST_CASE("membership: other deaths are failures", "[core]") {
     int code;
   };
   const row rows[] = {
-      {900ms - 1ms, failure_kind::signalled, SIGKILL},
-      {900ms, failure_kind::signalled, SIGSEGV},
-      {900ms, failure_kind::exited, SIGKILL},
+    {900ms - 1ms, failure_kind::signalled, SIGKILL},
+    {900ms, failure_kind::signalled, SIGSEGV},
+    {900ms, failure_kind::exited, SIGKILL},
   };
   for (const auto& x : rows) {
     auto agent = fixture{};
@@ -118,8 +118,36 @@ TEST_CASE("membership: other deaths are failures", "[core]") {
 TEST_CASE_METHOD(fixture, "membership: who has slept starts no epoch",
                  "[core]") {
   be_in();
-  CHECK(at(900ms, formed(1)) == "drop_link; arm_timer 5; arm_timer 6");
+  CHECK(at(900ms, formed(1)) == "");
   CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: a fresh grant starts what had to wait",
+                 "[core]") {
+  be_in();
+  at(900ms, formed(1));
+  CHECK(at(901ms, granted(0ms)) == ""); // Of before we slept.
+  CHECK(at(950ms, granted(900ms)) == "set_fence; start_group 1");
+  CHECK(fence() == 1'800ms);
+}
+
+TEST_CASE_METHOD(fixture, "membership: what has to wait dies with the link",
+                 "[core]") {
+  be_in();
+  at(900ms, formed(1));
+  at(950ms, coordinator_disconnected{});
+  CHECK(at(960ms, granted(900ms)) == "");
+  CHECK(uut.share() == share_state::idle);
+}
+
+TEST_CASE_METHOD(fixture, "membership: a slow acceptance is no silence",
+                 "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4; send_keep_alive");
+  CHECK(at(2s, fire(4)) == "arm_timer 5");
+  CHECK(due(5) == 2'900ms); // As long as the last sign of life may last.
+  CHECK(at(2'900ms, fire(5)) == "drop_link; arm_timer 6; arm_timer 7");
 }
 
 TEST_CASE_METHOD(fixture, "membership: an answer slept over comes too late",

@@ -19,8 +19,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(last<send_join>().offering.address == "10.0.0.7");
   CHECK_FALSE(last<send_join>().held);
   CHECK(uut.current_link() == link::joining);
-  CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4");
-  CHECK(due(3) == 2'300ms);
+  CHECK(at(1'300ms, accepted()) == "arm_timer 3; arm_timer 4");
+  CHECK(due(3) == 1'600ms);
   CHECK(due(4) == 1'900ms); // The fence runs from the sending of the join.
   CHECK(uut.current_link() == link::joined);
   CHECK(at(6s, fire(2)) == "");
@@ -87,19 +87,19 @@ TEST_CASE("membership: only what cannot change ends the first search",
     bool final;
   };
   const row rows[] = {
-      {errc::unresolvable, false},         {errc::connection_refused, false},
-      {errc::connection_timed_out, false}, {errc::connection_failed, false},
-      {errc::not_actorrun, false},         {errc::protocol_mismatch, true},
-      {errc::job_mismatch, true},          {errc::secret_mismatch, true},
-      {errc::system_failure, false},
+    {errc::unresolvable, false},         {errc::connection_refused, false},
+    {errc::connection_timed_out, false}, {errc::connection_failed, false},
+    {errc::not_actorrun, false},         {errc::protocol_mismatch, true},
+    {errc::job_mismatch, true},          {errc::secret_mismatch, true},
+    {errc::system_failure, false},
   };
   for (const auto& x : rows) {
     CAPTURE(to_string(x.why));
     auto agent = fixture{};
     agent.seek();
-    CHECK(agent.at(0s, fixture::not_found(x.why))
-          == (x.final ? "finish " + std::string{to_string(x.why)}
-                      : "arm_timer 2"));
+    CHECK(
+      agent.at(0s, fixture::not_found(x.why))
+      == (x.final ? "finish " + std::string{to_string(x.why)} : "arm_timer 2"));
     auto member = fixture{};
     member.run_alone();
     CHECK(member.at(0s, fixture::not_found(x.why)) == "arm_timer 7");
@@ -189,13 +189,13 @@ TEST_CASE("membership: who comes back says what it has", "[core]") {
     std::string state;
   };
   const row rows[] = {
-      {{}, "starting"},
-      {{fixture::started(1)}, "running"},
-      {{fixture::succeeded(1)}, "succeeded"},
-      {{fixture::failed(1)}, "failed"},
-      {{fixture::failed(1), fixture::stopped(1)}, "failed"},
-      {{fixture::revoked(1)}, "stopping"},
-      {{fixture::revoked(1), fixture::stopped(1)}, "idle"},
+    {{}, "starting"},
+    {{fixture::started(1)}, "running"},
+    {{fixture::succeeded(1)}, "succeeded"},
+    {{fixture::failed(1)}, "failed"},
+    {{fixture::failed(1), fixture::stopped(1)}, "failed"},
+    {{fixture::revoked(1)}, "stopping"},
+    {{fixture::revoked(1), fixture::stopped(1)}, "idle"},
   };
   for (const auto& x : rows) {
     auto agent = fixture{};
@@ -247,9 +247,9 @@ TEST_CASE("membership: what happens while joining goes behind the join",
     std::string sent;
   };
   const row rows[] = {
-      {fixture::failed(1), "send_failed 1; stop_group 1"},
-      {fixture::succeeded(1), "send_succeeded 1"},
-      {fixture::stopped(1), "send_stopped 1"},
+    {fixture::failed(1), "send_failed 1; stop_group 1"},
+    {fixture::succeeded(1), "send_succeeded 1"},
+    {fixture::stopped(1), "send_stopped 1"},
   };
   for (const auto& x : rows) {
     auto agent = fixture{};
@@ -290,24 +290,24 @@ fixture on_link(membership::link x) {
   using link = membership::link;
   auto agent = fixture{};
   switch (x) {
-  case link::seeking:
-    agent.seek();
-    break;
-  case link::joining:
-    agent.join();
-    break;
-  case link::joined:
-    agent.be_in();
-    break;
-  case link::parting:
-    agent.be_in();
-    agent.at(0s, fixture::ended());
-    break;
-  case link::finished:
-    agent.be_in();
-    agent.at(0s, fixture::ended());
-    agent.at(0s, coordinator_disconnected{});
-    break;
+    case link::seeking:
+      agent.seek();
+      break;
+    case link::joining:
+      agent.join();
+      break;
+    case link::joined:
+      agent.be_in();
+      break;
+    case link::parting:
+      agent.be_in();
+      agent.at(0s, fixture::ended());
+      break;
+    case link::finished:
+      agent.be_in();
+      agent.at(0s, fixture::ended());
+      agent.at(0s, coordinator_disconnected{});
+      break;
   }
   REQUIRE(agent.uut.current_link() == x);
   return agent;
@@ -324,43 +324,41 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
   };
   const auto lost = std::string{"finish connection_timed_out"};
   const row rows[] = {
-      {"found",
-       coordinator_found{},
-       {"arm_timer 2; send_join", "", "", "", ""}},
-      {"not found",
-       fixture::not_found(errc::connection_refused),
-       {"arm_timer 2", "", "", "", ""}},
-      {"disconnected",
-       coordinator_disconnected{},
-       {"", "arm_timer 3", "arm_timer 5; arm_timer 6", "finish succeeded", ""}},
-      {"accepted",
-       fixture::accepted(),
-       {"", "arm_timer 3; arm_timer 4", "", "", ""}},
-      {"rejected",
-       fixture::rejected(),
-       {"", "drop_link; finish settings_mismatch", "", "", ""}},
-      {"granted", fixture::granted(1s), {"", "", "", "", ""}},
-      {"leave",
-       leave_requested{2},
-       {"finish signal 2", "finish signal 2",
-        "send_leaving; send_left; arm_timer 5", "", ""}},
-      {"seek timer", fixture::fire(1), {lost, lost, "", "", ""}},
-      {"patience timer",
-       fixture::fire(2),
-       {"", "drop_link; arm_timer 3", "", "", ""}},
-      {"keep-alive timer",
-       fixture::fire(3),
-       {"", "", "arm_timer 5; send_keep_alive", "", ""}},
-      {"fence timer",
-       fixture::fire(4),
-       {"", "", "drop_link; arm_timer 5; arm_timer 6", "", ""}},
-      {"parting timer", fixture::fire(5), {"", "", "", "finish succeeded", ""}},
-      {"no timer", fixture::fire(0), {"", "", "", "", ""}},
-      {"never armed", fixture::fire(99), {"", "", "", "", ""}},
-      {"started late", fixture::started(1), {"", "", "", "", ""}},
-      {"failed late", fixture::failed(1), {"", "", "", "", ""}},
-      {"succeeded late", fixture::succeeded(1), {"", "", "", "", ""}},
-      {"stopped late", fixture::stopped(1), {"", "", "", "", ""}},
+    {"found", coordinator_found{}, {"arm_timer 2; send_join", "", "", "", ""}},
+    {"not found",
+     fixture::not_found(errc::connection_refused),
+     {"arm_timer 2", "", "", "", ""}},
+    {"disconnected",
+     coordinator_disconnected{},
+     {"", "arm_timer 3", "arm_timer 5; arm_timer 6", "finish succeeded", ""}},
+    {"accepted",
+     fixture::accepted(),
+     {"", "arm_timer 3; arm_timer 4; send_keep_alive", "", "", ""}},
+    {"rejected",
+     fixture::rejected(),
+     {"", "drop_link; finish settings_mismatch", "", "", ""}},
+    {"granted", fixture::granted(1s), {"", "", "", "", ""}},
+    {"leave",
+     leave_requested{2},
+     {"finish signal 2", "finish signal 2",
+      "send_leaving; send_left; arm_timer 5", "", ""}},
+    {"seek timer", fixture::fire(1), {lost, lost, "", "", ""}},
+    {"patience timer",
+     fixture::fire(2),
+     {"", "drop_link; arm_timer 3", "", "", ""}},
+    {"keep-alive timer",
+     fixture::fire(3),
+     {"", "", "arm_timer 5; send_keep_alive", "", ""}},
+    {"fence timer",
+     fixture::fire(4),
+     {"", "", "drop_link; arm_timer 5; arm_timer 6", "", ""}},
+    {"parting timer", fixture::fire(5), {"", "", "", "finish succeeded", ""}},
+    {"no timer", fixture::fire(0), {"", "", "", "", ""}},
+    {"never armed", fixture::fire(99), {"", "", "", "", ""}},
+    {"started late", fixture::started(1), {"", "", "", "", ""}},
+    {"failed late", fixture::failed(1), {"", "", "", "", ""}},
+    {"succeeded late", fixture::succeeded(1), {"", "", "", "", ""}},
+    {"stopped late", fixture::stopped(1), {"", "", "", "", ""}},
   };
   for (const auto& x : rows) {
     REQUIRE(x.answers.size() == 5);

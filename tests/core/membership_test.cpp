@@ -278,25 +278,25 @@ TEST_CASE("membership: every word of the coordinator has its answer",
   const auto stop = std::string{"stop_group 2"};
   const auto part = std::string{"send_left; arm_timer 5"};
   check({
-      {"newer epoch",
-       fixture::formed(3),
-       {begin, kill, kill, begin, kill, begin, kill}},
-      {"same epoch", fixture::formed(2), always("")},
-      {"older epoch", fixture::formed(1), always("")},
-      {"newer revoked",
-       fixture::revoked(3),
-       {"send_stopped 3", stop, stop, "send_stopped 3", "", "send_stopped 3",
-        ""}},
-      {"same revoked",
-       fixture::revoked(2),
-       {"send_stopped 2", stop, stop, "send_stopped 2", "", "send_stopped 2",
-        ""}},
-      {"older revoked", fixture::revoked(1), always("send_stopped 1")},
-      {"job ended", fixture::ended(), {part, stop, stop, part, stop, part, ""}},
-      {"accepted again", fixture::accepted(), always("")},
-      {"rejected late", fixture::rejected(), always("")},
-      {"found again", coordinator_found{}, always("")},
-      {"not found", fixture::not_found(errc::connection_refused), always("")},
+    {"newer epoch",
+     fixture::formed(3),
+     {begin, kill, kill, begin, kill, begin, kill}},
+    {"same epoch", fixture::formed(2), always("")},
+    {"older epoch", fixture::formed(1), always("")},
+    {"newer revoked",
+     fixture::revoked(3),
+     {"send_stopped 3", stop, stop, "send_stopped 3", "", "send_stopped 3",
+      ""}},
+    {"same revoked",
+     fixture::revoked(2),
+     {"send_stopped 2", stop, stop, "send_stopped 2", "", "send_stopped 2",
+      ""}},
+    {"older revoked", fixture::revoked(1), always("send_stopped 1")},
+    {"job ended", fixture::ended(), {part, stop, stop, part, stop, part, ""}},
+    {"accepted again", fixture::accepted(), always("")},
+    {"rejected late", fixture::rejected(), always("")},
+    {"found again", coordinator_found{}, always("")},
+    {"not found", fixture::not_found(errc::connection_refused), always("")},
   });
 }
 
@@ -307,25 +307,25 @@ TEST_CASE("membership: every word of the worker group has its answer",
   const auto part = std::string{"send_leaving; send_left; arm_timer 5"};
   const auto stop = std::string{"send_leaving; stop_group 2"};
   check({
-      {"started",
-       fixture::started(2),
-       {"", "send_started 2", "", "", "", "", ""}},
-      {"failed", fixture::failed(2), {"", failed, failed, "", "", "", ""}},
-      {"succeeded",
-       fixture::succeeded(2),
-       {"", done, done, "", "", "", "send_stopped 2"}},
-      {"stopped", fixture::stopped(2), always("send_stopped 2")},
-      {"older started", fixture::started(1), always("")},
-      {"older failed", fixture::failed(1), always("")},
-      {"older succeeded", fixture::succeeded(1), always("")},
-      {"older stopped", fixture::stopped(1), always("")},
-      {"newer started", fixture::started(3), always("")},
-      {"newer failed", fixture::failed(3), always("")},
-      {"newer succeeded", fixture::succeeded(3), always("")},
-      {"newer stopped", fixture::stopped(3), always("")},
-      {"leave",
-       leave_requested{15},
-       {part, stop, stop, part, stop, part, "send_leaving"}},
+    {"started",
+     fixture::started(2),
+     {"", "send_started 2", "", "", "", "", ""}},
+    {"failed", fixture::failed(2), {"", failed, failed, "", "", "", ""}},
+    {"succeeded",
+     fixture::succeeded(2),
+     {"", done, done, "", "", "", "send_stopped 2"}},
+    {"stopped", fixture::stopped(2), always("send_stopped 2")},
+    {"older started", fixture::started(1), always("")},
+    {"older failed", fixture::failed(1), always("")},
+    {"older succeeded", fixture::succeeded(1), always("")},
+    {"older stopped", fixture::stopped(1), always("")},
+    {"newer started", fixture::started(3), always("")},
+    {"newer failed", fixture::failed(3), always("")},
+    {"newer succeeded", fixture::succeeded(3), always("")},
+    {"newer stopped", fixture::stopped(3), always("")},
+    {"leave",
+     leave_requested{15},
+     {part, stop, stop, part, stop, part, "send_leaving"}},
   });
 }
 
@@ -333,7 +333,7 @@ TEST_CASE("membership: the fence leaves no worker behind", "[core]") {
   const auto lone = std::string{"drop_link; arm_timer 5; arm_timer 6"};
   const auto kill = "kill_group 2; " + lone;
   const auto expected
-      = std::vector<std::string>{lone, kill, kill, lone, kill, lone, kill};
+    = std::vector<std::string>{lone, kill, kill, lone, kill, lone, kill};
   for (size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
     CHECK(in_state(state(i)).at(900ms, fixture::fire(4)) == expected[i]);

@@ -134,8 +134,8 @@ TEST_CASE("rendezvous: newcomers are ranked as people count hosts", "[core]") {
   x.at(0s, x.join("9"));
   x.at(0s, x.join("1"));
   CHECK(x.at(0s, x.join("2"))
-            .ends_with("announce_epoch 1: 1=0+1 2=1+1 9=2+1 "
-                       "10=3+1"));
+          .ends_with("announce_epoch 1: 1=0+1 2=1+1 9=2+1 "
+                     "10=3+1"));
 }
 
 TEST_CASE("rendezvous: agents of one host are ranked by their names",
@@ -147,7 +147,7 @@ TEST_CASE("rendezvous: agents of one host are ranked by their names",
     x.at(0s, joining);
   }
   CHECK(transcript(x.effects).ends_with(
-      "announce_epoch 1: n-1=0+1 n-2=1+1 n-10=2+1"));
+    "announce_epoch 1: n-1=0+1 n-2=1+1 n-10=2+1"));
 }
 
 TEST_CASE("rendezvous: the node of the coordinator comes first", "[core]") {
@@ -155,7 +155,7 @@ TEST_CASE("rendezvous: the node of the coordinator comes first", "[core]") {
   x.at(0s, x.join("a"));
   x.at(0s, x.join("b"));
   CHECK(x.at(0s, x.join_here("z"))
-            .ends_with("announce_epoch 1: z=0+1 a=1+1 b=2+1"));
+          .ends_with("announce_epoch 1: z=0+1 a=1+1 b=2+1"));
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: who stays keeps its order", "[core]") {

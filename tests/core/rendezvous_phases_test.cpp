@@ -12,26 +12,26 @@ namespace {
 fixture in_phase(phase x) {
   auto job = fixture{};
   switch (x) {
-  case phase::gathering:
-    job.at(0s, job.join("a"));
-    break;
-  case phase::last_call:
-    job.at(0s, job.join("a"));
-    job.at(0s, job.join("b"));
-    break;
-  case phase::starting:
-    job.start();
-    break;
-  case phase::running:
-    job.run();
-    break;
-  case phase::stopping:
-    job.revoke();
-    break;
-  case phase::ended:
-    job.run();
-    job.at(0s, stop_requested{15});
-    break;
+    case phase::gathering:
+      job.at(0s, job.join("a"));
+      break;
+    case phase::last_call:
+      job.at(0s, job.join("a"));
+      job.at(0s, job.join("b"));
+      break;
+    case phase::starting:
+      job.start();
+      break;
+    case phase::running:
+      job.run();
+      break;
+    case phase::stopping:
+      job.revoke();
+      break;
+    case phase::ended:
+      job.run();
+      job.at(0s, stop_requested{15});
+      break;
   }
   REQUIRE(job.uut.current_phase() == x);
   return job;
@@ -70,37 +70,37 @@ TEST_CASE("rendezvous: every event of an agent has its answer in every phase",
   const auto again = std::string{"accept_agent a; announce_epoch 1: a=0+1"};
   const auto gone = "forget_agent a; " + others_revoked;
   check({
-      {"coordinator started", coordinator_started{false}, always("")},
-      {"newcomer",
-       job.join("d"),
-       {"accept_agent d; arm_timer 3; arm_timer 4",
-        "accept_agent d; announce_epoch 1: a=0+1 b=1+1 d=2+1", "accept_agent d",
-        "accept_agent d", "accept_agent d",
-        "accept_agent d; end_job stopped: d"}},
-      {"joins again",
-       job.join("a"),
-       {"accept_agent a", "accept_agent a", again, again,
-        "accept_agent a; revoke_epoch 1: a",
-        "accept_agent a; end_job stopped: a"}},
-      {"too many slots", job.join("d", 4097),
-       always("reject_agent d: bad_slot_count")},
-      {"heard", job.heard("a"), always("grant_lease a")},
-      {"stranger heard", job.heard("x"), always("")},
-      {"disconnected",
-       job.disconnect("a"),
-       {"probe_agent a", "probe_agent a; arm_timer 5", "probe_agent a",
-        "probe_agent a", "probe_agent a", "probe_agent a"}},
-      {"stranger disconnected", job.disconnect("x"), always("")},
-      {"lost though connected", job.lose("a"), always("")},
-      {"leaving",
-       job.leaving("a"),
-       {"", "arm_timer 5", revoked, revoked, "", ""}},
-      {"stranger leaving", job.leaving("x"), always("")},
-      {"left",
-       job.left("a"),
-       {"forget_agent a", "forget_agent a; arm_timer 5", gone, gone,
-        "forget_agent a", "forget_agent a"}},
-      {"stranger left", job.left("x"), always("")},
+    {"coordinator started", coordinator_started{false}, always("")},
+    {"newcomer",
+     job.join("d"),
+     {"accept_agent d; arm_timer 3; arm_timer 4",
+      "accept_agent d; announce_epoch 1: a=0+1 b=1+1 d=2+1", "accept_agent d",
+      "accept_agent d", "accept_agent d",
+      "accept_agent d; end_job stopped: d"}},
+    {"joins again",
+     job.join("a"),
+     {"accept_agent a", "accept_agent a", again, again,
+      "accept_agent a; revoke_epoch 1: a",
+      "accept_agent a; end_job stopped: a"}},
+    {"too many slots", job.join("d", 4097),
+     always("reject_agent d: bad_slot_count")},
+    {"heard", job.heard("a"), always("grant_lease a")},
+    {"stranger heard", job.heard("x"), always("")},
+    {"disconnected",
+     job.disconnect("a"),
+     {"probe_agent a", "probe_agent a; arm_timer 5", "probe_agent a",
+      "probe_agent a", "probe_agent a", "probe_agent a"}},
+    {"stranger disconnected", job.disconnect("x"), always("")},
+    {"lost though connected", job.lose("a"), always("")},
+    {"leaving",
+     job.leaving("a"),
+     {"", "arm_timer 5", revoked, revoked, "", ""}},
+    {"stranger leaving", job.leaving("x"), always("")},
+    {"left",
+     job.left("a"),
+     {"forget_agent a", "forget_agent a; arm_timer 5", gone, gone,
+      "forget_agent a", "forget_agent a"}},
+    {"stranger left", job.left("x"), always("")},
   });
 }
 
@@ -108,20 +108,20 @@ TEST_CASE("rendezvous: every event of workers has its answer in every phase",
           "[core]") {
   const auto job = fixture{};
   check({
-      {"started", job.started("a", 1), always("")},
-      {"failed", job.failed("a", 1), {"", "", revoked, revoked, "", ""}},
-      {"succeeded", job.succeeded("a", 1), always("")},
-      {"stopped",
-       job.stopped("a", 1),
-       {"", "", others_revoked, others_revoked, "", ""}},
-      {"old started", job.started("a", 0), always("")},
-      {"old failed", job.failed("a", 0), always("")},
-      {"old succeeded", job.succeeded("a", 0), always("")},
-      {"old stopped", job.stopped("a", 0), always("")},
-      {"stranger started", job.started("x", 1), always("")},
-      {"stranger failed", job.failed("x", 1), always("")},
-      {"stranger succeeded", job.succeeded("x", 1), always("")},
-      {"stranger stopped", job.stopped("x", 1), always("")},
+    {"started", job.started("a", 1), always("")},
+    {"failed", job.failed("a", 1), {"", "", revoked, revoked, "", ""}},
+    {"succeeded", job.succeeded("a", 1), always("")},
+    {"stopped",
+     job.stopped("a", 1),
+     {"", "", others_revoked, others_revoked, "", ""}},
+    {"old started", job.started("a", 0), always("")},
+    {"old failed", job.failed("a", 0), always("")},
+    {"old succeeded", job.succeeded("a", 0), always("")},
+    {"old stopped", job.stopped("a", 0), always("")},
+    {"stranger started", job.started("x", 1), always("")},
+    {"stranger failed", job.failed("x", 1), always("")},
+    {"stranger succeeded", job.succeeded("x", 1), always("")},
+    {"stranger stopped", job.stopped("x", 1), always("")},
   });
 }
 
@@ -131,24 +131,24 @@ TEST_CASE("rendezvous: every timer has its answer in every phase", "[core]") {
     return "end_job stopped: " + agents + "; arm_timer 5";
   };
   check({
-      {"stop",
-       stop_requested{2},
-       {"end_job stopped: a; arm_timer 3", ended("a b"), ended("a b c"),
-        ended("a b c"), ended("a b c"), ""}},
-      {"join",
-       job.fire(1),
-       {"end_job unmet: a; arm_timer 3", "", "", "", "", ""}},
-      {"lease, early",
-       job.fire(2),
-       {"arm_timer 3", "arm_timer 5", "arm_timer 5", "arm_timer 5",
-        "arm_timer 5", "arm_timer 6"}},
-      {"last call",
-       job.fire(3),
-       {"", "announce_epoch 1: a=0+1 b=1+1", "", "", "", ""}},
-      {"quiet, early", job.fire(4), {"", "arm_timer 5", "", "", "", ""}},
-      {"close", job.fire(5), {"", "", "", "", "", "close_job"}},
-      {"none", job.fire(0), always("")},
-      {"never armed", job.fire(99), always("")},
+    {"stop",
+     stop_requested{2},
+     {"end_job stopped: a; arm_timer 3", ended("a b"), ended("a b c"),
+      ended("a b c"), ended("a b c"), ""}},
+    {"join",
+     job.fire(1),
+     {"end_job unmet: a; arm_timer 3", "", "", "", "", ""}},
+    {"lease, early",
+     job.fire(2),
+     {"arm_timer 3", "arm_timer 5", "arm_timer 5", "arm_timer 5", "arm_timer 5",
+      "arm_timer 6"}},
+    {"last call",
+     job.fire(3),
+     {"", "announce_epoch 1: a=0+1 b=1+1", "", "", "", ""}},
+    {"quiet, early", job.fire(4), {"", "arm_timer 5", "", "", "", ""}},
+    {"close", job.fire(5), {"", "", "", "", "", "close_job"}},
+    {"none", job.fire(0), always("")},
+    {"never armed", job.fire(99), always("")},
   });
 }
 
@@ -175,14 +175,14 @@ TEST_CASE("rendezvous: it can say what it waits for in every phase", "[core]") {
     std::string text;
   };
   const row rows[] = {
-      {phase::gathering, "waiting for 1 more node: 1 of 2:3 nodes are here"},
-      {phase::last_call, "last call for more nodes: 2 of 2:3 nodes are here"},
-      {phase::starting, "3 agents must start the workers of epoch 1"},
-      {phase::running, ""},
-      {phase::stopping,
-       "3 agents must stop the workers of epoch 1 (rank 1 (local rank 0, pid "
-       "4711) on node-b exited with code 7)"},
-      {phase::ended, ""},
+    {phase::gathering, "waiting for 1 more node: 1 of 2:3 nodes are here"},
+    {phase::last_call, "last call for more nodes: 2 of 2:3 nodes are here"},
+    {phase::starting, "3 agents must start the workers of epoch 1"},
+    {phase::running, ""},
+    {phase::stopping,
+     "3 agents must stop the workers of epoch 1 (rank 1 (local rank 0, pid "
+     "4711) on node-b exited with code 7)"},
+    {phase::ended, ""},
   };
   for (const auto& x : rows)
     CHECK(in_phase(x.when).uut.waiting_for() == x.text);

@@ -26,7 +26,7 @@ epoch_plan plan_of(const std::string& agent, uint64_t epoch) {
 /// Two to three agents and two restarts; a successor that has just started.
 struct successor : rendezvous_fixture {
   explicit successor(uint32_t agent_count_max = 3)
-      : rendezvous_fixture{{2, agent_count_max, 2}} {
+    : rendezvous_fixture{{2, agent_count_max, 2}} {
     REQUIRE(at(0s, coordinator_started{true}) == "arm_timer 1");
     REQUIRE(due(1) == 1'200ms); // Workers out of touch are dead by then.
   }
@@ -158,8 +158,8 @@ TEST_CASE("rendezvous: who is about to stop must start again", "[core]") {
     std::string answer;
   };
   const row rows[] = {
-      {share_state::idle, "accept_agent a; revoke_epoch 7: a"},
-      {share_state::stopping, "accept_agent a; revoke_epoch 7: a b"},
+    {share_state::idle, "accept_agent a; revoke_epoch 7: a"},
+    {share_state::stopping, "accept_agent a; revoke_epoch 7: a b"},
   };
   for (const auto& [state, answer] : rows) {
     CAPTURE(to_string(state));
@@ -271,15 +271,14 @@ TEST_CASE("rendezvous: a member that comes back goes on where it is",
   };
   using phase = fixture::phase;
   const row rows[] = {
-      {share_state::starting, "accept_agent b", phase::running},
-      {share_state::running, "accept_agent b", phase::running},
-      {share_state::succeeded, "accept_agent b", phase::running},
-      {share_state::failed, "accept_agent b; revoke_epoch 1: a b c",
-       phase::stopping},
-      {share_state::idle, "accept_agent b; revoke_epoch 1: a c",
-       phase::stopping},
-      {share_state::stopping, "accept_agent b; revoke_epoch 1: a b c",
-       phase::stopping},
+    {share_state::starting, "accept_agent b", phase::running},
+    {share_state::running, "accept_agent b", phase::running},
+    {share_state::succeeded, "accept_agent b", phase::running},
+    {share_state::failed, "accept_agent b; revoke_epoch 1: a b c",
+     phase::stopping},
+    {share_state::idle, "accept_agent b; revoke_epoch 1: a c", phase::stopping},
+    {share_state::stopping, "accept_agent b; revoke_epoch 1: a b c",
+     phase::stopping},
   };
   for (const auto& x : rows) {
     CAPTURE(to_string(x.state));
@@ -359,7 +358,7 @@ TEST_CASE("rendezvous: an older epoch without workers needs no revocation",
     auto job = fixture{};
     job.run();
     CHECK(job.at(0s, job.rejoin("d", ::plan_of("b", 9), state))
-              .starts_with("accept_agent "));
+            .starts_with("accept_agent "));
     CHECK(job.effects.size() == 1);
   }
 }

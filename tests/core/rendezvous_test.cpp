@@ -24,10 +24,10 @@ TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
     std::string text;
   };
   const row rows[] = {
-      {{1, 3, 1}, "--nnodes=1:3 --max-restarts=1"},
-      {{2, 2, 1}, "--nnodes=2 --max-restarts=1"},
-      {{2, 4, 1}, "--nnodes=2:4 --max-restarts=1"},
-      {{2, 3, 0}, "--nnodes=2:3 --max-restarts=0"},
+    {{1, 3, 1}, "--nnodes=1:3 --max-restarts=1"},
+    {{2, 2, 1}, "--nnodes=2 --max-restarts=1"},
+    {{2, 4, 1}, "--nnodes=2:4 --max-restarts=1"},
+    {{2, 3, 0}, "--nnodes=2:3 --max-restarts=0"},
   };
   for (const auto& x : rows) {
     auto other = join("x");
@@ -36,7 +36,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
     CHECK(last<reject_agent>().text
           == "the job runs with --nnodes=2:3 --max-restarts=1, agent x asks "
              "for "
-                 + x.text);
+               + x.text);
   }
   CHECK(uut.agents().empty());
 }

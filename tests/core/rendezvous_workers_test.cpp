@@ -25,7 +25,7 @@ worker_failed missing_program(const std::string& agent, uint64_t epoch) {
 }
 
 constexpr auto cause
-    = "rank 1 (local rank 0, pid 4711) on node-b exited with code 7";
+  = "rank 1 (local rank 0, pid 4711) on node-b exited with code 7";
 
 } // namespace
 
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
     at(1s, stopped(agent, 1));
   REQUIRE(uut.epoch() == epoch_id{2});
   const rendezvous_event stale[]
-      = {started("a", 1), failed("a", 1), succeeded("a", 1), stopped("a", 1)};
+    = {started("a", 1), failed("a", 1), succeeded("a", 1), stopped("a", 1)};
   for (const auto& event : stale) {
     CHECK(at(2s, event) == "");
     CHECK(uut.agents().at({"a"}).share == share_state::starting);
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an epoch to come is ignored",
                  "[core]") {
   start();
   const rendezvous_event early[]
-      = {started("a", 2), failed("a", 2), succeeded("a", 2), stopped("a", 2)};
+    = {started("a", 2), failed("a", 2), succeeded("a", 2), stopped("a", 2)};
   for (const auto& event : early) {
     CHECK(at(0s, event) == "");
     CHECK(uut.agents().at({"a"}).share == share_state::starting);

@@ -129,8 +129,8 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
                  "TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
                  "WORLD_SIZE=4"});
   const char* expected[]
-      = {"0 0 4 2 0 2 0 4 default", "1 1 4 2 0 2 1 4 default",
-         "0 2 4 2 1 2 2 4 default", "1 3 4 2 1 2 3 4 default"};
+    = {"0 0 4 2 0 2 0 4 default", "1 1 4 2 0 2 1 4 default",
+       "0 2 4 2 1 2 2 4 default", "1 3 4 2 1 2 3 4 default"};
   for (uint32_t i = 0; i < 4; ++i)
     CHECK(ranks(worker_environment({}, training, all[i / 2], i % 2))
           == expected[i]);
@@ -138,7 +138,7 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
 
 TEST_CASE("worker_environment: three trainers and one reader", "[core]") {
   const auto all
-      = plans({offered("a", 3, "trainer"), offered("b", 1, "reader")});
+    = plans({offered("a", 3, "trainer"), offered("b", 1, "reader")});
   const auto trainer = job_environment{{"llm"}, "trainer", 3};
   const auto reader = job_environment{{"llm"}, "reader", 3};
   CHECK(ranks(worker_environment({}, trainer, all[0], 0))

@@ -56,7 +56,7 @@ struct fixture {
   time_point armed{}; ///< Due time of the latest timer.
 
   explicit fixture(uint32_t slot_count = 2)
-      : uut{plan_of(slot_count), "node-a"} {}
+    : uut{plan_of(slot_count), "node-a"} {}
 
   std::string at(std::chrono::milliseconds t, const worker_group_event& event) {
     const auto effects = uut.step(event, time_point{t});
@@ -137,20 +137,19 @@ TEST_CASE("worker_group: a failure is reported with its cause", "[core]") {
     std::string how;
   };
   const row rows[] = {
-      {exited(1, 7), "exited with code 7"},
-      {exited(1, 255), "exited with code 255"},
-      {killed(1, SIGSEGV), "was killed by SIGSEGV (signal 11)"},
-      {killed(1, SIGABRT, true),
-       "was killed by SIGABRT (signal 6), core dumped"},
-      {killed(1, SIGKILL), "was killed by SIGKILL (signal 9)"},
-      {killed(1, SIGTERM), "was killed by SIGTERM (signal 15)"},
+    {exited(1, 7), "exited with code 7"},
+    {exited(1, 255), "exited with code 255"},
+    {killed(1, SIGSEGV), "was killed by SIGSEGV (signal 11)"},
+    {killed(1, SIGABRT, true), "was killed by SIGABRT (signal 6), core dumped"},
+    {killed(1, SIGKILL), "was killed by SIGKILL (signal 9)"},
+    {killed(1, SIGTERM), "was killed by SIGTERM (signal 15)"},
   };
   for (const auto& x : rows) {
     auto group = fixture{};
     group.run();
     CHECK(group.at(1s, x.event)
           == "report_failed: rank 9 (local rank 1, pid 101) on node-a "
-                 + x.how);
+               + x.how);
     CHECK(group.uut.current_phase() == phase::failed);
   }
 }
@@ -306,35 +305,35 @@ namespace {
 fixture in_phase(phase x) {
   auto group = fixture{};
   switch (x) {
-  case phase::idle:
-    break;
-  case phase::starting:
-    group.at(0s, start_ordered{});
-    group.at(0s, started(0));
-    break;
-  case phase::running:
-    group.run();
-    break;
-  case phase::succeeded:
-    group.run();
-    group.at(0s, exited(0));
-    group.at(0s, exited(1));
-    break;
-  case phase::failed:
-    group.run();
-    group.at(0s, exited(1, 1));
-    break;
-  case phase::stopping:
-    group.run();
-    group.at(0s, grace);
-    group.at(0s, exited(1));
-    break;
-  case phase::stopped:
-    group.run();
-    group.at(0s, at_once);
-    group.at(0s, exited(0));
-    group.at(0s, exited(1));
-    break;
+    case phase::idle:
+      break;
+    case phase::starting:
+      group.at(0s, start_ordered{});
+      group.at(0s, started(0));
+      break;
+    case phase::running:
+      group.run();
+      break;
+    case phase::succeeded:
+      group.run();
+      group.at(0s, exited(0));
+      group.at(0s, exited(1));
+      break;
+    case phase::failed:
+      group.run();
+      group.at(0s, exited(1, 1));
+      break;
+    case phase::stopping:
+      group.run();
+      group.at(0s, grace);
+      group.at(0s, exited(1));
+      break;
+    case phase::stopped:
+      group.run();
+      group.at(0s, at_once);
+      group.at(0s, exited(0));
+      group.at(0s, exited(1));
+      break;
   }
   REQUIRE(group.uut.current_phase() == x);
   return group;
@@ -358,23 +357,23 @@ TEST_CASE("worker_group: every event has its answer in every phase", "[core]") {
   const auto kill = std::string{"signal_workers 9"};
   const auto done = std::string{"release_workers; report_stopped"};
   const row rows[] = {
-      {"start", start_ordered{}, {"start_workers", "", "", "", "", "", ""}},
-      {"started 0", started(0), {"", "", "", "", "", "", ""}},
-      {"started 1", started(1), {"", "report_started", "", "", "", "", ""}},
-      {"not started", not_started(1), {"", rank_9, "", "", "", "", ""}},
-      {"exited 0", exited(0), {"", "", "", "", "", done, ""}},
-      {"exited 1", exited(0, 1), {"", rank_8, rank_8, "", "", done, ""}},
-      {"exited early",
-       exited(1, 1),
-       {"", "", // Nothing can end that has not started.
-        "report_failed: rank 9 (local rank 1, pid 101) on node-a exited with "
-        "code 1",
-        "", "", "", ""}},
-      {"stop", grace, {"", stop, stop, "", stop, "", ""}},
-      {"stop now", at_once, {"", kill, kill, "", kill, "", ""}},
-      {"kill", kill_ordered{}, {"", kill, kill, "", kill, kill, ""}},
-      {"timer", timer_fired{{1}}, {"", "", "", "", "", kill, ""}},
-      {"stale timer", timer_fired{{2}}, {"", "", "", "", "", "", ""}},
+    {"start", start_ordered{}, {"start_workers", "", "", "", "", "", ""}},
+    {"started 0", started(0), {"", "", "", "", "", "", ""}},
+    {"started 1", started(1), {"", "report_started", "", "", "", "", ""}},
+    {"not started", not_started(1), {"", rank_9, "", "", "", "", ""}},
+    {"exited 0", exited(0), {"", "", "", "", "", done, ""}},
+    {"exited 1", exited(0, 1), {"", rank_8, rank_8, "", "", done, ""}},
+    {"exited early",
+     exited(1, 1),
+     {"", "", // Nothing can end that has not started.
+      "report_failed: rank 9 (local rank 1, pid 101) on node-a exited with "
+      "code 1",
+      "", "", "", ""}},
+    {"stop", grace, {"", stop, stop, "", stop, "", ""}},
+    {"stop now", at_once, {"", kill, kill, "", kill, "", ""}},
+    {"kill", kill_ordered{}, {"", kill, kill, "", kill, kill, ""}},
+    {"timer", timer_fired{{1}}, {"", "", "", "", "", kill, ""}},
+    {"stale timer", timer_fired{{2}}, {"", "", "", "", "", "", ""}},
   };
   for (const auto& x : rows) {
     REQUIRE(x.answers.size() == 7);

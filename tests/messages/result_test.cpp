@@ -44,8 +44,8 @@ TEST_CASE("result: a failure without a text is a failure", "[messages]") {
 TEST_CASE("result: the value can be changed in place", "[messages]") {
   auto words = result<std::vector<std::string>>{{"a"}};
   words->push_back("b");
-  (*words)[0] = "c";
-  CHECK(*words == std::vector<std::string>{"c", "b"});
+  (*words)[0].append("c");
+  CHECK(*words == std::vector<std::string>{"ac", "b"});
   const auto& view = words;
   CHECK(view->size() == 2);
 }

@@ -34,7 +34,7 @@ void set_descriptor_limit(rlim_t count) {
     ::getrlimit(RLIMIT_NOFILE, &before);
     auto callbacks = door_callbacks{};
     callbacks.on_peer
-        = [&](unique_fd fd, const peer&) { guests.push_back(std::move(fd)); };
+      = [&](unique_fd fd, const peer&) { guests.push_back(std::move(fd)); };
     const auto uut = door_listener::listen(loop, loopback(0), an_agent().mine,
                                            callbacks, {.handshake = 1h});
     const auto next = ::dup(orders);

@@ -20,16 +20,16 @@ namespace {
 class other_server {
 public:
   other_server(std::string answer, bool hold)
-      : socket_(std::move(*open_listening(loopback(0)))),
-        thread_([this, answer = std::move(answer), hold] {
-          if (!is_ready(socket_.get(), POLLIN))
-            return;
-          line_.reset(::accept(socket_.get(), nullptr, nullptr));
-          read_up_to(line_.get(), client_hello_size);
-          send_whole(line_.get(), answer);
-          if (!hold)
-            line_.reset();
-        }) {}
+    : socket_(std::move(*open_listening(loopback(0)))),
+      thread_([this, answer = std::move(answer), hold] {
+        if (!is_ready(socket_.get(), POLLIN))
+          return;
+        line_.reset(::accept(socket_.get(), nullptr, nullptr));
+        read_up_to(line_.get(), client_hello_size);
+        send_whole(line_.get(), answer);
+        if (!hold)
+          line_.reset();
+      }) {}
 
   ~other_server() { thread_.join(); }
 
@@ -52,7 +52,7 @@ public:
     for (auto full = false; !full;) {
       REQUIRE(queue_.size() < 100);
       auto& fd = queue_.emplace_back(
-          ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       ::connect(fd.get(), address().get(), address().size);
       full = !is_ready(fd.get(), POLLOUT, 50ms);
     }
@@ -119,13 +119,13 @@ TEST_CASE_METHOD(fixture, "connector: other services are known as such",
   }
   SECTION("that repeat what they hear") {
     const auto other = other_server{
-        encode(client_hello{protocol_version, purpose::join, {}, {}, "n1"}),
-        true};
+      encode(client_hello{protocol_version, purpose::join, {}, {}, "n1"}),
+      true};
     CHECK(failure_at(other.port()).code == errc::not_actorrun);
   }
   SECTION("that speak a later version") {
     const auto other = other_server{
-        encode(server_hello{2, verdict::version_differs, {}}), false};
+      encode(server_hello{2, verdict::version_differs, {}}), false};
     const auto why = failure_at(other.port());
     CHECK(why.code == errc::protocol_mismatch);
     CHECK(why.text.find("version 2") != std::string::npos);
@@ -133,14 +133,14 @@ TEST_CASE_METHOD(fixture, "connector: other services are known as such",
   }
   SECTION("that are full") {
     const auto other = other_server{
-        encode(server_hello{protocol_version, verdict::busy, {}}), false};
+      encode(server_hello{protocol_version, verdict::busy, {}}), false};
     CHECK(failure_at(other.port()).code == errc::connection_failed);
   }
   SECTION("that let everybody in") {
     const auto other
-        = other_server{encode(server_hello{protocol_version, verdict::ok, {}})
-                           + encode(server_verdict{verdict::ok, {}}),
-                       true};
+      = other_server{encode(server_hello{protocol_version, verdict::ok, {}})
+                       + encode(server_verdict{verdict::ok, {}}),
+                     true};
     CHECK(failure_at(other.port()).code == errc::secret_mismatch);
   }
 }
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(fixture, "connector: names are resolved", "[runtime]") {
 TEST_CASE_METHOD(fixture, "connector: a name without an address is named",
                  "[runtime]") {
   const auto outcome
-      = try_to_enter(29'400, an_agent(), "no-such-host.invalid", 10s);
+    = try_to_enter(29'400, an_agent(), "no-such-host.invalid", 10s);
   REQUIRE(outcome);
   REQUIRE_FALSE(*outcome);
   // A resolver that has no network may be slow to say so.
@@ -187,12 +187,12 @@ TEST_CASE_METHOD(fixture, "connector: an abandoned attempt says nothing",
   const auto port = port_of(*local_address_of(mute->get()));
   SECTION("while it connects and proves") {
     connect(loop, endpoint{"127.0.0.1", port}, an_agent(), 1ms, on_outcome())
-        .reset();
+      .reset();
   }
   SECTION("while it resolves") {
     connect(loop, endpoint{"no-such-host.invalid", port}, an_agent(), 1ms,
             on_outcome())
-        .reset();
+      .reset();
   }
   // Longer than the deadline would have taken to speak up.
   CHECK_FALSE(outcomes.take(100ms));
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
   auto answers = inbox<liveness>{};
   const auto ask = [&](core::duration deadline) {
     const auto handle
-        = probe(loop, where, deadline, [&](liveness x) { answers.put(x); });
+      = probe(loop, where, deadline, [&](liveness x) { answers.put(x); });
     return answers.take();
   };
   CHECK(ask(patience) == liveness::alive);
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(fixture, "life: who cannot be asked is silent", "[runtime]") {
   auto answers = inbox<liveness>{};
   const auto deaf = deaf_server{};
   const auto handle
-      = probe(loop, deaf.address(), 100ms, [&](liveness x) { answers.put(x); });
+    = probe(loop, deaf.address(), 100ms, [&](liveness x) { answers.put(x); });
   CHECK(answers.take() == liveness::silent);
 }
 

@@ -84,8 +84,8 @@ inline std::string read_up_to(int fd, size_t size) {
   auto buffer = std::array<char, 512>{};
   while (out.size() < size && is_ready(fd, POLLIN)) {
     const auto got
-        = ::recv(fd, buffer.data(), std::min(buffer.size(), size - out.size()),
-                 MSG_DONTWAIT);
+      = ::recv(fd, buffer.data(), std::min(buffer.size(), size - out.size()),
+               MSG_DONTWAIT);
     if (got <= 0)
       break;
     out.append(buffer.data(), static_cast<size_t>(got));
@@ -147,7 +147,7 @@ struct door_fixture {
                const std::string& host = "127.0.0.1",
                core::duration deadline = patience) {
     const auto attempt
-        = connect(loop, endpoint{host, port}, who, deadline, on_outcome());
+      = connect(loop, endpoint{host, port}, who, deadline, on_outcome());
     return outcomes.take().value_or(nullptr);
   }
 

@@ -179,7 +179,7 @@ TEST_CASE("handshake: another job is refused by both", "[runtime]") {
 
 TEST_CASE("handshake: another secret is refused by both", "[runtime]") {
   const auto [theirs, ours] = GENERATE(
-      table<std::string, std::string>({{"a", "b"}, {"", "b"}, {"a", ""}}));
+    table<std::string, std::string>({{"a", "b"}, {"", "b"}, {"a", ""}}));
   auto c = client("job", theirs);
   auto s = server("job", ours);
   converse(c, s);
@@ -216,7 +216,7 @@ TEST_CASE("handshake: a proof sent back to its author proves nothing",
           "[runtime]") {
   auto c = client();
   const auto proof
-      = c.feed(encode(server_hello{protocol_version, verdict::ok, nonce(1)}));
+    = c.feed(encode(server_hello{protocol_version, verdict::ok, nonce(1)}));
   REQUIRE(proof.size() == proof_size);
   c.feed(std::string(1, static_cast<char>(verdict::ok)) + proof);
   CHECK(code_of(c) == errc::secret_mismatch);
@@ -262,7 +262,7 @@ TEST_CASE("handshake: where the system names the peer nothing is proven",
   SECTION("any job") {
     auto s = server("job", "secret", trust::system);
     auto c = client_handshake{
-        {}, purpose::operate, "actorctl-12", nonce(9), trust::system};
+      {}, purpose::operate, "actorctl-12", nonce(9), trust::system};
     converse(c, s);
     CHECK(c.state() == handshake_state::accepted);
     REQUIRE(s.state() == handshake_state::accepted);
@@ -283,7 +283,7 @@ TEST_CASE("handshake: where the system names the peer nothing is proven",
   SECTION("but not on the network") {
     auto s = server();
     auto c = client_handshake{
-        {}, purpose::operate, "actorctl-12", nonce(9), trust::secret};
+      {}, purpose::operate, "actorctl-12", nonce(9), trust::secret};
     converse(c, s);
     CHECK(code_of(c) == errc::job_mismatch);
     CHECK(code_of(s) == errc::job_mismatch);
@@ -305,7 +305,7 @@ TEST_CASE("handshake: noise opens no door and breaks nothing", "[runtime]") {
     feed(s, noise, 1 + random() % 50);
     REQUIRE(s.state() != handshake_state::accepted);
     auto answer = encode(server_hello{protocol_version, verdict::ok, nonce(1)})
-                      .substr(0, random() % (server_hello_size + 1));
+                    .substr(0, random() % (server_hello_size + 1));
     answer.resize(answer.size() + server_verdict_size);
     std::generate(answer.end() - server_verdict_size, answer.end(), byte);
     feed(c, answer, 1 + random() % 50);
@@ -333,9 +333,9 @@ TEST_CASE("handshake: a peer id has 1 to 128 printable characters",
 TEST_CASE("keys: they differ by job, by secret and by having one",
           "[runtime]") {
   const auto keys = std::set<job_key>{
-      derive_key(job_id{"a"}, ""),  derive_key(job_id{"b"}, ""),
-      derive_key(job_id{"a"}, "a"), derive_key(job_id{"b"}, "a"),
-      derive_key(job_id{"a"}, "b"), derive_key(job_id{""}, "")};
+    derive_key(job_id{"a"}, ""),  derive_key(job_id{"b"}, ""),
+    derive_key(job_id{"a"}, "a"), derive_key(job_id{"b"}, "a"),
+    derive_key(job_id{"a"}, "b"), derive_key(job_id{""}, "")};
   CHECK(keys.size() == 6);
   CHECK(derive_key(job_id{"a"}, "s") == derive_key(job_id{"a"}, "s"));
   CHECK(fingerprint_of(job_id{"a"}) != fingerprint_of(job_id{"b"}));

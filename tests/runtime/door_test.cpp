@@ -194,7 +194,7 @@ TEST_CASE_METHOD(door_fixture, "door: another version hears which we speak",
   // More than a hello of ours, and more of it on its way.
   REQUIRE(send_whole(fd.get(), client_hello_bytes(9) + std::string(400, 'x')));
   const auto told
-      = decode_server_hello(read_up_to(fd.get(), server_hello_size));
+    = decode_server_hello(read_up_to(fd.get(), server_hello_size));
   REQUIRE(told);
   CHECK(told->status == verdict::version_differs);
   CHECK(told->version == protocol_version);
@@ -222,9 +222,8 @@ TEST_CASE_METHOD(door_fixture, "door: a taken or foreign address is named",
   REQUIRE_FALSE(again);
   CHECK(again.error().code == errc::address_in_use);
   CHECK(again.error().text.find(first.address()) != std::string::npos);
-  const auto foreign
-      = door_listener::listen(loop, *numeric_address("192.0.2.1", 29'400),
-                              an_agent().mine, callbacks());
+  const auto foreign = door_listener::listen(
+    loop, *numeric_address("192.0.2.1", 29'400), an_agent().mine, callbacks());
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().code == errc::cannot_listen);
   CHECK(foreign.error().text.find("192.0.2.1:29400") != std::string::npos);
@@ -258,7 +257,7 @@ TEST_CASE_METHOD(door_fixture, "door: closed, it leaves nothing behind",
     CHECK(is_closed(fd.get()));
   CHECK_FALSE(knock(loopback(port)));
   // The port is free at once.
-  const auto again = door_listener::listen(loop, loopback(port),
-                                           an_agent().mine, callbacks());
+  const auto again
+    = door_listener::listen(loop, loopback(port), an_agent().mine, callbacks());
   CHECK(again);
 }

@@ -29,7 +29,7 @@ struct fixture : door_fixture {
 
   door_listener listen_here() {
     auto out
-        = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+      = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
     if (!out)
       FAIL(out.error().text);
     return std::move(*out);
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(fixture, "unix door: a folder tidied away is made again",
 TEST_CASE_METHOD(fixture, "unix door: too long a path is named", "[runtime]") {
   path = folder + "/" + std::string(108, 'x');
   const auto uut
-      = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+    = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
   REQUIRE_FALSE(uut);
   CHECK(uut.error().code == errc::cannot_listen);
   const auto outcome = try_to_enter_here(an_operator());

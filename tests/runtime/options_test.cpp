@@ -114,15 +114,15 @@ TEST_CASE("options: the endpoint is complete", "[runtime]") {
 TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
   using t = core::timeouts;
   const std::pair<const char*, t::ms t::*> fields[] = {
-      {"join_timeout", &t::join},
-      {"last_call_timeout", &t::last_call},
-      {"quiet_period", &t::quiet},
-      {"join_settle", &t::join_settle},
-      {"read_timeout", &t::seek},
-      {"heartbeat_timeout", &t::connect},
-      {"close_timeout", &t::close},
-      {"keep_alive_interval", &t::keep_alive_interval},
-      {"fence_guard", &t::fence_guard},
+    {"join_timeout", &t::join},
+    {"last_call_timeout", &t::last_call},
+    {"quiet_period", &t::quiet},
+    {"join_settle", &t::join_settle},
+    {"read_timeout", &t::seek},
+    {"heartbeat_timeout", &t::connect},
+    {"close_timeout", &t::close},
+    {"keep_alive_interval", &t::keep_alive_interval},
+    {"fence_guard", &t::fence_guard},
   };
   for (const auto& [name, field] : fields) {
     const auto with = [field = field](t::ms value) {

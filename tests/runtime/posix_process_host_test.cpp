@@ -224,7 +224,7 @@ TEST_CASE_METHOD(fixture,
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   // With job control a background job has a group of its own.
   start({worker(
-      0, {"bash", "-c", "set -m; sleep 1000 & echo $! > " + (here / "a")})});
+    0, {"bash", "-c", "set -m; sleep 1000 & echo $! > " + (here / "a")})});
   REQUIRE(wait_for_events(2));
   const auto orphan = read_pid(here / "a");
   CHECK(::getpgid(orphan) == orphan);

@@ -116,11 +116,11 @@ struct fixture {
   std::vector<size_t> calls; // Facts per call of the listener.
   strings notes;
   std::unique_ptr<posix_process_host> uut
-      = std::make_unique<posix_process_host>(loop, [this](const auto& text) {
-          const auto lock = std::lock_guard{mutex};
-          notes.push_back(text);
-          changed.notify_all();
-        });
+    = std::make_unique<posix_process_host>(loop, [this](const auto& text) {
+        const auto lock = std::lock_guard{mutex};
+        notes.push_back(text);
+        changed.notify_all();
+      });
 
   void start(std::vector<ports::process_spec> specs, epoch_id x = epoch) {
     uut->start(x, std::move(specs), [this](auto facts) {

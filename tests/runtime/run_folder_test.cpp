@@ -59,12 +59,12 @@ struct fixture {
   static unique_fd serve(const run_folder& folder, const std::string& job,
                          pid_t pid, socket_role role) {
     return std::move(
-        *open_listening_unix(*folder.socket_path(job_id{job}, pid, role)));
+      *open_listening_unix(*folder.socket_path(job_id{job}, pid, role)));
   }
 
   std::string place;
   std::pair<const char*, std::optional<std::string>> before[2]
-      = {{"ACTORRUN_RUN_DIR", {}}, {"XDG_RUNTIME_DIR", {}}};
+    = {{"ACTORRUN_RUN_DIR", {}}, {"XDG_RUNTIME_DIR", {}}};
 };
 
 std::vector<std::string> names_of(const run_folder& folder) {
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(fixture, "run folder: the living are listed, the dead go",
         == std::vector{job_label(job_id{"a"}) + " 11 agent",
                        job_label(job_id{"b"}) + " 12 coordinator"});
   CHECK_FALSE(
-      fs::exists(*uut.socket_path(job_id{"c"}, 13, socket_role::agent)));
+    fs::exists(*uut.socket_path(job_id{"c"}, 13, socket_role::agent)));
   CHECK(fs::exists(uut.path() + "/notes.txt"));
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> outward_addresses() {
       continue;
     auto x = socket_address{};
     reinterpret_cast<sockaddr_in&>(x.storage)
-        = reinterpret_cast<const sockaddr_in&>(*i->ifa_addr);
+      = reinterpret_cast<const sockaddr_in&>(*i->ifa_addr);
     x.size = sizeof(sockaddr_in);
     if (!is_loopback(x))
       out.push_back(host_of(x));
@@ -140,7 +140,7 @@ TEST_CASE("socket address: a host name that leads to loopback means all of it",
     REQUIRE(fd);
     const auto port = port_of(*local_address_of(fd->get()));
     const auto client
-        = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+      = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const auto here = *numeric_address("127.0.0.1", port);
     CHECK(::connect(client.get(), here.get(), here.size) == 0);
   } else {

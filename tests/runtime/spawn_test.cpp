@@ -121,7 +121,7 @@ TEST_CASE("spawn: arguments and environment arrive as given", "[runtime]") {
   auto uut = spawner{};
   const auto script = "test \"$0 $1 $A\" = \"name x y z\" && test -z \"$HOME\"";
   const auto child
-      = uut.start("/bin/sh", {"sh", "-c", script, "name", "x y"}, {"A=z"});
+    = uut.start("/bin/sh", {"sh", "-c", script, "name", "x y"}, {"A=z"});
   REQUIRE(child.error == 0);
   const auto info = wait_for(child);
   CHECK(info.si_code == CLD_EXITED);
@@ -228,7 +228,7 @@ TEST_CASE("spawn: programs are found in the child's PATH", "[runtime]") {
   first.file("closed", "", 0644);
   fs::create_directory(first.path / "folder");
   const auto env = strings{"X=PATH=/no", "PATH=/none:" + first.path.string()
-                                             + ":" + second.path.string()};
+                                           + ":" + second.path.string()};
   auto uut = program_finder{};
   CHECK(uut.find("denied", env).path == (second.path / "denied").string());
   CHECK(uut.find("closed", env).error == EACCES);

@@ -19,12 +19,12 @@ constexpr auto fresh_port_percent = 30;
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
              core::offer offering, core::job_settings settings)
-    : all_(all), process_(std::move(process)), host_(host), settings_(settings),
-      brain_(std::move(offering), all.plan().limits),
-      machine_(all.shared(), *process_,
-               [this](epoch_id epoch, const core::worker_group_event& event) {
-                 handle_group(epoch, event);
-               }) {
+  : all_(all), process_(std::move(process)), host_(host), settings_(settings),
+    brain_(std::move(offering), all.plan().limits),
+    machine_(all.shared(), *process_,
+             [this](epoch_id epoch, const core::worker_group_event& event) {
+               handle_group(epoch, event);
+             }) {
   process_->on_death([this] {
     if (link_)
       link_->close(side::agent);
@@ -215,8 +215,8 @@ void agent::perform(epoch_id epoch, const core::report_succeeded&) {
 
 void agent::perform(epoch_id epoch, const core::report_stopped&) {
   const auto port = all_.roll().percent(fresh_port_percent)
-                        ? uint16_t(all_.roll().between(20'000, 60'000))
-                        : uint16_t{0};
+                      ? uint16_t(all_.roll().between(20'000, 60'000))
+                      : uint16_t{0};
   post_brain(core::group_stopped{epoch, port});
 }
 

@@ -18,8 +18,8 @@ constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
 } // namespace
 
 cluster::cluster(scenario plan, history::mode how)
-    : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15),
-      trace_(how), checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {}
+  : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15), trace_(how),
+    checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {}
 
 cluster::~cluster() {
   for (const auto& [host, x] : by_host_)
@@ -45,21 +45,21 @@ agent& cluster::add_agent(uint32_t host, bool misled) {
   settings.restart_count_max += misled ? 1 : 0;
   // As in the real system, an id is never used again.
   const auto name
-      = "node-" + std::to_string(host) + "-" + std::to_string(agents_.size());
+    = "node-" + std::to_string(host) + "-" + std::to_string(agents_.size());
   auto offering = core::offer{
-      .agent = {name},
-      .host = "node-" + std::to_string(host),
-      .address = name,
-      .role = "default",
-      .slot_count = uint32_t(roll_.between(1, plan_.slot_count_max)),
-      .master_port = uint16_t(20'000 + agents_.size()),
-      .leased = !hosting};
+    .agent = {name},
+    .host = "node-" + std::to_string(host),
+    .address = name,
+    .role = "default",
+    .slot_count = uint32_t(roll_.between(1, plan_.slot_count_max)),
+    .master_port = uint16_t(20'000 + agents_.size()),
+    .leased = !hosting};
   agents_.push_back(std::make_unique<agent>(*this, process, host,
                                             std::move(offering), settings));
   auto& x = *agents_.back();
   if (hosting) {
     coordinators_.push_back(std::make_unique<coordinator>(
-        *this, process, int(coordinators_.size() + 1)));
+      *this, process, int(coordinators_.size() + 1)));
     current()->start();
   }
   x.start();
@@ -91,8 +91,8 @@ void cluster::restart_coordinator() {
     return;
   }
   coordinators_.push_back(
-      std::make_unique<coordinator>(*this, std::make_shared<os_process>(queue_),
-                                    int(coordinators_.size() + 1)));
+    std::make_unique<coordinator>(*this, std::make_shared<os_process>(queue_),
+                                  int(coordinators_.size() + 1)));
   current()->start();
 }
 
@@ -125,7 +125,7 @@ void cluster::begin() {
     new_host();
   if (!plan_.embedded) {
     coordinators_.push_back(std::make_unique<coordinator>(
-        *this, std::make_shared<os_process>(queue_), 1));
+      *this, std::make_shared<os_process>(queue_), 1));
     queue_.after(roll_.between(core::duration{0}, 50ms),
                  [this] { coordinators_.front()->start(); });
   } else {
@@ -220,9 +220,9 @@ void cluster::later(core::duration delay, action what) {
 
 void cluster::check_liveness() {
   const auto able
-      = std::count_if(agents_.begin(), agents_.end(), [this](const auto& x) {
-          return x->active() && x->settings() == plan_.job;
-        });
+    = std::count_if(agents_.begin(), agents_.end(), [this](const auto& x) {
+        return x->active() && x->settings() == plan_.job;
+      });
   if (!ran_since_ && able >= plan_.job.agent_count_min)
     checks_.report("I8: " + std::to_string(able)
                    + " agents are there, and no epoch runs");

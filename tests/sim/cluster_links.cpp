@@ -57,12 +57,11 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   auto* const who = x->who;
   const auto self = std::make_shared<const link*>(nullptr);
   x->opened = std::make_shared<link>(
-      queue_, roll_, local ? local_path_ : way_there,
-      local ? local_delay_max : plan_.message_delay_max,
-      plan_.duplicates && !local,
-      link::end{&who->process(), [who, self] { who->on_closed(*self); }},
-      link::end{&target.process(),
-                [&target, self] { target.on_closed(*self); }});
+    queue_, roll_, local ? local_path_ : way_there,
+    local ? local_delay_max : plan_.message_delay_max,
+    plan_.duplicates && !local,
+    link::end{&who->process(), [who, self] { who->on_closed(*self); }},
+    link::end{&target.process(), [&target, self] { target.on_closed(*self); }});
   *self = x->opened.get();
   target.adopt(x->opened);
   by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);

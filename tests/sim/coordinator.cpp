@@ -8,8 +8,8 @@ namespace actorrun::sim {
 
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          int number)
-    : all_(all), process_(std::move(process)), number_(number),
-      brain_(all.plan().job, all.plan().limits) {
+  : all_(all), process_(std::move(process)), number_(number),
+    brain_(all.plan().job, all.plan().limits) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);

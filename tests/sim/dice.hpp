@@ -23,7 +23,7 @@ public:
 
   core::duration between(core::duration low, core::duration high) {
     return core::duration{
-        int64_t(between(uint64_t(low.count()), uint64_t(high.count())))};
+      int64_t(between(uint64_t(low.count()), uint64_t(high.count())))};
   }
 
   bool percent(uint32_t probability) { return between(1, 100) <= probability; }

@@ -181,7 +181,7 @@ void one_way_partition(cluster& all) {
 void timers_come_late(cluster& all) {
   all.note("timers come late");
   all.shared().timer_lateness_max
-      = all.roll().between(core::duration{10ms}, 200ms);
+    = all.roll().between(core::duration{10ms}, 200ms);
   all.later(trouble(all), [&all] {
     all.note("timers come in time");
     all.shared().timer_lateness_max = {};
@@ -225,28 +225,28 @@ struct fault_kind {
 };
 
 constexpr auto harmful = std::array{
-    fault_kind{10, worker_fails},
-    fault_kind{4, workers_fail_together},
-    fault_kind{4, worker_succeeds_early},
-    fault_kind{4, starts_fail},
-    fault_kind{8, agent_dies},
-    fault_kind{6, agent_is_told_to_leave},
-    fault_kind{8, agent_sleeps},
-    fault_kind{6, agents_arrive},
-    fault_kind{1, stranger_arrives},
-    fault_kind{8, coordinator_dies},
-    fault_kind{4, coordinator_sleeps},
-    fault_kind{6, link_breaks},
-    fault_kind{3, all_links_break},
-    fault_kind{8, partition},
-    fault_kind{8, one_way_partition},
-    fault_kind{3, timers_come_late},
+  fault_kind{10, worker_fails},
+  fault_kind{4, workers_fail_together},
+  fault_kind{4, worker_succeeds_early},
+  fault_kind{4, starts_fail},
+  fault_kind{8, agent_dies},
+  fault_kind{6, agent_is_told_to_leave},
+  fault_kind{8, agent_sleeps},
+  fault_kind{6, agents_arrive},
+  fault_kind{1, stranger_arrives},
+  fault_kind{8, coordinator_dies},
+  fault_kind{4, coordinator_sleeps},
+  fault_kind{6, link_breaks},
+  fault_kind{3, all_links_break},
+  fault_kind{8, partition},
+  fault_kind{8, one_way_partition},
+  fault_kind{3, timers_come_late},
 };
 
 constexpr auto harmless = std::array{
-    fault_kind{4, link_breaks},      fault_kind{2, all_links_break},
-    fault_kind{3, short_silence},    fault_kind{2, coordinator_comes_back},
-    fault_kind{2, coordinator_naps},
+  fault_kind{4, link_breaks},      fault_kind{2, all_links_break},
+  fault_kind{3, short_silence},    fault_kind{2, coordinator_comes_back},
+  fault_kind{2, coordinator_naps},
 };
 
 template <size_t N>

@@ -9,8 +9,8 @@ void history::add(core::time_point now, const std::string& who,
   if (!on())
     return;
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(
-                      now.time_since_epoch())
-                      .count();
+                    now.time_since_epoch())
+                    .count();
   char time[32];
   std::snprintf(time, sizeof time, "%6lld.%03lld ", (long long)(us / 1000),
                 (long long)(us % 1000));
@@ -43,7 +43,7 @@ string in(epoch_id epoch) {
 
 string text_of(const std::optional<core::claim>& held) {
   return held ? ", has " + to_string(held->plan.epoch) + " "
-                    + to_string(held->state)
+                  + to_string(held->state)
               : string{};
 }
 

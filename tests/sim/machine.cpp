@@ -19,7 +19,7 @@ constexpr auto orphan_delay_max = core::duration{2ms};
 } // namespace
 
 machine::machine(world& all, os_process& agent, listener on_event)
-    : world_(all), agent_(agent), on_event_(std::move(on_event)) {
+  : world_(all), agent_(agent), on_event_(std::move(on_event)) {
   agent.on_death([this] { kill_all(orphan_delay_max); });
 }
 
@@ -30,12 +30,12 @@ void machine::start(const core::epoch_plan& plan,
                          + " starts before epoch " + to_string(current_->epoch)
                          + " was released");
   batches_.push_back(
-      std::make_unique<batch>(batch{plan.epoch, &record, fence_count_, {}}));
+    std::make_unique<batch>(batch{plan.epoch, &record, fence_count_, {}}));
   current_ = batches_.back().get();
   for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
     busy_until_
-        = std::max(busy_until_, world_.queue.now())
-          + world_.roll.between(start_delay_min, world_.plan.start_delay_max);
+      = std::max(busy_until_, world_.queue.now())
+        + world_.roll.between(start_delay_min, world_.plan.start_delay_max);
     agent_.at(busy_until_,
               [this, group = current_, i] { start_one(*group, i); });
   }
@@ -90,15 +90,15 @@ void machine::obey(batch& group, size_t i, int signal) {
     return;
   const auto slow = roll.percent(world_.plan.slow_stop_percent);
   const auto delay = roll.between(
-      core::duration{10us},
-      slow ? core::duration{world_.plan.grace} * 3 / 2 : core::duration{5ms});
+    core::duration{10us},
+    slow ? core::duration{world_.plan.grace} * 3 / 2 : core::duration{5ms});
   switch (roll.between(0, 2)) {
-  case 0:
-    return die_after(group, i, delay, 0, 0);
-  case 1:
-    return die_after(group, i, delay, 1, 0);
-  default:
-    return die_after(group, i, delay, 0, signal);
+    case 0:
+      return die_after(group, i, delay, 0, 0);
+    case 1:
+      return die_after(group, i, delay, 1, 0);
+    default:
+      return die_after(group, i, delay, 0, signal);
   }
 }
 
@@ -118,11 +118,11 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     return;
   // A fact of the machine; the agent may be asleep and learn of it later.
   const auto noticed
-      = world_.roll.between(core::duration{10us}, exit_noticed_max);
+    = world_.roll.between(core::duration{10us}, exit_noticed_max);
   world_.queue.after(
-      noticed, [this, &group, rank = x.local_rank, exit_code, signal] {
-        tell(group.epoch, core::worker_exited{rank, exit_code, signal, false});
-      });
+    noticed, [this, &group, rank = x.local_rank, exit_code, signal] {
+      tell(group.epoch, core::worker_exited{rank, exit_code, signal, false});
+    });
 }
 
 void machine::release(epoch_id epoch) {

@@ -18,12 +18,12 @@ constexpr auto duplicate_percent = 20;
 link::link(event_queue& queue, dice& roll, const path& way,
            core::duration delay_max, bool duplicates, end agent,
            end coordinator)
-    : queue_(queue), roll_(roll), path_(way),
-      delay_max_(std::max(delay_max, delay_min)),
-      duplicates_(duplicates), ends_{state{.what = std::move(agent),
-                                           .incoming = {}},
-                                     state{.what = std::move(coordinator),
-                                           .incoming = {}}} {}
+  : queue_(queue), roll_(roll), path_(way),
+    delay_max_(std::max(delay_max, delay_min)),
+    duplicates_(duplicates), ends_{
+                               state{.what = std::move(agent), .incoming = {}},
+                               state{.what = std::move(coordinator),
+                                     .incoming = {}}} {}
 
 void link::send(side from, action deliver) {
   if (broken_ || !ends_[size_t(from)].open)

@@ -35,8 +35,8 @@ scenario roll_scenario(uint64_t seed) {
   x.agent_count = uint32_t(roll.between(1, roll.percent(70) ? 4 : 8));
   x.job.agent_count_max = uint32_t(roll.between(1, x.agent_count + 1));
   x.job.agent_count_min
-      = uint32_t(roll.percent(40) ? x.job.agent_count_max
-                                  : roll.between(1, x.job.agent_count_max));
+    = uint32_t(roll.percent(40) ? x.job.agent_count_max
+                                : roll.between(1, x.job.agent_count_max));
   x.job.restart_count_max = uint32_t(roll.between(0, 4));
   x.grace = milliseconds{roll.between(50, 400)};
   x.slot_count_max = uint32_t(roll.between(1, 3));
@@ -72,7 +72,7 @@ core::duration scenario::recovery_bound() const {
   const auto find = retry + 2 * limits.connect;
   // A lease, stretched by the longest pause; then a successor's listening.
   const auto detect
-      = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
+    = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
   const auto stop = grace + kill;
   const auto gather = limits.last_call + limits.join_settle;
   const auto start = 10 * start_delay_max + 10 * message_delay_max;
@@ -87,7 +87,7 @@ core::duration scenario::ending_bound() const {
 
 std::string to_string(const scenario& x) {
   const auto ms
-      = [](core::duration d) { return std::to_string(d.count() / 1'000'000); };
+    = [](core::duration d) { return std::to_string(d.count() / 1'000'000); };
   return "seed " + std::to_string(x.seed) + (x.harmless ? " (harmless)" : "")
          + ": " + std::to_string(x.agent_count) + " agents, "
          + core::to_string(x.job) + (x.embedded ? ", embedded" : "")

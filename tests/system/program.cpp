@@ -85,7 +85,9 @@ std::vector<process_line> all_processes() {
 
 } // namespace
 
-void breathe() { std::this_thread::sleep_for(2ms); }
+void breathe() {
+  std::this_thread::sleep_for(2ms);
+}
 
 std::string& chronicle() {
   static auto text = std::string{};
@@ -137,18 +139,20 @@ void program::signal(int number) {
     ::kill(pid_, number);
 }
 
-std::string program::output() const { return content_of(options_.output); }
+std::string program::output() const {
+  return content_of(options_.output);
+}
 
 bool program::says(std::string_view text, milliseconds limit) {
   auto ended = false;
   auto found = false;
   eventually(
-      [&] {
-        ended = !running(); // Asked first: its last words count.
-        found = output().find(text) != std::string::npos;
-        return found || ended;
-      },
-      limit);
+    [&] {
+      ended = !running(); // Asked first: its last words count.
+      found = output().find(text) != std::string::npos;
+      return found || ended;
+    },
+    limit);
   return found;
 }
 

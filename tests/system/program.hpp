@@ -27,7 +27,7 @@ bool eventually(Condition condition, milliseconds limit = patience);
 void breathe();
 
 struct program_options {
-  std::vector<std::string> words; ///< [0] is looked up in PATH.
+  std::vector<std::string> words;                 ///< [0] is looked up in PATH.
   std::map<std::string, std::string> environment; ///< The whole of it.
   std::string folder;                             ///< Working directory.
   std::string output; ///< File that gets stdout and stderr.

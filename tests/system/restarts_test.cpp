@@ -36,8 +36,7 @@ TEST_CASE_METHOD(scene, "job: a failed worker restarts the group on all nodes",
   }
   await_status([](const json& x) {
     return x["phase"] == "running" && x["restarts"] == 1
-           && x["last_failure"]["code"] == 7
-           && x["last_failure"]["rank"] == 3;
+           && x["last_failure"]["code"] == 7 && x["last_failure"]["rank"] == 3;
   });
   order_end();
   CHECK(a.wait() == 0);
@@ -114,10 +113,8 @@ TEST_CASE_METHOD(scene, "job: whoever ignores the stop signal is killed",
 
 TEST_CASE_METHOD(scene, "job: what workers leave behind ends with the epoch",
                  "[restarts]") {
-  auto& a = agent({.nodes = "1",
-                   .restart_count_max = 1,
-                   .slots = 1,
-                   .worker = {"--child", "--daemon"}});
+  auto& a = agent(
+    {.nodes = "1", .restart_count_max = 1, .slots = 1, .worker = {"--stray"}});
   await_world(1);
   REQUIRE(eventually([&] { return records().size() == 2; }));
   const auto first = records();

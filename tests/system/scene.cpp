@@ -31,8 +31,8 @@ constexpr auto quick = "quiet_period=300ms,join_settle=300ms";
 
 std::string make_folder() {
   const auto base = std::getenv("TMPDIR") != nullptr
-                        ? std::string{std::getenv("TMPDIR")}
-                        : std::string{"/tmp"};
+                      ? std::string{std::getenv("TMPDIR")}
+                      : std::string{"/tmp"};
   auto path = base + "/actorrun-system-XXXXXX";
   scene::require(::mkdtemp(path.data()) != nullptr, "a folder in " + base);
   return path;
@@ -43,9 +43,8 @@ bool is_free(uint16_t port) {
   auto address = sockaddr_in{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  const auto ok = ::bind(fd, reinterpret_cast<sockaddr*>(&address),
-                         sizeof address)
-                  == 0;
+  const auto ok
+    = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   ::close(fd);
   return ok;
 }
@@ -54,8 +53,8 @@ uint32_t number(const std::map<std::string, std::string>& fields,
                 const char* name) {
   const auto i = fields.find(name);
   return i == fields.end() || i->second.empty()
-             ? 0
-             : static_cast<uint32_t>(std::stoul(i->second));
+           ? 0
+           : static_cast<uint32_t>(std::stoul(i->second));
 }
 
 worker_record parse_record(const std::string& text) {
@@ -144,7 +143,7 @@ program& scene::start(words command,
     environment[name] = value;
   const auto output = folder_ + "/out." + std::to_string(programs_.size());
   return programs_.emplace_back(program_options{
-      std::move(command), std::move(environment), folder_, output});
+    std::move(command), std::move(environment), folder_, output});
 }
 
 program& scene::run(words arguments,
@@ -164,12 +163,12 @@ program& scene::agent(const agent_options& x) {
         "--rdzv-id=" + x.job,
         "--rdzv-endpoint=" + (x.endpoint.empty() ? endpoint() : x.endpoint),
         std::string{"--rdzv-conf="} + quick + ",is_host=" + (host ? "1" : "0")
-            + x.conf})
+          + x.conf})
     command.push_back(word);
   command.insert(command.end(), x.more.begin(), x.more.end());
-  for (const auto& word : {std::string{"--no-python"},
-                           std::string{STAMPING_WORKER},
-                           "--folder=" + folder_ + "/stamps"})
+  for (const auto& word :
+       {std::string{"--no-python"}, std::string{STAMPING_WORKER},
+        "--folder=" + folder_ + "/stamps"})
     command.push_back(word);
   command.insert(command.end(), x.worker.begin(), x.worker.end());
   return start(std::move(command), x.environment);
@@ -241,15 +240,14 @@ worker_records scene::await_world(uint32_t count, uint32_t epoch,
                 return x.world_size == count && alive(x.pid);
               });
   };
-  require(eventually(runs, limit),
-          "a world of " + std::to_string(count) + " workers runs after epoch "
-              + std::to_string(epoch));
+  require(eventually(runs, limit), "a world of " + std::to_string(count)
+                                     + " workers runs after epoch "
+                                     + std::to_string(epoch));
   return out;
 }
 
 worker_record scene::record_of(pid_t pid) const {
-  return parse_record(
-      content_of(folder_ + "/stamps/w." + std::to_string(pid)));
+  return parse_record(content_of(folder_ + "/stamps/w." + std::to_string(pid)));
 }
 
 worker_records scene::records_of(const worker_records& workers) const {
@@ -264,7 +262,9 @@ void scene::order_exit(pid_t pid, int code) {
   fs::rename(draft, folder_ + "/stamps/exit." + std::to_string(pid));
 }
 
-void scene::order_end() { write("stamps/end", ""); }
+void scene::order_end() {
+  write("stamps/end", "");
+}
 
 std::string scene::write(const std::string& name, const std::string& text,
                          bool executable) {
@@ -277,11 +277,11 @@ std::string scene::write(const std::string& name, const std::string& text,
 
 bool all_dead(const worker_records& workers, milliseconds limit) {
   return eventually(
-      [&] {
-        return std::none_of(workers.begin(), workers.end(),
-                            [](const auto& x) { return alive(x.pid); });
-      },
-      limit);
+    [&] {
+      return std::none_of(workers.begin(), workers.end(),
+                          [](const auto& x) { return alive(x.pid); });
+    },
+    limit);
 }
 
 std::vector<pid_t> pids_of(const worker_records& workers) {

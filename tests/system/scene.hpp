@@ -26,7 +26,7 @@ int64_t now_ns();
 
 /// What one worker process wrote down.
 struct worker_record {
-  std::string kind; ///< `worker`, or `child` or `daemon` of one.
+  std::string kind; ///< `worker`, or `child` or `stray` of one.
   pid_t pid = 0;
   uint32_t epoch = 0;
   uint32_t rank = 0;
@@ -51,11 +51,11 @@ struct agent_options {
   uint32_t restart_count_max = 0;
   std::string job = "job";
   uint32_t slots = 2;
-  bool host = false;    ///< Hosts the coordinator; the first agent always does.
-  std::string conf = {}; ///< More of `--rdzv-conf`, begins with a comma.
-  words more = {};       ///< More options.
-  words worker = {};     ///< Options of the stamping worker.
-  words prefix = {};     ///< In front of actorrun.
+  bool host = false; ///< Hosts the coordinator; the first agent always does.
+  std::string conf = {};     ///< More of `--rdzv-conf`, begins with a comma.
+  words more = {};           ///< More options.
+  words worker = {};         ///< Options of the stamping worker.
+  words prefix = {};         ///< In front of actorrun.
   std::string endpoint = {}; ///< Empty: the port of the scene on loopback.
   std::map<std::string, std::string> environment = {};
 };
@@ -91,6 +91,9 @@ public:
 
   /// Starts `actorctl coordinator` at the scene's endpoint.
   program& coordinator(const agent_options& x);
+
+  /// All that were started, in this order.
+  std::deque<program>& programs() { return programs_; }
 
   /// Starts a program, waits for its end and returns what it wrote.
   std::string read(words command, int* code = nullptr);

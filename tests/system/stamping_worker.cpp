@@ -28,7 +28,7 @@ struct options {
   std::string folder;
   bool ignore_term = false;
   bool child = false;    // A second process, in the same process group.
-  bool daemon = false;   // A second process that has left group and session.
+  bool stray = false;    // A second process, in a group of its own, orphaned.
   bool peers = false;    // Fail when a connection to a peer breaks.
   long slow_stop_ns = 0; // From the stop signal to the end.
 };
@@ -188,12 +188,12 @@ int live(const options& x, const char* kind, peers* links) {
 void start_second_process(const options& x) {
   if (::fork() != 0)
     return;
-  if (x.daemon) {
-    ::setsid();
+  if (x.stray) {
+    ::setpgid(0, 0);
     if (::fork() != 0)
       ::_exit(0);
   }
-  ::_exit(live(x, x.daemon ? "daemon" : "child", nullptr));
+  ::_exit(live(x, x.stray ? "stray" : "child", nullptr));
 }
 
 options parse(int argc, char** argv) {
@@ -202,7 +202,7 @@ options parse(int argc, char** argv) {
     const auto word = std::string{argv[i]};
     out.ignore_term |= word == "--ignore-term";
     out.child |= word == "--child";
-    out.daemon |= word == "--daemon";
+    out.stray |= word == "--stray";
     out.peers |= word == "--peers";
     if (word.starts_with("--folder="))
       out.folder = word.substr(9);
@@ -220,7 +220,7 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, SIG_IGN);
   if (x.slow_stop_ns > 0)
     ::signal(SIGTERM, [](int signal) { stop_signal = signal; });
-  if (x.child || x.daemon)
+  if (x.child || x.stray)
     start_second_process(x);
   auto links = peers{};
   return live(x, "worker", x.peers ? &links : nullptr);

@@ -1,0 +1,156 @@
+// A node agent among fakes: the network finds a recorder as its coordinator,
+// the machine does what the test says.
+#pragma once
+
+#include "actorrun/actors/node_agent.hpp"
+
+#include "support/actor_fixture.hpp"
+#include "support/fake_locator.hpp"
+#include "support/fake_master_ports.hpp"
+#include "support/fake_process_host.hpp"
+#include "support/recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+namespace actorrun::test {
+
+/// The agent `a` with two slots; its coordinator lives in another process.
+struct node_agent_fixture : actor_fixture {
+  node_agent_fixture() {
+    keep(coordinator.handle);
+    auto config = node_agent_config{};
+    config.offering.agent = {"a"};
+    config.offering.host = "node-a";
+    config.offering.slot_count = 2;
+    config.offering.master_port = 29'500;
+    config.settings = {1, 4, 3};
+    config.supervisor.workers.command = {"train"};
+    config.supervisor.workers.slot_count = 2;
+    config.supervisor.job = {{"job-1"}, "default", 3};
+    config.supervisor.host = "node-a";
+    config.supervisor.processes = host;
+    config.supervisor.ports = std::make_shared<fake_master_ports>();
+    config.locator = locator;
+    config.on_finished = [out = endings](core::ending x) { out->push_back(x); };
+    uut = keep(spawn_node_agent(system, config));
+    run();
+  }
+
+  // -- the link ---------------------------------------------------------------
+
+  void link_up(const coordinator_recorder& to) {
+    locator->answer(ports::location{
+        caf::actor_cast<caf::strong_actor_ptr>(to.handle), "10.0.0.7", 7'000});
+    run();
+  }
+
+  void no_link(errc why) {
+    locator->answer(failure{why, "no luck"});
+    run();
+  }
+
+  /// The coordinator takes the agent in.
+  /// @param interval 0: without a lease.
+  void accept(caf::timespan interval = caf::timespan{0}) {
+    auto x = v1::JoinAccepted{};
+    x.set_keep_alive_interval_ns(uint64_t(interval.count()));
+    x.set_fence_ns(uint64_t(3 * interval.count()));
+    say(x);
+  }
+
+  /// Joined over a link, with a lease: keep-alives every 300 ms, fence 900 ms.
+  void join() {
+    link_up(coordinator);
+    accept(300ms);
+    forget();
+  }
+
+  /// A new coordinator, as after a broken link: its handle is another one.
+  void replace_coordinator() {
+    coordinator = record_coordinator(elsewhere);
+    keep(coordinator.handle);
+  }
+
+  // -- what the coordinator says ----------------------------------------------
+
+  template <class T>
+  void say(const T& x) {
+    send(coordinator.handle, uut, x);
+  }
+
+  void form(uint64_t epoch) {
+    auto x = v1::EpochFormed{};
+    *x.mutable_plan() = to_wire(core::epoch_plan{.epoch = {epoch},
+                                                 .own = {.agent = {"a"},
+                                                         .node_rank = 1,
+                                                         .slot_count = 2,
+                                                         .first_global_rank = 2,
+                                                         .first_role_rank = 2,
+                                                         .role_world_size = 4},
+                                                 .node_count = 2,
+                                                 .world_size = 4,
+                                                 .master_address = "10.0.0.1",
+                                                 .master_port = 29'600,
+                                                 .restart_count = 1});
+    say(x);
+  }
+
+  void revoke(uint64_t epoch) {
+    auto x = v1::EpochRevoked{};
+    x.set_epoch(epoch);
+    x.set_reason("agent b left");
+    say(x);
+  }
+
+  void end_job() {
+    auto x = v1::JobEnded{};
+    x.mutable_outcome()->set_reason("all is well");
+    say(x);
+  }
+
+  void leave(int signal) {
+    tell_anonymously(uut, core::membership_event{core::leave_requested{signal}});
+    run();
+  }
+
+  // -- where tests begin ------------------------------------------------------
+
+  /// Its workers of epoch 1 run: 100 and 101.
+  void run_workers() {
+    join();
+    form(1);
+    host->start_all(1, 100);
+    run();
+    forget();
+  }
+
+  void exit_all(uint64_t epoch, int exit_code, int signal = 0) {
+    host->exit_all(epoch, exit_code, signal);
+    run();
+  }
+
+  void forget() {
+    coordinator.told();
+    host->told();
+    locator->told();
+  }
+
+  v1::JobStatus status() {
+    const auto seen = ask_status(uut);
+    REQUIRE(seen->has_value());
+    return **seen;
+  }
+
+  coordinator_recorder coordinator = record_coordinator(elsewhere);
+  std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
+  std::shared_ptr<fake_process_host> host
+      = std::make_shared<fake_process_host>();
+  std::shared_ptr<std::vector<core::ending>> endings
+      = std::make_shared<std::vector<core::ending>>();
+  node_agent_actor uut;
+};
+
+} // namespace actorrun::test

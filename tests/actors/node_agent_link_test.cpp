@@ -1,0 +1,211 @@
+// The agent's link to the coordinator: how it is found, lost, cut and found
+// again, and what becomes of the workers meanwhile.
+
+#include "node_agent_fixture.hpp"
+
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+/// The coordinator lives in the agent's own process.
+struct one_process_fixture : node_agent_fixture {
+  one_process_fixture() {
+    coordinator = record_coordinator(system);
+    keep(coordinator.handle);
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an attempt that fails is followed by another",
+                 "[actors]") {
+  locator->told();
+  no_link(errc::connection_refused);
+  CHECK(locator->told().empty());
+  advance(1s);
+  CHECK(locator->told() == "seek");
+  link_up(coordinator);
+  CHECK(coordinator.told() == "join a");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it gives up when nobody can be found",
+                 "[actors]") {
+  for (auto i = 0; i < 100 && endings->empty(); ++i) {
+    no_link(errc::connection_refused);
+    advance(1s);
+  }
+  REQUIRE(endings->size() == 1);
+  CHECK(endings->front().why == failure{errc::connection_refused, "no luck"});
+  CHECK(now() >= 60s);
+  CHECK(now() < 62s);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it gives up at once where it is not wanted",
+                 "[actors]") {
+  no_link(errc::secret_mismatch);
+  REQUIRE(endings->size() == 1);
+  CHECK(endings->front().why->code == errc::secret_mismatch);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a broken link is sought again, with a claim",
+                 "[actors]") {
+  run_workers();
+  end(coordinator.handle);
+  CHECK(locator->told().empty());
+  advance(200ms);
+  CHECK(locator->told() == "seek");
+  replace_coordinator();
+  link_up(coordinator);
+  CHECK(coordinator.told() == "join a with 1 running, pids 100 101");
+  CHECK(from_wire(coordinator.last_join().claim()).plan.world_size == 4);
+  accept(300ms);
+  CHECK(host->told().empty()); // The workers have not noticed.
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a claim tells of the failure it could not report",
+                 "[actors]") {
+  run_workers();
+  end(coordinator.handle);
+  host->exit(1, 1, 7);
+  run();
+  advance(200ms);
+  replace_coordinator();
+  link_up(coordinator);
+  CHECK(coordinator.told() == "join a with 1 failed, pids 100 101");
+  const auto held = from_wire(coordinator.last_join().claim());
+  REQUIRE(held.failure);
+  CHECK(held.failure->global_rank == 3);
+  CHECK(held.failure->code == 7);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: pids of an older epoch are not claimed",
+                 "[actors]") {
+  run_workers();
+  revoke(1);
+  exit_all(1, 143);
+  form(2);
+  end(coordinator.handle);
+  advance(200ms);
+  replace_coordinator();
+  link_up(coordinator);
+  CHECK(coordinator.told() == "join a with 2 starting, pids");
+}
+
+// -- the lease ----------------------------------------------------------------
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it keeps its lease by speaking every 300 ms",
+                 "[actors]") {
+  join();
+  advance(299ms);
+  CHECK(coordinator.told().empty());
+  advance(1ms);
+  CHECK(coordinator.told().starts_with("alive "));
+  advance(300ms);
+  CHECK(coordinator.told().starts_with("alive "));
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: out of touch, it kills its workers and cuts the "
+                 "link",
+                 "[actors]") {
+  run_workers();
+  advance(899ms);
+  CHECK(host->told().empty());
+  advance(1ms);
+  CHECK(host->told() == "signal 1 9");
+  CHECK(locator->told() == "drop");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an answer moves the machine's fence too",
+                 "[actors]") {
+  run_workers();
+  const auto before = host->fence();
+  const auto joined = before - 900ms;
+  advance(300ms);
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns((joined + 300ms).time_since_epoch().count());
+  say(grant);
+  CHECK(host->fence() == before + 300ms);
+  grant.set_sent_ns(joined.time_since_epoch().count());
+  say(grant); // An older answer does not take anything back.
+  CHECK(host->fence() == before + 300ms);
+  advance(899ms);
+  CHECK(host->told().empty());
+  advance(1ms);
+  CHECK(host->told() == "signal 1 9");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: no news is needed where there is no lease",
+                 "[actors]") {
+  link_up(coordinator);
+  accept();
+  form(1);
+  CHECK(host->fence() == core::time_point::max());
+  host->start_all(1, 100);
+  run();
+  forget();
+  advance(1h);
+  CHECK(host->told().empty());
+  CHECK(coordinator.told().empty());
+}
+
+// -- one link at a time -------------------------------------------------------
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: the next link is sought when the last is down",
+                 "[actors]") {
+  link_up(coordinator);
+  locator->told();
+  advance(5s); // Nobody answers the join.
+  CHECK(locator->told() == "drop");
+  advance(5s);
+  CHECK(locator->told().empty()); // The handle is not down yet.
+  end(coordinator.handle);
+  CHECK(locator->told() == "seek");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a link that is down soon is not waited for",
+                 "[actors]") {
+  link_up(coordinator);
+  locator->told();
+  advance(5s);
+  end(coordinator.handle); // Before it wants to try again.
+  CHECK(locator->told() == "drop");
+  advance(1s);
+  CHECK(locator->told() == "seek");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: what is said after the cut is not sent",
+                 "[actors]") {
+  run_workers();
+  advance(900ms);
+  coordinator.told();
+  exit_all(1, 0, SIGKILL);
+  CHECK(coordinator.told().empty());
+}
+
+TEST_CASE_METHOD(one_process_fixture,
+                 "node_agent: a coordinator of its own process has no link to "
+                 "go down",
+                 "[actors]") {
+  link_up(coordinator);
+  locator->told();
+  advance(5s); // Nobody answers the join.
+  CHECK(locator->told() == "drop");
+  advance(1s);
+  CHECK(locator->told() == "seek");
+}

@@ -1,0 +1,259 @@
+#include "node_agent_fixture.hpp"
+
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+// -- epochs -------------------------------------------------------------------
+
+TEST_CASE_METHOD(node_agent_fixture, "node_agent: it seeks and joins",
+                 "[actors]") {
+  CHECK(locator->told() == "seek");
+  CHECK(coordinator.told().empty());
+  link_up(coordinator);
+  CHECK(coordinator.told() == "join a");
+  const auto request = coordinator.last_join();
+  const auto offered = from_wire(request.offer());
+  CHECK(offered.agent == agent_id{"a"});
+  CHECK(offered.host == "node-a");
+  CHECK(offered.slot_count == 2);
+  CHECK(offered.master_port == 29'500);
+  CHECK(offered.address == "10.0.0.7"); // None was given: that of the link.
+  CHECK(request.offer().life_address() == "10.0.0.7");
+  CHECK(request.offer().life_port() == 7'000);
+  CHECK(from_wire(request.settings()) == core::job_settings{1, 4, 3});
+  CHECK_FALSE(request.has_claim());
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an epoch starts its workers, and they are told "
+                 "of it",
+                 "[actors]") {
+  join();
+  form(1);
+  CHECK(host->told() == "start 1");
+  CHECK(host->has(1, 1, "RANK=3"));
+  CHECK(host->has(1, 1, "WORLD_SIZE=4"));
+  CHECK(host->has(1, 1, "MASTER_ADDR=10.0.0.1"));
+  CHECK(host->has(1, 1, "MASTER_PORT=29600"));
+  CHECK(host->has(1, 1, "TORCHELASTIC_RESTART_COUNT=1"));
+  CHECK(host->has(1, 1, "TORCHELASTIC_RUN_ID=job-1"));
+  CHECK(coordinator.told().empty());
+  host->start_all(1, 100);
+  run();
+  CHECK(coordinator.told() == "started 1: 100 101");
+}
+
+TEST_CASE_METHOD(node_agent_fixture, "node_agent: it reports success",
+                 "[actors]") {
+  run_workers();
+  exit_all(1, 0);
+  CHECK(host->told() == "release 1");
+  CHECK(coordinator.told() == "succeeded 1");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it reports a failure and stops the others",
+                 "[actors]") {
+  run_workers();
+  host->exit(1, 0, 7);
+  run();
+  CHECK(coordinator.told()
+        == "failed 1: rank 2 (local rank 0, pid 100) on node-a exited with "
+           "code 7");
+  CHECK(host->told() == "signal 1 15");
+  host->exit(1, 1, 143);
+  run();
+  CHECK(coordinator.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a revoked epoch ends and the next one begins",
+                 "[actors]") {
+  run_workers();
+  revoke(1);
+  CHECK(host->told() == "signal 1 15");
+  CHECK(coordinator.told().empty());
+  exit_all(1, 143);
+  CHECK(coordinator.told() == "stopped 1, port 29501");
+  host->told();
+  form(2);
+  CHECK(host->told() == "start 2");
+  form(1); // It is over.
+  form(2); // It runs.
+  CHECK(host->told().empty());
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an epoch that is revoked before its plan came "
+                 "does not start",
+                 "[actors]") {
+  join();
+  revoke(5);
+  CHECK(coordinator.told() == "stopped 5, port 0");
+  form(5);
+  CHECK(host->told().empty());
+}
+
+// -- the end ------------------------------------------------------------------
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: when the job ends it says goodbye and ends",
+                 "[actors]") {
+  run_workers();
+  exit_all(1, 0);
+  forget();
+  end_job();
+  CHECK(coordinator.told() == "left a");
+  CHECK(endings->empty()); // It waits to hear that this has arrived.
+  end(coordinator.handle);
+  REQUIRE(endings->size() == 1);
+  REQUIRE(endings->front().result);
+  CHECK(endings->front().result->kind == core::outcome::verdict::succeeded);
+  CHECK(endings->front().result->reason == "all is well");
+  CHECK_FALSE(endings->front().why);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a coordinator that does not let go is not waited "
+                 "for",
+                 "[actors]") {
+  join();
+  end_job();
+  advance(899ms);
+  CHECK(endings->empty());
+  advance(1ms);
+  CHECK(endings->size() == 1);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: told to leave, it stops its workers first",
+                 "[actors]") {
+  run_workers();
+  leave(SIGINT);
+  CHECK(coordinator.told() == "leaving a 2");
+  CHECK(host->told() == "signal 1 2");
+  exit_all(1, 0, SIGINT);
+  CHECK(coordinator.told() == "stopped 1, port 29501; left a");
+  end(coordinator.handle);
+  REQUIRE(endings->size() == 1);
+  CHECK(endings->front() == core::ending{{}, {}, SIGINT});
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: told twice to leave, it has no more patience",
+                 "[actors]") {
+  run_workers();
+  leave(SIGTERM);
+  CHECK(host->told() == "signal 1 15");
+  leave(SIGTERM);
+  CHECK(host->told() == "signal 1 9");
+  exit_all(1, 0, SIGKILL);
+  CHECK(coordinator.told() == "leaving a 15; stopped 1, port 29501; left a");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it can leave before it has found anybody",
+                 "[actors]") {
+  leave(SIGTERM);
+  REQUIRE(endings->size() == 1);
+  CHECK(endings->front().signal == SIGTERM);
+  CHECK(coordinator.told().empty());
+}
+
+TEST_CASE_METHOD(node_agent_fixture, "node_agent: who is rejected ends",
+                 "[actors]") {
+  link_up(coordinator);
+  locator->told();
+  auto x = v1::JoinRejected{};
+  x.set_code(uint32_t(errc::settings_mismatch));
+  x.set_text("the job runs with --nnodes=2");
+  say(x);
+  CHECK(locator->told() == "drop");
+  REQUIRE(endings->size() == 1);
+  CHECK(endings->front().why
+        == failure{errc::settings_mismatch, "the job runs with --nnodes=2"});
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: its end is the end of its workers", "[actors]") {
+  run_workers();
+  end(uut);
+  CHECK(host->told() == "signal 1 9");
+  CHECK(endings->empty()); // Nobody decided this.
+}
+
+// -- what others see ----------------------------------------------------------
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: observers see epochs and the end", "[actors]") {
+  const auto first = record_observer(system);
+  const auto second = record_observer(system);
+  for (const auto& x : {first, second})
+    tell_anonymously(uut, keep(x.handle));
+  run_workers();
+  CHECK(first.told() == "formed 1: ranks 2-3 of 4");
+  revoke(1);
+  CHECK(first.told() == "revoked 1: agent b left");
+  exit_all(1, 143);
+  end_job();
+  CHECK(first.told() == "ended succeeded: all is well");
+  CHECK(second.told()
+        == "formed 1: ranks 2-3 of 4; revoked 1: agent b left; ended "
+           "succeeded: all is well");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: asked for the status, it asks the coordinator",
+                 "[actors]") {
+  join();
+  CHECK(status().phase() == "recorded");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: without a coordinator it tells what it knows",
+                 "[actors]") {
+  auto seen = status();
+  CHECK(seen.job_id() == "job-1");
+  CHECK(seen.phase() == "seeking");
+  CHECK(seen.epoch() == 0);
+  CHECK(seen.waiting_for() == "this agent has no link to the coordinator");
+  CHECK(seen.coordinator_pid() == 0);
+  run_workers();
+  end(coordinator.handle);
+  seen = status();
+  CHECK(seen.phase() == "seeking");
+  CHECK(seen.epoch() == 1);
+  CHECK(seen.restart_count() == 1);
+  CHECK(seen.world_size() == 4);
+  CHECK(seen.master_address() == "10.0.0.1");
+  CHECK(seen.master_port() == 29'600);
+  REQUIRE(seen.agents_size() == 1);
+  const auto& own = seen.agents(0);
+  CHECK(own.agent_id() == "a");
+  CHECK(own.host() == "node-a");
+  CHECK(own.slot_count() == 2);
+  CHECK(own.node_rank() == 1);
+  CHECK(own.first_global_rank() == 2);
+  CHECK(own.share() == v1::SHARE_RUNNING);
+  REQUIRE(own.pids_size() == 2);
+  CHECK(own.pids(1) == 101);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a coordinator that is silent for 2 s is not "
+                 "waited for",
+                 "[actors]") {
+  coordinator = record_coordinator(elsewhere, false);
+  keep(coordinator.handle);
+  link_up(coordinator);
+  accept(); // Without a lease, which would run out first.
+  const auto seen = ask_status(uut);
+  advance(1'999ms);
+  CHECK_FALSE(seen->has_value());
+  advance(1ms);
+  REQUIRE(seen->has_value());
+  CHECK((*seen)->phase() == "joined");
+  CHECK((*seen)->agents_size() == 1);
+}

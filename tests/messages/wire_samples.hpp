@@ -1,0 +1,193 @@
+// One message of every wire type, with a value in every field. Who adds a type
+// to the block adds a `fill` here; without one the tests do not compile.
+#pragma once
+
+#include "actorrun/messages/type_ids.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace actorrun::test {
+
+inline void fill(v1::WorkerFailure& x) {
+  x.set_agent_id("a");
+  x.set_host("node-a");
+  x.set_global_rank(9);
+  x.set_local_rank(1);
+  x.set_pid(4711);
+  x.set_kind(v1::FAILURE_SIGNALLED);
+  x.set_code(11);
+  x.set_dumped(true);
+}
+
+inline void fill(v1::EpochPlan& x) {
+  x.set_epoch(UINT64_MAX);
+  x.set_agent_id("a");
+  x.set_node_rank(1);
+  x.set_slot_count(2);
+  x.set_first_global_rank(3);
+  x.set_first_role_rank(4);
+  x.set_role_world_size(5);
+  x.set_node_count(6);
+  x.set_world_size(7);
+  x.set_master_address("10.0.0.1");
+  x.set_master_port(29'500);
+  x.set_restart_count(8);
+}
+
+inline void fill(v1::Settings& x) {
+  x.set_agent_count_min(2);
+  x.set_agent_count_max(8);
+  x.set_restart_count_max(3);
+}
+
+inline void fill(v1::Outcome& x) {
+  x.set_verdict(v1::VERDICT_FAILED);
+  fill(*x.mutable_first_failure());
+  x.set_signal(15);
+  x.set_reason("why");
+}
+
+inline void fill(v1::Offer& x) {
+  x.set_agent_id("a");
+  x.set_host("node-a");
+  x.set_address("10.0.0.1");
+  x.set_role("default");
+  x.set_slot_count(2);
+  x.set_master_port(29'500);
+  x.set_life_address("10.0.0.1");
+  x.set_life_port(7'000);
+}
+
+inline void fill(v1::Claim& x) {
+  fill(*x.mutable_plan());
+  x.set_state(v1::SHARE_FAILED);
+  fill(*x.mutable_failure());
+  x.add_pids(100);
+  x.add_pids(-1);
+}
+
+inline void fill(v1::JoinRequest& x) {
+  fill(*x.mutable_offer());
+  fill(*x.mutable_settings());
+  fill(*x.mutable_claim());
+}
+
+inline void fill(v1::JoinAccepted& x) {
+  x.set_keep_alive_interval_ns(300'000'000);
+  x.set_fence_ns(900'000'000);
+  x.set_waiting_for("waiting for 1 more node");
+}
+
+inline void fill(v1::JoinRejected& x) {
+  x.set_code(12);
+  x.set_text("the job runs with other settings");
+}
+
+inline void fill(v1::KeepAlive& x) {
+  x.set_agent_id("a");
+  x.set_sent_ns(INT64_MAX);
+}
+
+inline void fill(v1::LeaseGranted& x) { x.set_sent_ns(INT64_MIN); }
+
+inline void fill(v1::EpochFormed& x) {
+  fill(*x.mutable_plan());
+  x.set_reason("agent b left");
+}
+
+inline void fill(v1::EpochRevoked& x) {
+  x.set_epoch(7);
+  x.set_reason("agent b left");
+  fill(*x.mutable_failure());
+}
+
+inline void fill(v1::LeaveNotice& x) {
+  x.set_agent_id("a");
+  x.set_signal(15);
+  x.set_done(true);
+}
+
+inline void fill(v1::WorkersStarted& x) {
+  x.set_agent_id("a");
+  x.set_epoch(7);
+  x.add_pids(100);
+  x.add_pids(101);
+}
+
+inline void fill(v1::WorkerFailed& x) {
+  x.set_agent_id("a");
+  x.set_epoch(7);
+  fill(*x.mutable_failure());
+}
+
+inline void fill(v1::WorkersSucceeded& x) {
+  x.set_agent_id("a");
+  x.set_epoch(7);
+}
+
+inline void fill(v1::WorkersStopped& x) {
+  x.set_agent_id("a");
+  x.set_epoch(7);
+  x.set_master_port(29'501);
+}
+
+inline void fill(v1::JobEnded& x) { fill(*x.mutable_outcome()); }
+
+inline void fill(v1::StatusRequest&) {}
+
+inline void fill(v1::AgentStatus& x) {
+  x.set_agent_id("a");
+  x.set_host("node-a");
+  x.set_address("10.0.0.1");
+  x.set_role("default");
+  x.set_slot_count(2);
+  x.set_connected(true);
+  x.set_leaving(true);
+  x.set_epoch(7);
+  x.set_node_rank(1);
+  x.set_first_global_rank(2);
+  x.set_share(v1::SHARE_RUNNING);
+  x.add_pids(100);
+}
+
+inline void fill(v1::JobStatus& x) {
+  x.set_job_id("job-1");
+  x.set_phase("running");
+  x.set_epoch(7);
+  fill(*x.mutable_settings());
+  x.set_restart_count(1);
+  x.set_waiting_for("nothing");
+  fill(*x.add_agents());
+  fill(*x.add_agents());
+  x.set_world_size(4);
+  x.set_master_address("10.0.0.1");
+  x.set_master_port(29'500);
+  fill(*x.mutable_last_failure());
+  fill(*x.mutable_outcome());
+  x.set_coordinator_pid(4711);
+  x.set_coordinator_host("node-a");
+  x.set_truncated(true);
+}
+
+// -- all of them --------------------------------------------------------------
+
+using block = caf::id_block::actorrun;
+
+inline constexpr size_t wire_type_count = block::end - block::begin;
+
+/// Calls `f` with a sample of every type of the block.
+template <class F>
+void for_each_wire_type(F f) {
+  const auto call = [&]<size_t I>() {
+    auto x = typename caf::type_by_id<block::begin + I>::type{};
+    fill(x);
+    f(x);
+  };
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (call.template operator()<I>(), ...);
+  }(std::make_index_sequence<wire_type_count>{});
+}
+
+} // namespace actorrun::test

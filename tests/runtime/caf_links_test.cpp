@@ -1,0 +1,235 @@
+// CAF over connections that somebody else has made: two actor systems and a
+// pair of sockets between them.
+
+#include "actorrun/actors/rendezvous_coordinator.hpp"
+#include "actorrun/runtime/detail/caf_links.hpp"
+#include "actorrun/runtime/detail/system_config.hpp"
+#include "door_fixture.hpp"
+
+#include <caf/actor_registry.hpp>
+#include <caf/event_based_actor.hpp>
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <utility>
+
+#include <sys/socket.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using actorrun::detail::test::inbox;
+using actorrun::detail::test::patience;
+
+namespace {
+
+struct socket_pair {
+  unique_fd server;
+  unique_fd client;
+};
+
+socket_pair connected_sockets() {
+  int fds[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+  return {unique_fd{fds[0]}, unique_fd{fds[1]}};
+}
+
+/// What the coordinator asks of the network, on its own thread.
+class links_inbox final : public ports::agent_links {
+public:
+  void probe(const std::string&, uint16_t, std::function<void()>) override {
+    calls.put("probe");
+  }
+  void confirm(const std::string&, uint16_t, std::function<void()>) override {
+    calls.put("confirm");
+  }
+  void sever(const agent_id& x) override { calls.put("sever " + x.value); }
+  void released(const agent_id& x) override {
+    calls.put("released " + x.value);
+  }
+
+  inbox<std::string> calls;
+};
+
+/// A process of its own but for the memory it lives in.
+struct side {
+  side() { system.await_actors_before_shutdown(false); }
+
+  ~side() {
+    for (const auto& x : kept)
+      caf::anon_send_exit(x, caf::exit_reason::kill);
+  }
+
+  template <class Handle>
+  Handle keep(Handle x) {
+    kept.push_back(caf::actor_cast<caf::strong_actor_ptr>(x));
+    return x;
+  }
+
+  system_config config;
+  caf::actor_system system{config};
+  std::vector<caf::strong_actor_ptr> kept;
+};
+
+/// A coordinator on one side, an agent of one slot on the other.
+struct caf_links_fixture {
+  using found = std::shared_ptr<result<caf::strong_actor_ptr>>;
+
+  caf_links_fixture() {
+    auto setup = rendezvous_coordinator_config{};
+    setup.settings = {1, 1, 0};
+    setup.limits.keep_alive_interval = std::chrono::seconds{60};
+    setup.links = links;
+    setup.on_closed = [](const core::outcome&) {};
+    coordinator = server.keep(
+      spawn_rendezvous_coordinator(server.system, std::move(setup)));
+    agent = client.keep(client.system.spawn(writer, &told));
+  }
+
+  static caf::behavior writer(caf::event_based_actor* self,
+                              inbox<std::string>* to) {
+    self->set_down_handler([to](const caf::down_msg&) { to->put("down"); });
+    return {
+      [=](const v1::JoinAccepted& x) {
+        to->put("accepted, fence " + std::to_string(x.fence_ns()));
+      },
+      [=](const v1::EpochFormed& x) {
+        to->put("formed " + std::to_string(x.plan().epoch()));
+      },
+      [=](const v1::EpochRevoked& x) {
+        to->put("revoked " + std::to_string(x.epoch()));
+      },
+      [=](const caf::strong_actor_ptr& whom) {
+        self->monitor(whom);
+        to->put("monitors");
+      },
+    };
+  }
+
+  found attach_to(unique_fd connection, core::duration limit = patience) {
+    attach(client.system, std::move(connection), limit,
+           [this](result<caf::strong_actor_ptr> x) {
+             answers.put(
+               std::make_shared<result<caf::strong_actor_ptr>>(std::move(x)));
+           });
+    auto out = answers.take();
+    REQUIRE(out);
+    return *out;
+  }
+
+  /// Both sides speak CAF over a new connection.
+  /// @returns the coordinator as the client sees it
+  caf::strong_actor_ptr connect() {
+    auto pair = connected_sockets();
+    cutter.reset(::dup(pair.server.get()));
+    serve(server.system, std::move(pair.server),
+          caf::actor_cast<caf::strong_actor_ptr>(coordinator));
+    const auto got = attach_to(std::move(pair.client));
+    REQUIRE(*got);
+    return **got;
+  }
+
+  void join(const caf::strong_actor_ptr& there) {
+    auto x = v1::JoinRequest{};
+    x.mutable_offer()->set_agent_id("a");
+    x.mutable_offer()->set_slot_count(1);
+    x.mutable_settings()->set_agent_count_min(1);
+    x.mutable_settings()->set_agent_count_max(1);
+    caf::send_as(agent, caf::actor_cast<caf::actor>(there), x);
+  }
+
+  // These outlive the actors, which write to them.
+  inbox<std::string> told;
+  inbox<found> answers;
+  std::shared_ptr<links_inbox> links = std::make_shared<links_inbox>();
+  unique_fd cutter; ///< Shutting it down ends the connection.
+  side server;
+  side client;
+  rendezvous_coordinator_actor coordinator;
+  caf::actor agent;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: what an agent says reaches the coordinator, and "
+                 "its answers the agent",
+                 "[runtime]") {
+  const auto there = connect();
+  CHECK(there->node() == server.system.node());
+  CHECK(there->node() != client.system.node());
+  join(there);
+  // A fence: the coordinator knows that the agent lives elsewhere.
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(told.take() == "formed 1");
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: when a connection ends, both sides are told",
+                 "[runtime]") {
+  const auto there = connect();
+  caf::anon_send(agent, there);
+  CHECK(told.take() == "monitors");
+  join(there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(told.take() == "formed 1");
+  CHECK(::shutdown(cutter.get(), SHUT_RDWR) == 0);
+  CHECK(told.take() == "down");
+  CHECK(links->calls.take() == "released a");
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: a new connection works after the last one ended",
+                 "[runtime]") {
+  auto there = connect();
+  join(there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(told.take() == "formed 1");
+  CHECK(::shutdown(cutter.get(), SHUT_RDWR) == 0);
+  CHECK(links->calls.take() == "released a");
+  there = connect();
+  join(there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(told.take() == "formed 1"); // The plan again: no claim came with it.
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: the other side's silence is a time-out",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  const auto got
+    = attach_to(std::move(pair.client), std::chrono::milliseconds{50});
+  REQUIRE_FALSE(*got);
+  CHECK(got->error().code == errc::connection_timed_out);
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: who hangs up before the first word is no actorrun",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  pair.server.reset();
+  const auto got = attach_to(std::move(pair.client));
+  REQUIRE_FALSE(*got);
+  CHECK(got->error().code == errc::not_actorrun);
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: who says something else is no actorrun",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  const auto text = std::string(64, 'x');
+  REQUIRE(::send(pair.server.get(), text.data(), text.size(), 0)
+          == static_cast<ssize_t>(text.size()));
+  const auto got = attach_to(std::move(pair.client));
+  REQUIRE_FALSE(*got);
+  CHECK(got->error().code == errc::not_actorrun);
+}
+
+TEST_CASE("caf_links: a hardened system has no doors of CAF's own",
+          "[runtime]") {
+  auto uut = side{};
+  CHECK(uut.system.registry().get(caf::atom("SpawnServ")));
+  CHECK(uut.system.registry().get(caf::atom("ConfigServ")));
+  harden(uut.system);
+  CHECK_FALSE(uut.system.registry().get(caf::atom("SpawnServ")));
+  CHECK_FALSE(uut.system.registry().get(caf::atom("ConfigServ")));
+}

@@ -1,0 +1,152 @@
+// A coordinator on its own: what its end and its return mean to the workers.
+#include "system/scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+namespace actorrun::test {
+
+namespace {
+
+struct hosted_scene : scene {
+  agent_options options() {
+    auto x = agent_options{.nodes = "2:4", .restart_count_max = 3};
+    x.conf = ",read_timeout=15";
+    return x;
+  }
+
+  /// Two agents that do not host, and their four workers.
+  worker_records start_job() {
+    first = &coordinator(options());
+    agents = {&agent(options()), &agent(options())};
+    return await_world(4);
+  }
+
+  /// Ends the coordinator by `number`, starts another and checks that nobody
+  /// else has noticed.
+  void replace_coordinator(int number, const worker_records& before) {
+    const auto known = await_status([](const json& x) {
+      return x["phase"] == "running" && x["world_size"] == 4;
+    });
+    first->signal(number);
+    REQUIRE(first->wait() == (number == SIGKILL ? -SIGKILL : 128 + number));
+    first = &coordinator(options());
+    const auto pid = first->pid();
+    const auto now = await_status([&](const json& x) {
+      return x["phase"] == "running" && x["coordinator"]["pid"] == pid;
+    });
+    CHECK(now["epoch"] == known["epoch"]);
+    CHECK(now["restarts"] == known["restarts"]);
+    CHECK(now["world_size"] == 4);
+    CHECK(by_agent(now) == by_agent(known));
+    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+    for (const auto& x : before)
+      CHECK(alive(x.pid));
+  }
+
+  /// What is said of the agents, whatever their order.
+  static json by_agent(const json& status) {
+    auto out = json::object();
+    for (const auto& x : status["agents"])
+      out[x["agent"].get<std::string>()] = x;
+    return out;
+  }
+
+  program* first = nullptr;
+  std::vector<program*> agents;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(hosted_scene, "coordinator: hosts a job and ends with it",
+                 "[coordinator]") {
+  start_job();
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(first->wait() == 0);
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator killed: its successor goes on",
+                 "[coordinator]") {
+  const auto before = start_job();
+  replace_coordinator(SIGKILL, before);
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(first->wait() == 0);
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator told to end: its successor goes on",
+                 "[coordinator]") {
+  const auto before = start_job();
+  replace_coordinator(SIGTERM, before);
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator replaced: it knows what was spent",
+                 "[coordinator]") {
+  const auto before = start_job();
+  order_exit(before[1].pid, 5);
+  const auto second = await_world(4, before[0].epoch);
+  CHECK(second[0].restart_count == 1);
+  replace_coordinator(SIGKILL, second);
+  order_exit(second[2].pid, 6);
+  const auto third = await_world(4, second[0].epoch);
+  for (const auto& x : third)
+    CHECK(x.restart_count == 2);
+  agents[1]->signal(SIGKILL);
+  auto& c = agent(options());
+  const auto fourth = await_world(4, third[0].epoch);
+  for (const auto& x : fourth)
+    CHECK(x.restart_count == 2);
+  order_end();
+  CHECK(agents[0]->wait() == 0);
+  CHECK(c.wait() == 0);
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator away: a failure meanwhile counts",
+                 "[coordinator]") {
+  const auto before = start_job();
+  first->signal(SIGKILL);
+  first->wait();
+  order_exit(before[0].pid, 5);
+  REQUIRE(all_dead({before[0]}));
+  first = &coordinator(options());
+  const auto second = await_world(4, before[0].epoch);
+  for (const auto& x : second)
+    CHECK(x.restart_count == 1);
+  CHECK(last_of(records_of(before)) < first_of(second));
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator away: the last worker succeeds",
+                 "[coordinator]") {
+  start_job();
+  first->signal(SIGKILL);
+  first->wait();
+  order_end();
+  REQUIRE(all_dead(records()));
+  first = &coordinator(options());
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(first->wait() == 0);
+}
+
+TEST_CASE_METHOD(hosted_scene, "coordinator away: status says so",
+                 "[coordinator]") {
+  const auto before = start_job();
+  first->signal(SIGKILL);
+  first->wait();
+  const auto now = await_status([](const json& x) {
+    return x["coordinator"]["pid"] == 0 && x["agents"].size() == 2;
+  });
+  CHECK(now["epoch"] == before[0].epoch);
+  CHECK(count_of(now["waiting_for"].get<std::string>(), "coordinator") >= 1);
+  for (const auto& node : now["agents"])
+    CHECK(node["workers"].size() == 2);
+}
+
+} // namespace actorrun::test

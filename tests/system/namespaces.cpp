@@ -1,0 +1,106 @@
+#include "system/namespaces.hpp"
+
+#include <unistd.h>
+
+namespace actorrun::test {
+
+namespace {
+
+std::string unique_name(const char* end) {
+  static auto count = 0;
+  return "ar" + std::to_string(::getpid()) + "x" + std::to_string(++count)
+         + end;
+}
+
+bool succeeds(scene& tools, words command) {
+  auto code = -1;
+  tools.read(std::move(command), &code);
+  return code == 0;
+}
+
+} // namespace
+
+std::string namespaces::obstacle() {
+  if (::geteuid() != 0)
+    return "not root";
+  auto tools = scene{};
+  for (const auto* tool : {"ip", "nft"})
+    if (!succeeds(tools, {"sh", "-c", std::string{"command -v "} + tool}))
+      return std::string{"there is no program "} + tool;
+  const auto name = unique_name("p");
+  if (!succeeds(tools, {"ip", "netns", "add", name}))
+    return "network namespaces cannot be made here";
+  const auto filters = succeeds(
+    tools, {"ip", "netns", "exec", name, "nft", "add", "table", "ip", "t"});
+  succeeds(tools, {"ip", "netns", "del", name});
+  return filters ? "" : "the kernel has no nf_tables";
+}
+
+namespaces::namespaces(scene& tools)
+  : tools_(tools), here_(unique_name("a")), there_(unique_name("b")) {
+  const auto both
+    = {std::pair{here_, here_address}, std::pair{there_, there_address}};
+  for (const auto& [name, address] : both)
+    must({"ip", "netns", "add", name});
+  must({"ip", "link", "add", "cable", "netns", here_, "type", "veth", "peer",
+        "name", "cable", "netns", there_});
+  for (const auto& [name, address] : both) {
+    must({"ip", "-n", name, "addr", "add", std::string{address} + "/24", "dev",
+          "cable"});
+    must({"ip", "-n", name, "link", "set", "lo", "up"});
+    must({"ip", "-n", name, "link", "set", "cable", "up"});
+  }
+}
+
+// Processes that still run there keep their network; the names go now.
+namespaces::~namespaces() {
+  for (const auto& name : {here_, there_})
+    succeeds(tools_, {"ip", "netns", "del", name});
+}
+
+void namespaces::must(words command) {
+  auto code = -1;
+  const auto text = tools_.read(command, &code);
+  auto line = std::string{};
+  for (const auto& x : command)
+    line += x + " ";
+  scene::require(code == 0, line + "succeeds: " + text);
+}
+
+void namespaces::drop(const std::string& hooks) {
+  auto rules = std::string{"add table ip cut\n"};
+  for (const auto* hook : {"input", "output"})
+    if (hooks.find(hook) != hooks.npos)
+      rules += std::string{"add chain ip cut "} + hook + " { type filter hook "
+               + hook + " priority 0; policy drop; }\n";
+  auto command = there();
+  for (const auto& x :
+       {std::string{"nft"}, std::string{"-f"}, tools_.write("rules", rules)})
+    command.push_back(x);
+  must(command);
+}
+
+void namespaces::cut() {
+  drop("input output");
+}
+
+void namespaces::cut_inbound() {
+  drop("input");
+}
+
+void namespaces::cut_outbound() {
+  drop("output");
+}
+
+void namespaces::heal() {
+  auto command = there();
+  for (const auto* x : {"nft", "delete", "table", "ip", "cut"})
+    command.push_back(x);
+  must(command);
+}
+
+void namespaces::set_link(bool up) {
+  must({"ip", "-n", there_, "link", "set", "cable", up ? "up" : "down"});
+}
+
+} // namespace actorrun::test

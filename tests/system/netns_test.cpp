@@ -1,0 +1,198 @@
+// A network that fails: two namespaces, one cable, the stamps of the workers.
+// CLOCK_MONOTONIC is one clock for both, so stamps tell who ran when.
+#include "system/namespaces.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <iostream>
+#include <optional>
+
+namespace actorrun::test {
+
+namespace {
+
+/// 1.2 s of lease, what stopping and starting takes, and a busy machine.
+constexpr auto detection_limit_ns = int64_t{2'500'000'000};
+
+struct two_hosts : scene {
+  /// False, and a line that says why, where there can be no namespaces.
+  bool ready() {
+    static const auto obstacle = namespaces::obstacle();
+    if (!obstacle.empty()) {
+      std::cout << "SKIPPED: " << obstacle << std::endl;
+      return false;
+    }
+    net.emplace(*this);
+    return true;
+  }
+
+  /// An agent on each host; the coordinator is here. @param nodes `MIN:MAX`
+  worker_records start_job(const std::string& nodes) {
+    auto options = agent_options{.nodes = nodes};
+    options.endpoint
+      = namespaces::here_address + (":" + std::to_string(port()));
+    options.prefix = net->here();
+    a = &agent(options);
+    options.prefix = net->there();
+    b = &agent(options);
+    auto before = await_world(4);
+    await_status([](const json& x) { return x["phase"] == "running"; });
+    return before;
+  }
+
+  /// The workers of `there` among them.
+  worker_records there(const worker_records& all) const {
+    auto out = records_of(all);
+    std::erase_if(out, [](const auto& x) { return x.node_rank == 0; });
+    return out;
+  }
+
+  void check_end() {
+    order_end();
+    CHECK(a->wait() == 0);
+    CHECK(b->wait() == 0);
+  }
+
+  /// A loss that began at `since`: the lost node's workers have ended before
+  /// any of the next epoch began (I2), in time, and free of charge.
+  worker_records check_loss(const worker_records& before, int64_t since) {
+    const auto after = await_world(2, before[0].epoch);
+    CHECK(after[0].restart_count == 0);
+    CHECK(last_of(records_of(before)) < first_of(after));
+    CHECK(last_of(there(before)) < first_of(after));
+    CHECK(all_dead(before, 0ms));
+    CHECK(first_of(after) - since < detection_limit_ns);
+    return after;
+  }
+
+  void check_return(const worker_records& after) {
+    const auto healed = await_world(4, after[0].epoch);
+    CHECK(healed[0].epoch == after[0].epoch + 1);
+    CHECK(healed[0].restart_count == 0);
+    CHECK(last_of(records_of(after)) < first_of(healed));
+  }
+
+  /// Nothing has changed for longer than a lease.
+  void check_undisturbed(const worker_records& before) {
+    CHECK_FALSE(
+      eventually([&] { return records().size() != before.size(); }, 1'800ms));
+    for (const auto& x : before)
+      CHECK(alive(x.pid));
+    const auto now
+      = await_status([](const json& x) { return x["phase"] == "running"; });
+    CHECK(now["epoch"] == before[0].epoch);
+    CHECK(now["restarts"] == 0);
+  }
+
+  std::optional<namespaces> net;
+  program* a = nullptr;
+  program* b = nullptr;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(two_hosts, "network: a silent node stops before others start",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("1:2");
+  const auto since = now_ns();
+  net->cut();
+  const auto after = check_loss(before, since);
+  net->heal();
+  check_return(after);
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: a pulled cable is as good as silence",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("1:2");
+  const auto since = now_ns();
+  net->set_link(false);
+  const auto after = check_loss(before, since);
+  net->set_link(true);
+  check_return(after);
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: a node that hears nothing is lost",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("1:2");
+  const auto since = now_ns();
+  net->cut_inbound();
+  const auto after = check_loss(before, since);
+  net->heal();
+  check_return(after);
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: a node that is not heard is lost",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("1:2");
+  const auto since = now_ns();
+  net->cut_outbound();
+  const auto after = check_loss(before, since);
+  net->heal();
+  check_return(after);
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: a cut shorter than the lease is nothing",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("1:2");
+  net->cut();
+  // The length of the cut is what is tried here.
+  CHECK(a->wait(300ms) == program::still_running);
+  net->heal();
+  check_undisturbed(before);
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job("2:2");
+  net->cut();
+  CHECK(all_dead(before));
+  await_status([](const json& x) {
+    return x["phase"] == "gathering" && x["agents"].size() == 1;
+  });
+  net->heal();
+  const auto after = await_world(4, before[0].epoch);
+  CHECK(after[0].restart_count == 0);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  check_end();
+}
+
+TEST_CASE_METHOD(two_hosts, "network: a lost node that ignores the stop signal",
+                 "[netns]") {
+  if (!ready())
+    return;
+  // Its workers and their children must go all the same, by SIGKILL.
+  auto options
+    = agent_options{.nodes = "1:2", .worker = {"--ignore-term", "--child"}};
+  options.endpoint = namespaces::here_address + (":" + std::to_string(port()));
+  options.more = {"--shutdown-timeout=1"};
+  options.prefix = net->here();
+  agent(options);
+  options.prefix = net->there();
+  agent(options);
+  const auto before = await_world(4);
+  REQUIRE(eventually([&] { return records().size() == 8; }));
+  const auto all = records();
+  net->cut();
+  const auto after = await_world(2, before[0].epoch);
+  CHECK(last_of(records_of(all)) < first_of(after));
+  CHECK(all_dead(all, 0ms));
+}
+
+} // namespace actorrun::test
