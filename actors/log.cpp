@@ -6,8 +6,8 @@ namespace actorrun {
 
 namespace {
 
-void write(spdlog::logger* to, spdlog::level::level_enum level,
-           std::string_view line) {
+void put(spdlog::logger* to, spdlog::level::level_enum level,
+         std::string_view line) {
   if (to != nullptr)
     to->log(level, spdlog::string_view_t{line.data(), line.size()});
 }
@@ -15,19 +15,19 @@ void write(spdlog::logger* to, spdlog::level::level_enum level,
 } // namespace
 
 void log::debug(std::string_view line) const {
-  write(to_.get(), spdlog::level::debug, line);
+  put(to_.get(), spdlog::level::debug, line);
 }
 
 void log::info(std::string_view line) const {
-  write(to_.get(), spdlog::level::info, line);
+  put(to_.get(), spdlog::level::info, line);
 }
 
 void log::warn(std::string_view line) const {
-  write(to_.get(), spdlog::level::warn, line);
+  put(to_.get(), spdlog::level::warn, line);
 }
 
 void log::error(std::string_view line) const {
-  write(to_.get(), spdlog::level::err, line);
+  put(to_.get(), spdlog::level::err, line);
 }
 
 } // namespace actorrun

@@ -25,9 +25,11 @@ struct rendezvous_coordinator_state::effect_runner {
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
       st.confirm_probe(x.agent);
-      st.config_.lines.info("coordinator accepts agent " + x.agent.value + ": "
-                            + std::to_string(record.offering.slot_count)
-                            + " workers at " + record.offering.address);
+      st.config_.lines.info(
+        "coordinator accepts agent " + x.agent.value + ": "
+        + std::to_string(record.offering.slot_count)
+        + (record.offering.slot_count == 1 ? " worker at " : " workers at ")
+        + record.offering.address);
     }
     send(x.agent, std::move(reply));
   }
@@ -76,8 +78,10 @@ struct rendezvous_coordinator_state::effect_runner {
     const auto& plan = x.plans.front();
     const auto& budget = st.rendezvous_.budget();
     const auto line = "coordinator forms epoch " + to_string(plan.epoch) + ": "
-                      + std::to_string(plan.node_count) + " nodes, world size "
-                      + std::to_string(plan.world_size) + ", restarts spent "
+                      + std::to_string(plan.node_count)
+                      + (plan.node_count == 1 ? " node" : " nodes")
+                      + ", world size " + std::to_string(plan.world_size)
+                      + ", restarts spent "
                       + std::to_string(budget.restart_count()) + " of "
                       + std::to_string(budget.restart_count_max())
                       + (x.reason.empty() ? "" : " (" + x.reason + ")");
@@ -273,7 +277,8 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
     auto agent = to_status(record, rendezvous_.epoch());
-    if (auto i = contacts_.find(id); i != contacts_.end())
+    const auto i = contacts_.find(id);
+    if (i != contacts_.end() && record.holds.value != 0)
       agent.mutable_pids()->Assign(i->second.pids.begin(),
                                    i->second.pids.end());
     size += agent.ByteSizeLong() + entry_overhead;

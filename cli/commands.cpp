@@ -205,10 +205,12 @@ int show_status(const status_arguments& arguments) {
     std::erase_if(found,
                   [&](const auto& x) { return x.job_id() != arguments.job; });
   std::cout << (arguments.json ? to_json(found) : to_text(found));
-  if (found.empty() && !arguments.job.empty())
-    leave(fail({errc::rendezvous_timed_out,
-                "no job '" + arguments.job + "' runs on this host"},
-               "actorctl"));
+  if (found.empty() && !arguments.job.empty()) {
+    std::cerr << "actorctl: error: no job '" << arguments.job
+              << "' of this user runs on this host\n"
+                 "  try: actorctl status, which lists those that do\n";
+    leave(static_cast<int>(exit_code::rendezvous_failed));
+  }
   leave(0);
 }
 

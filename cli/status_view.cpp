@@ -12,8 +12,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+// Between two epochs the last one is still the newest; it runs nowhere.
 bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
-  return agent.epoch() != 0 && agent.epoch() == job.epoch();
+  return agent.epoch() != 0 && agent.epoch() == job.epoch()
+         && agent.share() != v1::SHARE_IDLE;
 }
 
 std::string share_text(const v1::JobStatus& job, const v1::AgentStatus& x) {

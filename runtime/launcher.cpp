@@ -131,13 +131,14 @@ result<std::monostate> launcher::parts::host_coordinator(bool alone) {
   const auto folder = run_folder::open();
   const auto successor
     = (folder && folder->left_by_predecessor(job.job)) || alone;
-  links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+  spawn_coordinator(successor); // Before anybody can come in to it.
   auto listening = links->listen(*where, mine);
   if (!listening) {
+    caf::anon_send_exit(coordinator, caf::exit_reason::kill);
+    coordinator = nullptr;
     links.reset();
     return listening.error();
   }
-  spawn_coordinator(successor);
   lines.info("coordinator of job " + job.job.value + " listens on "
              + *listening);
   if (job.secret.empty() && !is_loopback(*where))
@@ -147,8 +148,7 @@ result<std::monostate> launcher::parts::host_coordinator(bool alone) {
 }
 
 void launcher::parts::spawn_coordinator(bool successor) {
-  if (!links)
-    links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+  links = keep(std::make_unique<hub>(system, *loop, lines), loop);
   coordinator = spawn_rendezvous_coordinator(
     system,
     {.job = job.job,

@@ -2,6 +2,8 @@
 
 #include "actorrun/runtime/detail/caf_links.hpp"
 
+#include <utility>
+
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -22,6 +24,9 @@ constexpr auto probe_attempt_max = uint32_t{6};
 // Probes at once; more have to wait for the lease.
 constexpr auto probe_count_max = size_t{1'024};
 
+// Connections in the moment between listening and having a coordinator.
+constexpr auto early_count_max = size_t{1'024};
+
 } // namespace
 
 hub::hub(caf::actor_system& system, reactor& home, log lines)
@@ -39,8 +44,16 @@ hub::~hub() {
   });
 }
 
+// We listen before there is a coordinator: who gets the port decides whether
+// there will be one here.
 void hub::serve_for(rendezvous_coordinator_actor coordinator) {
-  coordinator_ = std::move(coordinator);
+  home_.post([this, alive = alive_, coordinator = std::move(coordinator)] {
+    if (!*alive)
+      return;
+    coordinator_ = coordinator;
+    for (auto& x : std::exchange(early_, {}))
+      let_in(std::move(x.connection), x.who);
+  });
 }
 
 result<std::string> hub::listen(const socket_address& where,
@@ -65,6 +78,11 @@ result<std::string> hub::listen(const socket_address& where,
 // -- links --------------------------------------------------------------------
 
 void hub::let_in(unique_fd connection, const peer& who) {
+  if (!coordinator_) {
+    if (early_.size() < early_count_max) // Others find us closed, and retry.
+      early_.push_back({std::move(connection), who});
+    return;
+  }
   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
   if (who.intent == purpose::operate)
     return serve(system_, std::move(connection), actor);

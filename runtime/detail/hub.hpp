@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -28,7 +29,7 @@ public:
   hub(const hub&) = delete;
   hub& operator=(const hub&) = delete;
 
-  /// Who gets the connections; call before listening.
+  /// Who gets the connections. Those that come earlier wait for it.
   void serve_for(rendezvous_coordinator_actor coordinator);
 
   /// @retval errc::address_in_use, errc::cannot_listen  as `door_listener`
@@ -49,6 +50,11 @@ private:
     unique_fd next; ///< Waits until CAF has let go of the one before.
   };
 
+  struct visitor {
+    unique_fd connection;
+    peer who;
+  };
+
   void let_in(unique_fd connection, const peer& who);
   void open(const std::string& agent, unique_fd connection);
   void cut(const std::string& agent, line& x);
@@ -61,9 +67,10 @@ private:
   caf::actor_system& system_;
   reactor& home_;
   log lines_;
-  rendezvous_coordinator_actor coordinator_;
   std::optional<door_listener> listener_;
   // The rest belongs to the reactor's thread.
+  rendezvous_coordinator_actor coordinator_;
+  std::vector<visitor> early_; ///< Came before the coordinator was there.
   std::map<std::string, line> links_;
   std::map<uint64_t, door_handle> probes_;
   uint64_t last_probe_ = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/rendezvous_coordinator.hpp"
-
 #include "support/actor_fixture.hpp"
 #include "support/fake_links.hpp"
 #include "support/recorder.hpp"
@@ -18,7 +17,7 @@ namespace actorrun::test {
 /// Two agents and one restart, unless said otherwise.
 struct coordinator_fixture : actor_fixture {
   explicit coordinator_fixture(core::job_settings asked = {2, 2, 1})
-      : settings{asked} {
+    : settings{asked} {
     auto config = rendezvous_coordinator_config{};
     config.job = {"job-1"};
     config.settings = settings;
@@ -83,9 +82,12 @@ struct coordinator_fixture : actor_fixture {
     auto x = v1::WorkerFailed{};
     x.set_agent_id(id);
     x.set_epoch(epoch);
-    *x.mutable_failure() = to_wire(core::worker_failure{
-        .agent = {id}, .host = "node-" + id, .global_rank = 1,
-        .local_rank = 1, .pid = 101, .code = 7});
+    *x.mutable_failure() = to_wire(core::worker_failure{.agent = {id},
+                                                        .host = "node-" + id,
+                                                        .global_rank = 1,
+                                                        .local_rank = 1,
+                                                        .pid = 101,
+                                                        .code = 7});
     send(from.handle, uut, x);
   }
 
@@ -145,7 +147,7 @@ struct coordinator_fixture : actor_fixture {
   core::job_settings settings;
   std::shared_ptr<fake_links> links = std::make_shared<fake_links>();
   std::shared_ptr<std::vector<core::outcome>> closed
-      = std::make_shared<std::vector<core::outcome>>();
+    = std::make_shared<std::vector<core::outcome>>();
   rendezvous_coordinator_actor uut;
   agent_recorder a;
   agent_recorder b;

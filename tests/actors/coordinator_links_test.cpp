@@ -149,8 +149,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   advance(300ms);
   keep_alive(a, "1", 1);
   advance(900ms); // The lease of `2` began when it joined.
-  CHECK(a.told()
-        == "granted 1; revoked 1: agent 2 lost: silent for 1200 ms");
+  CHECK(a.told() == "granted 1; revoked 1: agent 2 lost: silent for 1200 ms");
   b = remote();
   auto again = request("2");
   again.mutable_claim()->mutable_plan()->set_epoch(1);
@@ -159,4 +158,17 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(b.told()
         == "accepted, every 300 ms, fence 900 ms; revoked 1: the epoch is "
            "over");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the end of an agent that was rejected is no "
+                 "news",
+                 "[actors]") {
+  a = remote();
+  auto wrong = request("1");
+  wrong.mutable_settings()->set_restart_count_max(9);
+  send(a.handle, uut, wrong);
+  CHECK(a.told().starts_with("rejected: settings_mismatch"));
+  end(a.handle);
+  CHECK(links->told().empty());
 }

@@ -1,23 +1,21 @@
 // What the coordinator answers when it is asked how the job stands.
 
-#include "coordinator_fixture.hpp"
-
 #include "actorrun/actors/core/worker_spec.hpp"
+#include "coordinator_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the status tells who is there and who is missing",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: the status tells who is there and who is missing", "[actors]") {
   a = local();
   join(a, "1");
   const auto seen = status();
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "gathering");
   CHECK(seen.epoch() == 0);
-  CHECK(seen.waiting_for()
-        == "waiting for 1 more node: 1 of 2 nodes are here");
+  CHECK(seen.waiting_for() == "waiting for 1 more node: 1 of 2 nodes are here");
   CHECK(seen.coordinator_pid() == 4711);
   CHECK(seen.coordinator_host() == "node-c");
   CHECK(from_wire(seen.settings()) == core::job_settings{2, 2, 1});

@@ -16,7 +16,7 @@ struct log_fixture {
 
   std::shared_ptr<spdlog::logger> make() {
     auto out = std::make_shared<spdlog::logger>(
-        "test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
     out->set_pattern("%l %v");
     out->set_level(spdlog::level::debug);
     return out;

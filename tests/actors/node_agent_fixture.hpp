@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/node_agent.hpp"
-
 #include "support/actor_fixture.hpp"
 #include "support/fake_locator.hpp"
 #include "support/fake_master_ports.hpp"
@@ -43,7 +42,7 @@ struct node_agent_fixture : actor_fixture {
 
   void link_up(const coordinator_recorder& to) {
     locator->answer(ports::location{
-        caf::actor_cast<caf::strong_actor_ptr>(to.handle), "10.0.0.7", 7'000});
+      caf::actor_cast<caf::strong_actor_ptr>(to.handle), "10.0.0.7", 7'000});
     run();
   }
 
@@ -112,7 +111,8 @@ struct node_agent_fixture : actor_fixture {
   }
 
   void leave(int signal) {
-    tell_anonymously(uut, core::membership_event{core::leave_requested{signal}});
+    tell_anonymously(uut,
+                     core::membership_event{core::leave_requested{signal}});
     run();
   }
 
@@ -147,9 +147,9 @@ struct node_agent_fixture : actor_fixture {
   coordinator_recorder coordinator = record_coordinator(elsewhere);
   std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
   std::shared_ptr<fake_process_host> host
-      = std::make_shared<fake_process_host>();
+    = std::make_shared<fake_process_host>();
   std::shared_ptr<std::vector<core::ending>> endings
-      = std::make_shared<std::vector<core::ending>>();
+    = std::make_shared<std::vector<core::ending>>();
   node_agent_actor uut;
 };
 

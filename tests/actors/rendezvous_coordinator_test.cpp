@@ -13,8 +13,8 @@ struct roomy_fixture : coordinator_fixture {
 
 // -- epochs -------------------------------------------------------------------
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: two agents form an epoch", "[actors]") {
+TEST_CASE_METHOD(coordinator_fixture, "coordinator: two agents form an epoch",
+                 "[actors]") {
   a = local();
   b = local();
   CHECK(join(a, "1") == "accepted");

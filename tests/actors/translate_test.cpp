@@ -90,9 +90,9 @@ TEST_CASE("translate: every kind of failure arrives as it was sent",
 }
 
 TEST_CASE("translate: every share state arrives as it was sent", "[actors]") {
-  for (auto state : {share_state::idle, share_state::starting,
-                     share_state::running, share_state::succeeded,
-                     share_state::failed, share_state::stopping})
+  for (auto state :
+       {share_state::idle, share_state::starting, share_state::running,
+        share_state::succeeded, share_state::failed, share_state::stopping})
     CHECK(through_the_wire(state) == state);
 }
 
@@ -107,10 +107,8 @@ TEST_CASE("translate: every outcome arrives as it was sent", "[actors]") {
   using verdict = outcome::verdict;
   for (auto kind : {verdict::succeeded, verdict::failed, verdict::stopped,
                     verdict::unmet}) {
-    auto x = outcome{.kind = kind,
-                     .first_failure = {},
-                     .signal = SIGTERM,
-                     .reason = "why"};
+    auto x = outcome{
+      .kind = kind, .first_failure = {}, .signal = SIGTERM, .reason = "why"};
     CHECK(through_the_wire(x) == x);
     x.first_failure = a_failure();
     CHECK(through_the_wire(x) == x);
@@ -155,7 +153,8 @@ TEST_CASE("translate: an enumerator from elsewhere becomes one of ours",
   }
 }
 
-TEST_CASE("translate: what a message does not say has the default", "[actors]") {
+TEST_CASE("translate: what a message does not say has the default",
+          "[actors]") {
   const auto held = from_wire(v1::Claim{});
   CHECK(held.plan.epoch == epoch_id{0});
   CHECK(held.state == share_state::idle);

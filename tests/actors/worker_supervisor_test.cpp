@@ -1,5 +1,4 @@
 #include "actorrun/actors/worker_supervisor.hpp"
-
 #include "support/actor_fixture.hpp"
 #include "support/fake_master_ports.hpp"
 #include "support/fake_process_host.hpp"
@@ -63,7 +62,7 @@ struct supervisor_fixture : actor_fixture {
 
   agent_recorder agent = record_agent(system);
   std::shared_ptr<fake_process_host> host
-      = std::make_shared<fake_process_host>();
+    = std::make_shared<fake_process_host>();
   worker_supervisor_actor uut;
 };
 
@@ -100,9 +99,9 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK_FALSE(host->has(7, 0, "RANK=77"));
 }
 
-TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: all workers that exit with 0 are a success",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  supervisor_fixture,
+  "worker_supervisor: all workers that exit with 0 are a success", "[actors]") {
   start(1);
   host->exit(1, 1, 0);
   run();
@@ -175,10 +174,11 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(host->told().empty());
 }
 
-TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: the grace of one epoch does not end in the "
-                 "next",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  supervisor_fixture,
+  "worker_supervisor: the grace of one epoch does not end in the "
+  "next",
+  "[actors]") {
   start(1);
   order(core::stop_group{{1}, 0});
   advance(20s);
@@ -246,9 +246,9 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(agent.told() == "succeeded 2");
 }
 
-TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: the fence is the machine's, workers or not",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  supervisor_fixture,
+  "worker_supervisor: the fence is the machine's, workers or not", "[actors]") {
   const auto due = core::time_point{5s};
   order(core::set_fence{due});
   CHECK(host->fence() == due);

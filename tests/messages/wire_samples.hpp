@@ -90,7 +90,9 @@ inline void fill(v1::KeepAlive& x) {
   x.set_sent_ns(INT64_MAX);
 }
 
-inline void fill(v1::LeaseGranted& x) { x.set_sent_ns(INT64_MIN); }
+inline void fill(v1::LeaseGranted& x) {
+  x.set_sent_ns(INT64_MIN);
+}
 
 inline void fill(v1::EpochFormed& x) {
   fill(*x.mutable_plan());
@@ -133,7 +135,9 @@ inline void fill(v1::WorkersStopped& x) {
   x.set_master_port(29'501);
 }
 
-inline void fill(v1::JobEnded& x) { fill(*x.mutable_outcome()); }
+inline void fill(v1::JobEnded& x) {
+  fill(*x.mutable_outcome());
+}
 
 inline void fill(v1::StatusRequest&) {}
 
@@ -187,7 +191,8 @@ void for_each_wire_type(F f) {
   };
   [&]<size_t... I>(std::index_sequence<I...>) {
     (call.template operator()<I>(), ...);
-  }(std::make_index_sequence<wire_type_count>{});
+  }
+  (std::make_index_sequence<wire_type_count>{});
 }
 
 } // namespace actorrun::test

@@ -5,7 +5,6 @@
 #include <caf/binary_serializer.hpp>
 #include <caf/deep_to_string.hpp>
 #include <caf/message.hpp>
-
 #include <catch2/catch.hpp>
 
 #include <set>
@@ -34,7 +33,9 @@ caf::error load(const bytes& from, T& to) {
 }
 
 /// What CAF carries when Protobuf has written `content`.
-bytes carrying(std::string content) { return save(content); }
+bytes carrying(std::string content) {
+  return save(content);
+}
 
 struct known_config : caf::actor_system_config {
   known_config() { register_wire_types(*this); }

@@ -42,8 +42,8 @@ struct distant_config : virtual_time_config {
 class actor_fixture {
 public:
   actor_fixture()
-      : system{here_config_}, elsewhere{there_config_},
-        here_{coordinator_of(system)}, there_{coordinator_of(elsewhere)} {
+    : system{here_config_}, elsewhere{there_config_},
+      here_{coordinator_of(system)}, there_{coordinator_of(elsewhere)} {
     system.await_actors_before_shutdown(false);
     elsewhere.await_actors_before_shutdown(false);
   }
@@ -116,7 +116,7 @@ public:
     auto out = std::make_shared<std::optional<v1::JobStatus>>();
     keep(system.spawn([of, out](caf::event_based_actor* self) -> caf::behavior {
       self->request(of, 60s, v1::StatusRequest{})
-          .then([out](const v1::JobStatus& x) { *out = x; });
+        .then([out](const v1::JobStatus& x) { *out = x; });
       return {};
     }));
     run();
@@ -124,8 +124,8 @@ public:
   }
 
 private:
-  static caf::scheduler::test_coordinator& coordinator_of(
-      caf::actor_system& x) {
+  static caf::scheduler::test_coordinator&
+  coordinator_of(caf::actor_system& x) {
     return dynamic_cast<caf::scheduler::test_coordinator&>(x.scheduler());
   }
 

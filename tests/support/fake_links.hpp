@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/ports/agent_links.hpp"
-
 #include "recorder.hpp"
 
 #include <functional>

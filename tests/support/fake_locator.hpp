@@ -2,7 +2,6 @@
 #pragma once
 
 #include "actorrun/actors/ports/coordinator_locator.hpp"
-
 #include "recorder.hpp"
 
 #include <catch2/catch.hpp>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actorrun/actors/ports/process_host.hpp"
-
 #include "recorder.hpp"
 
 #include <catch2/catch.hpp>
@@ -67,7 +66,7 @@ public:
     auto events = std::vector<ports::process_event>{};
     for (const auto& x : epochs_.at({epoch}).processes)
       events.emplace_back(ports::process_started{
-          {epoch}, x.local_rank, first_pid + pid_t(x.local_rank)});
+        {epoch}, x.local_rank, first_pid + pid_t(x.local_rank)});
     report(epoch, std::move(events));
   }
 
@@ -100,8 +99,8 @@ private:
 
   static ports::process_event exited(uint64_t epoch, uint32_t local_rank,
                                      int exit_code, int signal) {
-    return ports::process_exited{{epoch}, local_rank, 0,
-                                 exit_code, signal,   false};
+    return ports::process_exited{{epoch},   local_rank, 0,
+                                 exit_code, signal,     false};
   }
 
   recorder calls_;

@@ -41,9 +41,9 @@ struct event_writer {
 std::string to_text(const v1::JoinAccepted& x) {
   const auto ms = [](uint64_t ns) { return std::to_string(ns / 1'000'000); };
   return x.keep_alive_interval_ns() == 0
-             ? "accepted"
-             : "accepted, every " + ms(x.keep_alive_interval_ns())
-                   + " ms, fence " + ms(x.fence_ns()) + " ms";
+           ? "accepted"
+           : "accepted, every " + ms(x.keep_alive_interval_ns()) + " ms, fence "
+               + ms(x.fence_ns()) + " ms";
 }
 
 std::string to_text(const v1::JoinRejected& x) {
@@ -80,8 +80,9 @@ std::string to_text(const v1::JoinRequest& x) {
 }
 
 std::string to_text(const v1::LeaveNotice& x) {
-  return x.done() ? "left " + x.agent_id()
-                  : "leaving " + x.agent_id() + " " + std::to_string(x.signal());
+  return x.done()
+           ? "left " + x.agent_id()
+           : "leaving " + x.agent_id() + " " + std::to_string(x.signal());
 }
 
 std::string to_text(const core::membership_event& x) {
@@ -92,26 +93,26 @@ agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
   out.handle = system.spawn(
-      [to, reasons = out.reasons](
-          node_agent_actor::pointer) -> node_agent_actor::behavior_type {
-        return {
-            [to, reasons](const v1::JoinAccepted& x) {
-              to.write(to_text(x));
-              reasons.write(x.waiting_for());
-            },
-            [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
-            [to](const v1::LeaseGranted& x) {
-              to.write("granted " + std::to_string(x.sent_ns()));
-            },
-            [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
-            [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
-            [to](const v1::JobEnded& x) { to.write(to_text(x)); },
-            [](const v1::StatusRequest&) { return v1::JobStatus{}; },
-            [to](const core::membership_event& x) { to.write(to_text(x)); },
-            [to](const ports::location&) { to.write("link up"); },
-            [to](const job_observer_actor&) { to.write("observer"); },
-        };
-      });
+    [to, reasons = out.reasons](
+      node_agent_actor::pointer) -> node_agent_actor::behavior_type {
+      return {
+        [to, reasons](const v1::JoinAccepted& x) {
+          to.write(to_text(x));
+          reasons.write(x.waiting_for());
+        },
+        [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
+        [to](const v1::LeaseGranted& x) {
+          to.write("granted " + std::to_string(x.sent_ns()));
+        },
+        [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
+        [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+        [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+        [](const v1::StatusRequest&) { return v1::JobStatus{}; },
+        [to](const core::membership_event& x) { to.write(to_text(x)); },
+        [to](const ports::location&) { to.write("link up"); },
+        [to](const job_observer_actor&) { to.write("observer"); },
+      };
+    });
   return out;
 }
 
@@ -127,36 +128,36 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       to.write(what + (" " + std::to_string(x.epoch())));
     };
     return {
-        [to, join](const v1::JoinRequest& x) {
-          *join = x;
-          to.write(to_text(x));
-        },
-        [to](const v1::KeepAlive& x) {
-          to.write("alive " + std::to_string(x.sent_ns()));
-        },
-        [to](const v1::WorkersStarted& x) {
-          to.write("started " + std::to_string(x.epoch()) + ":"
-                   + numbers(x.pids()));
-        },
-        [to](const v1::WorkerFailed& x) {
-          to.write("failed " + std::to_string(x.epoch()) + ": "
-                   + to_string(from_wire(x.failure())));
-        },
-        [note](const v1::WorkersSucceeded& x) { note("succeeded", x); },
-        [to](const v1::WorkersStopped& x) {
-          to.write("stopped " + std::to_string(x.epoch()) + ", port "
-                   + std::to_string(x.master_port()));
-        },
-        [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
-        [self, answers](const v1::StatusRequest&) -> caf::result<v1::JobStatus> {
-          if (!answers)
-            return self->make_response_promise<v1::JobStatus>();
-          auto status = v1::JobStatus{};
-          status.set_phase("recorded");
-          return status;
-        },
-        [to](const core::rendezvous_event&) { to.write("event"); },
-        [to](const probe_confirmed&) { to.write("confirmed"); },
+      [to, join](const v1::JoinRequest& x) {
+        *join = x;
+        to.write(to_text(x));
+      },
+      [to](const v1::KeepAlive& x) {
+        to.write("alive " + std::to_string(x.sent_ns()));
+      },
+      [to](const v1::WorkersStarted& x) {
+        to.write("started " + std::to_string(x.epoch()) + ":"
+                 + numbers(x.pids()));
+      },
+      [to](const v1::WorkerFailed& x) {
+        to.write("failed " + std::to_string(x.epoch()) + ": "
+                 + to_string(from_wire(x.failure())));
+      },
+      [note](const v1::WorkersSucceeded& x) { note("succeeded", x); },
+      [to](const v1::WorkersStopped& x) {
+        to.write("stopped " + std::to_string(x.epoch()) + ", port "
+                 + std::to_string(x.master_port()));
+      },
+      [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
+      [self, answers](const v1::StatusRequest&) -> caf::result<v1::JobStatus> {
+        if (!answers)
+          return self->make_response_promise<v1::JobStatus>();
+        auto status = v1::JobStatus{};
+        status.set_phase("recorded");
+        return status;
+      },
+      [to](const core::rendezvous_event&) { to.write("event"); },
+      [to](const probe_confirmed&) { to.write("confirmed"); },
     };
   });
   return out;
@@ -166,13 +167,13 @@ observer_recorder record_observer(caf::actor_system& system) {
   auto out = observer_recorder{};
   const auto& to = out.inbox;
   out.handle = system.spawn(
-      [to](job_observer_actor::pointer) -> job_observer_actor::behavior_type {
-        return {
-            [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
-            [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
-            [to](const v1::JobEnded& x) { to.write(to_text(x)); },
-        };
-      });
+    [to](job_observer_actor::pointer) -> job_observer_actor::behavior_type {
+      return {
+        [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
+        [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+        [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+      };
+    });
   return out;
 }
 

@@ -156,6 +156,33 @@ TEST_CASE_METHOD(two_hosts, "network: a cut shorter than the lease is nothing",
   check_end();
 }
 
+TEST_CASE_METHOD(two_hosts, "measure cuts", "[.cuts]") {
+  if (!ready())
+    return;
+  for (auto length : {300, 400, 500, 600, 700}) {
+    auto kept = 0;
+    auto longest = int64_t{0};
+    for (auto i = 0; i < 8; ++i) {
+      if (a == nullptr)
+        start_job("1:2");
+      auto before = await_world(4);
+      a->wait(milliseconds{(i * 37) % 300});
+      const auto since = now_ns();
+      net->cut();
+      a->wait(milliseconds{length});
+      net->heal();
+      longest = std::max(longest, now_ns() - since);
+      a->wait(1'500ms);
+      kept += await_status([](const json& x) {
+                return x["phase"] == "running" && x["world_size"] == 4;
+              })["epoch"]
+              == before[0].epoch;
+    }
+    std::cout << length << " ms: " << kept << " of 8 kept, longest "
+              << longest / 1'000'000 << std::endl;
+  }
+}
+
 TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",
                  "[netns]") {
   if (!ready())
