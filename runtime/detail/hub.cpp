@@ -21,6 +21,10 @@ constexpr auto release_limit = std::chrono::milliseconds{300};
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
+// A process closes its sockets an instant before the kernel sends its children
+// their death signal, and an instant can be long on a busy host.
+constexpr auto burial_time = std::chrono::milliseconds{10};
+
 // Probes at once; more have to wait for the lease.
 constexpr auto probe_count_max = size_t{1'024};
 
@@ -160,7 +164,7 @@ void hub::probe_again(const std::string& address, uint16_t port,
   };
   ask(address, port, [=, this](liveness found) {
     if (found == liveness::refused)
-      on_gone();
+      home_.after(burial_time, on_gone);
     else if (found == liveness::alive && attempt < probe_attempt_max)
       home_.after(probe_pause * (1U << (attempt - 1)), retry);
   });

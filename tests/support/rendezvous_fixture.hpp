@@ -26,7 +26,7 @@ struct rendezvous_fixture {
 
   explicit rendezvous_fixture(job_settings asked = {2, 3, 1},
                               timeouts limits = {})
-      : settings{asked}, uut{asked, limits} {}
+    : settings{asked}, uut{asked, limits} {}
 
   /// Applies an event; returns the effects, joined by "; ".
   std::string at(milliseconds t, const rendezvous_event& event) {
@@ -43,7 +43,7 @@ struct rendezvous_fixture {
   /// When a timer was wanted.
   milliseconds due(uint64_t timer) const {
     return std::chrono::duration_cast<milliseconds>(
-        armed.at(timer).time_since_epoch());
+      armed.at(timer).time_since_epoch());
   }
 
   /// The first effect of its kind in the latest step.

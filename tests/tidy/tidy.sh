@@ -1,0 +1,51 @@
+#!/bin/bash
+# The rules of docs/style.md that a machine can check. Prints what breaks one;
+# exit code 1 if anything does.
+# usage: tidy.sh SOURCE_FOLDER
+set -u
+cd "${1:?source folder}" || exit 1
+code=$(find messages actors runtime cli -name '*.?pp')
+all=$(find messages actors runtime cli tests examples -name '*.?pp')
+failed=0
+
+rule() { # text, offending lines
+  [ -z "$2" ] && return
+  echo "broken rule: $1"
+  echo "$2" | sed 's/^/    /'
+  failed=1
+}
+
+# An arrow that points up: includes of the layers $2 in the folder $1.
+includes() {
+  grep -rnE "#include [\"<]actorrun/($2)/" "$1" --include='*.?pp'
+}
+
+rule "messages include no other layer" "$(includes messages 'actors|runtime|cli')"
+rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli')"
+rule "runtime does not include cli" "$(includes runtime cli)"
+rule "core includes neither actors nor ports" \
+  "$(grep -rnE 'actorrun/actors/([a-z_]+\.hpp|ports/)' actors/core)"
+rule "core has no CAF, Protobuf, spdlog, clock, thread or file" \
+  "$(grep -rnE '#include <(caf|google|spdlog|sys|fstream|iostream|filesystem|mutex|random|thread)|\.pb\.h|::now\(\)|getenv' actors/core)"
+rule "detail is included from runtime, its tests and our programs only" \
+  "$(grep -rln 'actorrun/runtime/detail/' messages actors)"
+rule "a public header includes no internal one" \
+  "$(grep -nE 'runtime/detail/' runtime/*.hpp)"
+rule "no file over 400 lines" \
+  "$(for f in $all; do n=$(wc -l < "$f"); [ "$n" -gt 400 ] && echo "$n $f"; done)"
+rule "a header begins with a comment that says what it owns" \
+  "$(for f in $(find messages actors runtime cli -name '*.hpp'); do head -1 "$f" | grep -q '^// ' || echo "$f"; done)"
+rule "no using-namespace in a header" \
+  "$(grep -nE '^using namespace' $(find messages actors runtime cli -name '*.hpp'))"
+rule "nothing sleeps in core, actor and sim tests" \
+  "$(grep -rnE 'sleep_for|sleep_until|usleep|steady_clock::now' tests/core tests/actors tests/sim tests/support)"
+rule "the words of docs/glossary.md" \
+  "$(grep -niE '\b(master|slave|heartbeat|retries|generation)\b' $code | grep -viE 'torch|MASTER_|_master|master_|heartbeat_timeout|--master-')"
+rule "top level is fixed" \
+  "$(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u | grep -vxE 'CMakeLists.txt|CMakePresets.json|actors|messages|runtime|cli|tests|examples|docs|README.md|LICENSE|install-dependencies.sh|\..*')"
+if command -v clang-format > /dev/null; then
+  rule "clang-format" \
+    "$(clang-format --dry-run $all 2>&1 | grep -o '^[^:]*: *[0-9:]*.*warning' | cut -d: -f1 | sort | uniq -c)"
+fi
+[ "$failed" = 0 ] && echo "tidy: $(echo "$all" | wc -w) files, no rule is broken"
+exit "$failed"
