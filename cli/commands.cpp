@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -35,6 +36,12 @@ void raise_descriptor_limit() {
     return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// One arena for the few threads there are: each more costs a start-up and
+// memory that stays.
+void keep_memory_small() {
+  ::mallopt(M_ARENA_MAX, 1);
 }
 
 log open_log(const char* program) {
@@ -125,6 +132,7 @@ int run(const run_arguments& arguments) {
   agent.workers.command = std::move(*command);
   auto inbox = signal_inbox{};
   raise_descriptor_limit();
+  keep_memory_small();
   // What workers leave behind comes to us, to be ended with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto lines = open_log("actorrun");
@@ -150,6 +158,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
   say(arguments.warnings, "actorctl");
   auto inbox = signal_inbox{};
   raise_descriptor_limit();
+  keep_memory_small();
   const auto lines = open_log("actorctl");
   auto config = detail::system_config{};
   caf::actor_system system{config};

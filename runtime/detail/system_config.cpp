@@ -21,9 +21,12 @@ system_config::system_config() {
   // `stealing`, the default, wakes up 400 times a second to find nothing.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", scheduler_threads);
+  // Messages of a link are decoded where they arrive: one wake-up less each.
+  set("middleman.workers", size_t{0});
 #else
   set("caf.scheduler.policy", "sharing");
   set("caf.scheduler.max-threads", scheduler_threads);
+  set("caf.middleman.workers", size_t{0});
 #endif
 }
 

@@ -65,7 +65,9 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(seen.phase() == "stopping");
   CHECK(seen.last_failure().host() == "node-2");
   CHECK(seen.last_failure().code() == 7);
+  CHECK(seen.agents(0).pids_size() == 2);
   stopped(a, "1", 1);
+  CHECK(status().agents(0).pids_size() == 0); // They have ended.
   stopped(b, "2", 1);
   seen = status();
   CHECK(seen.phase() == "starting");
@@ -127,13 +129,16 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   a = local();
   auto offered = request("1");
+  auto& held = *offered.mutable_claim(); // Of an earlier coordinator's epoch.
+  held.set_state(v1::SHARE_RUNNING);
+  held.mutable_plan()->set_epoch(1);
+  held.mutable_plan()->set_node_count(20);
+  for (auto n = 0u; n < core::slots_per_agent_max; ++n)
+    held.add_pids(4'194'304 - n);
   for (auto i = 0; i < 10; ++i) {
     const auto id = std::to_string(1'000 + i);
     offered.mutable_offer()->set_agent_id(id);
     offered.mutable_offer()->set_slot_count(core::slots_per_agent_max);
-    offered.mutable_claim()->clear_pids();
-    for (auto n = 0u; n < core::slots_per_agent_max; ++n)
-      offered.mutable_claim()->add_pids(4'194'304 - n);
     send(a.handle, uut, offered);
   }
   const auto seen = status();
