@@ -92,9 +92,6 @@ void tune_connection(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, keep_alive_interval_s);
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, keep_alive_count);
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unacknowledged_ms);
-  // Pauses that double would hold keep-alives back long after a cut has healed,
-  // and the lease would run out.
-  set_option(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
 }
 
 bool is_connected_to_itself(int fd) {

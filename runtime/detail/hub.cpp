@@ -28,9 +28,6 @@ constexpr auto burial_time = std::chrono::milliseconds{10};
 // Probes at once; more have to wait for the lease.
 constexpr auto probe_count_max = size_t{1'024};
 
-// Connections in the moment between listening and having a coordinator.
-constexpr auto early_count_max = size_t{1'024};
-
 } // namespace
 
 hub::hub(caf::actor_system& system, reactor& home, log lines)
@@ -48,15 +45,11 @@ hub::~hub() {
   });
 }
 
-// We listen before there is a coordinator: who gets the port decides whether
-// there will be one here.
+// Reaches the reactor before the listener does: nobody comes in to nobody.
 void hub::serve_for(rendezvous_coordinator_actor coordinator) {
   home_.post([this, alive = alive_, coordinator = std::move(coordinator)] {
-    if (!*alive)
-      return;
-    coordinator_ = coordinator;
-    for (auto& x : std::exchange(early_, {}))
-      let_in(std::move(x.connection), x.who);
+    if (*alive)
+      coordinator_ = coordinator;
   });
 }
 
@@ -82,11 +75,6 @@ result<std::string> hub::listen(const socket_address& where,
 // -- links --------------------------------------------------------------------
 
 void hub::let_in(unique_fd connection, const peer& who) {
-  if (!coordinator_) {
-    if (early_.size() < early_count_max) // Others find us closed, and retry.
-      early_.push_back({std::move(connection), who});
-    return;
-  }
   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
   if (who.intent == purpose::operate)
     return serve(system_, std::move(connection), actor);
@@ -97,7 +85,10 @@ void hub::let_in(unique_fd connection, const peer& who) {
   // one for a second way to the same node and close it.
   i->second.next = std::move(connection);
   cut(who.id, i->second);
-  home_.after(release_limit, [this, agent = who.id] { let_go(agent); });
+  home_.after(release_limit, [this, alive = alive_, agent = who.id] {
+    if (*alive)
+      let_go(agent);
+  });
 }
 
 void hub::open(const std::string& agent, unique_fd connection) {

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace actorrun::detail {
 
@@ -50,11 +49,6 @@ private:
     unique_fd next; ///< Waits until CAF has let go of the one before.
   };
 
-  struct visitor {
-    unique_fd connection;
-    peer who;
-  };
-
   void let_in(unique_fd connection, const peer& who);
   void open(const std::string& agent, unique_fd connection);
   void cut(const std::string& agent, line& x);
@@ -70,7 +64,6 @@ private:
   std::optional<door_listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
-  std::vector<visitor> early_; ///< Came before the coordinator was there.
   std::map<std::string, line> links_;
   std::map<uint64_t, door_handle> probes_;
   uint64_t last_probe_ = 0;

@@ -67,36 +67,37 @@ void namespaces::must(words command) {
   scene::require(code == 0, line + "succeeds: " + text);
 }
 
-void namespaces::drop(const std::string& hooks) {
-  auto rules = std::string{"add table ip cut\n"};
-  for (const auto* hook : {"input", "output"})
-    if (hooks.find(hook) != hooks.npos)
-      rules += std::string{"add chain ip cut "} + hook + " { type filter hook "
-               + hook + " priority 0; policy drop; }\n";
-  auto command = there();
+// Where packets arrive, not where they leave: a sender would be told at once.
+void namespaces::drop(words host) {
+  const auto rules = std::string{"add table ip cut\n"}
+                     + "add chain ip cut input { type filter hook input "
+                       "priority 0; policy drop; }\n"
+                     + "add rule ip cut input iif lo accept\n";
   for (const auto& x :
        {std::string{"nft"}, std::string{"-f"}, tools_.write("rules", rules)})
-    command.push_back(x);
-  must(command);
+    host.push_back(x);
+  must(host);
 }
 
 void namespaces::cut() {
-  drop("input output");
+  cut_inbound();
+  cut_outbound();
 }
 
 void namespaces::cut_inbound() {
-  drop("input");
+  drop(there());
 }
 
 void namespaces::cut_outbound() {
-  drop("output");
+  drop(here());
 }
 
 void namespaces::heal() {
-  auto command = there();
-  for (const auto* x : {"nft", "delete", "table", "ip", "cut"})
-    command.push_back(x);
-  must(command);
+  for (auto host : {here(), there()}) {
+    for (const auto* x : {"nft", "flush", "ruleset"})
+      host.push_back(x);
+    must(host);
+  }
 }
 
 void namespaces::set_link(bool up) {

@@ -46,7 +46,7 @@ public:
 
 private:
   void must(words command);
-  void drop(const std::string& hooks);
+  void drop(words host);
 
   scene& tools_;
   std::string here_;

@@ -14,6 +14,9 @@ namespace {
 /// 1.2 s of lease, what stopping and starting takes, and a busy machine.
 constexpr auto detection_limit_ns = int64_t{2'500'000'000};
 
+/// The fence of 900 ms, less a keep-alive's interval and TCP's first repeats.
+constexpr auto short_cut_max_ns = int64_t{400'000'000};
+
 struct two_hosts : scene {
   /// False, and a line that says why, where there can be no namespaces.
   bool ready() {
@@ -147,40 +150,24 @@ TEST_CASE_METHOD(two_hosts, "network: a cut shorter than the lease is nothing",
                  "[netns]") {
   if (!ready())
     return;
-  const auto before = start_job("1:2");
-  net->cut();
-  // The length of the cut is what is tried here.
-  CHECK(a->wait(300ms) == program::still_running);
-  net->heal();
-  check_undisturbed(before);
-  check_end();
-}
-
-TEST_CASE_METHOD(two_hosts, "measure cuts", "[.cuts]") {
-  if (!ready())
-    return;
-  for (auto length : {300, 400, 500, 600, 700}) {
-    auto kept = 0;
-    auto longest = int64_t{0};
-    for (auto i = 0; i < 8; ++i) {
-      if (a == nullptr)
-        start_job("1:2");
-      auto before = await_world(4);
-      a->wait(milliseconds{(i * 37) % 300});
-      const auto since = now_ns();
-      net->cut();
-      a->wait(milliseconds{length});
-      net->heal();
-      longest = std::max(longest, now_ns() - since);
-      a->wait(1'500ms);
-      kept += await_status([](const json& x) {
-                return x["phase"] == "running" && x["world_size"] == 4;
-              })["epoch"]
-              == before[0].epoch;
+  start_job("1:2");
+  for (auto attempt = 0; attempt < 5; ++attempt) {
+    const auto before = await_world(4);
+    const auto since = now_ns();
+    net->cut();
+    // The length of the cut is what is tried here.
+    CHECK(a->wait(300ms) == program::still_running);
+    net->heal();
+    if (now_ns() - since < short_cut_max_ns) {
+      check_undisturbed(before);
+      return check_end();
     }
-    std::cout << length << " ms: " << kept << " of 8 kept, longest "
-              << longest / 1'000'000 << std::endl;
+    // A busy machine made it a long one, which is another test.
+    await_status([](const json& x) {
+      return x["phase"] == "running" && x["world_size"] == 4;
+    });
   }
+  FAIL("this machine is too busy to cut the network for so short");
 }
 
 TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",
