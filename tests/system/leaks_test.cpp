@@ -66,6 +66,11 @@ std::vector<pid_t> family_of(const program& x) {
   return out;
 }
 
+/// An agent's warden sees its end and goes, too: at once, but after it.
+bool nobody_is_left() {
+  return eventually([] { return descendants(::getpid()).empty(); }, 1s);
+}
+
 bool is_empty(const std::string& folder) {
   auto error = std::error_code{};
   return fs::is_empty(folder, error) || error;
@@ -106,8 +111,7 @@ TEST_CASE_METHOD(scene, "fifty jobs: no process, no socket, no file is left",
           i % 5 == 4 ? "false" : "true"},
          &code);
     CHECK(code == (i % 5 == 4 ? 1 : 0));
-    // At once, not in a while.
-    CHECK(descendants(::getpid()).empty());
+    CHECK(nobody_is_left());
   }
   CHECK(is_empty(folder() + "/run"));
   CHECK(is_empty(folder() + "/tmp"));
@@ -130,7 +134,7 @@ TEST_CASE_METHOD(scene, "jobs of two nodes: nothing is left either",
     auto& b = run(command("0"));
     CHECK(a.wait() == 0);
     CHECK(b.wait() == 0);
-    CHECK(descendants(::getpid()).empty());
+    CHECK(nobody_is_left());
   }
   CHECK(is_empty(folder() + "/run"));
   CHECK(is_empty(folder() + "/tmp"));
@@ -142,7 +146,7 @@ TEST_CASE_METHOD(scene, "killed agents: the next one tidies up", "[leaks]") {
     await_status([](const json& job) { return job["phase"] == "running"; });
     x.signal(SIGKILL);
     CHECK(x.wait() == -SIGKILL);
-    CHECK(eventually([] { return descendants(::getpid()).empty(); }));
+    CHECK(nobody_is_left());
   }
   CHECK(status_of_all()["jobs"].empty());
   for (const auto& x : fs::directory_iterator{folder() + "/run"})
