@@ -163,12 +163,14 @@ void rendezvous::on(const worker_failed& event, time_point, effects& out) {
 }
 
 void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
-  auto* record = member(event.agent, event.epoch);
-  if (record != nullptr && record->holds == event.epoch)
-    change(*record, [](auto& x) {
-      x.share = share_state::succeeded;
-      x.holds = {};
-    });
+  auto* record = find(event.agent);
+  if (record == nullptr || record->holds != event.epoch)
+    return;
+  const auto counts = member(event.agent, event.epoch) != nullptr;
+  change(*record, [counts](auto& x) {
+    x.share = counts ? share_state::succeeded : share_state::idle;
+    x.holds = {};
+  });
 }
 
 void rendezvous::on(const workers_stopped& event, time_point, effects& out) {

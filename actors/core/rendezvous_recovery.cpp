@@ -41,11 +41,12 @@ void rendezvous::reconcile(agent_record& record,
       out.emplace_back(announce_epoch{{plan_for(record)}, why_});
     return;
   }
-  if (held && may_run(held->state)) {
-    change(record, [&](auto& x) { x.holds = held->plan.epoch; });
+  const auto runs = held && may_run(held->state);
+  change(record,
+         [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
+  if (runs)
     out.emplace_back(revoke_epoch{
       held->plan.epoch, {agent}, "the epoch is over", std::nullopt});
-  }
 }
 
 // A member of the running epoch is back after its link broke.
@@ -124,13 +125,17 @@ void rendezvous::conclude_recovery(effects& out) {
   }
   phase_ = tally_.starting > 0 ? phase::starting : phase::running;
   formed_ = true;
-  if (failed != nullptr)
+  if (failed != nullptr) {
     fail(failed->failure.value_or(worker_failure{}), out);
-  else if (back < common_.node_count || gone > 0)
+    // Who is missing died while there was no coordinator to see it.
+    excused_
+      = back < common_.node_count && failed_->kind != failure_kind::not_started;
+  } else if (back < common_.node_count || gone > 0) {
     revoke(std::to_string(back - gone) + " of "
              + std::to_string(common_.node_count) + " agents of epoch "
              + to_string(epoch_) + " came back to the new coordinator",
            std::nullopt, out);
+  }
 }
 
 } // namespace actorrun::core

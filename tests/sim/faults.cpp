@@ -73,6 +73,23 @@ void agent_dies(cluster& all) {
     });
 }
 
+// Training frameworks end when a peer's connection closes, and often before
+// the news of the agent has travelled.
+void agent_dies_and_is_missed(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->workers().running_count() == 0)
+    return;
+  all.note("kill " + x->id().value + ", and peers miss it");
+  const auto epoch = x->newest();
+  all.kill_agent(*x);
+  for (auto* y : all.living()) {
+    if (y->newest() != epoch || all.roll().percent(30))
+      continue;
+    if (const auto pid = y->workers().break_worker(0, 1, 0); pid != 0)
+      all.shared().checks.missed_a_peer(pid);
+  }
+}
+
 void agent_is_told_to_leave(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr)
@@ -230,6 +247,7 @@ constexpr auto harmful = std::array{
   fault_kind{4, worker_succeeds_early},
   fault_kind{4, starts_fail},
   fault_kind{8, agent_dies},
+  fault_kind{6, agent_dies_and_is_missed},
   fault_kind{6, agent_is_told_to_leave},
   fault_kind{8, agent_sleeps},
   fault_kind{6, agents_arrive},

@@ -96,6 +96,8 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");
   blamed(*after.last_failure());
+  if (missed_a_peer_.contains(after.last_failure()->pid))
+    report("I5: the death of an agent cost a restart");
   if (!paid_.emplace(coordinator, epoch_before).second)
     report("I5: epoch " + to_string(epoch_before) + " cost two restarts");
 }
@@ -106,6 +108,9 @@ void invariants::ended(int coordinator, const core::outcome& result) {
     report("I6: the job ended twice");
   if (result.first_failure)
     blamed(*result.first_failure);
+  if (result.first_failure
+      && missed_a_peer_.contains(result.first_failure->pid))
+    report("I5: the death of an agent ended the job as a failure");
   if ((result.kind == core::outcome::verdict::failed)
       != result.first_failure.has_value())
     report("I6: an outcome and its cause do not fit");

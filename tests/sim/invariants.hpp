@@ -62,6 +62,9 @@ public:
   void born(epoch_record& epoch);
   void died(epoch_record& epoch, int64_t pid, bool ordered);
 
+  /// This worker fails only because a peer's agent has died.
+  void missed_a_peer(int64_t pid) { missed_a_peer_.insert(pid); }
+
   /// No process of any worker is able to run user code.
   bool quiet() const { return running_.empty(); }
 
@@ -79,6 +82,7 @@ private:
   std::map<int, core::outcome> outcomes_;
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
   std::set<int64_t> ordered_deaths_;        ///< By pid.
+  std::set<int64_t> missed_a_peer_;         ///< By pid.
   std::map<agent_id, epoch_id> begun_;
 };
 

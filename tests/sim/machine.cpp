@@ -162,10 +162,14 @@ uint32_t machine::running_count() const {
   return n;
 }
 
-void machine::break_worker(uint32_t which, int exit_code, int signal) {
+int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {
   for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
-    if (current_->workers[i].running && which-- == 0)
-      return die(*current_, i, exit_code, signal);
+    if (current_->workers[i].running && which-- == 0) {
+      const auto pid = current_->workers[i].pid;
+      die(*current_, i, exit_code, signal);
+      return pid;
+    }
+  return 0;
 }
 
 // Facts reach the agent in the order in which they happened.

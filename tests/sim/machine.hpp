@@ -39,7 +39,8 @@ public:
   uint32_t running_count() const;
 
   /// One of them ends by itself, by a code or by a signal.
-  void break_worker(uint32_t which, int exit_code, int signal);
+  /// @returns its pid; 0 if there is none
+  int64_t break_worker(uint32_t which, int exit_code, int signal);
 
 private:
   struct worker {
