@@ -132,7 +132,11 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::EpochRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
-    [this](const membership_event& x) { dispatch(x); },
+    [this](const membership_event& x) {
+      if (const auto* missing = std::get_if<coordinator_not_found>(&x))
+        say_missing(missing->why);
+      dispatch(x);
+    },
     [this](const ports::location& x) { link_up(x); },
     [this](const job_observer_actor& x) {
       config_.observers.push_back(x);
@@ -168,9 +172,20 @@ void node_agent_state::seek() {
     });
 }
 
+// Once per reason: the search goes on several times a second.
+void node_agent_state::say_missing(const failure& why) {
+  if (std::exchange(missing_, why.code) == why.code)
+    return;
+  const auto seconds
+    = std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek);
+  config_.lines.info("no coordinator yet, tries again for "
+                     + std::to_string(seconds.count()) + " s: " + why.text);
+}
+
 void node_agent_state::link_up(const ports::location& where) {
   coordinator_
     = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
+  missing_ = errc::none;
   remote_ = where.coordinator->node() != self_->system().node();
   if (membership_.offering().address.empty())
     membership_.announce_address(where.local_address);
@@ -195,7 +210,7 @@ void node_agent_state::link_down() {
 void node_agent_state::on(const v1::JoinAccepted& x) {
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}});
-  if (remote_ && !x.waiting_for().empty())
+  if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + x.waiting_for());
 }
 

@@ -43,6 +43,7 @@ private:
   void on(const v1::EpochRevoked& x);
   void on(const v1::JobEnded& x);
   void seek();
+  void say_missing(const failure& why);
   void link_up(const ports::location& where);
   void link_down();
   void dispatch(const core::membership_event& event);
@@ -80,10 +81,11 @@ private:
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
-  std::string life_address_; ///< Where this process can be probed …
-  uint16_t life_port_ = 0;   ///< … or 0.
-  bool remote_ = false;      ///< The coordinator is in another process.
-  bool dropping_ = false;    ///< A link was cut and is not down yet.
+  std::string life_address_;  ///< Where this process can be probed …
+  uint16_t life_port_ = 0;    ///< … or 0.
+  errc missing_ = errc::none; ///< Why there is no coordinator, as last told.
+  bool remote_ = false;       ///< The coordinator is in another process.
+  bool dropping_ = false;     ///< A link was cut and is not down yet.
   bool seek_deferred_ = false;
 };
 

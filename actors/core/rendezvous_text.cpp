@@ -127,8 +127,10 @@ std::string rendezvous::waiting_for() const {
 std::string rendezvous::waiting_for(const agent_id& agent) const {
   const auto i = agents_.find(agent);
   const auto placed = i != agents_.end() && i->second.member_of == epoch_;
-  if (!active() || placed)
+  if (!active())
     return waiting_for();
+  if (placed)
+    return {};
   const auto running = "epoch " + to_string(epoch_) + " runs with "
                        + counted(tally_.members, "node");
   if (tally_.members >= settings_.agent_count_max)
