@@ -84,7 +84,7 @@ void hub::let_in(unique_fd connection, const peer& who) {
   // The agent gave its last link up before we noticed. CAF would take the new
   // one for a second way to the same node and close it.
   i->second.next = std::move(connection);
-  cut(who.id, i->second);
+  cut(i->second);
   home_.after(release_limit, [this, alive = alive_, agent = who.id] {
     if (*alive)
       let_go(agent);
@@ -98,14 +98,14 @@ void hub::open(const std::string& agent, unique_fd connection) {
     home_.watch(x.copy.get(), EPOLLRDHUP | EPOLLONESHOT,
                 [this, agent](uint32_t) {
                   if (auto i = links_.find(agent); i != links_.end())
-                    cut(agent, i->second);
+                    cut(i->second);
                 });
   serve(system_, std::move(connection),
         caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
 }
 
 // Our copy would keep the connection half open when CAF has closed its own.
-void hub::cut(const std::string&, line& x) {
+void hub::cut(line& x) {
   if (!x.copy)
     return;
   ::shutdown(x.copy.get(), SHUT_RDWR);
@@ -117,7 +117,7 @@ void hub::let_go(const std::string& agent) {
   auto i = links_.find(agent);
   if (i == links_.end())
     return;
-  cut(agent, i->second);
+  cut(i->second);
   auto next = std::move(i->second.next);
   links_.erase(i);
   if (next)
@@ -129,7 +129,7 @@ void hub::sever(const agent_id& agent) {
     if (!*alive)
       return;
     if (auto i = links_.find(agent.value); i != links_.end())
-      cut(agent.value, i->second);
+      cut(i->second);
   });
 }
 

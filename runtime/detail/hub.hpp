@@ -51,7 +51,7 @@ private:
 
   void let_in(unique_fd connection, const peer& who);
   void open(const std::string& agent, unique_fd connection);
-  void cut(const std::string& agent, line& x);
+  void cut(line& x);
   void let_go(const std::string& agent);
   void probe_again(const std::string& address, uint16_t port,
                    std::function<void()> on_gone, uint32_t attempt);

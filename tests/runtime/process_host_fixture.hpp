@@ -4,6 +4,7 @@
 
 #include "actorrun/runtime/detail/posix_process_host.hpp"
 #include "actorrun/runtime/detail/reactor.hpp"
+#include "patience.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -30,24 +31,12 @@
 namespace actorrun::detail::process_host_test {
 
 using namespace std::chrono_literals;
+using namespace test_patience;
 namespace fs = std::filesystem;
 
-inline constexpr auto patience = 20s;
 inline constexpr auto epoch = epoch_id{1};
 
-using clock_type = std::chrono::steady_clock;
 using strings = std::vector<std::string>;
-
-template <class Predicate>
-bool soon(Predicate holds) {
-  const auto deadline = clock_type::now() + patience;
-  while (!holds()) {
-    if (clock_type::now() > deadline)
-      return false;
-    std::this_thread::sleep_for(1ms); // Asks again; nothing depends on it.
-  }
-  return true;
-}
 
 // R, S, T, Z … or '-' when there is no such process.
 inline char state_of(pid_t pid) {

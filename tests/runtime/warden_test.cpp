@@ -1,6 +1,7 @@
 #include "actorrun/runtime/detail/reactor.hpp"
 #include "actorrun/runtime/detail/spawn.hpp"
 #include "actorrun/runtime/detail/warden.hpp"
+#include "patience.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,23 +24,9 @@
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
+using namespace test_patience;
 
 namespace {
-
-constexpr auto patience = 10s;
-
-using clock_type = std::chrono::steady_clock;
-
-template <class Predicate>
-bool soon(Predicate holds) {
-  const auto deadline = clock_type::now() + patience;
-  while (!holds()) {
-    if (clock_type::now() > deadline)
-      return false;
-    std::this_thread::sleep_for(1ms); // Asks again; nothing depends on it.
-  }
-  return true;
-}
 
 // An orphan's zombie may stay for a while if nobody reaps it.
 bool runs(pid_t pid) {

@@ -1,0 +1,27 @@
+// How tests wait for the real system: until something holds, with a deadline.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace actorrun::detail::test_patience {
+
+/// Long enough for a busy machine; a test that passes never waits so long.
+inline constexpr auto patience = std::chrono::seconds{20};
+
+using clock_type = std::chrono::steady_clock;
+
+/// Says whether `holds()` becomes true before the deadline.
+template <class Predicate>
+bool soon(Predicate holds) {
+  const auto deadline = clock_type::now() + patience;
+  while (!holds()) {
+    if (clock_type::now() > deadline)
+      return false;
+    // Asks again; nothing depends on the pause.
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+} // namespace actorrun::detail::test_patience
