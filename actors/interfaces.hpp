@@ -15,9 +15,15 @@ namespace actorrun {
 
 // -- local messages -----------------------------------------------------------
 
+/// Pass on a signal to the workers, without ending anything.
+struct notify_group {
+  int signal = 0;
+};
+
 /// What the node agent tells its worker supervisor.
 using group_order = std::variant<core::start_group, core::stop_group,
-                                 core::kill_group, core::set_fence>;
+                                 core::kill_group, core::set_fence,
+                                 notify_group>;
 
 /// What the machine tells the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
@@ -26,6 +32,39 @@ using process_report = std::vector<ports::process_event>;
 struct grace_expired {
   epoch_id epoch;
   core::timer_fired event;
+};
+
+/// The workers of an epoch are about to write to these files.
+struct follow_epoch {
+  core::epoch_plan plan;
+  core::epoch_outputs outputs;
+};
+
+/// A worker has ended: show what it has written.
+struct drain_worker {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+};
+
+/// It is on the console, or waits for a console that is not read.
+struct worker_drained {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+};
+
+/// Nothing can write to the files of the epoch any more.
+struct close_epoch {
+  epoch_id epoch;
+};
+
+/// Answer when all that was written to closed epochs is shown.
+struct flush_logs {};
+
+struct logs_flushed {};
+
+/// The console or a file wants attention.
+struct tail_wake_up {
+  uint64_t what = 0; ///< The log tailer's own number for it.
 };
 
 /// The process of an agent can be probed: its host let us through.
@@ -63,6 +102,8 @@ using node_agent_actor = interface<
   v1::JobStatus(v1::StatusRequest),
   // Facts of this process: timers, the worker group, the wish to leave.
   void(core::membership_event),
+  // Tell the workers of this node about a signal.
+  void(notify_group),
   // A link to the coordinator is up.
   void(ports::location),
   // From now on tell this observer too.
@@ -92,6 +133,12 @@ using rendezvous_coordinator_actor = interface<
   // A later question to that agent's host will be answered truly.
   void(probe_confirmed)>;
 
+/// The OWNER of a worker supervisor is told what becomes of its group: a node
+/// agent, or whoever starts processes without a job.
+using group_owner_actor = interface<
+  // The group has started, failed, succeeded, stopped.
+  void(core::membership_event)>;
+
 /// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
 /// after the other on one node.
 using worker_supervisor_actor = interface<
@@ -102,11 +149,33 @@ using worker_supervisor_actor = interface<
   // Ends the patience with a group that was told to stop.
   void(grace_expired)>;
 
+/// The LOG TAILER shows on the console what workers write to files: whole
+/// lines, each once, in order.
+using log_tailer_actor = interface<
+  // From now on also these.
+  void(follow_epoch),
+  // Answers at once or soon; never waits for a console that is not read.
+  worker_drained(drain_worker),
+  // They get no more.
+  void(close_epoch),
+  // Answers when nothing is left to show, however long that takes.
+  logs_flushed(flush_logs),
+  // Itself and the machine: go on.
+  void(tail_wake_up)>;
+
 } // namespace actorrun
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::notify_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::process_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::grace_expired)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::follow_epoch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::drain_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::worker_drained)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_epoch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::flush_logs)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_flushed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_wake_up)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::probe_confirmed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::membership_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::rendezvous_event)

@@ -77,6 +77,8 @@ struct node_agent_state::effect_runner {
   void operator()(const send_stopped& x) {
     auto notice = st.about<v1::WorkersStopped>(x.epoch);
     notice.set_master_port(x.master_port);
+    if (!x.others.empty())
+      *notice.mutable_others() = to_wire(x.others);
     st.report(std::move(notice));
   }
 
@@ -137,6 +139,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
         say_missing(missing->why);
       dispatch(x);
     },
+    [this](const notify_group& x) { tell(self_, supervisor_, group_order{x}); },
     [this](const ports::location& x) { link_up(x); },
     [this](const job_observer_actor& x) {
       config_.observers.push_back(x);

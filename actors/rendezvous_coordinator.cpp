@@ -96,11 +96,24 @@ struct rendezvous_coordinator_state::effect_runner {
     notice.set_epoch(x.epoch.value);
     notice.set_reason(x.reason);
     if (x.failure)
-      *notice.mutable_failure() = to_wire(*x.failure);
+      *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
     st.config_.lines.warn("coordinator revokes epoch " + to_string(x.epoch)
                           + ": " + x.reason);
+  }
+
+  void operator()(const explain_failures& x) {
+    st.config_.lines.warn(
+      "coordinator finds the first cause in epoch " + to_string(x.epoch) + ": "
+      + to_string(x.first)
+      + (x.others.empty()
+           ? ""
+           : "; failed after it: " + std::to_string(x.others.count()))
+      + (x.excuse.empty() ? "" : "; costs no restart: " + x.excuse));
+    for (const auto& other : x.others.listed)
+      st.config_.lines.info("coordinator notes that in epoch "
+                            + to_string(x.epoch) + " " + to_string(other));
   }
 
   void operator()(const end_job& x) {
@@ -153,8 +166,10 @@ rendezvous_coordinator_state::make_behavior() {
       dispatch(workers_succeeded{{x.agent_id()}, {x.epoch()}});
     },
     [this](const v1::WorkersStopped& x) {
-      dispatch(workers_stopped{
-        {x.agent_id()}, {x.epoch()}, uint16_t(x.master_port())});
+      dispatch(workers_stopped{{x.agent_id()},
+                               {x.epoch()},
+                               uint16_t(x.master_port()),
+                               from_wire(x.others())});
     },
     [this](const v1::LeaveNotice& x) {
       if (x.done())
@@ -254,6 +269,13 @@ v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
   return out;
 }
 
+// All of them would fill the message.
+outcome without_others(outcome x) {
+  x.unlisted_failure_count += uint32_t(x.other_failures.size());
+  x.other_failures.clear();
+  return x;
+}
+
 } // namespace
 
 v1::JobStatus rendezvous_coordinator_state::status() const {
@@ -273,7 +295,7 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
   if (const auto& failure = rendezvous_.last_failure())
     *out.mutable_last_failure() = to_wire(*failure);
   if (const auto& result = rendezvous_.result())
-    *out.mutable_outcome() = to_wire(*result);
+    *out.mutable_outcome() = to_wire(without_others(*result));
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
     auto agent = to_status(record, rendezvous_.epoch());

@@ -1,8 +1,53 @@
 #include "actorrun/actors/translate.hpp"
 
+#include "actorrun/actors/core/plain_text.hpp"
+
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace actorrun {
+
+namespace {
+
+// In bytes. Ids have a host name in them.
+constexpr auto host_size_max = size_t{255};
+constexpr auto agent_id_size_max = size_t{320};
+constexpr auto reason_size_max = size_t{512};
+
+/// No failure is older, and twice as much still fits.
+constexpr auto age_max
+  = std::chrono::duration_cast<core::duration>(std::chrono::hours{24 * 365});
+
+std::string cut(std::string_view text, size_t size_max) {
+  return std::string{core::beginning_of(text, size_max)};
+}
+
+v1::DeathDetails to_wire(const core::death_details& x) {
+  auto out = v1::DeathDetails{};
+  out.set_wall_ms(x.wall_ms);
+  out.set_out_of_memory(x.out_of_memory);
+  out.set_subject(x.subject);
+  out.set_error_file(x.error_file);
+  out.set_message(x.message);
+  out.set_traceback(x.traceback);
+  out.set_is_from_stderr(x.is_from_stderr);
+  return out;
+}
+
+core::death_details from_wire(const v1::DeathDetails& x) {
+  return {.wall_ms = x.wall_ms(),
+          .out_of_memory = x.out_of_memory(),
+          .subject = x.subject(),
+          .error_file = x.error_file(),
+          .message = x.message(),
+          .traceback = x.traceback(),
+          .is_from_stderr = x.is_from_stderr()};
+}
+
+} // namespace
 
 // -- to the wire --------------------------------------------------------------
 
@@ -44,14 +89,25 @@ v1::EpochPlan to_wire(const core::epoch_plan& x) {
 
 v1::WorkerFailure to_wire(const core::worker_failure& x) {
   auto out = v1::WorkerFailure{};
-  out.set_agent_id(x.agent.value);
-  out.set_host(x.host);
+  out.set_agent_id(cut(x.agent.value, agent_id_size_max));
+  out.set_host(cut(x.host, host_size_max));
   out.set_global_rank(x.global_rank);
   out.set_local_rank(x.local_rank);
   out.set_pid(x.pid);
   out.set_kind(static_cast<v1::FailureKind>(x.kind));
   out.set_code(x.code);
   out.set_dumped(x.dumped);
+  out.set_age_ns(x.age.count());
+  if (x.details != core::death_details{})
+    *out.mutable_details() = to_wire(core::bounded(x).details);
+  return out;
+}
+
+v1::Collateral to_wire(const core::collateral& xs) {
+  auto out = v1::Collateral{};
+  for (const auto& x : xs.listed)
+    *out.add_listed() = to_wire(out.listed_size() == 0 ? x : core::brief(x));
+  out.set_unlisted_count(xs.unlisted_count);
   return out;
 }
 
@@ -70,7 +126,13 @@ v1::Outcome to_wire(const core::outcome& x) {
   if (x.first_failure)
     *out.mutable_first_failure() = to_wire(*x.first_failure);
   out.set_signal(x.signal);
-  out.set_reason(x.reason);
+  out.set_reason(core::one_line(x.reason, reason_size_max));
+  if (x.other_failures.empty() && x.unlisted_failure_count == 0)
+    return out;
+  auto& others = *out.mutable_others();
+  for (const auto& failure : x.other_failures)
+    *others.add_listed() = to_wire(core::brief(failure));
+  others.set_unlisted_count(x.unlisted_failure_count);
   return out;
 }
 
@@ -111,15 +173,26 @@ core::epoch_plan from_wire(const v1::EpochPlan& x) {
 }
 
 core::worker_failure from_wire(const v1::WorkerFailure& x) {
-  return {.agent = {x.agent_id()},
-          .host = x.host(),
-          .global_rank = x.global_rank(),
-          .local_rank = x.local_rank(),
-          .pid = x.pid(),
-          .kind = static_cast<core::failure_kind>(std::clamp<int>(
-            x.kind(), v1::FAILURE_EXITED, v1::FAILURE_NOT_STARTED)),
-          .code = x.code(),
-          .dumped = x.dumped()};
+  return core::bounded(
+    {.agent = {cut(x.agent_id(), agent_id_size_max)},
+     .host = cut(x.host(), host_size_max),
+     .global_rank = x.global_rank(),
+     .local_rank = x.local_rank(),
+     .pid = x.pid(),
+     .kind = static_cast<core::failure_kind>(
+       std::clamp<int>(x.kind(), v1::FAILURE_EXITED, v1::FAILURE_NOT_STARTED)),
+     .code = x.code(),
+     .dumped = x.dumped(),
+     .age = std::clamp(core::duration{x.age_ns()}, core::duration{0}, age_max),
+     .details = from_wire(x.details())});
+}
+
+core::collateral from_wire(const v1::Collateral& xs) {
+  auto out = core::collateral{};
+  for (const auto& x : xs.listed())
+    out.add(from_wire(x));
+  out.unlisted_count += xs.unlisted_count();
+  return out;
 }
 
 core::claim from_wire(const v1::Claim& x) {
@@ -133,11 +206,13 @@ core::outcome from_wire(const v1::Outcome& x) {
   auto out
     = core::outcome{.kind = static_cast<core::outcome::verdict>(std::clamp<int>(
                       x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
-                    .first_failure = {},
                     .signal = x.signal(),
                     .reason = x.reason()};
   if (x.has_first_failure())
     out.first_failure = from_wire(x.first_failure());
+  auto others = from_wire(x.others());
+  out.other_failures = std::move(others.listed);
+  out.unlisted_failure_count = others.unlisted_count;
   return out;
 }
 

@@ -14,8 +14,12 @@ namespace actorrun {
 v1::Offer to_wire(const core::offer& x);
 v1::Settings to_wire(const core::job_settings& x);
 v1::EpochPlan to_wire(const core::epoch_plan& x);
+/// Texts are cut to what may travel (`core::bounded`).
 v1::WorkerFailure to_wire(const core::worker_failure& x);
+/// All but the first are `core::brief`.
+v1::Collateral to_wire(const core::collateral& xs);
 v1::Claim to_wire(const core::claim& x);
+/// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
 
@@ -24,6 +28,7 @@ core::offer from_wire(const v1::Offer& x);
 core::job_settings from_wire(const v1::Settings& x);
 core::epoch_plan from_wire(const v1::EpochPlan& x);
 core::worker_failure from_wire(const v1::WorkerFailure& x);
+core::collateral from_wire(const v1::Collateral& xs);
 core::claim from_wire(const v1::Claim& x);
 core::outcome from_wire(const v1::Outcome& x);
 core::share_state from_wire(v1::ShareState x);

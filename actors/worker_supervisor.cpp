@@ -1,26 +1,57 @@
 #include "actorrun/actors/worker_supervisor.hpp"
 
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
 namespace actorrun {
 
 using namespace core;
 
+namespace {
+
+/// A death is told so much later at most, for the sake of its last lines.
+constexpr auto drain_patience = std::chrono::milliseconds{100};
+
+/// Of a reason in a line, in bytes.
+constexpr auto reason_size_max = size_t{512};
+
+bool is_failure(const ports::process_exited& x) {
+  return x.signal != 0 || x.exit_code != 0;
+}
+
+stream_target without_file(const stream_target& x) {
+  using kind = stream_target::kind;
+  if (x.where != kind::file)
+    return x;
+  return {.where = x.shown ? kind::inherited : kind::discarded};
+}
+
+// Console output that had labels loses them; what was meant for a file alone is
+// lost, for the console may not be able to take it.
+epoch_outputs without_files(const epoch_outputs& from) {
+  auto out = epoch_outputs{};
+  for (const auto& x : from.workers)
+    out.workers.push_back({.out = without_file(x.out),
+                           .err = without_file(x.err),
+                           .error_file = {}});
+  return out;
+}
+
+} // namespace
+
 // One overload per effect: the only code here that touches the machine.
 struct worker_supervisor_state::effect_runner {
   worker_supervisor_state& st;
+  time_point now;
   epoch_id epoch = st.group_->plan().epoch;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - st.self_->clock().now(),
-               grace_expired{epoch, {x.timer}});
+    tell_later(st.self_, x.due - now, grace_expired{epoch, {x.timer}});
   }
 
-  void operator()(const start_workers&) {
-    st.config_.processes->start(
-      epoch, st.processes(),
-      [handle = worker_supervisor_actor{st.self_}](process_report report) {
-        tell_anonymously(handle, std::move(report));
-      });
-  }
+  void operator()(const start_workers&) { st.start(); }
 
   void operator()(const signal_workers& x) {
     st.config_.processes->signal(epoch, x.signal);
@@ -28,6 +59,8 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const release_workers&) {
     st.config_.processes->release(epoch);
+    if (st.config_.tailer && st.refusal_.empty())
+      tell(st.self_, st.config_.tailer, close_epoch{epoch});
   }
 
   void operator()(const report_started&) {
@@ -39,24 +72,27 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const report_failed& x) {
     st.config_.lines.debug("worker supervisor reports " + to_string(x.failure));
-    report(group_failed{epoch, x.failure});
+    report(group_failed{epoch, x.failure, now});
   }
 
   void operator()(const report_succeeded&) { report(group_succeeded{epoch}); }
 
-  void operator()(const report_stopped&) {
-    report(group_stopped{epoch, st.config_.ports->next()});
+  void operator()(const report_stopped& x) {
+    const auto port = st.config_.ports ? st.config_.ports->next() : uint16_t{0};
+    for (const auto& other : x.others.listed)
+      st.config_.lines.debug("worker supervisor reports " + to_string(other));
+    report(group_stopped{epoch, port, x.others, now});
   }
 
   void report(membership_event event) {
-    tell(st.self_, st.agent_, std::move(event));
+    tell(st.self_, st.owner_, std::move(event));
   }
 };
 
 worker_supervisor_state::worker_supervisor_state(
   worker_supervisor_actor::pointer self, worker_supervisor_config config,
-  node_agent_actor agent)
-  : self_(self), config_(std::move(config)), agent_(std::move(agent)) {}
+  group_owner_actor owner)
+  : self_(self), config_(std::move(config)), owner_(std::move(owner)) {}
 
 worker_supervisor_actor::behavior_type
 worker_supervisor_state::make_behavior() {
@@ -64,10 +100,7 @@ worker_supervisor_state::make_behavior() {
     [this](const group_order& order) {
       std::visit([this](const auto& x) { obey(x); }, order);
     },
-    [this](const process_report& report) {
-      for (const auto& event : report)
-        take(event);
-    },
+    [this](const process_report& report) { take(report); },
     [this](const grace_expired& x) {
       if (group_ && group_->plan().epoch == x.epoch)
         dispatch(x.event);
@@ -75,80 +108,216 @@ worker_supervisor_state::make_behavior() {
   };
 }
 
-// The agent is held by its own owner; two that hold each other never end.
+// The owner is held by somebody else; two that hold each other never end.
 void worker_supervisor_state::on_exit() {
   if (group_)
     config_.processes->signal(group_->plan().epoch, SIGKILL);
-  agent_ = nullptr;
+  owner_ = nullptr;
+  given_.clear();
   config_ = {}; // The process host keeps us in its listeners.
 }
 
 void worker_supervisor_state::obey(const start_group& order) {
   group_.emplace(order.plan, config_.host);
+  held_ = {};
+  prepare_outputs(order.plan);
   dispatch(start_ordered{});
 }
 
+// What ended before the order was not ordered: the group hears of it first.
 void worker_supervisor_state::obey(const stop_group& order) {
   if (!group_ || group_->plan().epoch != order.epoch)
     return;
-  const auto signal
-    = order.signal == 0 ? config_.workers.stop_signal : order.signal;
-  dispatch(stop_ordered{signal, config_.workers.grace_period});
+  feed(held_.take_all());
+  const auto& workers = config_.workers;
+  const auto signal = order.signal == 0 || workers.is_stop_signal_fixed
+                        ? workers.stop_signal
+                        : order.signal;
+  dispatch(stop_ordered{signal, order.grace.value_or(workers.grace_period)});
 }
 
 void worker_supervisor_state::obey(const kill_group& order) {
-  if (group_ && group_->plan().epoch == order.epoch)
-    dispatch(kill_ordered{});
+  if (!group_ || group_->plan().epoch != order.epoch)
+    return;
+  feed(held_.take_all());
+  dispatch(kill_ordered{});
 }
 
 void worker_supervisor_state::obey(const set_fence& order) {
   config_.processes->set_fence(order.due);
 }
 
-namespace {
+void worker_supervisor_state::obey(const notify_group& order) {
+  if (group_)
+    config_.processes->notify(group_->plan().epoch, order.signal);
+}
 
-struct event_reader {
-  worker_group_event operator()(const ports::process_started& x) const {
-    return worker_started{x.local_rank, x.pid};
-  }
-  worker_group_event operator()(const ports::process_not_started& x) const {
-    return worker_not_started{x.local_rank, x.error};
-  }
-  worker_group_event operator()(const ports::process_exited& x) const {
-    return worker_exited{x.local_rank, x.exit_code, x.signal, x.dumped};
-  }
-};
+// -- what becomes of processes ------------------------------------------------
 
-} // namespace
+// A death waits until what the worker wrote last is on the console, and what
+// happened after it waits behind it. Once all must end nobody waits.
+void worker_supervisor_state::take(const process_report& report) {
+  for (const auto& event : report) {
+    const auto epoch = std::visit([](const auto& x) { return x.epoch; }, event);
+    if (!group_ || group_->plan().epoch != epoch)
+      continue;
+    const auto* death = std::get_if<ports::process_exited>(&event);
+    if (death == nullptr || !is_shown(death->local_rank)) {
+      held_.push(event);
+      continue;
+    }
+    drain(death->local_rank);
+    if (group_->current_phase() == worker_group::phase::stopping)
+      held_.push(event);
+    else
+      held_.push(event, death->local_rank);
+  }
+  feed(held_.take_ready());
+}
 
-void worker_supervisor_state::take(const ports::process_event& event) {
-  const auto epoch = std::visit([](const auto& x) { return x.epoch; }, event);
-  if (group_ && group_->plan().epoch == epoch)
-    dispatch(std::visit(event_reader{}, event));
+void worker_supervisor_state::drain(uint32_t local_rank) {
+  const auto epoch = group_->plan().epoch;
+  ask(self_, config_.tailer, drain_patience, drain_worker{epoch, local_rank})
+    .then([=, this](const worker_drained&) { drained(epoch, local_rank); },
+          [=, this](const caf::error&) { drained(epoch, local_rank); });
+}
+
+void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
+  if (!group_ || group_->plan().epoch != epoch)
+    return;
+  held_.release(local_rank);
+  feed(held_.take_ready());
+}
+
+void worker_supervisor_state::feed(std::vector<ports::process_event> events) {
+  for (const auto& event : events)
+    dispatch(std::visit([this](const auto& x) { return read(x); }, event));
+}
+
+worker_group_event
+worker_supervisor_state::read(const ports::process_started& x) {
+  return worker_started{x.local_rank, x.pid};
+}
+
+worker_group_event
+worker_supervisor_state::read(const ports::process_not_started& x) {
+  auto details = death_details{};
+  if (config_.evidence && wants_details(x.when))
+    details = config_.evidence->examine(x, spec_of(x.local_rank));
+  if (details.subject.empty())
+    details.subject = x.subject;
+  return worker_not_started{x.local_rank, x.error, std::move(details), x.when};
+}
+
+worker_group_event
+worker_supervisor_state::read(const ports::process_exited& x) {
+  auto details = death_details{};
+  if (config_.evidence && is_failure(x) && wants_details(x.when))
+    details = config_.evidence->examine(x, outputs_.workers.at(x.local_rank));
+  return worker_exited{x.local_rank, x.exit_code,        x.signal,
+                       x.dumped,     std::move(details), x.when};
+}
+
+// To look takes time, which is well spent on failures that will be shown.
+bool worker_supervisor_state::wants_details(time_point died) const {
+  return !group_->has_ordered(died) && group_->lists_more();
 }
 
 void worker_supervisor_state::dispatch(const worker_group_event& event) {
-  for (const auto& effect : group_->step(event, self_->clock().now()))
-    std::visit(effect_runner{*this}, effect);
+  const auto now = self_->clock().now();
+  for (const auto& effect : group_->step(event, now))
+    std::visit(effect_runner{*this, now}, effect);
 }
 
-std::vector<ports::process_spec> worker_supervisor_state::processes() const {
+// -- starting -----------------------------------------------------------------
+
+// Where logs never could be written, something is wrong with the order to write
+// them. Where they could be, a job that has got so far goes on without.
+void worker_supervisor_state::prepare_outputs(const epoch_plan& plan) {
+  refusal_.clear();
+  outputs_.workers.resize(plan.own.slot_count);
+  if (!config_.layout)
+    return;
+  auto made = config_.layout->prepare(plan);
+  if (made) {
+    assert(made->workers.size() == plan.own.slot_count);
+    outputs_ = std::move(*made);
+    had_files_ = true;
+    lost_files_ = false;
+  } else if (!had_files_) {
+    refusal_ = made.error().text;
+  } else {
+    outputs_ = without_files(outputs_);
+    if (!std::exchange(lost_files_, true))
+      config_.lines.warn(
+        "worker supervisor starts epoch " + to_string(plan.epoch)
+        + " without log files: " + one_line(made.error().text, reason_size_max)
+        + "; redirected output is lost, teed output has no labels");
+  }
+}
+
+void worker_supervisor_state::start() {
+  if (!refusal_.empty())
+    return refuse_start();
+  const auto& plan = group_->plan();
+  if (config_.evidence)
+    config_.evidence->begin();
+  if (config_.tailer)
+    tell(self_, config_.tailer, follow_epoch{plan, outputs_});
+  config_.processes->start(
+    plan.epoch, processes(),
+    [handle = worker_supervisor_actor{self_}](process_report report) {
+      tell_anonymously(handle, std::move(report));
+    });
+}
+
+// One failure tells why; the other starts are called off.
+void worker_supervisor_state::refuse_start() {
+  auto why = death_details{};
+  why.message = one_line(refusal_, failure_message_max);
+  for (uint32_t i = 0; i < group_->plan().own.slot_count; ++i)
+    dispatch(
+      worker_not_started{i, i == 0 ? EIO : ECANCELED, std::exchange(why, {})});
+}
+
+std::vector<ports::process_spec> worker_supervisor_state::processes() {
   const auto& plan = group_->plan();
   auto result = std::vector<ports::process_spec>{};
-  result.reserve(plan.own.slot_count);
-  for (uint32_t i = 0; i < plan.own.slot_count; ++i)
-    result.push_back(
-      {i, command_of(config_.workers, i),
-       worker_environment(config_.environment, config_.job, plan, i)});
+  if (config_.processes_of)
+    result = given_ = config_.processes_of(plan, outputs_);
+  else
+    for (uint32_t i = 0; i < plan.own.slot_count; ++i)
+      result.push_back(spec_of(i));
+  assert(result.size() == plan.own.slot_count);
+  for (auto& x : result) {
+    x.out = outputs_.workers.at(x.local_rank).out;
+    x.err = outputs_.workers.at(x.local_rank).err;
+  }
   return result;
+}
+
+ports::process_spec
+worker_supervisor_state::spec_of(uint32_t local_rank) const {
+  if (config_.processes_of)
+    return given_.at(local_rank);
+  return {.local_rank = local_rank,
+          .arguments = command_of(config_.workers, local_rank),
+          .environment = worker_environment(
+            config_.environment, config_.job, group_->plan(), local_rank,
+            outputs_.workers.at(local_rank).error_file)};
+}
+
+bool worker_supervisor_state::is_shown(uint32_t local_rank) const {
+  const auto& x = outputs_.workers.at(local_rank);
+  return config_.tailer && (x.out.shown || x.err.shown);
 }
 
 worker_supervisor_actor spawn_worker_supervisor(caf::actor_system& system,
                                                 worker_supervisor_config config,
-                                                node_agent_actor agent) {
+                                                group_owner_actor owner) {
   return system
     .spawn<actor_impl<worker_supervisor_actor, worker_supervisor_state>>(
-      std::move(config), std::move(agent));
+      std::move(config), std::move(owner));
 }
 
 } // namespace actorrun

@@ -2,13 +2,17 @@
 // the process_host port.
 #pragma once
 
+#include "actorrun/actors/core/held_queue.hpp"
 #include "actorrun/actors/core/worker_environment.hpp"
 #include "actorrun/actors/core/worker_group.hpp"
 #include "actorrun/actors/core/worker_spec.hpp"
 #include "actorrun/actors/interfaces.hpp"
 #include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/failure_evidence.hpp"
+#include "actorrun/actors/ports/log_layout.hpp"
 #include "actorrun/actors/ports/master_ports.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +24,21 @@ struct worker_supervisor_config {
   core::worker_spec workers;
   core::job_environment job;
   std::vector<std::string> environment; ///< What every worker inherits.
-  std::string host;                     ///< Named in failures.
+  /// Makes the processes of an epoch, by local rank; their `out` and `err` are
+  /// set afterwards. Runs in the actor. Null: from `workers`, `job` and
+  /// `environment`.
+  std::function<std::vector<ports::process_spec>(const core::epoch_plan&,
+                                                 const core::epoch_outputs&)>
+    processes_of{};
+  std::string host; ///< Named in failures.
   std::shared_ptr<ports::process_host> processes;
+  /// Null: nobody needs a fresh MASTER_PORT.
   std::shared_ptr<ports::master_ports> ports;
+  /// Null: all output stays on the console, and there are no error files.
+  std::shared_ptr<ports::log_layout> layout{};
+  /// Null: nothing is known of a death beyond its status.
+  std::shared_ptr<ports::failure_evidence> evidence{};
+  log_tailer_actor tailer{}; ///< Null: no line is shown.
   log lines;
 };
 
@@ -30,10 +46,10 @@ class worker_supervisor_state {
 public:
   static constexpr const char* name = "worker-supervisor";
 
-  /// @param agent Is told what becomes of the group. It owns this actor.
+  /// @param owner Is told what becomes of the group, and ends this actor.
   worker_supervisor_state(worker_supervisor_actor::pointer self,
                           worker_supervisor_config config,
-                          node_agent_actor agent);
+                          group_owner_actor owner);
 
   worker_supervisor_actor::behavior_type make_behavior();
   void on_exit();
@@ -45,19 +61,39 @@ private:
   void obey(const core::stop_group& order);
   void obey(const core::kill_group& order);
   void obey(const core::set_fence& order);
-  void take(const ports::process_event& event);
+  void obey(const notify_group& order);
+  void take(const process_report& report);
+  void drain(uint32_t local_rank);
+  void drained(epoch_id epoch, uint32_t local_rank);
+  void feed(std::vector<ports::process_event> events);
   void dispatch(const core::worker_group_event& event);
-  std::vector<ports::process_spec> processes() const;
+  core::worker_group_event read(const ports::process_started& x);
+  core::worker_group_event read(const ports::process_not_started& x);
+  core::worker_group_event read(const ports::process_exited& x);
+  bool wants_details(core::time_point died) const;
+  void prepare_outputs(const core::epoch_plan& plan);
+  void start();
+  void refuse_start();
+  std::vector<ports::process_spec> processes();
+  ports::process_spec spec_of(uint32_t local_rank) const;
+  bool is_shown(uint32_t local_rank) const;
 
   worker_supervisor_actor::pointer self_;
   worker_supervisor_config config_;
-  node_agent_actor agent_;
+  group_owner_actor owner_;
   std::optional<core::worker_group> group_;
+  core::epoch_outputs outputs_; ///< Of the group's workers.
+  std::string refusal_;     ///< Why they cannot be started; empty: they can.
+  bool had_files_ = false;  ///< Of some epoch, and …
+  bool lost_files_ = false; ///< … not of this one.
+  std::vector<ports::process_spec> given_; ///< By `processes_of`.
+  /// What became of processes, until their last lines are on the console.
+  core::held_queue<ports::process_event, uint32_t> held_;
 };
 
 /// Starts the actor; it ends with `kill` or when its agent drops it.
 worker_supervisor_actor spawn_worker_supervisor(caf::actor_system& system,
                                                 worker_supervisor_config config,
-                                                node_agent_actor agent);
+                                                group_owner_actor owner);
 
 } // namespace actorrun

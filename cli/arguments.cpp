@@ -1,7 +1,9 @@
 #include "actorrun/cli/arguments.hpp"
 
+#include "actorrun/cli/arguments_logs.hpp"
 #include "actorrun/cli/arguments_run.hpp"
 #include "actorrun/cli/arguments_scan.hpp"
+#include "actorrun/cli/arguments_signals.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -105,6 +107,27 @@ std::optional<failure> settle_program(const run_settings& settings,
   return std::nullopt;
 }
 
+/// What is typed in vain is refused; what a variable says in vain is not, for
+/// an environment serves many jobs.
+std::optional<failure> settle_logs(const run_settings& settings,
+                                   const scanned_words& typed,
+                                   run_arguments& out) {
+  if (auto why = check_log_ranks(settings))
+    return why;
+  for (const auto& x : idle_log_options(settings)) {
+    const auto is_typed = asks_for(typed, x.name);
+    const auto text = x.name + ": " + x.why;
+    if (is_typed && !x.is_harmless)
+      return bad_argument(text);
+    if (is_typed || !x.is_harmless)
+      out.warnings.push_back(text);
+  }
+  out.agent.logs = settings.logs;
+  out.agent.logs.rotate_keep
+    = settings.rotate_keep.value_or(out.agent.logs.rotate_keep);
+  return std::nullopt;
+}
+
 void copy_plain(const run_settings& settings, run_arguments& out) {
   out.warnings = settings.conf.warnings;
   out.job.timeouts = settings.conf.timeouts;
@@ -127,7 +150,7 @@ std::optional<failure> check(const run_arguments& x) {
 }
 
 result<run_command> put_together(const run_settings& settings,
-                                 std::vector<std::string> rest,
+                                 const scanned_words& typed,
                                  const surroundings& world) {
   auto out = run_arguments{};
   copy_plain(settings, out);
@@ -135,7 +158,11 @@ result<run_command> put_together(const run_settings& settings,
     return *why;
   if (auto why = settle_job_id(settings, world, out))
     return *why;
-  if (auto why = settle_program(settings, std::move(rest), world, out))
+  if (auto why = settle_program(settings, typed.rest, world, out))
+    return *why;
+  if (auto why = settle_logs(settings, typed, out))
+    return *why;
+  if (auto why = settle_signals(settings, world, out))
     return *why;
   if (auto why = settle_secret(settings, world, out))
     return *why;
@@ -159,7 +186,7 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     return run_command{version{}};
   if (auto why = read_options(rules, scanned->options, world.variable))
     return *why;
-  return put_together(settings, std::move(scanned->rest), world);
+  return put_together(settings, *scanned, world);
 }
 
 } // namespace actorrun::cli

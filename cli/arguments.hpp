@@ -20,7 +20,9 @@ struct run_arguments {
   /// has found what there is to execute.
   agent_options agent;
   worker_program program;
-  std::vector<std::string> warnings; ///< One line each, for a person.
+  std::vector<int> signals_to_handle;  ///< End this node's part; ≥ 1 of them.
+  std::vector<int> signals_to_forward; ///< Passed on to the workers; others.
+  std::vector<std::string> warnings;   ///< One line each, for a person.
 };
 
 /// Show `text` on standard output and succeed.

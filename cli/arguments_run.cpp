@@ -82,14 +82,6 @@ option_rules worker_rules(run_settings& out,
     {"--max-restarts", 0, "N", group,
      "worker failures the job survives (default 0)",
      restart_count_reader(out.restart_count_max)},
-    {"--shutdown-timeout",
-     0,
-     "SECONDS",
-     group,
-     "from the stop signal to the kill, on every\n"
-     "occasion (default 30; 0 kills at once)",
-     into(out.grace_period, parse_whole_seconds),
-     {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}},
     {"--role", 0, "NAME", group, "label of the workers (default: default)",
      verbatim(out.role)},
     {"--module", 'm', "", group, "the script is a module: python -m",
@@ -142,6 +134,8 @@ option_rules run_rules(run_settings& out,
                        const std::function<uint32_t()>& cpu_count) {
   auto rules = node_rules(out);
   append(rules, worker_rules(out, cpu_count));
+  append(rules, log_rules(out));
+  append(rules, signal_rules(out));
   for (auto& rule : rules)
     if (rule.variables.empty())
       rule.variables = {variable_of(rule.name)};

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -30,6 +31,11 @@ struct run_settings {
   uint32_t restart_count_max = 0;
   double monitor_interval = 0.1; ///< Seconds; checked, and not used.
   std::chrono::milliseconds grace_period{30'000};
+  core::log_options logs; ///< But for `rotate_keep`.
+  std::optional<uint32_t> rotate_keep;
+  std::optional<std::vector<int>> signals_to_handle;
+  std::vector<int> signals_to_forward;
+  std::optional<int> stop_signal;
 };
 
 /// The rules that fill `out`, which must outlive them. Options that torchrun
@@ -39,8 +45,11 @@ struct run_settings {
 option_rules run_rules(run_settings& out,
                        const std::function<uint32_t()>& cpu_count);
 
-/// Torchrun's options that are refused; a part of `run_rules`.
-option_rules unsupported_rules();
+// Parts of `run_rules`.
+
+option_rules log_rules(run_settings& out);
+option_rules signal_rules(run_settings& out);
+option_rules unsupported_rules(); ///< Torchrun's options that are refused.
 
 // Readers that `actorctl` has use for, too.
 

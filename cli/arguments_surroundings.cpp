@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,10 +77,16 @@ std::optional<std::string> variable_of_process(const std::string& name) {
   return value ? std::optional<std::string>{value} : std::nullopt;
 }
 
+bool is_ignored_by_process(int signal) {
+  struct sigaction now = {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 } // namespace
 
 surroundings this_process() {
-  return {variable_of_process, affinity_count, read_secret, make_random_id};
+  return {variable_of_process, affinity_count, read_secret, make_random_id,
+          is_ignored_by_process};
 }
 
 result<std::string> read_secret(const std::string& path) {

@@ -20,6 +20,8 @@ struct surroundings {
   std::function<result<std::string>(const std::string& path)> secret;
   /// A job id that nobody else has made up.
   std::function<std::string()> random_id;
+  /// Whether this process was started with a signal ignored, as by nohup.
+  std::function<bool(int signal)> is_ignored;
 };
 
 /// The surroundings of this process.

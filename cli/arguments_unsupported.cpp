@@ -20,10 +20,9 @@ value_reader nothing() {
   };
 }
 
-option_rule option(const std::string& name, const std::string& its_default = "",
-                   char letter = 0) {
-  return {
-    name, letter, "VALUE", "", "", only(its_default), {variable_of(name)}};
+option_rule option(const std::string& name,
+                   const std::string& its_default = "") {
+  return {name, 0, "VALUE", "", "", only(its_default), {variable_of(name)}};
 }
 
 option_rule flag(const std::string& name) {
@@ -38,19 +37,11 @@ option_rule without_variable(const std::string& name) {
 
 option_rules unsupported_rules() {
   return {
-    option("--log-dir"),
-    option("--redirects", "0", 'r'),
-    option("--tee", "0", 't'),
-    option("--log-line-prefix-template"),
-    option("--local-ranks-filter"),
-    option("--duplicate-stdout-filters"),
-    option("--duplicate-stderr-filters"),
     option("--start-method", "spawn"),
     option("--event-log-handler", "null"),
     option("--node-rank", "0"),
     option("--master-addr", "127.0.0.1"),
     option("--master-port"),
-    option("--signals-to-handle", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"),
     flag("--run-path"),
     flag("--virtual-local-rank"),
     without_variable("--logs-specs"),

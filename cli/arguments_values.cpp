@@ -39,17 +39,6 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const auto i = text.find(separator);
-    out.push_back(text.substr(0, i));
-    if (i == text.npos)
-      return out;
-    text.remove_prefix(i + 1);
-  }
-}
-
 result<uint16_t> parse_port(std::string_view text) {
   constexpr size_t digits_max = 5;
   const auto all_digits = std::all_of(
@@ -84,6 +73,17 @@ std::string_view trimmed(std::string_view text) {
   if (first == text.npos)
     return {};
   return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const auto i = text.find(separator);
+    out.push_back(text.substr(0, i));
+    if (i == text.npos)
+      return out;
+    text.remove_prefix(i + 1);
+  }
 }
 
 result<uint32_t> parse_count(std::string_view text, uint32_t min,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -22,6 +23,9 @@ std::string quoted(std::string_view text);
 
 /// `text` without white space at both ends.
 std::string_view trimmed(std::string_view text);
+
+/// The parts of `text` between separators, one more than there are of those.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// An integer in `min`..`max`.
 result<uint32_t> parse_count(std::string_view text, uint32_t min, uint32_t max);

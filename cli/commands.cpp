@@ -1,20 +1,27 @@
 #include "actorrun/cli/commands.hpp"
 
+#include "actorrun/cli/arguments_signals.hpp"
 #include "actorrun/cli/diagnostics.hpp"
 #include "actorrun/cli/exit_code.hpp"
+#include "actorrun/cli/failure_view.hpp"
+#include "actorrun/cli/signal_values.hpp"
 #include "actorrun/cli/signals.hpp"
 #include "actorrun/cli/status_view.hpp"
 #include "actorrun/runtime/detail/logging.hpp"
+#include "actorrun/runtime/detail/socket_address.hpp"
 #include "actorrun/runtime/detail/system_config.hpp"
 #include "actorrun/runtime/launcher.hpp"
 #include "actorrun/runtime/status.hpp"
 
 #include <caf/actor_system.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -44,9 +51,18 @@ void keep_memory_small() {
   ::mallopt(M_ARENA_MAX, 1);
 }
 
-log open_log(const char* program) {
+using detail::posix_console;
+
+log open_log(const std::shared_ptr<posix_console>& to, const char* program) {
   const auto* level = std::getenv("LOGLEVEL");
-  return detail::open_console(program, level == nullptr ? "INFO" : level);
+  return detail::open_log(to, program, level == nullptr ? "INFO" : level);
+}
+
+/// Prints a failure after what waits for the console already.
+/// @returns its exit code
+int fail(const failure& why, std::string_view program, posix_console& console) {
+  console.say(core::output_stream::err, explain(why, program));
+  return static_cast<int>(exit_code_of(why.code));
 }
 
 void say(const std::vector<std::string>& warnings, const char* program) {
@@ -61,6 +77,30 @@ void say(const std::vector<std::string>& warnings, const char* program) {
   std::cout.flush();
   std::cerr.flush();
   ::_exit(code);
+}
+
+std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+bool contains(const std::vector<int>& signals, int x) {
+  return std::find(signals.begin(), signals.end(), x) != signals.end();
+}
+
+/// Waits until the console has taken all lines. It may be that nobody reads
+/// them, so the second signal ends that.
+/// @param is_hurried A first one has come already.
+/// @param ignored    Signals that do not count.
+void await_console(posix_console& console, signal_inbox& inbox, bool is_hurried,
+                   const std::vector<int>& ignored = {}) {
+  while (!console.is_flushed()) {
+    console.call_when_flushed([&] { inbox.wake_up(); });
+    const auto signal = inbox.wait();
+    if (signal != 0 && !contains(ignored, signal)
+        && std::exchange(is_hurried, true))
+      return;
+  }
 }
 
 /// Waits for the end; a signal before it goes to `on_signal`.
@@ -103,22 +143,47 @@ int exit_code_of(const core::ending& how) {
 
 namespace {
 
-void tell_ending(const core::ending& how, const log& lines) {
+/// @param name What the report calls what has failed.
+void tell_ending(const core::ending& how, const log& lines,
+                 posix_console& console, std::string_view name) {
   if (how.why) {
-    std::cerr << explain(*how.why);
+    fail(*how.why, "actorrun", console);
   } else if (!how.result) {
     lines.info("left the job on signal " + std::to_string(how.signal)
                + "; no worker of this node is left");
   } else if (how.result->kind == core::outcome::verdict::unmet) {
-    std::cerr << explain({errc::rendezvous_timed_out, how.result->reason});
+    fail({errc::rendezvous_timed_out, how.result->reason}, "actorrun", console);
   } else if (how.result->kind == core::outcome::verdict::failed) {
     lines.error("job failed, no restart is left; first failure: "
                 + how.result->reason);
+    console.say(core::output_stream::err, failure_view(name, how));
   } else if (how.result->kind == core::outcome::verdict::stopped) {
     lines.info("job stopped: " + how.result->reason);
   } else {
     lines.debug("job succeeded");
   }
+}
+
+/// Says where a person finds more about a failure.
+void tell_log_folder(const core::ending& how, const launcher& node,
+                     const log& lines) {
+  if (!how.why
+      && (!how.result || how.result->kind != core::outcome::verdict::failed))
+    return;
+  if (const auto folder = node.log_folder(); !folder.empty())
+    lines.info("this node's workers have left files in " + folder);
+}
+
+/// Tells whoever started us, if they want to know.
+void record_ending(const core::ending& how, const log& lines) {
+  using namespace std::chrono;
+  const auto* path = std::getenv("TORCHELASTIC_ERROR_FILE");
+  const auto now
+    = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+  const auto done = leave_error_file(path == nullptr ? "" : path, how,
+                                     detail::local_host_name(), now.count());
+  if (!done)
+    lines.warn(done.error().text);
 }
 
 } // namespace
@@ -130,44 +195,78 @@ int run(const run_arguments& arguments) {
   if (!command)
     return fail(command.error(), "actorrun");
   agent.workers.command = std::move(*command);
-  auto inbox = signal_inbox{};
+  detail::fill_standard_descriptors();
+  auto inbox = signal_inbox{
+    joined(arguments.signals_to_handle, arguments.signals_to_forward)};
   raise_descriptor_limit();
   keep_memory_small();
   // What workers leave behind comes to us, to be ended with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const auto lines = open_log("actorrun");
+  const auto console = std::make_shared<posix_console>();
+  const auto lines = open_log(console, "actorrun");
   auto config = detail::system_config{};
   caf::actor_system system{config};
   auto node = launcher::start(
     system, arguments.job, agent,
-    {lines, [&](const core::ending&) { inbox.wake_up(); }, {}});
-  if (!node)
-    leave(fail(node.error(), "actorrun"));
+    {.lines = lines,
+     .on_ended = [&](const core::ending&) { inbox.wake_up(); },
+     .console = console});
+  auto is_hurried = false;
+  auto is_cut = false; // Nobody is to wait for the console any more.
+  const auto end = [&](int code) {
+    if (!is_cut)
+      await_console(*console, inbox, is_hurried, arguments.signals_to_forward);
+    leave(code);
+  };
+  if (!node) {
+    record_ending({.result = {}, .why = node.error(), .signal = 0}, lines);
+    end(fail(node.error(), "actorrun", *console));
+  }
   await(inbox, [&](int signal) {
-    lines.info("got signal " + std::to_string(signal) + ": stops the workers");
+    if (contains(arguments.signals_to_forward, signal)) {
+      lines.info("passes on " + signal_name(signal) + " to the workers");
+      (*node)->notify(signal);
+      return true;
+    }
+    if ((*node)->awaits_console())
+      is_cut = is_hurried;
+    else
+      lines.info("got signal " + std::to_string(signal)
+                 + ": stops the workers");
     (*node)->leave(signal);
+    is_hurried = true;
     return true;
   });
   const auto how = (*node)->wait();
-  tell_ending(how, lines);
+  tell_ending(how, lines, *console, arguments.program.name);
+  record_ending(how, lines);
+  tell_log_folder(how, **node, lines);
   node->reset();
-  leave(exit_code_of(how));
+  end(exit_code_of(how));
+  return 0;
 }
 
 int host_coordinator(const coordinator_arguments& arguments) {
   say(arguments.warnings, "actorctl");
-  auto inbox = signal_inbox{};
+  detail::fill_standard_descriptors();
+  auto inbox = signal_inbox{default_signals(this_process())};
   raise_descriptor_limit();
   keep_memory_small();
-  const auto lines = open_log("actorctl");
+  const auto console = std::make_shared<posix_console>();
+  const auto lines = open_log(console, "actorctl");
   auto config = detail::system_config{};
   caf::actor_system system{config};
   auto node = launcher::start_coordinator(
     system, arguments.job,
-    {lines, [&](const core::ending&) { inbox.wake_up(); }, {}});
-  if (!node)
-    leave(fail(node.error(), "actorctl"));
+    {.lines = lines,
+     .on_ended = [&](const core::ending&) { inbox.wake_up(); }});
   auto signal = 0;
+  const auto end = [&](int code) {
+    await_console(*console, inbox, signal != 0);
+    leave(code);
+  };
+  if (!node)
+    end(fail(node.error(), "actorctl", *console));
   await(inbox, [&](int x) {
     signal = x;
     return false;
@@ -176,12 +275,13 @@ int host_coordinator(const coordinator_arguments& arguments) {
     lines.info("coordinator stops on signal " + std::to_string(signal)
                + "; the agents keep their workers and wait for it to return");
     node->reset();
-    leave(exit_code_of_signal(signal));
+    end(exit_code_of_signal(signal));
   }
   const auto how = (*node)->wait();
-  tell_ending(how, lines);
+  tell_ending(how, lines, *console, arguments.job.job.value);
   node->reset();
-  leave(exit_code_of(how));
+  end(exit_code_of(how));
+  return 0;
 }
 
 int show_status(const status_arguments& arguments) {

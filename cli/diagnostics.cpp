@@ -26,6 +26,7 @@ remedy remedy_of(errc code) {
     case errc::program_not_found:
     case errc::program_not_executable:
     case errc::start_failed:
+    case errc::log_failed:
     case errc::system_failure:
       return remedy_of_workers(code);
     default:
@@ -127,6 +128,10 @@ remedy remedy_of_workers(errc code) {
       return {"a worker could not be started",
               "the system denies another process: a limit, or no memory",
               "check ulimit -u, the cgroup's pids.max and free memory"};
+    case errc::log_failed:
+      return {"the log folder cannot be used",
+              "its permissions forbid it, the disk is full, or it is no folder",
+              "check it with ls -ld and df, or choose another --log-dir"};
     default:
       return {"a call to the system failed",
               "this machine is short of something, or forbids it",

@@ -31,6 +31,7 @@ exit_code exit_code_of(errc code) {
     case errc::address_in_use:
     case errc::cannot_listen:
     case errc::start_failed:
+    case errc::log_failed:
     case errc::system_failure:
       return exit_code::machine_refused;
     case errc::program_not_found:
@@ -58,7 +59,7 @@ std::string exit_code_table() {
     {exit_code::coordinator_lost,
      "the coordinator was lost and did not come back"},
     {exit_code::machine_refused,
-     "this machine refused: port in use, no more processes, …"},
+     "this machine refused: port in use, log folder not writable, …"},
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };

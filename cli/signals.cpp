@@ -12,10 +12,10 @@
 
 namespace actorrun::cli {
 
-signal_inbox::signal_inbox() {
+signal_inbox::signal_inbox(const std::vector<int>& signals) {
   auto set = sigset_t{};
   sigemptyset(&set);
-  for (auto signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
+  for (auto signal : signals)
     sigaddset(&set, signal);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
@@ -39,7 +39,9 @@ int signal_inbox::wait() {
     if ((ready[0].revents & POLLIN) != 0
         && ::read(signals_.get(), &info, sizeof info) == sizeof info)
       return static_cast<int>(info.ssi_signo);
-    if ((ready[1].revents & POLLIN) != 0)
+    auto ignored = eventfd_t{};
+    if ((ready[1].revents & POLLIN) != 0
+        && ::eventfd_read(wake_up_.get(), &ignored) == 0)
       return 0;
   }
 }

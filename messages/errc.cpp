@@ -28,6 +28,7 @@ std::string_view to_string(errc code) {
     "program_not_found",
     "program_not_executable",
     "start_failed",
+    "log_failed",
     "system_failure",
   };
   static_assert(names.size() == static_cast<size_t>(errc::system_failure) + 1);

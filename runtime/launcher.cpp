@@ -5,9 +5,11 @@
 #include "actorrun/runtime/detail/caf_links.hpp"
 #include "actorrun/runtime/detail/door_locator.hpp"
 #include "actorrun/runtime/detail/hub.hpp"
+#include "actorrun/runtime/detail/node_logs.hpp"
 #include "actorrun/runtime/detail/operator_door.hpp"
 #include "actorrun/runtime/detail/posix_process_host.hpp"
 #include "actorrun/runtime/detail/reserved_ports.hpp"
+#include "actorrun/runtime/detail/worker_evidence.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
@@ -69,6 +71,7 @@ struct launcher::parts {
     return job.rendezvous ? credentials_of(job.job, job.secret) : credentials{};
   }
 
+  result<std::monostate> open_logs(const agent_options& options);
   result<std::monostate> host_coordinator(bool alone);
   result<std::monostate> maybe_host_coordinator();
   void spawn_coordinator(bool successor);
@@ -78,6 +81,8 @@ struct launcher::parts {
   void open_operator_door();
   void coordinator_closed(const core::outcome& result);
   void agent_finished(const core::ending& how);
+  void logs_shown();
+  bool is_protocol_over() const;
   void end_if_over();
 
   caf::actor_system& system;
@@ -92,11 +97,14 @@ struct launcher::parts {
   rendezvous_coordinator_actor coordinator;
   node_agent_actor agent;
   std::optional<operator_door> operators;
+  std::unique_ptr<node_logs> logs; ///< Null: there is no agent.
 
   std::mutex mutex; // Guards the rest.
   std::optional<core::ending> ending;
   std::optional<core::ending> coordinators_ending;
+  bool shown = false; ///< Nobody waits for the console any more.
   bool over = false;
+  size_t leave_count = 0;
   std::promise<core::ending> promise;
   std::shared_future<core::ending> future = promise.get_future().share();
 };
@@ -167,6 +175,23 @@ void launcher::parts::spawn_coordinator(bool successor) {
 
 // -- the agent ----------------------------------------------------------------
 
+// First of all: what cannot be logged shall not begin.
+result<std::monostate>
+launcher::parts::open_logs(const agent_options& options) {
+  auto opened = node_logs::open(system, loop,
+                                {.job = job.job,
+                                 .options = options.logs,
+                                 .role = options.workers.role,
+                                 .host = host,
+                                 .layout = hooks.layout,
+                                 .console = hooks.console,
+                                 .lines = lines});
+  if (!opened)
+    return opened.error();
+  logs = std::move(*opened);
+  return std::monostate{};
+}
+
 std::shared_ptr<ports::coordinator_locator>
 launcher::parts::make_locator(const core::offer& offering) {
   if (coordinator)
@@ -200,14 +225,17 @@ void launcher::parts::spawn_agent(const agent_options& options) {
      .settings
      = {job.agent_count_min, job.agent_count_max, job.restart_count_max},
      .limits = job.timeouts,
-     .supervisor
-     = {.workers = options.workers,
-        .job = {job.job, options.workers.role, job.restart_count_max},
-        .environment = own_environment(),
-        .host = host,
-        .processes = std::move(processes),
-        .ports = std::move(ports),
-        .lines = lines},
+     .supervisor = {.workers = options.workers,
+                    .job = {job.job, options.workers.role,
+                            job.restart_count_max, options.signals_to_handle},
+                    .environment = own_environment(),
+                    .host = host,
+                    .processes = std::move(processes),
+                    .ports = std::move(ports),
+                    .layout = logs->layout(),
+                    .evidence = std::make_shared<worker_evidence>(),
+                    .tailer = logs->tailer(),
+                    .lines = lines},
      .locator = make_locator(offering),
      .observers = hooks.observers,
      .lines = lines,
@@ -235,14 +263,26 @@ void launcher::parts::coordinator_closed(const core::outcome& result) {
 }
 
 void launcher::parts::agent_finished(const core::ending& how) {
+  {
+    const auto guard = std::lock_guard{mutex};
+    ending = how;
+  }
+  logs->flush([this] { logs_shown(); });
+}
+
+void launcher::parts::logs_shown() {
   const auto guard = std::lock_guard{mutex};
-  ending = how;
+  shown = true;
   end_if_over();
 }
 
 // The host of the coordinator stays until all others know the outcome.
+bool launcher::parts::is_protocol_over() const {
+  return (!agent || ending) && (!coordinator || coordinators_ending);
+}
+
 void launcher::parts::end_if_over() {
-  if (over || (agent && !ending) || (coordinator && !coordinators_ending))
+  if (over || !is_protocol_over() || (agent && !shown))
     return;
   over = true;
   const auto& how = ending ? *ending : *coordinators_ending;
@@ -267,6 +307,7 @@ launcher::~launcher() {
     self->send_exit(parts_->coordinator, caf::exit_reason::kill);
     self->wait_for(parts_->coordinator);
   }
+  parts_->logs.reset();
 }
 
 result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
@@ -279,6 +320,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return valid.error();
   harden(system);
   auto x = std::make_unique<parts>(system, job, std::move(hooks));
+  if (auto opened = x->open_logs(agent); !opened)
+    return opened.error();
   if (auto hosted = x->maybe_host_coordinator(); !hosted)
     return hosted.error();
   {
@@ -312,6 +355,13 @@ rendezvous_coordinator_actor launcher::coordinator() const {
 }
 
 void launcher::leave(int signal) {
+  {
+    const auto guard = std::lock_guard{parts_->mutex};
+    if (++parts_->leave_count > 1 && parts_->is_protocol_over()) {
+      parts_->shown = true;
+      parts_->end_if_over();
+    }
+  }
   if (parts_->agent)
     tell_anonymously(parts_->agent,
                      core::membership_event{core::leave_requested{signal}});
@@ -321,8 +371,22 @@ void launcher::leave(int signal) {
                      core::rendezvous_event{core::stop_requested{signal}});
 }
 
+void launcher::notify(int signal) {
+  if (parts_->agent)
+    tell_anonymously(parts_->agent, notify_group{signal});
+}
+
+bool launcher::awaits_console() const {
+  const auto guard = std::lock_guard{parts_->mutex};
+  return parts_->is_protocol_over() && !parts_->over;
+}
+
 core::ending launcher::wait() {
   return parts_->future.get();
+}
+
+std::string launcher::log_folder() const {
+  return parts_->logs ? parts_->logs->folder() : std::string{};
 }
 
 } // namespace actorrun

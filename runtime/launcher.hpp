@@ -3,6 +3,8 @@
 
 #include "actorrun/actors/interfaces.hpp"
 #include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/console.hpp"
+#include "actorrun/actors/ports/log_layout.hpp"
 #include "actorrun/messages/result.hpp"
 #include "actorrun/runtime/options.hpp"
 
@@ -10,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace actorrun {
@@ -20,20 +23,27 @@ void configure(caf::actor_system_config& config);
 
 /// How a host program follows its part of a job. All may be left out.
 struct launcher_hooks {
-  log lines; ///< Where decisions are told.
-  /// Called once, on another thread, when the part is over. Must not block nor
+  log lines{}; ///< Where decisions are told.
+  /// Called once, on some thread, when the part is over. Must not block nor
   /// destroy the launcher.
-  std::function<void(const core::ending&)> on_ended;
+  std::function<void(const core::ending&)> on_ended{};
   /// Told of every epoch from the first on. More can be sent to the agent at
   /// any time; they are told of the present epoch at once.
-  std::vector<job_observer_actor> observers;
+  std::vector<job_observer_actor> observers{};
+  /// Where workers' output goes. Null: to files in torchrun's layout, as
+  /// `agent_options::logs` says.
+  std::shared_ptr<ports::log_layout> layout{};
+  /// Where lines are shown that workers write to files. Null: this program's
+  /// standard output and standard error.
+  std::shared_ptr<ports::console> console{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
 /// endpoint is this host or there is none. Several may live in one process and
 /// one actor system; they share nothing. Handles no signals, reads neither
-/// environment variables nor files but those of the run-time folder, and
-/// writes nowhere but to `lines`.
+/// environment variables nor files but those of the run-time folder and of the
+/// workers' output (`$TMPDIR`), and writes nowhere but there, to `lines` and to
+/// the console.
 class launcher {
 public:
   /// Starts and returns; the job goes on in the background. May resolve the
@@ -44,6 +54,8 @@ public:
   /// @retval errc::cannot_listen   the endpoint cannot be bound
   /// @retval errc::unresolvable    the endpoint must be hosted here and has no
   ///                               address
+  /// @retval errc::log_failed      a log folder that was asked for cannot be
+  ///                               made; the text names it
   static result<std::unique_ptr<launcher>> start(caf::actor_system& system,
                                                  const job_options& job,
                                                  const agent_options& agent,
@@ -69,10 +81,24 @@ public:
   /// without us; the host of the coordinator ends the job. A second call kills.
   /// Does nothing to a coordinator on its own: destroy it, and the agents keep
   /// their workers and wait for another at the same endpoint.
+  ///
+  /// When only the console keeps the part from its end, the first call does
+  /// nothing, and one that is not the first ends the part: lines that are not
+  /// shown are still in the workers' files.
   void leave(int signal);
 
-  /// Blocks until the part is over: how the job ended, or why we left it.
+  /// Sends `signal` to the workers of this node, as a notice: nothing ends.
+  void notify(int signal);
+
+  /// True when all is over but that somebody reads the workers' last lines.
+  bool awaits_console() const;
+
+  /// Blocks until the part is over: how the job ended, or why we left it. By
+  /// then the console has all that the workers of this node wrote.
   core::ending wait();
+
+  /// Where the files of this node's workers are; empty if there are none.
+  std::string log_folder() const;
 
 private:
   struct parts;

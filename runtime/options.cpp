@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace actorrun {
 
@@ -110,6 +112,83 @@ verdict check_workers(const core::worker_spec& x) {
   return check_span("the grace period", x.grace_period, milliseconds{0});
 }
 
+/// Text in which `forbidden` bytes would break paths or lines.
+verdict check_text(const std::string& name, const std::string& text,
+                   size_t length_max, std::string_view forbidden) {
+  if (text.size() > length_max)
+    return refuse(name + " is longer than " + std::to_string(length_max)
+                  + " bytes");
+  if (text.find_first_of(forbidden) != text.npos)
+    return refuse(name + " has a line end or NUL in it");
+  return fine();
+}
+
+verdict check_rank(const std::string& name, uint32_t rank, uint32_t count) {
+  if (rank < count)
+    return fine();
+  return refuse(name + " local rank " + std::to_string(rank)
+                + ", and the workers of this node are 0.."
+                + std::to_string(count - 1));
+}
+
+verdict check_ranks(const core::log_options& x, uint32_t slot_count) {
+  for (const auto& [rank, streams] : x.redirects.by_rank)
+    if (auto ok = check_rank("the redirects name", rank, slot_count); !ok)
+      return ok;
+  for (const auto& [rank, streams] : x.tees.by_rank)
+    if (auto ok = check_rank("the tees name", rank, slot_count); !ok)
+      return ok;
+  if (!x.shown_ranks || x.shown_ranks->empty())
+    return fine();
+  return check_rank("the shown ranks name", *x.shown_ranks->rbegin(),
+                    slot_count);
+}
+
+verdict check_needles(const std::string& name,
+                      const std::vector<std::string>& needles) {
+  if (needles.size() > needle_count_max)
+    return refuse(name + " are " + std::to_string(needles.size()) + ", not 0.."
+                  + std::to_string(needle_count_max));
+  for (const auto& x : needles) {
+    if (x.empty())
+      return refuse("one of " + name + " is empty, and would pass every line");
+    if (auto ok = check_text("one of " + name, x, needle_length_max, "\n"); !ok)
+      return ok;
+  }
+  return fine();
+}
+
+verdict check_rotation(const core::log_options& x) {
+  const auto is_in_range = x.rotate_size >= core::rotate_size_min
+                           && x.rotate_size <= rotate_size_max;
+  if (x.rotate_size != 0 && !is_in_range)
+    return refuse("the size to rotate at is " + std::to_string(x.rotate_size)
+                  + " bytes, not 0 or " + std::to_string(core::rotate_size_min)
+                  + ".." + std::to_string(rotate_size_max));
+  return check_count("the number of rotated files kept", x.rotate_keep, 1,
+                     core::rotate_keep_max);
+}
+
+verdict check_logs(const core::log_options& x, uint32_t slot_count) {
+  constexpr auto nul = std::string_view{"\0", 1};
+  constexpr auto line_ends = std::string_view{"\0\r\n", 3};
+  if (auto ok
+      = check_text("the log folder", x.folder, log_folder_length_max, nul);
+      !ok)
+    return ok;
+  if (auto ok = check_text("the prefix template", x.prefix_template,
+                           prefix_template_length_max, line_ends);
+      !ok)
+    return ok;
+  if (auto ok = check_ranks(x, slot_count); !ok)
+    return ok;
+  if (auto ok = check_needles("the filters of stdout", x.stdout_needles); !ok)
+    return ok;
+  if (auto ok = check_needles("the filters of stderr", x.stderr_needles); !ok)
+    return ok;
+  return check_rotation(x);
+}
+
 } // namespace
 
 std::string to_string(const endpoint& x) {
@@ -151,7 +230,12 @@ result<std::monostate> validate(const agent_options& options) {
   if (!options.local_address.empty() && !is_host(options.local_address))
     return refuse("the local address \"" + options.local_address
                   + "\" is neither a host name nor an IP address");
-  return check_workers(options.workers);
+  if (auto ok = check_workers(options.workers); !ok)
+    return ok;
+  if (auto ok = check_label("the signals to handle", options.signals_to_handle);
+      !ok)
+    return ok;
+  return check_logs(options.logs, options.workers.slot_count);
 }
 
 } // namespace actorrun

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/core/worker_outputs.hpp"
 #include "actorrun/actors/core/worker_spec.hpp"
 #include "actorrun/messages/ids.hpp"
 #include "actorrun/messages/result.hpp"
@@ -26,6 +27,19 @@ inline constexpr uint32_t keep_alive_attempts_max = 1'000;
 /// In bytes. Ids, roles and host names stand in logs and in the environment.
 inline constexpr size_t label_length_max = 255;
 inline constexpr size_t secret_length_max = 4'096;
+
+/// In bytes; the system takes no longer path.
+inline constexpr size_t log_folder_length_max = 4'095;
+
+/// In bytes. Stands before every line on the console.
+inline constexpr size_t prefix_template_length_max = 1'024;
+
+/// Every teed line is searched for each of them.
+inline constexpr size_t needle_count_max = 64;
+inline constexpr size_t needle_length_max = 1'024; ///< In bytes.
+
+/// In bytes. No file system that people have takes larger files.
+inline constexpr uint64_t rotate_size_max = uint64_t{1} << 44;
 
 /// Where the agents of a job meet.
 struct endpoint {
@@ -70,6 +84,10 @@ struct agent_options {
   /// the coordinator goes out from.
   std::string local_address;
   core::worker_spec workers;
+  core::log_options logs;
+  /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this
+  /// agent, which the program around the launcher handles.
+  std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 };
 
 /// Checks the ranges above and those of the fields within.

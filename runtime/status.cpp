@@ -4,6 +4,7 @@
 #include "actorrun/runtime/detail/caf_links.hpp"
 #include "actorrun/runtime/detail/door.hpp"
 #include "actorrun/runtime/detail/run_folder.hpp"
+#include "actorrun/runtime/detail/temporary_folder.hpp"
 
 #include <caf/scoped_actor.hpp>
 
@@ -62,6 +63,7 @@ result<std::vector<local_job>> find_local_jobs() {
     jobs.push_back({x.name.job, x.name.pid,
                     x.name.role == socket_role::coordinator, x.path});
   folder->remove_if_empty();
+  temporary_folder::sweep();
   std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
     return a.is_coordinator > b.is_coordinator;
   });

@@ -2,6 +2,7 @@
 // ends the job.
 #pragma once
 
+#include "actorrun/actors/core/failure.hpp"
 #include "actorrun/messages/ids.hpp"
 
 #include <cstdint>
@@ -49,35 +50,6 @@ struct epoch_plan {
   friend bool operator==(const epoch_plan&, const epoch_plan&) = default;
 };
 
-/// How a worker failed.
-enum class failure_kind : uint8_t {
-  exited,      ///< It ended by itself; `code` is its exit code, 1..255.
-  signalled,   ///< A signal that we did not send; `code` is its number.
-  not_started, ///< It never ran; `code` is the errno.
-};
-
-/// A death that nobody ordered.
-struct worker_failure {
-  agent_id agent;
-  std::string host;
-  uint32_t global_rank = 0;
-  uint32_t local_rank = 0;
-  int64_t pid = 0; ///< 0 if it was not started.
-  failure_kind kind = failure_kind::exited;
-  int code = 0;
-  bool dumped = false; ///< A core file was written.
-
-  friend bool operator==(const worker_failure&, const worker_failure&)
-    = default;
-};
-
-/// True if starting again cannot help: there is no such program, or the system
-/// does not execute it.
-bool is_permanent(const worker_failure& x);
-
-/// `rank 3 (local rank 1, pid 4711) on node-b exited with code 7`
-std::string to_string(const worker_failure& x);
-
 /// How an agent's workers of one epoch stand.
 enum class share_state : uint8_t {
   idle,      ///< There are none, or none any more.
@@ -92,7 +64,8 @@ enum class share_state : uint8_t {
 struct claim {
   epoch_plan plan;
   share_state state = share_state::idle;
-  std::optional<worker_failure> failure; ///< Set if `state` is failed.
+  /// Set if one of its workers has failed, whatever has become of the others.
+  std::optional<worker_failure> failure;
 
   friend bool operator==(const claim&, const claim&) = default;
 };
@@ -107,9 +80,15 @@ struct outcome {
   };
 
   verdict kind = verdict::succeeded;
-  std::optional<worker_failure> first_failure; ///< Set if failed.
-  int signal = 0;                              ///< Set if stopped.
-  std::string reason;
+  /// Set if failed: the worker that died first of all, on whichever node.
+  std::optional<worker_failure> first_failure{};
+  /// What failed after it in the same epoch and was not our doing, in order; at
+  /// most `other_failures_max`, with brief texts. All ages are counted up to
+  /// one moment, so that they can be compared.
+  std::vector<worker_failure> other_failures{};
+  uint32_t unlisted_failure_count = 0; ///< More of them.
+  int signal = 0;                      ///< Set if stopped.
+  std::string reason{};
 
   friend bool operator==(const outcome&, const outcome&) = default;
 };

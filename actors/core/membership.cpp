@@ -1,10 +1,19 @@
 #include "actorrun/actors/core/membership.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
 namespace actorrun::core {
+
+namespace {
+
+duration since(time_point told, time_point now) {
+  return told == time_point{} ? duration::zero() : now - told;
+}
+
+} // namespace
 
 membership::membership(offer offering, timeouts limits)
   : offer_(std::move(offering)), limits_(limits) {}
@@ -38,14 +47,17 @@ void membership::on(const epoch_formed& event, time_point now, effects& out) {
   }
 }
 
-void membership::on(const epoch_revoked& event, time_point, effects& out) {
+void membership::on(const epoch_revoked& event, time_point now, effects& out) {
   newest_ = std::max(newest_, event.epoch);
   if (next_ && next_->epoch <= event.epoch)
     next_.reset();
   if (!may_run() || plan_->epoch > event.epoch) {
-    if (holds(event.epoch))
+    if (holds(event.epoch)) {
       share_ = share_state::idle;
-    out.emplace_back(send_stopped{event.epoch, 0});
+      tell_stopped(0, now, out);
+    } else {
+      out.emplace_back(send_stopped{event.epoch, 0});
+    }
   } else if (share_ == share_state::failed) {
     share_ = share_state::stopping;
   } else {
@@ -70,18 +82,22 @@ void membership::on(const group_started& event, time_point, effects& out) {
 }
 
 void membership::on(const group_failed& event, time_point now, effects& out) {
-  if (!holds(event.epoch)
-      || (share_ != share_state::starting && share_ != share_state::running))
+  if (!holds(event.epoch))
     return;
-  // Past the fence the machine kills them even if we slept: an ordered death.
-  if (now >= fence_due_ && event.failure.kind == failure_kind::signalled
-      && event.failure.code == SIGKILL)
+  // It died before our order to stop had reached its group.
+  if (share_ == share_state::stopping)
+    return note({{event.failure}, 0}, event.told, now);
+  if (share_ != share_state::starting && share_ != share_state::running)
+    return;
+  auto failure = aged(event.failure, since(event.told, now));
+  if (was_fenced(failure, now))
     return on_fence(now, out);
   share_ = share_state::failed;
-  failure_ = event.failure;
+  failure_ = failure;
+  told_ = now;
   gone_ = false;
   if (connected())
-    out.emplace_back(send_failed{event.epoch, event.failure});
+    out.emplace_back(send_failed{event.epoch, std::move(failure)});
   out.emplace_back(stop_group{event.epoch, 0});
 }
 
@@ -89,7 +105,7 @@ void membership::on(const group_succeeded& event, time_point now,
                     effects& out) {
   // They ended by themselves while our order to stop was on its way.
   if (holds(event.epoch) && share_ == share_state::stopping)
-    return on(group_stopped{event.epoch, 0}, now, out);
+    return on(group_stopped{event.epoch}, now, out);
   if (!holds(event.epoch)
       || (share_ != share_state::starting && share_ != share_state::running))
     return;
@@ -104,12 +120,13 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
   if (event.master_port != 0)
     offer_.master_port = event.master_port;
   gone_ = true;
+  note(event.others, event.told, now);
   if (now >= fence_due_)
     forget_next();
   if (share_ != share_state::failed)
     share_ = share_state::idle; // A failure stays until it has been answered.
   if (connected())
-    out.emplace_back(send_stopped{event.epoch, offer_.master_port});
+    tell_stopped(offer_.master_port, now, out);
   // A newer epoch that was revoked before it could begin here.
   if (connected() && !next_ && newest_ > event.epoch)
     out.emplace_back(send_stopped{newest_, offer_.master_port});
@@ -125,6 +142,7 @@ void membership::begin(const epoch_plan& plan, effects& out) {
   plan_ = plan;
   share_ = share_state::starting;
   failure_.reset();
+  others_ = {};
   gone_ = false;
   out.emplace_back(set_fence{fence_due_});
   out.emplace_back(start_group{plan});
@@ -204,7 +222,41 @@ std::optional<claim> membership::held(time_point now) const {
   const auto fenced
     = now >= fence_due_
       && (share_ == share_state::starting || share_ == share_state::running);
-  return claim{*plan_, fenced ? share_state::stopping : share_, failure_};
+  auto out = claim{*plan_, fenced ? share_state::stopping : share_, {}};
+  if (failure_)
+    out.failure = aged(*failure_, now - told_);
+  return out;
+}
+
+// -- failures -----------------------------------------------------------------
+
+// Past the fence the machine kills them even if we slept: an ordered death.
+bool membership::was_fenced(const worker_failure& x, time_point now) const {
+  const auto by_kill = x.kind == failure_kind::signalled && x.code == SIGKILL;
+  const auto not_begun
+    = x.kind == failure_kind::not_started && x.code == ECANCELED;
+  return (by_kill || not_begun) && now - x.age >= fence_due_;
+}
+
+void membership::note(collateral failures, time_point told, time_point now) {
+  if (failures.empty())
+    return;
+  failures = aged(std::move(failures), since(told, now));
+  std::erase_if(failures.listed,
+                [&](const auto& x) { return was_fenced(x, now); });
+  const auto later = now - told_;
+  told_ = now;
+  if (failure_)
+    failure_->age += later;
+  others_ = aged(std::move(others_), later);
+  others_.add(std::move(failures));
+}
+
+// Said again after a link broke, and older by then.
+void membership::tell_stopped(uint16_t master_port, time_point now,
+                              effects& out) const {
+  out.emplace_back(
+    send_stopped{plan_->epoch, master_port, aged(others_, now - told_)});
 }
 
 } // namespace actorrun::core

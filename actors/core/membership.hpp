@@ -7,6 +7,7 @@
 #include "actorrun/messages/result.hpp"
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -64,6 +65,7 @@ struct group_started {
 struct group_failed {
   epoch_id epoch;
   worker_failure failure;
+  time_point told{}; ///< When its age was right; 0: now.
 };
 
 struct group_succeeded {
@@ -73,6 +75,9 @@ struct group_succeeded {
 struct group_stopped {
   epoch_id epoch;
   uint16_t master_port = 0; ///< A fresh one for the next epoch; 0: as before.
+  /// What else failed and was not ordered.
+  collateral others{};
+  time_point told{}; ///< When their ages were right; 0: now.
 };
 
 /// Somebody wants this agent to end; again: at once.
@@ -121,6 +126,9 @@ struct send_succeeded {
 struct send_stopped {
   epoch_id epoch;
   uint16_t master_port = 0;
+  /// What failed there and has not been sent as failed. Said as often as that
+  /// the epoch's workers have stopped.
+  collateral others{};
 };
 
 struct send_leaving {
@@ -137,6 +145,8 @@ struct start_group {
 struct stop_group {
   epoch_id epoch;
   int signal = 0; ///< 0: the job's stop signal.
+  /// None: the job's grace period.
+  std::optional<std::chrono::milliseconds> grace{};
 };
 
 struct kill_group {
@@ -253,6 +263,9 @@ private:
   void stop(int signal, effects& out);
   void end(ending how, int signal, time_point now, effects& out);
   void part(time_point now, effects& out);
+  void note(collateral failures, time_point told, time_point now);
+  bool was_fenced(const worker_failure& failure, time_point now) const;
+  void tell_stopped(uint16_t master_port, time_point now, effects& out) const;
   void forget_next();
   std::optional<claim> held(time_point now) const;
   /// What we say goes behind our join, and is heard after it.
@@ -271,7 +284,9 @@ private:
   link link_ = link::seeking;
   share_state share_ = share_state::idle;
   std::optional<epoch_plan> plan_;
-  std::optional<worker_failure> failure_;
+  std::optional<worker_failure> failure_; ///< As told at `told_`, like …
+  collateral others_;                     ///< … what else was not ordered.
+  time_point told_{};
   bool gone_ = false;   ///< The workers of a failed share have ended.
   bool was_in_ = false; ///< Has been accepted at least once.
   epoch_id newest_;     ///< Newest epoch seen; older ones are refused.

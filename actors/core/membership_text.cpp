@@ -33,7 +33,8 @@ struct effect_writer {
     return "send_succeeded " + to_string(x.epoch);
   }
   std::string operator()(const send_stopped& x) const {
-    return "send_stopped " + to_string(x.epoch);
+    return "send_stopped " + to_string(x.epoch)
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()));
   }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }

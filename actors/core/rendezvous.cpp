@@ -150,16 +150,18 @@ void rendezvous::on(const workers_started& event, time_point, effects&) {
     change(*record, [](auto& x) { x.share = share_state::running; });
 }
 
-void rendezvous::on(const worker_failed& event, time_point, effects& out) {
+void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
   auto* record = member(event.agent, event.epoch);
   if (record == nullptr || record->holds != event.epoch)
     return;
   change(*record, [&](auto& x) {
     x.share = share_state::failed;
     x.failure = event.failure;
+    x.failure_told = now;
   });
+  note(event.agent, {{event.failure}, 0}, now);
   if (active())
-    fail(event.failure, out);
+    fail(out);
 }
 
 void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
@@ -173,7 +175,8 @@ void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
   });
 }
 
-void rendezvous::on(const workers_stopped& event, time_point, effects& out) {
+void rendezvous::on(const workers_stopped& event, time_point now,
+                    effects& out) {
   auto* record = find(event.agent);
   if (record == nullptr)
     return;
@@ -185,6 +188,8 @@ void rendezvous::on(const workers_stopped& event, time_point, effects& out) {
     x.share = share_state::idle;
     x.holds = {};
   });
+  if (member(event.agent, event.epoch) != nullptr)
+    note(event.agent, event.others, now);
   if (active() && event.epoch == epoch_ && record->member_of == epoch_)
     revoke("agent " + event.agent.value + " stopped its workers, out of touch",
            std::nullopt, out);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/actors/core/failure_order.hpp"
 #include "actorrun/actors/core/lease_table.hpp"
 #include "actorrun/actors/core/restart_policy.hpp"
 #include "actorrun/actors/core/time.hpp"
@@ -90,6 +91,7 @@ struct workers_stopped {
   agent_id agent;
   epoch_id epoch;
   uint16_t master_port = 0; ///< A fresh one for the next epoch.
+  collateral others{};      ///< What failed there and has not been told.
 };
 
 /// Somebody ends the job.
@@ -142,6 +144,15 @@ struct revoke_epoch {
   std::optional<worker_failure> failure;
 };
 
+/// Write down what is known of an epoch's failures now that all have been told,
+/// and was not when it was revoked.
+struct explain_failures {
+  epoch_id epoch;
+  worker_failure first;
+  collateral others;
+  std::string excuse; ///< Why they cost nothing; empty: they do.
+};
+
 /// Tell these agents how the job ended.
 struct end_job {
   outcome result;
@@ -154,7 +165,7 @@ struct close_job {};
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, grant_lease,
                  probe_agent, forget_agent, announce_epoch, revoke_epoch,
-                 end_job, close_job>;
+                 explain_failures, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);
@@ -169,7 +180,8 @@ struct agent_record {
   epoch_id member_of;   ///< That epoch; 0 if none.
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
-  std::optional<worker_failure> failure;
+  std::optional<worker_failure> failure; ///< Told of its share …
+  time_point failure_told{};             ///< … at this time.
   bool connected = true;
   bool leaving = false;
 };
@@ -182,9 +194,11 @@ struct agent_record {
 ///   |  +----------------- all stopped ------ stopping <-------+----------+
 ///   +-- recovering (a successor only)
 ///
-/// What a failure costs is decided when all have stopped. Workers fail because
-/// the workers of an agent that died or left are gone, and often their report
-/// is quicker than the news of the agent; that costs no restart.
+/// Which failure was the first and what it costs is decided when all have
+/// stopped. The first report need not tell of the first death: its agent may
+/// have been the quicker one. And workers fail because the workers of an agent
+/// that died or left are gone, and often their report is quicker than the news
+/// of the agent; that costs no restart.
 ///
 /// From every phase: `ended`, when all workers of an epoch have succeeded, no
 /// restart is left, the minimum is not met in time, or somebody ends the job.
@@ -222,7 +236,8 @@ public:
   /// Set in phase `ended`.
   const std::optional<outcome>& result() const { return result_; }
 
-  /// The newest failure that ended an epoch, or the job.
+  /// The first cause, as far as it is known, of the newest epoch or job that a
+  /// failure has ended.
   const std::optional<worker_failure>& last_failure() const {
     return last_failure_;
   }
@@ -251,6 +266,12 @@ private:
   struct armed {
     timer_id timer;
     time_point due;
+  };
+
+  /// A member that went while its epoch was being stopped.
+  struct departure {
+    agent_id agent;
+    std::string reason;
   };
 
   /// How many agents are what; kept up to date so that a step is O(1).
@@ -291,9 +312,13 @@ private:
   void form(effects& out);
   void revoke(const std::string& reason,
               const std::optional<worker_failure>& failure, effects& out);
-  void fail(const worker_failure& failure, effects& out);
+  void fail(effects& out);
+  void note(const agent_id& agent, collateral failures, time_point now);
   void excuse(const agent_record& record, const std::string& reason);
+  void judge();
+  const std::string* find_excuse() const;
   void conclude_epoch(time_point now, effects& out);
+  void settle_failures(time_point now, effects& out);
   void end(outcome result, time_point now, effects& out);
   void close_if_empty(effects& out);
 
@@ -340,9 +365,10 @@ private:
   bool formed_ = false; ///< This coordinator has formed an epoch itself.
   bool hurry_ = false;  ///< Nothing more to wait for: form when possible.
   bool closed_ = false;
-  std::string why_;                      ///< Reason of the next epoch.
-  std::optional<worker_failure> failed_; ///< Ended the current epoch, and …
-  bool excused_ = false; ///< … was the consequence of an agent's end.
+  std::string why_;        ///< Reason of the next epoch.
+  bool failed_ = false;    ///< A failure has ended the current epoch.
+  failure_order failures_; ///< Of the current epoch.
+  std::vector<departure> departures_;
   uint64_t arrivals_ = 0;
   time_point last_arrival_{};
   time_point first_newcomer_{};

@@ -189,38 +189,75 @@ void rendezvous::on_settled(time_point now, effects& out) {
            out);
 }
 
-// The first failure of an epoch ends it; others are its consequence.
-void rendezvous::fail(const worker_failure& failure, effects& out) {
-  assert(active());
-  failed_ = last_failure_ = failure;
-  excused_ = false;
-  revoke(to_string(failure), failure, out);
+// The first failure that we hear of ends the epoch.
+void rendezvous::fail(effects& out) {
+  failed_ = true;
+  revoke(to_string(failures_.first()), failures_.first(), out);
+  judge();
+}
+
+// One that we hear of later may have been the first all the same.
+void rendezvous::note(const agent_id& agent, collateral failures,
+                      time_point now) {
+  for (auto& x : failures.listed)
+    x.agent = agent;
+  failures_.add(failures, now);
+  if (failed_)
+    judge();
 }
 
 // An agent of the epoch has gone. Workers elsewhere that failed meanwhile did
 // so because they missed its workers; its own failures remain its own.
 void rendezvous::excuse(const agent_record& record, const std::string& reason) {
-  if (phase_ != phase::stopping || !failed_ || record.member_of != epoch_
-      || record.share == share_state::succeeded
-      || failed_->agent == record.offering.agent
-      || failed_->kind == failure_kind::not_started)
+  if (phase_ != phase::stopping || record.member_of != epoch_
+      || record.share == share_state::succeeded)
     return;
-  excused_ = true;
-  why_ = reason;
+  departures_.push_back({record.offering.agent, reason});
+  if (failed_)
+    judge();
+}
+
+void rendezvous::judge() {
+  const auto* excuse = find_excuse();
+  last_failure_ = failures_.first();
+  why_ = excuse == nullptr ? to_string(*last_failure_) : *excuse;
+}
+
+const std::string* rendezvous::find_excuse() const {
+  const auto& first = failures_.first();
+  if (first.kind == failure_kind::not_started)
+    return nullptr;
+  const auto i
+    = std::find_if(departures_.rbegin(), departures_.rend(),
+                   [&](const auto& x) { return x.agent != first.agent; });
+  return i == departures_.rend() ? nullptr : &i->reason;
 }
 
 void rendezvous::conclude_epoch(time_point now, effects& out) {
   phase_ = phase::gathering;
-  if (!failed_ || excused_) {
-    failed_.reset();
-    return;
-  }
-  const auto failure = *std::exchange(failed_, std::nullopt);
-  if (policy_.on_failure(epoch_, failure) == restart_policy::answer::give_up)
+  if (!failures_.empty())
+    settle_failures(now, out);
+  failures_.clear();
+  departures_.clear();
+  failed_ = false;
+}
+
+// All have been told now. What failed in an epoch that had ended for another
+// reason costs nothing either.
+void rendezvous::settle_failures(time_point now, effects& out) {
+  const auto first = failures_.first(now);
+  const auto others = failures_.others(now);
+  const auto* excuse = failed_ ? find_excuse() : &why_;
+  if (excuse != nullptr || !others.empty())
+    out.emplace_back(
+      explain_failures{epoch_, first, others, excuse ? *excuse : ""});
+  if (excuse == nullptr
+      && policy_.on_failure(epoch_, first) == restart_policy::answer::give_up)
     end({.kind = outcome::verdict::failed,
-         .first_failure = failure,
-         .signal = 0,
-         .reason = to_string(failure)},
+         .first_failure = first,
+         .other_failures = others.listed,
+         .unlisted_failure_count = others.unlisted_count,
+         .reason = to_string(first)},
         now, out);
 }
 

@@ -32,7 +32,10 @@ void rendezvous::reconcile(agent_record& record,
   }
   if (held && held->plan.epoch >= epoch_ && !formed_)
     return recover(record, *held, now, out);
-  if (record.holds == epoch_ && epoch_.value != 0) {
+  if (record.holds == epoch_ && (active() || phase_ == phase::stopping)) {
+    if (held && held->failure && phase_ == phase::stopping
+        && held->plan.epoch == epoch_)
+      note(agent, {{*held->failure}, 0}, now);
     if (phase_ == phase::stopping)
       out.emplace_back(revoke_epoch{epoch_, {agent}, why_, std::nullopt});
     else if (held && held->plan.epoch == epoch_)
@@ -53,6 +56,9 @@ void rendezvous::reconcile(agent_record& record,
 void rendezvous::resume(agent_record& record, const claim& held, time_point now,
                         effects& out) {
   const auto agent = record.offering.agent;
+  if (held.failure || held.state == share_state::failed)
+    on(worker_failed{agent, epoch_, held.failure.value_or(worker_failure{})},
+       now, out);
   switch (held.state) {
     case share_state::starting:
       return;
@@ -61,14 +67,14 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
     case share_state::succeeded:
       return on(workers_succeeded{agent, epoch_}, now, out);
     case share_state::failed:
-      return on(
-        worker_failed{agent, epoch_, held.failure.value_or(worker_failure{})},
-        now, out);
+      return;
     case share_state::idle:
-      return on(workers_stopped{agent, epoch_, 0}, now, out);
+      return on(workers_stopped{agent, epoch_}, now, out);
     case share_state::stopping:
-      return revoke("agent " + agent.value + " stops its workers, out of touch",
-                    std::nullopt, out);
+      if (active())
+        revoke("agent " + agent.value + " stops its workers, out of touch",
+               std::nullopt, out);
+      return;
   }
 }
 
@@ -84,6 +90,7 @@ void rendezvous::recover(agent_record& record, const claim& held,
   record.holds = may_run(held.state) ? held.plan.epoch : epoch_id{};
   record.share = held.state;
   record.failure = held.failure;
+  record.failure_told = now;
   // Where workers run, nobody can have formed a newer epoch; without that sign
   // its agents get the time of a lease to come back.
   const auto runs
@@ -96,6 +103,7 @@ void rendezvous::recover(agent_record& record, const claim& held,
   if (newest || (rival && runs)) {
     epoch_ = held.plan.epoch;
     common_ = held.plan;
+    failures_.clear();
   }
   record.member_of = rival && !runs ? epoch_id{} : held.plan.epoch;
   recount();
@@ -111,30 +119,29 @@ void rendezvous::conclude_recovery(effects& out) {
     return;
   const auto back = tally_.members;
   auto gone = uint32_t{0};
-  const agent_record* failed = nullptr;
   for (const auto& [id, x] : agents_) {
     if (x.holds.value != 0 && (x.holds != epoch_ || x.member_of != epoch_))
       out.emplace_back(
         revoke_epoch{x.holds, {id}, "the epoch is over", std::nullopt});
     if (x.member_of != epoch_)
       continue;
-    if (x.share == share_state::failed)
-      failed = &x;
+    if (x.failure || x.share == share_state::failed)
+      note(id, {{x.failure.value_or(worker_failure{})}, 0}, x.failure_told);
     if (x.share == share_state::idle || x.share == share_state::stopping)
       ++gone;
   }
   phase_ = tally_.starting > 0 ? phase::starting : phase::running;
   formed_ = true;
-  if (failed != nullptr) {
-    fail(failed->failure.value_or(worker_failure{}), out);
+  const auto news = std::to_string(back - gone) + " of "
+                    + std::to_string(common_.node_count) + " agents of epoch "
+                    + to_string(epoch_) + " came back to the new coordinator";
+  if (!failures_.empty()) {
     // Who is missing died while there was no coordinator to see it.
-    excused_
-      = back < common_.node_count && failed_->kind != failure_kind::not_started;
+    if (back < common_.node_count)
+      departures_.push_back({{}, news});
+    fail(out);
   } else if (back < common_.node_count || gone > 0) {
-    revoke(std::to_string(back - gone) + " of "
-             + std::to_string(common_.node_count) + " agents of epoch "
-             + to_string(epoch_) + " came back to the new coordinator",
-           std::nullopt, out);
+    revoke(news, std::nullopt, out);
   }
 }
 

@@ -54,6 +54,12 @@ struct effect_writer {
       text += " " + agent.value;
     return text;
   }
+  std::string operator()(const explain_failures& x) const {
+    return "explain_failures " + to_string(x.epoch) + ": " + x.first.agent.value
+           + "/" + std::to_string(x.first.local_rank)
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
+           + (x.excuse.empty() ? "" : ", excused");
+  }
   std::string operator()(const end_job& x) const {
     auto text = "end_job " + to_string(x.result.kind) + ":";
     for (const auto& agent : x.agents)

@@ -42,7 +42,7 @@ void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const epoch_plan& plan,
-                   uint32_t local_rank) {
+                   uint32_t local_rank, const std::string& error_file) {
   assert(local_rank < plan.own.slot_count);
   auto env = read(inherited);
   set_ranks(env, plan, local_rank);
@@ -52,9 +52,9 @@ worker_environment(std::span<const std::string> inherited,
   env["TORCHELASTIC_RUN_ID"] = job.job.value;
   // Rank 0 serves the store itself; workers test for the exact text.
   env["TORCHELASTIC_USE_AGENT_STORE"] = "False";
-  // No log folder, no file: torch's @record takes the empty text for none.
-  env["TORCHELASTIC_ERROR_FILE"] = "";
-  env["TORCHELASTIC_SIGNALS_TO_HANDLE"] = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+  // torch's @record takes the empty text for none.
+  env["TORCHELASTIC_ERROR_FILE"] = error_file;
+  env["TORCHELASTIC_SIGNALS_TO_HANDLE"] = job.signals_to_handle;
   env["ACTORRUN_JOB_ID"] = job.job.value;
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   // Several workers with as many threads as cores each would fight over them.

@@ -14,6 +14,8 @@ struct job_environment {
   job_id job;
   std::string role = "default";
   uint32_t restart_count_max = 0;
+  /// Names, separated by commas; TORCHELASTIC_SIGNALS_TO_HANDLE.
+  std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 };
 
 /// Everything a worker finds in its environment: what its agent has, and over
@@ -22,6 +24,7 @@ struct job_environment {
 /// @param inherited `NAME=value` each; of a name that occurs twice the last
 ///                  counts.
 /// @param local_rank 0..`plan.own.slot_count`-1
+/// @param error_file Where the worker may say why it fails; empty: nowhere.
 /// @returns `NAME=value` by ascending name, each name once.
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
 ///      same names. We add ACTORRUN_EPOCH and ACTORRUN_JOB_ID, and our
@@ -29,6 +32,6 @@ struct job_environment {
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const epoch_plan& plan,
-                   uint32_t local_rank);
+                   uint32_t local_rank, const std::string& error_file = {});
 
 } // namespace actorrun::core

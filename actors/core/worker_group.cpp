@@ -1,7 +1,10 @@
 #include "actorrun/actors/core/worker_group.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -25,17 +28,18 @@ void worker_group::on(const start_ordered&, time_point, effects& out) {
   out.emplace_back(start_workers{});
 }
 
-void worker_group::on(const worker_started& event, time_point, effects& out) {
+void worker_group::on(const worker_started& event, time_point now,
+                      effects& out) {
   auto* worker = in_state(event.local_rank, worker_record::state::waiting);
   if (worker == nullptr)
     return;
   worker->now = worker_record::state::running;
   worker->pid = event.pid;
   --waiting_count_;
-  settle(out);
+  settle(now, out);
 }
 
-void worker_group::on(const worker_not_started& event, time_point,
+void worker_group::on(const worker_not_started& event, time_point now,
                       effects& out) {
   auto* worker = in_state(event.local_rank, worker_record::state::waiting);
   if (worker == nullptr)
@@ -43,22 +47,35 @@ void worker_group::on(const worker_not_started& event, time_point,
   worker->now = worker_record::state::ended;
   --waiting_count_;
   ++ended_count_;
-  fail(event.local_rank, failure_kind::not_started, event.error, false, out);
-  settle(out);
+  fail({.local_rank = event.local_rank,
+        .kind = failure_kind::not_started,
+        .code = event.error,
+        .details = event.details},
+       event.when, now, out);
+  settle(now, out);
 }
 
-void worker_group::on(const worker_exited& event, time_point, effects& out) {
+void worker_group::on(const worker_exited& event, time_point now,
+                      effects& out) {
   auto* worker = in_state(event.local_rank, worker_record::state::running);
   if (worker == nullptr)
     return;
   worker->now = worker_record::state::ended;
   ++ended_count_;
   if (event.signal != 0)
-    fail(event.local_rank, failure_kind::signalled, event.signal, event.dumped,
-         out);
+    fail({.local_rank = event.local_rank,
+          .kind = failure_kind::signalled,
+          .code = event.signal,
+          .dumped = event.dumped,
+          .details = event.details},
+         event.when, now, out);
   else if (event.exit_code != 0)
-    fail(event.local_rank, failure_kind::exited, event.exit_code, false, out);
-  settle(out);
+    fail({.local_rank = event.local_rank,
+          .kind = failure_kind::exited,
+          .code = event.exit_code,
+          .details = event.details},
+         event.when, now, out);
+  settle(now, out);
 }
 
 void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
@@ -66,6 +83,7 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
       || phase_ == phase::stopped || phase_ == phase::succeeded)
     return;
   phase_ = phase::stopping;
+  stop_ordered_at_ = now;
   if (event.grace.count() == 0) {
     out.emplace_back(signal_workers{SIGKILL});
   } else {
@@ -73,7 +91,7 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
     grace_timer_ = {1};
     out.emplace_back(arm_timer{grace_timer_, now + event.grace});
   }
-  settle(out);
+  settle(now, out);
 }
 
 void worker_group::on(const kill_ordered&, time_point now, effects& out) {
@@ -100,24 +118,29 @@ worker_record* worker_group::in_state(uint32_t local_rank,
   return phase_ != phase::idle && worker.now == state ? &worker : nullptr;
 }
 
-// The first failure is the cause; what follows is its consequence or our doing.
-void worker_group::fail(uint32_t local_rank, failure_kind kind, int code,
-                        bool dumped, effects& out) {
-  if (phase_ != phase::starting && phase_ != phase::running)
+// The first failure is what the agent must hear of at once. What fails after it
+// by itself may be its consequence, and what ends after our order is our doing.
+void worker_group::fail(worker_failure failure, time_point when, time_point now,
+                        effects& out) {
+  if (has_ordered(when))
     return;
-  phase_ = phase::failed;
-  out.emplace_back(
-    report_failed{{.agent = plan_.own.agent,
-                   .host = host_,
-                   .global_rank = plan_.own.first_global_rank + local_rank,
-                   .local_rank = local_rank,
-                   .pid = workers_[local_rank].pid,
-                   .kind = kind,
-                   .code = code,
-                   .dumped = dumped}});
+  failure.agent = plan_.own.agent;
+  failure.host = host_;
+  failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
+  failure.pid = workers_[failure.local_rank].pid;
+  failure.age = when == time_point{} ? duration{0} : now - std::min(when, now);
+  if (phase_ == phase::starting || phase_ == phase::running) {
+    phase_ = phase::failed;
+    out.emplace_back(report_failed{std::move(failure)});
+  } else if (failure.kind != failure_kind::not_started
+             || failure.code != ECANCELED) {
+    others_ = aged(std::move(others_), now - others_told_at_);
+    others_told_at_ = now;
+    others_.add(std::move(failure));
+  }
 }
 
-void worker_group::settle(effects& out) {
+void worker_group::settle(time_point now, effects& out) {
   if (phase_ == phase::starting && waiting_count_ == 0) {
     phase_ = phase::running;
     out.emplace_back(report_started{});
@@ -131,7 +154,7 @@ void worker_group::settle(effects& out) {
   } else if (phase_ == phase::stopping) {
     phase_ = phase::stopped;
     out.emplace_back(release_workers{});
-    out.emplace_back(report_stopped{});
+    out.emplace_back(report_stopped{aged(others_, now - others_told_at_)});
   }
 }
 
@@ -157,8 +180,9 @@ struct effect_writer {
   std::string operator()(const report_succeeded&) const {
     return "report_succeeded";
   }
-  std::string operator()(const report_stopped&) const {
-    return "report_stopped";
+  std::string operator()(const report_stopped& x) const {
+    return "report_stopped"
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()));
   }
 };
 

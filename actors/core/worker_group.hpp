@@ -23,7 +23,9 @@ struct worker_started {
 
 struct worker_not_started {
   uint32_t local_rank = 0;
-  int error = 0; ///< errno
+  int error = 0; ///< errno; ECANCELED: a start of ours that we called off.
+  death_details details{};
+  time_point when{}; ///< When that was seen; 0: now.
 };
 
 struct worker_exited {
@@ -31,6 +33,8 @@ struct worker_exited {
   int exit_code = 0;
   int signal = 0; ///< What killed it; 0 when it exited by itself.
   bool dumped = false;
+  death_details details{};
+  time_point when{}; ///< When the end was seen; 0: now.
 };
 
 /// The first order counts; a grace period of 0 kills at once.
@@ -62,13 +66,18 @@ struct release_workers {};
 struct report_started {};
 
 struct report_failed {
-  worker_failure failure;
+  worker_failure failure; ///< Aged up to now.
 };
 
 struct report_succeeded {};
 
 /// Nothing runs any more.
-struct report_stopped {};
+struct report_stopped {
+  /// What failed before our order to stop and was not reported: after the first
+  /// failure, or so shortly before the order that we learned of it later. Aged
+  /// up to now.
+  collateral others{};
+};
 
 using worker_group_effect
   = std::variant<arm_timer, start_workers, signal_workers, release_workers,
@@ -94,7 +103,8 @@ struct worker_record {
 ///             |                  |      |
 ///             +----- stop order -+------+--> stopping -> stopped
 ///
-/// What ends after a stop order has been ended by us and is no failure.
+/// What ends after a stop order has been ended by us and is no failure. What
+/// ended before it and is seen later is one, though it is reported last.
 class worker_group {
 public:
   enum class phase {
@@ -121,6 +131,15 @@ public:
   /// By local rank.
   const std::vector<worker_record>& workers() const { return workers_; }
 
+  /// Whether a death seen at `when` would be called our doing; 0: one now.
+  bool has_ordered(time_point when) const {
+    return phase_ >= phase::stopping
+           && (when == time_point{} || when >= stop_ordered_at_);
+  }
+
+  /// Whether anybody will be told more of one more failure than that it was.
+  bool lists_more() const { return others_.listed.size() < other_failures_max; }
+
 private:
   using effects = std::vector<worker_group_effect>;
 
@@ -132,9 +151,9 @@ private:
   void on(const kill_ordered& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
   worker_record* in_state(uint32_t local_rank, worker_record::state state);
-  void fail(uint32_t local_rank, failure_kind kind, int code, bool dumped,
+  void fail(worker_failure failure, time_point when, time_point now,
             effects& out);
-  void settle(effects& out);
+  void settle(time_point now, effects& out);
 
   epoch_plan plan_;
   std::string host_;
@@ -143,6 +162,9 @@ private:
   uint32_t waiting_count_;
   uint32_t ended_count_ = 0;
   timer_id grace_timer_; ///< Set while the grace period lasts.
+  time_point stop_ordered_at_{};
+  collateral others_; ///< As told at `others_told_at_`.
+  time_point others_told_at_{};
 };
 
 } // namespace actorrun::core

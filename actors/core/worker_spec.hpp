@@ -23,6 +23,9 @@ struct worker_spec {
   uint32_t slot_count = 1;
   /// Asks a worker to end.
   int stop_signal = SIGTERM;
+  /// When a signal tells the agent to end, its workers get the stop signal
+  /// instead of the same one.
+  bool is_stop_signal_fixed = false;
   /// From the stop signal to SIGKILL. 0 kills at once.
   std::chrono::milliseconds grace_period{30'000};
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/core/worker_outputs.hpp"
 #include "actorrun/messages/ids.hpp"
 
 #include <cstdint>
@@ -15,12 +16,29 @@
 
 namespace actorrun::ports {
 
+/// How a process comes into being.
+enum class start_method : uint8_t {
+  exec,        ///< `arguments` are executed.
+  fork,        ///< `body` runs in a copy of this program.
+  fork_server, ///< A server, started from `arguments[0]`, forks itself.
+};
+
 /// One process to start, complete: nothing is inherited but the working
-/// directory, standard streams, limits and umask.
+/// directory, standard input, limits and umask, and what is named here.
 struct process_spec {
   uint32_t local_rank = 0;
-  std::vector<std::string> arguments;   ///< argv; [0] is looked up in PATH.
-  std::vector<std::string> environment; ///< `NAME=value`, the whole of it.
+  std::vector<std::string> arguments{};   ///< argv; [0] is looked up in PATH.
+  std::vector<std::string> environment{}; ///< `NAME=value`, the whole of it.
+  /// A file is made or emptied, and written at its end. One that cannot be
+  /// opened costs the output, not the process.
+  core::stream_target out{};
+  core::stream_target err{};
+  start_method method = start_method::exec;
+  /// For `fork`: returns the exit code. Runs alone in its process.
+  std::function<int()> body{};
+  /// The process gets these as 3, 4, …; the caller keeps them open until it is
+  /// told what became of the start.
+  std::vector<int> descriptors{};
 };
 
 struct process_started {
@@ -33,7 +51,13 @@ struct process_started {
 struct process_not_started {
   epoch_id epoch;
   uint32_t local_rank = 0;
-  int error = 0; ///< errno of the step that failed; ECANCELED: the fence.
+  /// errno of the step that failed; ECANCELED: the fence, or a signal that came
+  /// while the start was under way.
+  int error = 0;
+  /// What could not be used: the program, or the interpreter that its first
+  /// line names.
+  std::string subject{};
+  core::time_point when{};
 };
 
 /// A process has ended. What it leaves in its group is left alone until the
@@ -42,9 +66,10 @@ struct process_exited {
   epoch_id epoch;
   uint32_t local_rank = 0;
   pid_t pid = 0;
-  int exit_code = 0;   ///< 0..255; meaningless when `signal` is not 0.
-  int signal = 0;      ///< What killed it; 0 when it exited by itself.
-  bool dumped = false; ///< A core file was written.
+  int exit_code = 0;       ///< 0..255; meaningless when `signal` is not 0.
+  int signal = 0;          ///< What killed it; 0 when it exited by itself.
+  bool dumped = false;     ///< A core file was written.
+  core::time_point when{}; ///< When its end was seen.
 };
 
 using process_event
@@ -68,8 +93,13 @@ public:
     = 0;
 
   /// Sends `signal` to the process group of every process of `epoch`, also to
-  /// what is left of groups whose leader has ended.
+  /// what is left of groups whose leader has ended. Starts that are under way
+  /// are given up.
   virtual void signal(epoch_id epoch, int signal) = 0;
+
+  /// Sends `signal` to every process of `epoch` that runs, and not to what it
+  /// has started: who does not expect a signal may die of it.
+  virtual void notify(epoch_id epoch, int signal) = 0;
 
   /// Ends what is left of `epoch`: kills the remains of its process groups and
   /// forgets them. Call when every process has ended.

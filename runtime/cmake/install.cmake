@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 install(TARGETS actorrun actorctl)
 install(
   TARGETS actorrun_words actorrun_wire actorrun_messages actorrun_core
-          actorrun_actors actorrun_runtime
+          actorrun_actors actorrun_runtime actorrun_worker
   EXPORT actorrunTargets)
 foreach(layer messages actors runtime)
   install(
@@ -16,6 +16,10 @@ foreach(layer messages actors runtime)
     PATTERN detail EXCLUDE
     PATTERN cmake EXCLUDE)
 endforeach()
+install(
+  FILES ${PROJECT_SOURCE_DIR}/runtime/worker/actorrun_worker.h
+        ${PROJECT_SOURCE_DIR}/runtime/worker/record.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/runtime/worker)
 install(
   DIRECTORY ${ACTORRUN_INCLUDE}/actorrun/v1
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun

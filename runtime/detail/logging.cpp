@@ -1,11 +1,14 @@
 #include "actorrun/runtime/detail/logging.hpp"
 
+#include <spdlog/details/os.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
 #include <string>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -27,12 +30,57 @@ spdlog::level::level_enum level_of(std::string_view text) {
   return spdlog::level::info;
 }
 
+// As spdlog's own sinks for terminals.
+const char* color_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "\033[36m"; // cyan
+    case spdlog::level::info:
+      return "\033[32m"; // green
+    case spdlog::level::warn:
+      return "\033[33m\033[1m"; // yellow, bold
+    case spdlog::level::critical:
+      return "\033[1m\033[41m"; // bold on red
+    default:
+      return "\033[31m\033[1m"; // red, bold
+  }
+}
+
+constexpr auto no_color = "\033[m";
+
+class console_sink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+  explicit console_sink(std::shared_ptr<posix_console> to)
+    : to_(std::move(to)),
+      is_colored_(to_->is_terminal(core::output_stream::err)
+                  && spdlog::details::os::is_color_terminal()) {}
+
+private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    auto text = spdlog::memory_buf_t{};
+    message.color_range_start = 0;
+    message.color_range_end = 0;
+    formatter_->format(message, text);
+    auto line = std::string{text.data(), text.size()};
+    if (is_colored_ && message.color_range_end > message.color_range_start) {
+      line.insert(message.color_range_end, no_color);
+      line.insert(message.color_range_start, color_of(message.level));
+    }
+    to_->note(line);
+  }
+
+  void flush_() override {}
+
+  std::shared_ptr<posix_console> to_;
+  bool is_colored_;
+};
+
 } // namespace
 
-log open_console(std::string_view program, std::string_view level) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  auto logger
-    = std::make_shared<spdlog::logger>(std::string{program}, std::move(sink));
+log open_log(std::shared_ptr<posix_console> to, std::string_view program,
+             std::string_view level) {
+  auto logger = std::make_shared<spdlog::logger>(
+    std::string{program}, std::make_shared<console_sink>(std::move(to)));
   logger->set_level(level_of(level));
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
   return log{std::move(logger)};

@@ -56,7 +56,9 @@ void await_end(worker_process& worker, core::time_point deadline) {
 posix_process_host::posix_process_host(reactor& loop, note_handler on_note)
   : loop_(loop), on_note_(std::move(on_note)),
     warden_(std::make_unique<warden>(
-      loop, [this] { note("warden has died; another one takes its place"); })) {
+      loop, [this] { note("warden has died; another one takes its place"); })),
+    starter_(std::make_unique<process_starter>(
+      loop, *warden_, [this](const std::string& x) { note(x); })) {
   // While others get ready to start workers; `start` would do it, too.
   loop_.post(while_alive([this] { (void)warden_->ensure(); }));
 }
@@ -85,9 +87,20 @@ void posix_process_host::start(epoch_id epoch,
 
 void posix_process_host::signal(epoch_id epoch, int signal) {
   loop_.post([=, this] {
+    const auto i = batches_.find(epoch);
+    if (i == batches_.end())
+      return;
+    give_up_starts(i->second);
+    for (const auto& worker : i->second.workers)
+      worker.kill_group(signal);
+  });
+}
+
+void posix_process_host::notify(epoch_id epoch, int signal) {
+  loop_.post([=, this] {
     if (const auto i = batches_.find(epoch); i != batches_.end())
       for (const auto& worker : i->second.workers)
-        worker.kill_group(signal);
+        worker.signal_leader(signal);
   });
 }
 
@@ -107,48 +120,59 @@ void posix_process_host::start_all(epoch_id epoch,
                                    std::vector<ports::process_spec> processes,
                                    listener on_event, uint64_t fire_count) {
   assert(!batches_.contains(epoch));
-  auto& group = batches_[epoch];
-  group.on_event = std::move(on_event);
+  auto& group = batches_
+                  .emplace(epoch, batch{.on_event = std::move(on_event),
+                                        .outputs = starter_->begin_batch()})
+                  .first->second;
   group.workers.reserve(processes.size());
-  spawner_.look_at_signals();
-  auto programs = program_finder{};
-  for (const auto& spec : processes) {
-    group.pending.push_back(
-      start_one(epoch, group, spec, programs, fire_count));
-    if (group.pending.size() >= facts_per_call_max)
-      flush(epoch);
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const auto rank = processes[i].local_rank;
+    const auto id = starter_->start(
+      std::move(processes[i]), fire_count, group.outputs,
+      [=, this](started_process x) { on_start(epoch, i, rank, std::move(x)); });
+    if (id != 0)
+      group.starting.emplace(i, id);
   }
+  conclude_starts(group);
   flush(epoch);
 }
 
-ports::process_event
-posix_process_host::start_one(epoch_id epoch, batch& group,
-                              const ports::process_spec& spec,
-                              program_finder& programs, uint64_t fire_count) {
-  const auto failed = [&](int error) {
-    return ports::process_not_started{epoch, spec.local_rank, error};
-  };
-  if (spec.arguments.empty())
-    return failed(EINVAL);
-  const auto& program = programs.find(spec.arguments[0], spec.environment);
-  if (program.error != 0)
-    return failed(program.error);
-  if (const auto error = warden_->ensure(); error != 0)
-    return failed(error);
-  auto place = warden_->enlist(fire_count);
-  if (!place)
-    return failed(EAGAIN);
-  auto child
-    = spawner_.start(program.path, spec.arguments, spec.environment, &place);
-  if (child.error != 0)
-    return failed(child.error);
-  group.workers.push_back({.local_rank = spec.local_rank,
-                           .pid = child.pid,
-                           .pidfd = std::move(child.pidfd),
-                           .registration = std::move(place)});
+void posix_process_host::on_start(epoch_id epoch, size_t place,
+                                  uint32_t local_rank, started_process result) {
+  auto& group = batches_.at(epoch);
+  if (result.error != 0)
+    report(epoch, ports::process_not_started{epoch, local_rank, result.error,
+                                             std::move(result.subject),
+                                             std::chrono::steady_clock::now()});
+  else
+    add_worker(epoch, local_rank, std::move(result));
+  if (group.starting.erase(place) == 1)
+    conclude_starts(group);
+  if (group.pending.size() >= facts_per_call_max)
+    flush(epoch);
+}
+
+void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
+                                    started_process process) {
+  auto& group = batches_.at(epoch);
+  group.workers.push_back({.local_rank = local_rank,
+                           .pid = process.pid,
+                           .pidfd = std::move(process.pidfd),
+                           .registration = std::move(process.registration)});
   ++group.running_count;
   watch(epoch, group.workers.size() - 1);
-  return ports::process_started{epoch, spec.local_rank, child.pid};
+  report(epoch, ports::process_started{epoch, local_rank, process.pid});
+}
+
+void posix_process_host::give_up_starts(batch& group) {
+  for (const auto& [place, id] : std::map{group.starting})
+    starter_->give_up(id);
+}
+
+void posix_process_host::conclude_starts(const batch& group) const {
+  const auto text = group.outputs.complaint();
+  if (group.starting.empty() && !text.empty())
+    note(text);
 }
 
 // -- ending -------------------------------------------------------------------
@@ -173,7 +197,7 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
          + std::to_string(worker.pid) + "; its exit code is lost");
   report(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
                                       status->exit_code, status->signal,
-                                      status->dumped});
+                                      status->dumped, round_time()});
   if (--group.running_count == 0 && group.released)
     loop_.at_end_of_round(while_alive([=, this] { finish(epoch); }));
 }
@@ -198,6 +222,7 @@ void posix_process_host::release_now(epoch_id epoch) {
     return;
   auto& group = i->second;
   group.released = true;
+  give_up_starts(group);
   for (auto& worker : group.workers) {
     worker.kill_group(SIGKILL);
     worker.registration.reset();
@@ -228,6 +253,7 @@ void posix_process_host::end_all() {
   for (auto& [epoch, group] : batches_)
     for (auto& worker : group.workers)
       worker.kill_group(SIGKILL);
+  starter_.reset();
   for (auto& [epoch, group] : batches_) {
     for (auto& worker : group.workers)
       if (!worker.ended) {
@@ -250,6 +276,14 @@ reactor::task posix_process_host::while_alive(reactor::task fn) const {
     if (!alive.expired())
       fn();
   };
+}
+
+core::time_point posix_process_host::round_time() {
+  if (!round_time_) {
+    round_time_ = std::chrono::steady_clock::now();
+    loop_.at_end_of_round(while_alive([this] { round_time_.reset(); }));
+  }
+  return *round_time_;
 }
 
 void posix_process_host::note(const std::string& text) const {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "actorrun/actors/ports/process_host.hpp"
+#include "actorrun/runtime/detail/output_files.hpp"
+#include "actorrun/runtime/detail/process_starter.hpp"
 #include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/started_process.hpp"
 #include "actorrun/runtime/detail/warden.hpp"
 #include "actorrun/runtime/detail/worker_process.hpp"
 
@@ -12,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +24,13 @@ namespace actorrun::detail {
 /// process group, watches them by pidfd, and lets none outlive this program
 /// (see `warden`).
 ///
-/// All processes of a batch are started in one go; the facts of one round of
-/// the reactor arrive in one call. The zombie of a process stays until its
-/// epoch is released, so that the id of its group cannot come to mean another.
+/// Programs of a batch are executed in one go; workers made by forks follow as
+/// they get ready (see `process_starter`). The facts of one round of the
+/// reactor arrive in one call, and those that were seen in one round bear the
+/// same time. Outputs that cannot be opened are one note per batch.
+///
+/// The zombie of a process stays until its epoch is released, so that the id of
+/// its group cannot come to mean another.
 /// Neither needs nor disturbs SIGCHLD. A host program that reaps children which
 /// are not its own takes the exit code with it: 255 is reported, and a note.
 class posix_process_host final : public ports::process_host {
@@ -42,9 +49,13 @@ public:
   posix_process_host& operator=(const posix_process_host&) = delete;
 
   /// A process whose start the fence has overtaken is not started: ECANCELED.
+  /// Descriptors: at most `descriptor_count_max`, else EINVAL.
   void start(epoch_id epoch, std::vector<ports::process_spec> processes,
              listener on_event) override;
+
+  /// Starts that are under way are given up: ECANCELED.
   void signal(epoch_id epoch, int signal) override;
+  void notify(epoch_id epoch, int signal) override;
   void release(epoch_id epoch) override;
   void set_fence(core::time_point due) override;
 
@@ -55,8 +66,11 @@ public:
 private:
   struct batch {
     listener on_event;
-    std::vector<worker_process> workers;
-    std::vector<ports::process_event> pending;
+    output_files outputs;
+    std::vector<worker_process> workers{};
+    /// Starts under way, by their place in the batch.
+    std::map<size_t, process_starter::id> starting{};
+    std::vector<ports::process_event> pending{};
     size_t running_count = 0;
     bool released = false;
     uint32_t sweep_count = 0;
@@ -64,9 +78,11 @@ private:
 
   void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
                  listener on_event, uint64_t fire_count);
-  ports::process_event start_one(epoch_id epoch, batch& group,
-                                 const ports::process_spec& spec,
-                                 program_finder& programs, uint64_t fire_count);
+  void on_start(epoch_id epoch, size_t place, uint32_t local_rank,
+                started_process result);
+  void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
+  void give_up_starts(batch& group);
+  void conclude_starts(const batch& group) const;
   void watch(epoch_id epoch, size_t index);
   void on_ready(epoch_id epoch, size_t index);
   void report(epoch_id epoch, ports::process_event event);
@@ -74,14 +90,16 @@ private:
   void release_now(epoch_id epoch);
   void finish(epoch_id epoch);
   void end_all();
+  core::time_point round_time();
   void note(const std::string& text) const;
   reactor::task while_alive(reactor::task fn) const;
 
   reactor& loop_;
   note_handler on_note_;
-  spawner spawner_;
   std::unique_ptr<warden> warden_;
+  std::unique_ptr<process_starter> starter_;
   std::map<epoch_id, batch> batches_;
+  std::optional<core::time_point> round_time_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

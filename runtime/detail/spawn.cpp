@@ -4,15 +4,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,8 +21,6 @@ constexpr size_t stack_size = 128 * 1024;
 /// Below the stack, so that an overflow faults instead of writing elsewhere.
 constexpr size_t guard_size = 64 * 1024;
 
-constexpr std::string_view default_path = "/bin:/usr/bin";
-
 // Lives in the parent, which is suspended while the child uses it.
 struct child_context {
   const char* path = nullptr;
@@ -35,38 +28,18 @@ struct child_context {
   char* const* environment = nullptr;
   const sigset_t* to_reset = nullptr;
   child_gate* gate = nullptr;
+  const child_files* files = nullptr;
   pid_t parent = 0;
   volatile int error = 0;
 };
 
-// The handlers first, then the mask: no handler of the parent may run here.
-void reset_signals(const sigset_t& to_reset) {
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;
-  for (auto number = 1; number < NSIG; ++number)
-    if (sigismember(&to_reset, number) == 1)
-      ::sigaction(number, &action, nullptr);
-  auto none = sigset_t{};
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
 // Returns only with the errno of the step that failed.
 int become(const child_context& context) {
-  if (::setsid() < 0)
-    return errno;
-  // Before the death signal: from here on somebody knows this group.
-  if (context.gate)
-    if (const auto error = context.gate->enter(::getpid()))
-      return error;
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-    return errno;
-  // A parent that died before the call above sends no signal any more.
-  if (::getppid() != context.parent)
-    return ESRCH;
+  if (const auto error = lead_session(context.parent, context.gate))
+    return error;
   // Descriptors are a copy already; only memory is shared.
-  if (::syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
-    return errno;
+  if (const auto error = place_files(*context.files))
+    return error;
   reset_signals(*context.to_reset);
   ::execve(context.path, context.arguments, context.environment);
   return errno;
@@ -112,12 +85,7 @@ spawner::spawner() {
 }
 
 void spawner::look_at_signals() {
-  sigemptyset(&to_reset_);
-  for (auto number = 1; number < NSIG; ++number) {
-    struct sigaction now = {};
-    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_DFL)
-      sigaddset(&to_reset_, number);
-  }
+  to_reset_ = changed_signals();
 }
 
 spawner::~spawner() {
@@ -127,7 +95,7 @@ spawner::~spawner() {
 spawned spawner::start(const std::string& path,
                        const std::vector<std::string>& arguments,
                        const std::vector<std::string>& environment,
-                       child_gate* gate) {
+                       child_gate* gate, const child_files& files) {
   const auto argv = pointers(arguments);
   const auto envp = pointers(environment);
   auto context = child_context{.path = path.c_str(),
@@ -135,6 +103,7 @@ spawned spawner::start(const std::string& path,
                                .environment = envp.data(),
                                .to_reset = &to_reset_,
                                .gate = gate,
+                               .files = &files,
                                .parent = ::getpid()};
   auto all = sigset_t{};
   auto old = sigset_t{};
@@ -152,60 +121,6 @@ spawned spawner::start(const std::string& path,
   if (error != 0)
     return {.pid = 0, .pidfd = {}, .error = error};
   return {.pid = pid, .pidfd = std::move(owned), .error = 0};
-}
-
-// -- program_finder -----------------------------------------------------------
-
-namespace {
-
-std::string_view path_of(const std::vector<std::string>& environment) {
-  constexpr auto name = std::string_view{"PATH="};
-  for (const auto& x : environment)
-    if (x.starts_with(name))
-      return std::string_view{x}.substr(name.size());
-  return default_path;
-}
-
-int check_executable(const std::string& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0)
-    return errno;
-  if (!S_ISREG(status.st_mode))
-    return EACCES;
-  return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : errno;
-}
-
-// A file that may not be run is remembered, but the search goes on.
-program_path search(const std::string& name, std::string_view directories) {
-  auto error = ENOENT;
-  for (auto more = !name.empty(); more;) {
-    const auto colon = directories.find(':');
-    const auto directory = directories.substr(0, colon);
-    auto path = directory.empty() ? name : std::string{directory} + '/' + name;
-    const auto why = check_executable(path);
-    if (why == 0)
-      return {std::move(path), 0};
-    if (why == EACCES)
-      error = EACCES;
-    more = colon != std::string_view::npos;
-    directories.remove_prefix(more ? colon + 1 : 0);
-  }
-  return {{}, error};
-}
-
-} // namespace
-
-const program_path&
-program_finder::find(const std::string& name,
-                     const std::vector<std::string>& environment) {
-  const auto directories = path_of(environment);
-  auto key = std::pair{name, std::string{directories}};
-  const auto i = found_.find(key);
-  if (i != found_.end())
-    return i->second;
-  auto found = name.find('/') == std::string::npos ? search(name, directories)
-                                                   : program_path{name, 0};
-  return found_.emplace(std::move(key), std::move(found)).first->second;
 }
 
 } // namespace actorrun::detail

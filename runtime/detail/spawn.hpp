@@ -1,32 +1,16 @@
-// Starts one process: the vfork-style clone, and where its program is.
+// Starts one process that executes a program: the vfork-style clone.
 #pragma once
 
+#include "actorrun/runtime/detail/child_setup.hpp"
 #include "actorrun/runtime/detail/unique_fd.hpp"
 
 #include <csignal>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <sys/types.h>
 
 namespace actorrun::detail {
-
-/// Stands between clone and exec. Both functions run in the child, which still
-/// shares the memory of its parent: they may call only what is
-/// async-signal-safe, and may write only what they own.
-class child_gate {
-public:
-  /// @returns 0 to go on, or the errno to fail with
-  virtual int enter(pid_t self) noexcept = 0;
-
-  /// The program could not be executed; the child ends after this.
-  virtual void leave() noexcept = 0;
-
-protected:
-  ~child_gate() = default;
-};
 
 /// The process was started if `error` is 0.
 struct spawned {
@@ -40,9 +24,9 @@ struct spawned {
 /// child has executed its program or failed.
 ///
 /// The child has its own session and process group (both bear its pid), an
-/// empty signal mask, default handlers, no descriptors but 0, 1 and 2, which
-/// it inherits as they are, and gets SIGKILL when the *thread* that called
-/// `start` ends: call it on a thread that lives as long as the program.
+/// empty signal mask, default handlers, no descriptors but 0, 1, 2 and those it
+/// is given, and gets SIGKILL when the *thread* that called `start` ends: call
+/// it on a thread that lives as long as the program.
 class spawner {
 public:
   /// Maps the stack the children start on. Aborts without memory for it.
@@ -59,32 +43,15 @@ public:
   /// @param arguments argv, [0] included.
   /// @param environment `NAME=value`, the whole of it.
   /// @param gate Asked by the child when it has its own group; may be null.
+  /// @param files What the child gets for 1, 2, 3, …
   spawned start(const std::string& path,
                 const std::vector<std::string>& arguments,
                 const std::vector<std::string>& environment,
-                child_gate* gate = nullptr);
+                child_gate* gate = nullptr, const child_files& files = {});
 
 private:
   char* stack_ = nullptr;
   sigset_t to_reset_{};
-};
-
-struct program_path {
-  std::string path;
-  int error = 0; ///< ENOENT or EACCES when there is no such program.
-};
-
-/// Finds programs as `execvpe` does, in the PATH the *child* will have, and
-/// remembers what it found: make one for each batch of processes.
-class program_finder {
-public:
-  /// @param name Used as it is when it contains a slash.
-  /// @param environment Of the child; its PATH counts, `/bin:/usr/bin` if none.
-  const program_path& find(const std::string& name,
-                           const std::vector<std::string>& environment);
-
-private:
-  std::map<std::pair<std::string, std::string>, program_path> found_;
 };
 
 } // namespace actorrun::detail

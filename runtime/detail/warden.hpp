@@ -27,7 +27,8 @@ namespace actorrun::detail {
 /// has forked could hold open. It sleeps unless a fence is due.
 ///
 /// @see docs of `spawner`: a worker puts itself into the table, before its
-///      death signal is set and before its exec. So whoever can run a line of
+///      death signal is set and before its exec. One that is made by a fork is
+///      put there while it waits for its go. So whoever can run a line of
 ///      foreign code is in the table.
 class warden {
 public:
@@ -47,7 +48,8 @@ public:
     /// False when the table was full.
     explicit operator bool() const { return owner_ != nullptr; }
 
-    /// Fails with ECANCELED when the fence has fired meanwhile.
+    /// Fails with ECANCELED when the fence has fired meanwhile. Also for the
+    /// parent of a child that leads its group already.
     int enter(pid_t self) noexcept override;
     void leave() noexcept override;
 

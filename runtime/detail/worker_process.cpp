@@ -50,6 +50,11 @@ void worker_process::kill_group(int signal) const {
     ::kill(-pid, signal);
 }
 
+void worker_process::signal_leader(int signal) const {
+  if (!ended)
+    ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
+}
+
 void worker_process::reap() {
   registration.reset();
   auto info = siginfo_t{};

@@ -5,6 +5,7 @@
 #include "actorrun/actors/rendezvous_coordinator.hpp"
 #include "support/actor_fixture.hpp"
 #include "support/fake_links.hpp"
+#include "support/log_lines.hpp"
 #include "support/recorder.hpp"
 
 #include <catch2/catch.hpp>
@@ -24,6 +25,7 @@ struct coordinator_fixture : actor_fixture {
     config.host = "node-c";
     config.pid = 4711;
     config.links = links;
+    config.lines = lines.writer();
     config.on_closed = [out = closed](core::outcome x) { out->push_back(x); };
     uut = keep(spawn_rendezvous_coordinator(system, config));
     run();
@@ -77,17 +79,28 @@ struct coordinator_fixture : actor_fixture {
     send(from.handle, uut, x);
   }
 
-  void failed(const agent_recorder& from, const std::string& id,
-              uint64_t epoch) {
+  static core::worker_failure failure_of(const std::string& id,
+                                         core::duration age = {}) {
+    return {.agent = {id},
+            .host = "node-" + id,
+            .global_rank = 1,
+            .local_rank = 1,
+            .pid = 101,
+            .code = 7,
+            .age = age};
+  }
+
+  void failed(const agent_recorder& from, const std::string& id, uint64_t epoch,
+              core::duration age = {}) {
+    failed(from, id, epoch, failure_of(id, age));
+  }
+
+  void failed(const agent_recorder& from, const std::string& id, uint64_t epoch,
+              const core::worker_failure& failure) {
     auto x = v1::WorkerFailed{};
     x.set_agent_id(id);
     x.set_epoch(epoch);
-    *x.mutable_failure() = to_wire(core::worker_failure{.agent = {id},
-                                                        .host = "node-" + id,
-                                                        .global_rank = 1,
-                                                        .local_rank = 1,
-                                                        .pid = 101,
-                                                        .code = 7});
+    *x.mutable_failure() = to_wire(failure);
     send(from.handle, uut, x);
   }
 
@@ -97,8 +110,12 @@ struct coordinator_fixture : actor_fixture {
   }
 
   void stopped(const agent_recorder& from, const std::string& id,
-               uint64_t epoch) {
-    report<v1::WorkersStopped>(from, id, epoch);
+               uint64_t epoch, const core::collateral& others = {}) {
+    auto x = v1::WorkersStopped{};
+    x.set_agent_id(id);
+    x.set_epoch(epoch);
+    *x.mutable_others() = to_wire(others);
+    send(from.handle, uut, x);
   }
 
   void leave(const agent_recorder& from, const std::string& id, bool done,
@@ -148,6 +165,7 @@ struct coordinator_fixture : actor_fixture {
   std::shared_ptr<fake_links> links = std::make_shared<fake_links>();
   std::shared_ptr<std::vector<core::outcome>> closed
     = std::make_shared<std::vector<core::outcome>>();
+  log_lines lines;
   rendezvous_coordinator_actor uut;
   agent_recorder a;
   agent_recorder b;

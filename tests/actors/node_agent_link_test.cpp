@@ -84,6 +84,7 @@ TEST_CASE_METHOD(node_agent_fixture,
   REQUIRE(held.failure);
   CHECK(held.failure->global_rank == 3);
   CHECK(held.failure->code == 7);
+  CHECK(held.failure->age == 200ms);
 }
 
 TEST_CASE_METHOD(node_agent_fixture,

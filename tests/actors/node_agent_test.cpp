@@ -69,6 +69,18 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: what failed after the first is told at the end",
+                 "[actors]") {
+  run_workers();
+  host->report(1, {ports::process_exited{{1}, 0, 100, 7, 0, false, {}},
+                   ports::process_exited{{1}, 1, 101, 8, 0, false, {}}});
+  run();
+  CHECK(coordinator.told()
+        == "failed 1: rank 2 (local rank 0, pid 100) on node-a exited with "
+           "code 7; stopped 1, port 29501 +1");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: a revoked epoch ends and the next one begins",
                  "[actors]") {
   run_workers();

@@ -1,12 +1,16 @@
 #include "actorrun/actors/translate.hpp"
+#include "actorrun/messages/type_ids.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <string>
 
 using namespace actorrun;
 using namespace actorrun::core;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -46,7 +50,40 @@ worker_failure a_failure() {
           .pid = 4'194'304,
           .kind = failure_kind::signalled,
           .code = SIGSEGV,
-          .dumped = true};
+          .dumped = true,
+          .age = 12ms,
+          .details = {.wall_ms = 1'700'000'000'000,
+                      .out_of_memory = true,
+                      .subject = "/bin/none",
+                      .error_file = "/logs/error.json",
+                      .message = "RuntimeError: \xff",
+                      .traceback = "line 1\nline 2\n",
+                      .is_from_stderr = true}};
+}
+
+/// As long as a text may be, and longer.
+std::string of_size(size_t size) {
+  return std::string(size, 'x');
+}
+
+/// Everything as long as it can get.
+worker_failure a_huge_failure() {
+  auto x = a_failure();
+  constexpr auto much = size_t{100'000};
+  x.agent = {of_size(much)};
+  x.host = of_size(much);
+  x.pid = INT64_MIN;
+  x.code = INT32_MIN;
+  x.global_rank = x.local_rank = UINT32_MAX;
+  x.age = duration::max();
+  x.details = {.wall_ms = INT64_MIN,
+               .out_of_memory = true,
+               .subject = of_size(much),
+               .error_file = of_size(much),
+               .message = of_size(much),
+               .traceback = of_size(much),
+               .is_from_stderr = true};
+  return x;
 }
 
 template <class T>
@@ -112,7 +149,115 @@ TEST_CASE("translate: every outcome arrives as it was sent", "[actors]") {
     CHECK(through_the_wire(x) == x);
     x.first_failure = a_failure();
     CHECK(through_the_wire(x) == x);
+    x.other_failures = {a_failure(), a_failure()};
+    x.unlisted_failure_count = UINT32_MAX;
+    CHECK(through_the_wire(x) == x);
   }
+}
+
+TEST_CASE("translate: what failed after the first arrives as it was sent",
+          "[actors]") {
+  auto x = collateral{{a_failure(), a_failure()}, 3};
+  x.listed[1].local_rank = 11;
+  CHECK(through_the_wire(x) == x);
+  CHECK(through_the_wire(collateral{}) == collateral{});
+}
+
+// -- bounds -------------------------------------------------------------------
+
+TEST_CASE("translate: a failure's texts are cut on both sides of the wire",
+          "[actors]") {
+  const auto huge = a_huge_failure();
+  const auto sent = to_wire(huge);
+  CHECK(sent.details().message() == of_size(failure_message_max));
+  CHECK(sent.details().traceback() == of_size(failure_traceback_max));
+  CHECK(sent.details().subject().size() == failure_path_max);
+  CHECK(sent.details().error_file().size() == failure_path_max);
+  CHECK(sent.host().size() == 255);
+  CHECK(sent.agent_id().size() == 320);
+  auto foreign = v1::WorkerFailure{};
+  foreign.set_host(huge.host);
+  foreign.set_agent_id(huge.agent.value);
+  foreign.mutable_details()->set_message(huge.details.message);
+  foreign.mutable_details()->set_traceback("first" + huge.details.traceback);
+  foreign.mutable_details()->set_subject(huge.details.subject);
+  foreign.mutable_details()->set_error_file(huge.details.error_file);
+  const auto taken = from_wire(foreign);
+  CHECK(taken.details.message == of_size(failure_message_max));
+  CHECK(taken.details.traceback == of_size(failure_traceback_max));
+  CHECK(taken.details.subject.size() == failure_path_max);
+  CHECK(taken.details.error_file.size() == failure_path_max);
+  CHECK(taken.host.size() == 255);
+  CHECK(taken.agent.value.size() == 320);
+}
+
+TEST_CASE("translate: no age is negative, and none overflows", "[actors]") {
+  const auto age_of = [](int64_t ns) {
+    auto x = v1::WorkerFailure{};
+    x.set_age_ns(ns);
+    return from_wire(x).age;
+  };
+  constexpr auto year = duration{std::chrono::hours{24 * 365}};
+  CHECK(age_of(-1) == 0ns);
+  CHECK(age_of(INT64_MIN) == 0ns);
+  CHECK(age_of(0) == 0ns);
+  CHECK(age_of(year.count()) == year);
+  CHECK(age_of(year.count() + 1) == year);
+  CHECK(age_of(INT64_MAX) == year);
+}
+
+TEST_CASE("translate: lists are cut to their limit, and counted", "[actors]") {
+  auto x = v1::Collateral{};
+  for (size_t i = 0; i < other_failures_max; ++i)
+    *x.add_listed() = to_wire(a_failure());
+  CHECK(from_wire(x).listed.size() == other_failures_max);
+  CHECK(from_wire(x).unlisted_count == 0);
+  *x.add_listed() = to_wire(a_failure());
+  x.set_unlisted_count(5);
+  CHECK(from_wire(x).listed.size() == other_failures_max);
+  CHECK(from_wire(x).unlisted_count == 6);
+}
+
+TEST_CASE("translate: only the first of a list has all its text", "[actors]") {
+  const auto x = to_wire(collateral{{a_huge_failure(), a_huge_failure()}, 0});
+  CHECK(x.listed(0).details().traceback().size() == failure_traceback_max);
+  CHECK(x.listed(1).details().traceback().size() == brief_traceback_max);
+  CHECK(x.listed(1).details().message().size() == brief_message_max);
+}
+
+TEST_CASE("translate: the news of failures always fits into a message",
+          "[actors]") {
+  auto others = collateral{};
+  for (size_t i = 0; i <= other_failures_max; ++i)
+    others.add(a_huge_failure());
+  others.unlisted_count = UINT32_MAX;
+  auto how = outcome{};
+  how.kind = outcome::verdict::failed;
+  how.first_failure = a_huge_failure();
+  how.other_failures = others.listed;
+  how.unlisted_failure_count = UINT32_MAX;
+  how.signal = INT32_MIN;
+  how.reason = of_size(100'000);
+  auto end = v1::JobEnded{};
+  *end.mutable_outcome() = to_wire(how);
+  CHECK(end.ByteSizeLong() <= v1::message_size_max);
+  CHECK(end.outcome().others().listed_size() == int(other_failures_max));
+  auto stopped = v1::WorkersStopped{};
+  stopped.set_agent_id(of_size(320));
+  stopped.set_epoch(UINT64_MAX);
+  stopped.set_master_port(65'535);
+  *stopped.mutable_others() = to_wire(others);
+  CHECK(stopped.ByteSizeLong() <= v1::message_size_max);
+}
+
+TEST_CASE("translate: a reason is text that Protobuf takes", "[actors]") {
+  auto how = outcome{};
+  how.reason = "exit \xff\n2";
+  auto end = v1::JobEnded{};
+  *end.mutable_outcome() = to_wire(how);
+  auto read = v1::JobEnded{};
+  REQUIRE(read.ParseFromString(end.SerializeAsString()));
+  CHECK(read.outcome().reason() == "exit \xef\xbf\xbd 2");
 }
 
 TEST_CASE("translate: numbers on the wire mean the same as in the core",

@@ -1,72 +1,10 @@
-#include "actorrun/actors/worker_supervisor.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_master_ports.hpp"
-#include "support/fake_process_host.hpp"
-#include "support/recorder.hpp"
-
-#include <catch2/catch.hpp>
+#include "worker_supervisor_fixture.hpp"
 
 #include <cerrno>
 #include <csignal>
 
 using namespace actorrun;
 using namespace actorrun::test;
-
-namespace {
-
-/// Two slots, a grace period of 30 s.
-struct supervisor_fixture : actor_fixture {
-  supervisor_fixture() {
-    keep(agent.handle);
-    auto config = worker_supervisor_config{};
-    config.workers.command = {"train", "--device=${local_rank}"};
-    config.workers.slot_count = 2;
-    config.job = {{"job-1"}, "trainer", 3};
-    config.environment = {"HOME=/home/u", "RANK=77"};
-    config.host = "node-a";
-    config.processes = host;
-    config.ports = std::make_shared<fake_master_ports>();
-    uut = keep(spawn_worker_supervisor(system, config, agent.handle));
-  }
-
-  static core::epoch_plan plan(uint64_t epoch) {
-    return {.epoch = {epoch},
-            .own = {.agent = {"a"},
-                    .node_rank = 1,
-                    .slot_count = 2,
-                    .first_global_rank = 4,
-                    .first_role_rank = 4,
-                    .role_world_size = 6},
-            .node_count = 2,
-            .world_size = 6,
-            .master_address = "10.0.0.1",
-            .master_port = 29'500,
-            .restart_count = 1};
-  }
-
-  void order(group_order x) { send(agent.handle, uut, std::move(x)); }
-
-  void report(uint64_t epoch, std::vector<ports::process_event> events) {
-    host->report(epoch, std::move(events));
-    run();
-  }
-
-  /// Workers 100 and 101 run.
-  void start(uint64_t epoch) {
-    order(core::start_group{plan(epoch)});
-    host->start_all(epoch, 100);
-    run();
-    host->told();
-    agent.told();
-  }
-
-  agent_recorder agent = record_agent(system);
-  std::shared_ptr<fake_process_host> host
-    = std::make_shared<fake_process_host>();
-  worker_supervisor_actor uut;
-};
-
-} // namespace
 
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: it starts a worker in every slot",
@@ -124,7 +62,7 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(host->told().empty()); // What follows is the agent's to decide.
   order(core::stop_group{{1}, 0});
   CHECK(host->told() == "signal 1 15; release 1");
-  CHECK(agent.told() == "stopped 1, port 29501");
+  CHECK(agent.told() == "stopped 1, port 29501 +1");
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
@@ -139,7 +77,7 @@ TEST_CASE_METHOD(supervisor_fixture,
            "No such file or directory");
   order(core::stop_group{{1}, 0});
   CHECK(host->told() == "signal 1 15; release 1");
-  CHECK(agent.told() == "stopped 1, port 29501");
+  CHECK(agent.told() == "stopped 1, port 29501 +1");
 }
 
 TEST_CASE_METHOD(supervisor_fixture,

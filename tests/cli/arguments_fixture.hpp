@@ -31,6 +31,7 @@ inline surroundings world_with(const variables& environment) {
       return failure{errc::bad_argument, "cannot read " + path};
     },
     [] { return std::string{"random-id"}; },
+    [](int) { return false; },
   };
 }
 

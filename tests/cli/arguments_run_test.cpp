@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
+#include <set>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -49,6 +51,56 @@ const option_case value_options[] = {
    [](const run_arguments& x) { return x.agent.workers.grace_period == 5s; }},
   {"--secret-file", "secret.txt",
    [](const run_arguments& x) { return x.job.secret == "swordfish"; }},
+  {"--log-dir", "logs",
+   [](const run_arguments& x) { return x.agent.logs.folder == "logs"; }},
+  {"--redirects", "3",
+   [](const run_arguments& x) {
+     return x.agent.logs.redirects.of(0) == core::std_streams::all;
+   }},
+  {"--tee", "0:1",
+   [](const run_arguments& x) {
+     return x.agent.logs.tees.of(0) == core::std_streams::out;
+   }},
+  {"--local-ranks-filter", "0",
+   [](const run_arguments& x) {
+     return x.agent.logs.shown_ranks == std::set<uint32_t>{0};
+   }},
+  {"--log-line-prefix-template", "${rank}: ",
+   [](const run_arguments& x) {
+     return x.agent.logs.prefix_template == "${rank}: ";
+   }},
+  {"--duplicate-stdout-filters",
+   "a,b",
+   [](const run_arguments& x) {
+     return x.agent.logs.stdout_needles == words{"a", "b"};
+   },
+   {"--tee=3"}},
+  {"--duplicate-stderr-filters",
+   "c",
+   [](const run_arguments& x) {
+     return x.agent.logs.stderr_needles == words{"c"};
+   },
+   {"--tee=2"}},
+  {"--log-rotate-size",
+   "64K",
+   [](const run_arguments& x) { return x.agent.logs.rotate_size == 65'536; },
+   {"--redirects=3"}},
+  {"--log-rotate-keep",
+   "7",
+   [](const run_arguments& x) { return x.agent.logs.rotate_keep == 7; },
+   {"--redirects=3", "--log-rotate-size=1M"}},
+  {"--signals-to-handle", "TERM,SIGUSR2",
+   [](const run_arguments& x) {
+     return x.signals_to_handle == std::vector{SIGTERM, SIGUSR2};
+   }},
+  {"--signals-to-forward", "SIGUSR1",
+   [](const run_arguments& x) {
+     return x.signals_to_forward == std::vector{SIGUSR1};
+   }},
+  {"--stop-signal", "SIGINT",
+   [](const run_arguments& x) {
+     return x.agent.workers.stop_signal == SIGINT;
+   }},
 };
 
 const option_case flags[] = {
@@ -59,6 +111,10 @@ const option_case flags[] = {
   {"--module", "", [](const run_arguments& x) { return x.program.is_module; }},
   {"--no-python", "",
    [](const run_arguments& x) { return x.program.no_python; }},
+  {"--fold-identical",
+   "",
+   [](const run_arguments& x) { return x.agent.logs.folds_identical; },
+   {"--tee=3"}},
 };
 
 std::string underscored(std::string name) {
@@ -133,6 +189,16 @@ TEST_CASE("arguments: a wrong variable is named", "[cli]") {
     {"PET_RDZV_ENDPOINT", "n1:x"},
     {"PET_MONITOR_INTERVAL", "0"},
     {"PET_SHUTDOWN_TIMEOUT", "-3"},
+    {"PET_REDIRECTS", ""},
+    {"PET_TEE", "4"},
+    {"PET_LOCAL_RANKS_FILTER", "a"},
+    {"PET_DUPLICATE_STDOUT_FILTERS", "a,"},
+    {"PET_DUPLICATE_STDERR_FILTERS", ","},
+    {"PET_LOG_ROTATE_SIZE", "1K"},
+    {"PET_LOG_ROTATE_KEEP", "0"},
+    {"PET_SIGNALS_TO_HANDLE", ""},
+    {"PET_SIGNALS_TO_FORWARD", "SIGKILL"},
+    {"PET_STOP_SIGNAL", "SIGSTOP"},
   };
   for (const auto& [name, value] : wrong)
     CHECK(refused({"a"}, {{name, value}}).starts_with(std::string{name} + ":"));
@@ -178,6 +244,17 @@ TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
     {"--rdzv-endpoint", "n1:"},
     {"--rdzv-endpoint", "a b:1"},
     {"--rdzv-backend", "zookeeper"},
+    {"--redirects", "0:4"},
+    {"--tee", "both"},
+    {"--local-ranks-filter", "0;1"},
+    {"--duplicate-stdout-filters", "a,b,"},
+    {"--log-rotate-size", "65535"},
+    {"--log-rotate-size", "16385G"},
+    {"--log-rotate-keep", "0"},
+    {"--log-rotate-keep", "1001"},
+    {"--signals-to-handle", "SIGNAL"},
+    {"--signals-to-forward", "10"},
+    {"--stop-signal", "SIGRTMIN"},
   };
   for (const auto& [name, value] : wrong) {
     const auto text = refused({std::string{name} + "=" + value, "train.py"});
@@ -210,19 +287,9 @@ TEST_CASE("arguments: backends are the coordinator, refused or unknown",
 
 TEST_CASE("arguments: options that are not supported are refused", "[cli]") {
   const std::pair<const char*, const char*> options[] = {
-    {"--log-dir", "/tmp/x"},
-    {"--redirects", "3"},
-    {"--tee", "3"},
-    {"--log-line-prefix-template", "x"},
-    {"--local-ranks-filter", "0"},
-    {"--duplicate-stdout-filters", "x"},
-    {"--duplicate-stderr-filters", "x"},
-    {"--start-method", "fork"},
-    {"--event-log-handler", "console"},
-    {"--node-rank", "1"},
-    {"--master-addr", "n1"},
+    {"--start-method", "fork"}, {"--event-log-handler", "console"},
+    {"--node-rank", "1"},       {"--master-addr", "n1"},
     {"--master-port", "29500"},
-    {"--signals-to-handle", "SIGTERM"},
   };
   for (const auto& [name, value] : options) {
     INFO(name);
@@ -240,22 +307,15 @@ TEST_CASE("arguments: options that are not supported are refused", "[cli]") {
     CHECK(has(refused({"a"}, {{variable_for(name), "1"}}), variable_for(name)));
     accepted({"a"}, {{variable_for(name), "0"}});
   }
-  CHECK(refused({"-r3", "a"}) == "-r: not supported yet");
-  CHECK(refused({"-t", "0:1", "a"}) == "-t: not supported yet");
 }
 
 TEST_CASE("arguments: torchrun's defaults of such options ask for nothing",
           "[cli]") {
-  accepted({"a"}, {{"PET_LOG_DIR", ""},
-                   {"PET_REDIRECTS", "0"},
-                   {"PET_TEE", "0"},
-                   {"PET_START_METHOD", "spawn"},
+  accepted({"a"}, {{"PET_START_METHOD", "spawn"},
                    {"PET_EVENT_LOG_HANDLER", "null"},
                    {"PET_NODE_RANK", "0"},
-                   {"PET_MASTER_ADDR", "127.0.0.1"},
-                   {"PET_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
-                   {"PET_LOCAL_RANKS_FILTER", ""}});
-  accepted({"--node-rank=0", "-r", "0", "a"});
+                   {"PET_MASTER_ADDR", "127.0.0.1"}});
+  accepted({"--node-rank=0", "a"});
 }
 
 TEST_CASE("arguments: unknown options are refused with the nearest known one",
@@ -290,7 +350,9 @@ TEST_CASE("arguments: the help names every option, variable and exit code",
     CHECK(has(text, x.name));
   for (const auto* code : {"\n  0 ", "\n  6 ", "\n  126 ", "\n  127 ", "128+n"})
     CHECK(has(text, code));
-  CHECK_FALSE(has(text, "--log-dir"));
+  for (const auto* name : {"\n  -r,--redirects ", "\n  -t,--tee "})
+    CHECK(has(text, name));
+  CHECK_FALSE(has(text, "--start-method"));
   for (size_t start = 0; start < text.size();) {
     const auto end = text.find('\n', start);
     REQUIRE(end != text.npos);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -102,4 +103,13 @@ TEST_CASE("surroundings: the CPUs are those this thread may use", "[cli]") {
   REQUIRE(::sched_setaffinity(0, sizeof(one), &one) == 0);
   CHECK(world.cpu_count() == 1);
   REQUIRE(::sched_setaffinity(0, sizeof(before), &before) == 0);
+}
+
+TEST_CASE("surroundings: an ignored signal is known as such", "[cli]") {
+  const auto world = this_process();
+  const auto before = ::signal(SIGHUP, SIG_DFL);
+  CHECK_FALSE(world.is_ignored(SIGHUP));
+  ::signal(SIGHUP, SIG_IGN);
+  CHECK(world.is_ignored(SIGHUP));
+  ::signal(SIGHUP, before);
 }

@@ -30,6 +30,7 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::program_not_found, 127},
     {errc::program_not_executable, 126},
     {errc::start_failed, 6},
+    {errc::log_failed, 6},
     {errc::system_failure, 6},
   };
   CHECK(std::size(expected) == size_t(errc::system_failure) + 1);

@@ -237,7 +237,8 @@ TEST_CASE_METHOD(fixture, "membership: a failure out of touch stops the rest",
   CHECK(at(1ms, failed(1)) == "stop_group 1");
   CHECK(at(2ms, stopped(1)) == "");
   CHECK(at(3ms, coordinator_found{}) == "arm_timer 7; send_join 1 failed");
-  CHECK(last<send_join>().held->failure == failure_by(failure_kind::exited, 1));
+  CHECK(last<send_join>().held->failure
+        == aged(failure_by(failure_kind::exited, 1), 2ms));
 }
 
 TEST_CASE("membership: what happens while joining goes behind the join",

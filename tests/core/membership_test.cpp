@@ -55,7 +55,6 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch is stopped", "[core]") {
   CHECK(at(0s, revoked(1)) == "stop_group 1");
   CHECK(last<stop_group>().signal == 0);
   CHECK(uut.share() == share_state::stopping);
-  CHECK(at(0s, failed(1)) == ""); // An ordered death.
   CHECK(at(1ms, stopped(1)) == "send_stopped 1");
 }
 

@@ -53,7 +53,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: one restart answers many failures",
   at(1s, failed("b", 1));
   CHECK(at(1s, failed("a", 1)) == "");
   CHECK(at(1s, failed("c", 1)) == "");
-  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(stop_all(2s, 1)
+        == "explain_failures 1: b/0 +2; announce_epoch 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 1);
   CHECK(uut.last_failure() == failure_of("b"));
 }
@@ -65,7 +66,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job fails when the budget is spent",
   CHECK(at(2s, failed("b", 2)) == "revoke_epoch 2: a b c");
   CHECK(stop_all(3s, 2) == "end_job failed: a b c; arm_timer 5");
   REQUIRE(uut.result());
-  CHECK(uut.result()->first_failure == failure_of("b"));
+  CHECK(uut.result()->first_failure == aged(failure_of("b"), 1s));
+  CHECK(uut.result()->other_failures.empty());
   CHECK(uut.result()->reason == cause);
   CHECK(uut.budget().restart_count() == 1);
   CHECK(due(5) == 33s);
@@ -92,7 +94,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   run();
   at(1s, leaving("c"));
   CHECK(at(1s, failed("b", 1)) == "");
-  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(stop_all(2s, 1)
+        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(last<explain_failures>().excuse == "agent c leaves");
   CHECK(uut.budget().restart_count() == 0);
   CHECK_FALSE(uut.last_failure());
 }
@@ -107,7 +111,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
   CHECK(at(1s, lose("c"))
         == "forget_agent c"); // … which died with their agent.
   at(2s, stopped("a", 1));
-  CHECK(at(2s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(at(2s, stopped("b", 1))
+        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(last<explain_failures>().excuse == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().plans.front().restart_count == 0);
   CHECK(uut.budget().restart_count() == 0);
@@ -118,7 +124,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves excuses failures",
   run();
   at(1s, failed("b", 1));
   CHECK(at(1s, leaving("c", 15)) == "");
-  CHECK(stop_all(2s, 1) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(stop_all(2s, 1)
+        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
   CHECK(last<announce_epoch>().reason == "agent c leaves (signal 15)");
   CHECK(uut.budget().restart_count() == 0);
 }

@@ -199,7 +199,8 @@ TEST_CASE_METHOD(fixture, "worker_group: only the first failure is reported",
   CHECK(uut.current_phase() == phase::failed);
   // What the workers have left behind gets its signal before its release.
   CHECK(at(2s, grace)
-        == "signal_workers 15; arm_timer 1; release_workers; report_stopped");
+        == "signal_workers 15; arm_timer 1; release_workers; report_stopped "
+           "+1");
 }
 
 TEST_CASE_METHOD(fixture,

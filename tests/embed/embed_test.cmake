@@ -1,5 +1,5 @@
-# Installs actorrun into a folder, builds examples/embed against it as a project
-# of its own, and runs that.
+# Installs actorrun into a folder, builds examples/embed and examples/record
+# against it as projects of their own, and runs them.
 
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE text
@@ -20,11 +20,23 @@ endif()
 if(SANITIZE)
   set(FLAGS "${FLAGS} -fsanitize=${SANITIZE}")
 endif()
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
-    -DCMAKE_PREFIX_PATH=${WORK}/installed -DCMAKE_CXX_COMPILER=${CXX}
-    -DCMAKE_CXX_FLAGS=${FLAGS})
-run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${WORK}/build/embed sh -c "exit 0")
+function(build example)
+  run(${CMAKE_COMMAND} -S ${SOURCE}/${example} -B ${WORK}/${example} -G Ninja
+      -DCMAKE_PREFIX_PATH=${WORK}/installed -DCMAKE_CXX_COMPILER=${CXX}
+      -DCMAKE_CXX_FLAGS=${FLAGS})
+  run(${CMAKE_COMMAND} --build ${WORK}/${example})
+endfunction()
+
+# A worker program needs nothing but the compiler's own libraries.
+build(record)
+run(${WORK}/record/record_example work)
+file(STRINGS ${WORK}/record/CMakeCache.txt found REGEX "CAF|Protobuf|OpenSSL")
+if(found)
+  message(FATAL_ERROR "a worker program looks for more than it needs: ${found}")
+endif()
+
+build(embed)
+run(${WORK}/embed/embed sh -c "exit 0")
 foreach(expected "epoch 1: world size 2" "job ended: all workers of epoch 1")
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "the host program did not learn of '${expected}'")

@@ -36,6 +36,7 @@ constexpr named all[] = {
   {errc::program_not_found, "program_not_found"},
   {errc::program_not_executable, "program_not_executable"},
   {errc::start_failed, "start_failed"},
+  {errc::log_failed, "log_failed"},
   {errc::system_failure, "system_failure"},
 };
 

@@ -10,6 +10,16 @@
 
 namespace actorrun::test {
 
+inline void fill(v1::DeathDetails& x) {
+  x.set_wall_ms(1'700'000'000'000);
+  x.set_out_of_memory(true);
+  x.set_subject("/bin/none");
+  x.set_error_file("/logs/error.json");
+  x.set_message("what a worker wrote \xff"); // No UTF-8.
+  x.set_traceback(std::string{"\0\n\xc3", 3});
+  x.set_is_from_stderr(true);
+}
+
 inline void fill(v1::WorkerFailure& x) {
   x.set_agent_id("a");
   x.set_host("node-a");
@@ -19,6 +29,14 @@ inline void fill(v1::WorkerFailure& x) {
   x.set_kind(v1::FAILURE_SIGNALLED);
   x.set_code(11);
   x.set_dumped(true);
+  x.set_age_ns(INT64_MAX);
+  fill(*x.mutable_details());
+}
+
+inline void fill(v1::Collateral& x) {
+  fill(*x.add_listed());
+  fill(*x.add_listed());
+  x.set_unlisted_count(7);
 }
 
 inline void fill(v1::EpochPlan& x) {
@@ -47,6 +65,7 @@ inline void fill(v1::Outcome& x) {
   fill(*x.mutable_first_failure());
   x.set_signal(15);
   x.set_reason("why");
+  fill(*x.mutable_others());
 }
 
 inline void fill(v1::Offer& x) {
@@ -133,6 +152,7 @@ inline void fill(v1::WorkersStopped& x) {
   x.set_agent_id("a");
   x.set_epoch(7);
   x.set_master_port(29'501);
+  fill(*x.mutable_others());
 }
 
 inline void fill(v1::JobEnded& x) {

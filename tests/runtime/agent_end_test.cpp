@@ -8,6 +8,8 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,6 +103,13 @@ TEST_CASE("agent end: a killed agent leaves nothing behind", "[runtime]") {
 
 TEST_CASE("agent end: an agent killed while it starts leaves nothing",
           "[runtime]") {
+  using maker = std::function<ports::process_spec(uint32_t)>;
+  const auto leave_more = [] { return std::system("sleep 1000 & wait"); };
+  const auto makers = std::vector<maker>{
+    [](uint32_t i) { return shell(i, "sleep 1000 & wait"); },
+    [=](uint32_t i) { return function(i, leave_more); },
+    [](uint32_t i) { return served(i, {"leave"}); }};
+  const auto& make = makers[GENERATE(size_t{0}, size_t{1}, size_t{2})];
   for (auto delay = 0ms; delay <= 60ms; delay += 4ms) {
     auto fds = std::array<int, 2>{};
     REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
@@ -110,7 +119,7 @@ TEST_CASE("agent end: an agent killed while it starts leaves nothing",
       auto host = fixture{};
       auto specs = std::vector<ports::process_spec>{};
       for (auto i = 0U; i < 200; ++i)
-        specs.push_back(shell(i, "sleep 1000 & wait"));
+        specs.push_back(make(i));
       host.start(std::move(specs));
       host.wait_for_events(1000);
       ::_exit(1);

@@ -186,3 +186,99 @@ TEST_CASE("options: a local address may be left out", "[runtime]") {
   CHECK(has(verdict_on_agent([](auto& x) { x.local_address = "a b"; }),
             "local address"));
 }
+
+TEST_CASE("options: local ranks of log options exist", "[runtime]") {
+  using core::std_streams;
+  const auto with = [](auto change) {
+    return verdict_on_agent([&](auto& x) {
+      x.workers.slot_count = 4;
+      change(x.logs);
+    });
+  };
+  for (uint32_t rank : {0u, 3u, 4u}) {
+    const auto redirects
+      = with([&](auto& x) { x.redirects.by_rank[rank] = std_streams::all; });
+    const auto tees
+      = with([&](auto& x) { x.tees.by_rank[rank] = std_streams::none; });
+    const auto shown = with([&](auto& x) { x.shown_ranks = {0u, rank}; });
+    if (rank < 4) {
+      CHECK((redirects + tees + shown).empty());
+      continue;
+    }
+    CHECK(redirects
+          == "the redirects name local rank 4, and the workers of this node"
+             " are 0..3");
+    CHECK(has(tees, "the tees name local rank 4"));
+    CHECK(has(shown, "the shown ranks name local rank 4"));
+  }
+  CHECK(with([](auto& x) { x.shown_ranks.emplace(); }).empty());
+}
+
+TEST_CASE("options: texts of log options have their bounds", "[runtime]") {
+  const auto with = [](auto change) {
+    return verdict_on_agent([&](auto& x) { change(x.logs); });
+  };
+  const auto folder = [&](const std::string& path) {
+    return with([&](auto& x) { x.folder = path; });
+  };
+  CHECK(folder(std::string(log_folder_length_max, 'x')).empty());
+  CHECK(has(folder(std::string(log_folder_length_max + 1, 'x')),
+            "the log folder is longer than 4095 bytes"));
+  CHECK(folder("a\nb").empty()); // Odd, but a name.
+  CHECK(has(folder(std::string{"a\0b", 3}), "the log folder has a"));
+  const auto prefix = [&](const std::string& text) {
+    return with([&](auto& x) { x.prefix_template = text; });
+  };
+  CHECK(prefix(std::string(prefix_template_length_max, 'x')).empty());
+  CHECK(has(prefix(std::string(prefix_template_length_max + 1, 'x')),
+            "the prefix template is longer than 1024"));
+  CHECK(prefix("\x1b[1m${rank}\t").empty()); // Colour is welcome.
+  for (const auto* text : {"a\n", "\r"})
+    CHECK(has(prefix(text), "the prefix template has a line end"));
+}
+
+TEST_CASE("options: filters have their bounds", "[runtime]") {
+  const std::pair<const char*, std::vector<std::string> core::log_options::*>
+    fields[] = {{"the filters of stdout", &core::log_options::stdout_needles},
+                {"the filters of stderr", &core::log_options::stderr_needles}};
+  for (const auto& [name, field] : fields) {
+    const auto with = [field = field](const std::vector<std::string>& needles) {
+      return verdict_on_agent([&](auto& x) { x.logs.*field = needles; });
+    };
+    const auto longest = std::string(needle_length_max, 'x');
+    CHECK(with(std::vector<std::string>(needle_count_max, longest)).empty());
+    CHECK(has(with(std::vector<std::string>(needle_count_max + 1, "x")), name));
+    CHECK(has(with({"a", longest + "x"}), name));
+    CHECK(has(with({"a", ""}), "is empty"));
+    CHECK(has(with({"a\nb"}), "has a line end"));
+  }
+}
+
+TEST_CASE("options: rotation has its bounds", "[runtime]") {
+  const auto size = [](uint64_t n) {
+    return verdict_on_agent([=](auto& x) { x.logs.rotate_size = n; });
+  };
+  CHECK(size(0).empty());
+  CHECK(size(core::rotate_size_min).empty());
+  CHECK(size(rotate_size_max).empty());
+  for (const auto n :
+       {uint64_t{1}, core::rotate_size_min - 1, rotate_size_max + 1})
+    CHECK(has(size(n), "the size to rotate at is " + std::to_string(n)));
+  const auto keep = [](uint32_t n) {
+    return verdict_on_agent([=](auto& x) { x.logs.rotate_keep = n; });
+  };
+  CHECK(keep(1).empty());
+  CHECK(keep(core::rotate_keep_max).empty());
+  CHECK(has(keep(0), "rotated files kept is 0"));
+  CHECK(has(keep(core::rotate_keep_max + 1), "rotated files kept is 1001"));
+}
+
+TEST_CASE("options: the signals to handle are a label", "[runtime]") {
+  const auto with = [](const std::string& text) {
+    return verdict_on_agent([&](auto& x) { x.signals_to_handle = text; });
+  };
+  CHECK(with("").empty());
+  CHECK(with(std::string(label_length_max, 'x')).empty());
+  CHECK(has(with(std::string(label_length_max + 1, 'x')), "signals to handle"));
+  CHECK(has(with("SIGTERM\n"), "signals to handle"));
+}

@@ -44,6 +44,7 @@ TEST_CASE_METHOD(fixture, "process host: a worker's death by signal is told",
 
 TEST_CASE_METHOD(fixture, "process host: what cannot start is told with errno",
                  "[runtime]") {
+  on_thread([] {}); // A warden on its way would hold what is open for writing.
   const auto here = folder{};
   std::ofstream{here / "denied"} << "x";
   std::ofstream{here / "text"} << "x";
@@ -55,6 +56,38 @@ TEST_CASE_METHOD(fixture, "process host: what cannot start is told with errno",
         == "not started 0: ENOENT; not started 1: EACCES; "
            "not started 2: ENOEXEC; not started 3: EINVAL; started 4; "
            "exited 4: code 0");
+}
+
+TEST_CASE_METHOD(fixture, "process host: what could not be used is told",
+                 "[runtime]") {
+  on_thread([] {}); // A warden on its way would hold what is open for writing.
+  const auto here = folder{};
+  std::ofstream{here / "script"} << "#!/no/such/sh\n";
+  ::chmod((here / "script").c_str(), 0755);
+  auto large = worker(4, {"true"});
+  large.environment.push_back(std::string(3'000'000, 'x'));
+  const auto before = clock_type::now();
+  start({worker(0, {"no-such-program"}), worker(1, {here / "script"}),
+         worker(2, {here / "."}), worker(3, {std::string(5000, 'x')}), large,
+         worker(5, {"/" + std::string(5000, 'x')})});
+  REQUIRE(wait_for_events(6));
+  const auto failures = all<ports::process_not_started>();
+  REQUIRE(failures.size() == 6);
+  CHECK(trace()
+        == "not started 0: ENOENT; not started 1: ENOENT; not started 2: "
+           "EACCES; not started 3: ENAMETOOLONG; not started 4: E2BIG; not "
+           "started 5: ENAMETOOLONG");
+  CHECK(failures[0].subject == "no-such-program");
+  CHECK(failures[1].subject
+        == (here / "script") + " (its interpreter /no/such/sh)");
+  CHECK(failures[2].subject == here / ".");
+  CHECK(failures[3].subject == std::string(5000, 'x'));
+  CHECK(failures[4].subject
+        == "true (3000025 bytes of arguments and environment)");
+  for (const auto& x : failures) {
+    CHECK(x.when >= before);
+    CHECK(x.when <= clock_type::now());
+  }
 }
 
 TEST_CASE_METHOD(fixture, "process host: of 300 processes none is lost",
@@ -104,8 +137,14 @@ TEST_CASE_METHOD(fixture, "process host: exits of one round come in one call",
       CHECK(::waitid(P_PID, id, &info, WEXITED | WNOWAIT) == 0);
     }
   });
+  const auto before = clock_type::now();
   REQUIRE(wait_for_events(16));
   CHECK(calls == std::vector<size_t>{8, 8});
+  const auto exits = all<ports::process_exited>();
+  for (const auto& x : exits)
+    CHECK(x.when == exits[0].when); // And were seen at one time.
+  CHECK(exits[0].when <= clock_type::now());
+  CHECK(exits[0].when >= before - patience);
 }
 
 TEST_CASE_METHOD(fixture, "process host: the environment is the one given",
@@ -137,6 +176,23 @@ TEST_CASE_METHOD(fixture, "process host: a signal reaches the whole group",
   uut->signal(epoch, SIGTERM);
   REQUIRE(wait_for_events(4));
   CHECK(soon([&] { return !runs(a) && !runs(b); }));
+}
+
+TEST_CASE_METHOD(fixture, "process host: a notice reaches leaders only",
+                 "[runtime]") {
+  const auto here = folder{};
+  start({shell(0, "trap 'echo got > " + (here / "got") + "' USR1; "
+                    + tell_pid(here / "a") + "wait; wait"),
+         shell(1, tell_pid(here / "b") + "exit 3")});
+  REQUIRE(wait_for_events(3)); // The second leader has ended.
+  const auto a = read_pid(here / "a");
+  const auto b = read_pid(here / "b");
+  uut->notify(epoch_id{2}, SIGUSR1);
+  uut->notify(epoch, SIGUSR1); // Would end a `sleep`.
+  CHECK(soon([&] { return content_of(here / "got") == "got\n"; }));
+  CHECK(runs(a));
+  CHECK(runs(b));
+  CHECK(runs(pid_of(0)));
 }
 
 TEST_CASE_METHOD(fixture, "process host: a release ends what is left",

@@ -17,9 +17,12 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -95,6 +98,47 @@ inline ports::process_spec worker(uint32_t rank, strings command) {
 inline ports::process_spec shell(uint32_t rank, const std::string& script) {
   return worker(rank, {"sh", "-c", script});
 }
+
+// A worker that is a function.
+inline ports::process_spec function(uint32_t rank, std::function<int()> body) {
+  auto result = worker(rank, {"function"});
+  result.method = ports::start_method::fork;
+  result.body = std::move(body);
+  return result;
+}
+
+// A worker that the program for these tests makes when it is a fork server:
+// `what` is one of the things it can do.
+inline ports::process_spec served(uint32_t rank, strings what) {
+  what.insert(what.begin(), FORK_SERVER_PROGRAM);
+  auto result = worker(rank, std::move(what));
+  result.method = ports::start_method::fork_server;
+  return result;
+}
+
+// Those of which the loader makes use go; a leak stays.
+inline bool has_descriptors(pid_t pid, const std::set<std::string>& expected) {
+  return soon([&] {
+    auto found = std::set<std::string>{};
+    auto error = std::error_code{};
+    const auto path = "/proc/" + std::to_string(pid) + "/fd";
+    for (const auto& x : fs::directory_iterator{path, error})
+      found.insert(x.path().filename());
+    return found == expected;
+  });
+}
+
+inline std::string content_of(const std::string& path) {
+  auto file = std::ifstream{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+inline core::stream_target to_file(const std::string& path) {
+  return {.where = core::stream_target::kind::file, .path = path};
+}
+
+inline const auto discarded
+  = core::stream_target{.where = core::stream_target::kind::discarded};
 
 // A host, and all that its listener was told.
 struct fixture {

@@ -1,12 +1,13 @@
 #include "actorrun/runtime/detail/spawn.hpp"
+#include "script_folder.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,11 +16,11 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace actorrun::detail;
+using actorrun::detail::script_test::folder;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
@@ -28,26 +29,6 @@ namespace {
 using strings = std::vector<std::string>;
 
 constexpr auto patience = 10s;
-
-struct folder {
-  fs::path path;
-
-  folder() {
-    auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-
-  ~folder() { fs::remove_all(path); }
-
-  std::string file(const std::string& name, const std::string& text,
-                   mode_t mode) const {
-    const auto full = (path / name).string();
-    std::ofstream{full} << text;
-    ::chmod(full.c_str(), mode);
-    return full;
-  }
-};
 
 siginfo_t wait_for(const spawned& child) {
   auto info = siginfo_t{};
@@ -143,6 +124,60 @@ TEST_CASE("spawn: the child has descriptors 0, 1 and 2 only", "[runtime]") {
   end(child);
 }
 
+TEST_CASE("spawn: given descriptors become 3, 4 and so on", "[runtime]") {
+  const auto here = folder{};
+  // Numbers that are places of others, and one that is an output.
+  auto fds = std::vector<int>{};
+  for (const auto* name : {"a", "b", "c"})
+    fds.push_back(::open((here.path / name).c_str(), O_CREAT | O_RDWR, 0600));
+  const auto given = std::array{fds[2], fds[0], STDOUT_FILENO, fds[1], fds[2]};
+  auto uut = spawner{};
+  const auto child
+    = uut.start("/bin/sleep", {"sleep", "1000"}, {}, nullptr,
+                {.out = fds[0], .err = fds[1], .descriptors = given});
+  REQUIRE(child.error == 0);
+  const auto own_out = fs::read_symlink("/proc/self/fd/1");
+  const auto at = [&](int fd) {
+    const auto base = "/proc/" + std::to_string(child.pid) + "/fd/";
+    return fs::read_symlink(base + std::to_string(fd));
+  };
+  CHECK(at(1) == here.path / "a");
+  CHECK(at(2) == here.path / "b");
+  CHECK(at(3) == here.path / "c");
+  CHECK(at(4) == here.path / "a");
+  CHECK(at(5) == own_out);
+  CHECK(at(6) == here.path / "b");
+  CHECK(at(7) == here.path / "c");
+  const auto expected
+    = std::set<std::string>{"0", "1", "2", "3", "4", "5", "6", "7"};
+  CHECK(soon([&] { return descriptors(child.pid) == expected; }));
+  end(child);
+  for (const auto fd : fds)
+    ::close(fd);
+}
+
+TEST_CASE("spawn: as many descriptors as are possible arrive", "[runtime]") {
+  const auto null = unique_fd{::open("/dev/null", O_RDONLY)};
+  const auto given = std::vector<int>(descriptor_count_max, null.get());
+  auto uut = spawner{};
+  const auto child = uut.start("/bin/sleep", {"sleep", "1000"}, {}, nullptr,
+                               {.descriptors = given});
+  REQUIRE(child.error == 0);
+  CHECK(
+    soon([&] { return descriptors(child.pid).size() == 3 + given.size(); }));
+  end(child);
+}
+
+TEST_CASE("spawn: a descriptor that is not open is an errno", "[runtime]") {
+  const auto given = std::array{::fcntl(0, F_DUPFD, 900)};
+  ::close(given[0]);
+  auto uut = spawner{};
+  const auto child
+    = uut.start("/bin/true", {"true"}, {}, nullptr, {.descriptors = given});
+  CHECK(child.error == EBADF);
+  CHECK(!has_children());
+}
+
 TEST_CASE("spawn: signal mask and handlers are clean in the child",
           "[runtime]") {
   const auto old_handler = std::signal(SIGPIPE, SIG_IGN);
@@ -218,52 +253,4 @@ TEST_CASE("spawn: the gate can refuse", "[runtime]") {
   CHECK(gate.left);
   CHECK(!fs::exists(trace));
   CHECK(!has_children());
-}
-
-TEST_CASE("spawn: programs are found in the child's PATH", "[runtime]") {
-  const auto first = folder{};
-  const auto second = folder{};
-  first.file("denied", "", 0644);
-  second.file("denied", "", 0755);
-  first.file("closed", "", 0644);
-  fs::create_directory(first.path / "folder");
-  const auto env = strings{"X=PATH=/no", "PATH=/none:" + first.path.string()
-                                           + ":" + second.path.string()};
-  auto uut = program_finder{};
-  CHECK(uut.find("denied", env).path == (second.path / "denied").string());
-  CHECK(uut.find("closed", env).error == EACCES);
-  CHECK(uut.find("folder", env).error == EACCES);
-  CHECK(uut.find("missing", env).error == ENOENT);
-  CHECK(uut.find("", env).error == ENOENT);
-  CHECK(uut.find("sh", {}).error == 0);
-  CHECK(uut.find("sh", {"PATH=/none"}).error == ENOENT);
-}
-
-TEST_CASE("spawn: a program with a slash is taken as it is", "[runtime]") {
-  auto uut = program_finder{};
-  CHECK(uut.find("./no/where", {}).path == "./no/where");
-  CHECK(uut.find("./no/where", {}).error == 0);
-}
-
-TEST_CASE("spawn: an empty part of PATH is the working directory",
-          "[runtime]") {
-  const auto here = folder{};
-  here.file("program", "", 0755);
-  const auto old = fs::current_path();
-  fs::current_path(here.path);
-  auto uut = program_finder{};
-  const auto found = uut.find("program", {"PATH=/none:"});
-  fs::current_path(old);
-  CHECK(found.path == "program");
-}
-
-TEST_CASE("spawn: a batch looks a program up once", "[runtime]") {
-  const auto here = folder{};
-  const auto file = here.file("program", "", 0755);
-  const auto env = strings{"PATH=" + here.path.string()};
-  auto uut = program_finder{};
-  CHECK(uut.find("program", env).path == file);
-  fs::remove(file);
-  CHECK(uut.find("program", env).path == file);
-  CHECK(program_finder{}.find("program", env).error == ENOENT);
 }

@@ -2,6 +2,7 @@
 
 #include "cluster.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace actorrun::sim {
@@ -15,6 +16,13 @@ constexpr auto mailbox_delay = core::duration{5us};
 
 constexpr auto fresh_port_percent = 30;
 
+/// Until the last lines of a worker are on the console: mostly soon, at last
+/// the supervisor waits no longer.
+constexpr auto drain_max = core::duration{1ms};
+constexpr auto slow_drain_max = core::duration{100ms};
+constexpr auto slow_drain_percent = 10;
+constexpr auto no_drain_percent = 40;
+
 } // namespace
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
@@ -23,7 +31,7 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
     brain_(std::move(offering), all.plan().limits),
     machine_(all.shared(), *process_,
              [this](epoch_id epoch, const core::worker_group_event& event) {
-               handle_group(epoch, event);
+               take(epoch, event);
              }) {
   process_->on_death([this] {
     if (link_)
@@ -92,6 +100,8 @@ void agent::perform(const core::drop_link&) {
 }
 
 void agent::perform(const core::send_join& x) {
+  if (x.held && x.held->failure)
+    told_.insert(x.held->failure->pid);
   send(core::agent_joined{x.offering, settings_, x.held});
 }
 
@@ -106,6 +116,7 @@ void agent::perform(const core::send_started& x) {
 
 void agent::perform(const core::send_failed& x) {
   all_.checks().blamed(x.failure);
+  told_.insert(x.failure.pid);
   send(core::worker_failed{id(), x.epoch, x.failure});
 }
 
@@ -114,7 +125,21 @@ void agent::perform(const core::send_succeeded& x) {
 }
 
 void agent::perform(const core::send_stopped& x) {
-  send(core::workers_stopped{id(), x.epoch, x.master_port});
+  for (const auto& other : x.others.listed) {
+    all_.checks().blamed(other);
+    told_.insert(other.pid);
+  }
+  check_told(x);
+  send(core::workers_stopped{id(), x.epoch, x.master_port, x.others});
+}
+
+// When an agent says that its workers have stopped, all is said.
+void agent::check_told(const core::send_stopped& x) {
+  if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
+      && !std::includes(told_.begin(), told_.end(), failed_.begin(),
+                        failed_.end()))
+    all_.checks().report("first cause: " + id().value
+                         + " keeps a failure to itself");
 }
 
 void agent::perform(const core::send_leaving& x) {
@@ -132,17 +157,20 @@ void agent::perform(const core::start_group& x) {
     return;
   process_->after(mailbox_delay, [this, plan = x.plan] {
     group_.emplace(plan, "node-" + std::to_string(host_));
+    held_ = {};
+    failed_.clear();
+    told_.clear();
     handle_group(plan.epoch, core::start_ordered{});
   });
 }
 
 void agent::perform(const core::stop_group& x) {
   const auto signal = x.signal == 0 ? SIGTERM : x.signal;
-  post_group(x.epoch, core::stop_ordered{signal, all_.plan().grace});
+  post_order(x.epoch, core::stop_ordered{signal, all_.plan().grace});
 }
 
 void agent::perform(const core::kill_group& x) {
-  post_group(x.epoch, core::kill_ordered{});
+  post_order(x.epoch, core::kill_ordered{});
 }
 
 void agent::perform(const core::set_fence& x) {
@@ -160,8 +188,10 @@ void agent::perform(const core::finish& x) {
 
 // -- what the worker group decides --------------------------------------------
 
-void agent::post_group(epoch_id epoch, core::worker_group_event event) {
+void agent::post_order(epoch_id epoch, core::worker_group_event event) {
   process_->after(mailbox_delay, [this, epoch, event = std::move(event)] {
+    if (group_ && group_->plan().epoch == epoch)
+      feed(epoch, held_.take_all());
     handle_group(epoch, event);
   });
 }
@@ -169,6 +199,39 @@ void agent::post_group(epoch_id epoch, core::worker_group_event event) {
 void agent::post_brain(core::membership_event event) {
   process_->after(mailbox_delay,
                   [this, event = std::move(event)] { handle(event); });
+}
+
+// As in the real system: a death waits for the worker's last lines, and what
+// happened after it waits behind it.
+void agent::take(epoch_id epoch, const core::worker_group_event& event) {
+  if (!group_ || group_->plan().epoch != epoch)
+    return;
+  auto& roll = all_.roll();
+  const auto* death = std::get_if<core::worker_exited>(&event);
+  const auto stopping
+    = group_->current_phase() == core::worker_group::phase::stopping;
+  if (death != nullptr && death->exit_code != 0 && !stopping)
+    if (const auto pid = group_->workers()[death->local_rank].pid; pid != 0)
+      failed_.insert(pid);
+  if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
+    held_.push(event);
+    return feed(epoch, held_.take_ready());
+  }
+  held_.push(event, death->local_rank);
+  const auto slow = roll.percent(slow_drain_percent);
+  process_->after(
+    roll.between(core::duration{10us}, slow ? slow_drain_max : drain_max),
+    [this, epoch, rank = death->local_rank] {
+      if (!group_ || group_->plan().epoch != epoch)
+        return;
+      held_.release(rank);
+      feed(epoch, held_.take_ready());
+    });
+}
+
+void agent::feed(epoch_id epoch, std::vector<core::worker_group_event> events) {
+  for (const auto& event : events)
+    handle_group(epoch, event);
 }
 
 void agent::handle_group(epoch_id epoch,
@@ -206,18 +269,18 @@ void agent::perform(epoch_id epoch, const core::report_started&) {
 }
 
 void agent::perform(epoch_id epoch, const core::report_failed& x) {
-  post_brain(core::group_failed{epoch, x.failure});
+  post_brain(core::group_failed{epoch, x.failure, all_.now()});
 }
 
 void agent::perform(epoch_id epoch, const core::report_succeeded&) {
   post_brain(core::group_succeeded{epoch});
 }
 
-void agent::perform(epoch_id epoch, const core::report_stopped&) {
+void agent::perform(epoch_id epoch, const core::report_stopped& x) {
   const auto port = all_.roll().percent(fresh_port_percent)
                       ? uint16_t(all_.roll().between(20'000, 60'000))
                       : uint16_t{0};
-  post_brain(core::group_stopped{epoch, port});
+  post_brain(core::group_stopped{epoch, port, x.others, all_.now()});
 }
 
 } // namespace actorrun::sim

@@ -2,11 +2,13 @@
 // system, around the shipped decisions.
 #pragma once
 
+#include "actorrun/actors/core/held_queue.hpp"
 #include "history.hpp"
 #include "machine.hpp"
 #include "network.hpp"
 
 #include <optional>
+#include <set>
 
 namespace actorrun::sim {
 
@@ -66,6 +68,8 @@ private:
   void perform(const core::set_fence& x);
   void perform(const core::finish& x);
 
+  void take(epoch_id epoch, const core::worker_group_event& event);
+  void feed(epoch_id epoch, std::vector<core::worker_group_event> events);
   void handle_group(epoch_id epoch, const core::worker_group_event& event);
   void perform(epoch_id epoch, const core::arm_timer& x);
   void perform(epoch_id epoch, const core::start_workers& x);
@@ -76,7 +80,8 @@ private:
   void perform(epoch_id epoch, const core::report_succeeded& x);
   void perform(epoch_id epoch, const core::report_stopped& x);
 
-  void post_group(epoch_id epoch, core::worker_group_event event);
+  void check_told(const core::send_stopped& x);
+  void post_order(epoch_id epoch, core::worker_group_event event);
   void post_brain(core::membership_event event);
   void send(core::rendezvous_event event);
 
@@ -87,6 +92,12 @@ private:
   core::membership brain_;
   machine machine_;
   std::optional<core::worker_group> group_;
+  /// Deaths that wait for the last lines of the worker.
+  core::held_queue<core::worker_group_event, uint32_t> held_;
+  /// Pids of the epoch's workers that ended by themselves with a code other
+  /// than 0 …
+  std::set<int64_t> failed_;
+  std::set<int64_t> told_; ///< … and of those that were told of.
   std::shared_ptr<link> link_;
   std::optional<core::ending> ending_;
   bool leaving_ = false;

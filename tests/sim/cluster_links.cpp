@@ -87,10 +87,10 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
 void cluster::to_coordinator(const std::shared_ptr<link>& over,
                              const agent_id& from,
                              core::rendezvous_event event) {
-  over->send(side::agent,
-             [target = current(), over, from, event = std::move(event)] {
-               target->receive(over, from, event);
-             });
+  over->send(side::agent, [target = current(), over, from, sent = now(),
+                           event = std::move(event)] {
+    target->receive(over, from, event, sent);
+  });
 }
 
 void cluster::keep_alive(const std::shared_ptr<link>& over,

@@ -45,7 +45,8 @@ void coordinator::adopt(std::shared_ptr<link> opened) {
 
 void coordinator::receive(const std::shared_ptr<link>& from,
                           const agent_id& agent,
-                          const core::rendezvous_event& event) {
+                          const core::rendezvous_event& event,
+                          core::time_point sent) {
   auto& known = links_[agent];
   if (std::holds_alternative<core::agent_joined>(event)) {
     if (known && known != from)
@@ -53,15 +54,17 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     known = from;
     all_.checks().joined(number_, all_.newest_epoch_of(agent));
   }
-  if (known == from) // Else an older link has fallen behind a newer one.
-    handle(event);
+  if (known != from) // An older link has fallen behind a newer one.
+    return;
+  all_.checks().told(number_, brain_, event, sent, all_.now());
+  handle(event);
 }
 
 void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
                                      const agent_id& agent,
                                      core::time_point sent) {
   answering_ = sent;
-  receive(from, agent, core::agent_heard{agent});
+  receive(from, agent, core::agent_heard{agent}, sent);
 }
 
 void coordinator::on_closed(const link* closed) {
@@ -122,8 +125,14 @@ void coordinator::perform(const core::revoke_epoch& x) {
     send(agent, core::epoch_revoked{x.epoch});
 }
 
+void coordinator::perform(const core::explain_failures& x) {
+  all_.checks().blamed(x.first);
+  for (const auto& other : x.others.listed)
+    all_.checks().blamed(other);
+}
+
 void coordinator::perform(const core::end_job& x) {
-  all_.checks().ended(number_, x.result);
+  all_.checks().ended(number_, brain_.epoch(), x.result);
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});
 }

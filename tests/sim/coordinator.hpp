@@ -20,7 +20,7 @@ public:
 
   /// A message of an agent came in over `from`.
   void receive(const std::shared_ptr<link>& from, const agent_id& agent,
-               const core::rendezvous_event& event);
+               const core::rendezvous_event& event, core::time_point sent);
   void receive_keep_alive(const std::shared_ptr<link>& from,
                           const agent_id& agent, core::time_point sent);
 
@@ -47,6 +47,7 @@ private:
   void perform(const core::forget_agent& x);
   void perform(const core::announce_epoch& x);
   void perform(const core::revoke_epoch& x);
+  void perform(const core::explain_failures& x);
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
   void send(const agent_id& agent, core::membership_event event);

@@ -41,6 +41,10 @@ string in(epoch_id epoch) {
   return " " + to_string(epoch);
 }
 
+string text_of(const core::collateral& others) {
+  return others.empty() ? "" : " +" + std::to_string(others.count());
+}
+
 string text_of(const std::optional<core::claim>& held) {
   return held ? ", has " + to_string(held->plan.epoch) + " "
                   + to_string(held->state)
@@ -93,7 +97,7 @@ struct event_writer {
     return "group_succeeded" + in(x.epoch);
   }
   string operator()(const core::group_stopped& x) const {
-    return "group_stopped" + in(x.epoch);
+    return "group_stopped" + in(x.epoch) + text_of(x.others);
   }
   string operator()(const core::leave_requested& x) const {
     return "leave_requested " + std::to_string(x.signal);
@@ -132,7 +136,7 @@ struct event_writer {
     return "workers_succeeded " + x.agent.value + in(x.epoch);
   }
   string operator()(const core::workers_stopped& x) const {
-    return "workers_stopped " + x.agent.value + in(x.epoch);
+    return "workers_stopped " + x.agent.value + in(x.epoch) + text_of(x.others);
   }
   string operator()(const core::stop_requested& x) const {
     return "stop_requested " + std::to_string(x.signal);

@@ -100,14 +100,93 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
     report("I5: the death of an agent cost a restart");
   if (!paid_.emplace(coordinator, epoch_before).second)
     report("I5: epoch " + to_string(epoch_before) + " cost two restarts");
+  check_first(coordinator, epoch_before, *after.last_failure());
 }
 
-void invariants::ended(int coordinator, const core::outcome& result) {
+// -- the first cause ----------------------------------------------------------
+
+namespace {
+
+bool is_same(const core::worker_failure& a, const core::worker_failure& b) {
+  return a.agent == b.agent && a.local_rank == b.local_rank;
+}
+
+/// What an event says of failures in the epoch that `brain` is about to judge.
+std::vector<core::worker_failure>
+failures_in(const core::rendezvous& brain,
+            const core::rendezvous_event& event) {
+  const auto counts = [&brain](const agent_id& agent, epoch_id epoch) {
+    const auto i = brain.agents().find(agent);
+    return i != brain.agents().end() && epoch == brain.epoch()
+           && i->second.holds == epoch && i->second.member_of == epoch;
+  };
+  if (const auto* x = std::get_if<core::worker_failed>(&event);
+      x && counts(x->agent, x->epoch))
+    return {x->failure};
+  if (const auto* x = std::get_if<core::workers_stopped>(&event);
+      x && counts(x->agent, x->epoch))
+    return x->others.listed;
+  if (const auto* x = std::get_if<core::agent_joined>(&event);
+      x && x->held && x->held->failure
+      && counts(x->offering.agent, x->held->plan.epoch))
+    return {*x->held->failure};
+  return {};
+}
+
+} // namespace
+
+void invariants::hear(tellings& into, const core::worker_failure& failure,
+                      core::time_point sent, core::time_point now) {
+  if (const auto i = seen_.find(failure.pid);
+      i != seen_.end() && sent - failure.age != i->second)
+    report("first cause: the age of a death is wrong: " + to_string(failure));
+  for (auto& x : into)
+    if (is_same(x.failure, failure)) {
+      x.way = std::min(x.way, now - sent);
+      return;
+    }
+  into.push_back({failure, now - sent});
+}
+
+void invariants::told(int coordinator, const core::rendezvous& before,
+                      const core::rendezvous_event& event,
+                      core::time_point sent, core::time_point now) {
+  for (const auto& x : failures_in(before, event))
+    hear(told_[{coordinator, before.epoch()}], x, sent, now);
+}
+
+// Of all that it was told the coordinator must name the first. Only the time
+// that a message was on its way may mislead it, and never about one agent.
+void invariants::check_first(int coordinator, epoch_id epoch,
+                             const core::worker_failure& first) {
+  const auto i = seen_.find(first.pid);
+  if (i == seen_.end())
+    return; // It never ran; then nobody saw when it died.
+  for (const auto& x : told_[{coordinator, epoch}]) {
+    const auto j = seen_.find(x.failure.pid);
+    if (j == seen_.end())
+      continue;
+    const auto excuse
+      = x.failure.agent == first.agent ? core::duration{0} : x.way;
+    if (i->second > j->second + excuse)
+      report("first cause: " + to_string(first) + " was blamed, but "
+             + to_string(x.failure) + " had died before");
+  }
+}
+
+// -- the end ------------------------------------------------------------------
+
+void invariants::ended(int coordinator, epoch_id epoch,
+                       const core::outcome& result) {
   const auto [i, first] = outcomes_.emplace(coordinator, result);
   if (!first && i->second != result)
     report("I6: the job ended twice");
-  if (result.first_failure)
+  if (result.first_failure) {
     blamed(*result.first_failure);
+    check_first(coordinator, epoch, *result.first_failure);
+  }
+  for (const auto& x : result.other_failures)
+    blamed(x);
   if (result.first_failure
       && missed_a_peer_.contains(result.first_failure->pid))
     report("I5: the death of an agent ended the job as a failure");

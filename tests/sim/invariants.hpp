@@ -45,7 +45,14 @@ public:
                uint32_t spent_before, epoch_id epoch_before,
                const core::rendezvous& after);
 
-  void ended(int coordinator, const core::outcome& result);
+  /// @param epoch The last one.
+  void ended(int coordinator, epoch_id epoch, const core::outcome& result);
+
+  /// An agent's word of its workers is about to reach a coordinator.
+  /// @param sent When the agent said it.
+  void told(int coordinator, const core::rendezvous& before,
+            const core::rendezvous_event& event, core::time_point sent,
+            core::time_point now);
 
   // -- the agents -------------------------------------------------------------
 
@@ -62,6 +69,9 @@ public:
   void born(epoch_record& epoch);
   void died(epoch_record& epoch, int64_t pid, bool ordered);
 
+  /// An agent has learned of a death.
+  void seen(int64_t pid, core::time_point when) { seen_.emplace(pid, when); }
+
   /// This worker fails only because a peer's agent has died.
   void missed_a_peer(int64_t pid) { missed_a_peer_.insert(pid); }
 
@@ -71,6 +81,18 @@ public:
   uint64_t epoch_count() const { return epochs_.size(); }
 
 private:
+  /// What a coordinator knows of a death, or could know.
+  struct telling {
+    core::worker_failure failure;
+    core::duration way{}; ///< From the agent's mouth to the coordinator's ear.
+  };
+
+  using tellings = std::vector<telling>;
+
+  void hear(tellings& into, const core::worker_failure& failure,
+            core::time_point sent, core::time_point now);
+  void check_first(int coordinator, epoch_id epoch,
+                   const core::worker_failure& first);
   epoch_record* find(const core::epoch_plan& plan);
   void check_ranks(const epoch_record& epoch);
 
@@ -81,8 +103,10 @@ private:
   std::map<int, epoch_id> floors_; ///< By coordinator: what it must exceed.
   std::map<int, core::outcome> outcomes_;
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
-  std::set<int64_t> ordered_deaths_;        ///< By pid.
-  std::set<int64_t> missed_a_peer_;         ///< By pid.
+  std::map<std::pair<int, epoch_id>, tellings> told_;
+  std::map<int64_t, core::time_point> seen_; ///< By pid.
+  std::set<int64_t> ordered_deaths_;         ///< By pid.
+  std::set<int64_t> missed_a_peer_;          ///< By pid.
   std::map<agent_id, epoch_id> begun_;
 };
 

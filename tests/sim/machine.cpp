@@ -111,6 +111,8 @@ void machine::die_after(batch& group, size_t i, core::duration delay,
 
 void machine::die(batch& group, size_t i, int exit_code, int signal) {
   auto& x = group.workers[i];
+  if (x.doomed && signal != SIGKILL)
+    return;
   if (!std::exchange(x.running, false))
     return;
   world_.checks.died(*group.record, x.pid, x.ordered);
@@ -119,10 +121,10 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   // A fact of the machine; the agent may be asleep and learn of it later.
   const auto noticed
     = world_.roll.between(core::duration{10us}, exit_noticed_max);
-  world_.queue.after(
-    noticed, [this, &group, rank = x.local_rank, exit_code, signal] {
-      tell(group.epoch, core::worker_exited{rank, exit_code, signal, false});
-    });
+  world_.queue.after(noticed, [this, &group, rank = x.local_rank, pid = x.pid,
+                               exit_code, signal] {
+    tell(group.epoch, core::worker_exited{rank, exit_code, signal, false}, pid);
+  });
 }
 
 void machine::release(epoch_id epoch) {
@@ -148,7 +150,7 @@ void machine::kill_all(core::duration delay_max) {
   if (current_ == nullptr)
     return;
   for (size_t i = 0; i < current_->workers.size(); ++i) {
-    current_->workers[i].ordered = true;
+    current_->workers[i].ordered = current_->workers[i].doomed = true;
     die_after(*current_, i, world_.roll.between(kill_delay_min, delay_max), 0,
               SIGKILL);
   }
@@ -164,7 +166,8 @@ uint32_t machine::running_count() const {
 
 int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {
   for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
-    if (current_->workers[i].running && which-- == 0) {
+    if (current_->workers[i].running && !current_->workers[i].doomed
+        && which-- == 0) {
       const auto pid = current_->workers[i].pid;
       die(*current_, i, exit_code, signal);
       return pid;
@@ -172,12 +175,22 @@ int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {
   return 0;
 }
 
-// Facts reach the agent in the order in which they happened.
-void machine::tell(epoch_id epoch, core::worker_group_event event) {
+// Facts reach the agent in the order in which they happened, and bear the time
+// at which it looked: later, if it was asleep.
+void machine::tell(epoch_id epoch, core::worker_group_event event,
+                   int64_t dead_pid) {
   told_until_ = std::max(told_until_, world_.queue.now())
                 + world_.roll.between(core::duration{1us}, 50us);
-  agent_.at(told_until_, [this, epoch, event = std::move(event)] {
-    on_event_(epoch, event);
+  agent_.at(told_until_, [this, epoch, dead_pid, event = std::move(event)] {
+    auto seen = event;
+    const auto now = world_.queue.now();
+    if (auto* x = std::get_if<core::worker_exited>(&seen))
+      x->when = now;
+    if (auto* x = std::get_if<core::worker_not_started>(&seen))
+      x->when = now;
+    if (dead_pid != 0)
+      world_.checks.seen(dead_pid, now);
+    on_event_(epoch, seen);
   });
 }
 

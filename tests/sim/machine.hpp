@@ -48,7 +48,7 @@ private:
     uint32_t local_rank;
     bool running = true;
     bool ordered = false; ///< We want it dead.
-    bool doomed = false;  ///< SIGKILL is on its way.
+    bool doomed = false;  ///< SIGKILL is on its way; nothing else can end it.
   };
 
   /// The workers of one epoch.
@@ -66,7 +66,8 @@ private:
   void die_after(batch& group, size_t i, core::duration delay, int exit_code,
                  int signal);
   void kill_all(core::duration delay_max);
-  void tell(epoch_id epoch, core::worker_group_event event);
+  void tell(epoch_id epoch, core::worker_group_event event,
+            int64_t dead_pid = 0);
 
   world& world_;
   os_process& agent_;

@@ -27,6 +27,10 @@ public:
     calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal));
   }
 
+  void notify(epoch_id epoch, int signal) override {
+    calls_.write("notify " + to_string(epoch) + " " + std::to_string(signal));
+  }
+
   void release(epoch_id epoch) override {
     calls_.write("release " + to_string(epoch));
   }

@@ -13,6 +13,10 @@ std::string numbers(const google::protobuf::RepeatedField<int64_t>& xs) {
   return text;
 }
 
+std::string and_others(size_t listed, uint32_t unlisted) {
+  return listed + unlisted == 0 ? "" : " +" + std::to_string(listed + unlisted);
+}
+
 struct event_writer {
   std::string operator()(const core::group_started& x) const {
     auto text = "started " + to_string(x.epoch) + ":";
@@ -28,7 +32,8 @@ struct event_writer {
   }
   std::string operator()(const core::group_stopped& x) const {
     return "stopped " + to_string(x.epoch) + ", port "
-           + std::to_string(x.master_port);
+           + std::to_string(x.master_port)
+           + and_others(x.others.listed.size(), x.others.unlisted_count);
   }
   template <class T>
   std::string operator()(const T&) const {
@@ -93,7 +98,7 @@ agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
   out.handle = system.spawn(
-    [to, reasons = out.reasons](
+    [to, reasons = out.reasons, revoked = out.revoked](
       node_agent_actor::pointer) -> node_agent_actor::behavior_type {
       return {
         [to, reasons](const v1::JoinAccepted& x) {
@@ -105,10 +110,16 @@ agent_recorder record_agent(caf::actor_system& system) {
           to.write("granted " + std::to_string(x.sent_ns()));
         },
         [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
-        [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+        [to, revoked](const v1::EpochRevoked& x) {
+          *revoked = x;
+          to.write(to_text(x));
+        },
         [to](const v1::JobEnded& x) { to.write(to_text(x)); },
         [](const v1::StatusRequest&) { return v1::JobStatus{}; },
         [to](const core::membership_event& x) { to.write(to_text(x)); },
+        [to](const notify_group& x) {
+          to.write("notify " + std::to_string(x.signal));
+        },
         [to](const ports::location&) { to.write("link up"); },
         [to](const job_observer_actor&) { to.write("observer"); },
       };
@@ -146,7 +157,9 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       [note](const v1::WorkersSucceeded& x) { note("succeeded", x); },
       [to](const v1::WorkersStopped& x) {
         to.write("stopped " + std::to_string(x.epoch()) + ", port "
-                 + std::to_string(x.master_port()));
+                 + std::to_string(x.master_port())
+                 + and_others(size_t(x.others().listed_size()),
+                              x.others().unlisted_count()));
       },
       [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
       [self, answers](const v1::StatusRequest&) -> caf::result<v1::JobStatus> {

@@ -46,6 +46,9 @@ struct agent_recorder {
   node_agent_actor handle;
   recorder inbox;
   recorder reasons;
+  /// The latest.
+  std::shared_ptr<v1::EpochRevoked> revoked
+    = std::make_shared<v1::EpochRevoked>();
 
   std::string told() const { return inbox.told(); }
   /// Why nothing runs yet, as it was said with its acceptance.

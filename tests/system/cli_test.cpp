@@ -68,7 +68,8 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["ACTORRUN_JOB_ID"] == "mine");
   CHECK_FALSE(env["MASTER_ADDR"].empty());
   CHECK(std::stoi(env["MASTER_PORT"]) > 1023);
-  CHECK(env["TORCHELASTIC_ERROR_FILE"].empty());
+  CHECK(env["TORCHELASTIC_ERROR_FILE"].starts_with(folder() + "/tmp/"));
+  CHECK(env["TORCHELASTIC_ERROR_FILE"].ends_with("/attempt_0/error_1.json"));
   CHECK(env["TORCHELASTIC_SIGNALS_TO_HANDLE"]
         == "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})

@@ -48,6 +48,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   ::dup2(out, 1);
   ::dup2(out, 2);
   ::close_range(3, ~0U, 0);
+  // Whoever runs the tests may ignore these, as nohup does.
+  for (auto signal : {SIGHUP, SIGINT, SIGQUIT})
+    ::signal(signal, SIG_DFL);
   if (::chdir(x.folder.c_str()) == 0)
     ::execvpe(words[0], words, environment);
   ::_exit(125);

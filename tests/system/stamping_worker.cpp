@@ -206,6 +206,8 @@ options parse(int argc, char** argv) {
     out.peers |= word == "--peers";
     if (word.starts_with("--folder="))
       out.folder = word.substr(9);
+    if (word.starts_with("--say="))
+      std::puts(word.substr(6).c_str());
     if (word.starts_with("--slow-stop-ms="))
       out.slow_stop_ns = std::stol(word.substr(15)) * 1'000'000;
   }
@@ -216,6 +218,7 @@ options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const auto x = parse(argc, argv);
+  std::fflush(stdout); // A second process must not say it again.
   if (x.ignore_term)
     ::signal(SIGTERM, SIG_IGN);
   if (x.slow_stop_ns > 0)

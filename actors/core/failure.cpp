@@ -1,0 +1,150 @@
+#include "actorrun/actors/core/failure.hpp"
+
+#include "actorrun/actors/core/plain_text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <string.h>
+
+namespace actorrun::core {
+
+namespace {
+
+constexpr auto ellipsis = std::string_view{"…"};
+
+// Else it would look like a path that begins there.
+void shorten_path(std::string& path, size_t size_max) {
+  if (path.size() > size_max)
+    path = std::string{ellipsis}
+           + std::string{end_of(path, size_max - ellipsis.size())};
+}
+
+worker_failure cut(worker_failure x, size_t message_max, size_t traceback_max,
+                   size_t path_max) {
+  auto& message = x.details.message;
+  message.resize(beginning_of(message, message_max).size());
+  auto& traceback = x.details.traceback;
+  traceback.erase(0,
+                  traceback.size() - end_of(traceback, traceback_max).size());
+  shorten_path(x.details.subject, path_max);
+  shorten_path(x.details.error_file, path_max);
+  return x;
+}
+
+constexpr bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+std::string signal_text(int signal) {
+  const auto* abbreviation = ::sigabbrev_np(signal);
+  const auto number = std::to_string(signal);
+  return abbreviation == nullptr
+           ? "signal " + number
+           : std::string{"SIG"} + abbreviation + " (signal " + number + ")";
+}
+
+// The number may come from another host, whose system knows more errors.
+std::string error_text(int error) {
+  const auto* description = ::strerrordesc_np(error);
+  return description == nullptr ? "error " + std::to_string(error)
+                                : description;
+}
+
+std::string why_not_started(const worker_failure& x) {
+  const auto message = one_line(x.details.message, line_message_max);
+  const auto subject = one_line(x.details.subject, line_message_max);
+  return (subject.empty() ? "" : subject + ": ")
+         + (message.empty() ? error_text(x.code) : message);
+}
+
+std::string what_happened(const worker_failure& x) {
+  auto text = std::string{"failed"};
+  switch (x.kind) {
+    case failure_kind::exited:
+      text = "exited with code " + std::to_string(x.code);
+      break;
+    case failure_kind::signalled:
+      text = "was killed by " + signal_text(x.code)
+             + (x.dumped ? ", core dumped" : "");
+      break;
+    case failure_kind::not_started:
+      return "could not be started: " + why_not_started(x);
+  }
+  if (x.details.out_of_memory)
+    text += ", killed by the kernel: out of memory";
+  const auto message = one_line(x.details.message, line_message_max);
+  return text + (message.empty() ? "" : ": " + message);
+}
+
+} // namespace
+
+bool is_permanent(const worker_failure& x) {
+  return x.kind == failure_kind::not_started
+         && (x.code == ENOENT || x.code == EACCES || x.code == ENOEXEC
+             || x.code == ENOTDIR || x.code == E2BIG || x.code == ELOOP);
+}
+
+worker_failure aged(worker_failure x, duration by) {
+  x.age += by;
+  return x;
+}
+
+worker_failure bounded(worker_failure x) {
+  return cut(std::move(x), failure_message_max, failure_traceback_max,
+             failure_path_max);
+}
+
+worker_failure brief(worker_failure x) {
+  return cut(std::move(x), brief_message_max, brief_traceback_max,
+             brief_path_max);
+}
+
+std::string one_line(std::string_view text, size_t size_max) {
+  // Escape sequences are left out; so a little more may be needed.
+  const auto head = beginning_of(text, 4 * size_max);
+  auto flat = std::string{head};
+  std::replace_if(flat.begin(), flat.end(), is_blank, ' ');
+  auto line = std::string{};
+  for (const auto c : printable(flat))
+    if (c != ' ' || (!line.empty() && line.back() != ' '))
+      line += c;
+  if (line.ends_with(' '))
+    line.pop_back();
+  if (line.size() <= size_max && head.size() == text.size())
+    return line;
+  return std::string{beginning_of(line, size_max - ellipsis.size())}
+         + std::string{ellipsis};
+}
+
+std::string to_string(const worker_failure& x) {
+  auto text = "rank " + std::to_string(x.global_rank) + " (local rank "
+              + std::to_string(x.local_rank);
+  if (x.pid != 0)
+    text += ", pid " + std::to_string(x.pid);
+  return text + ") on " + x.host + " " + what_happened(x);
+}
+
+// -- several ------------------------------------------------------------------
+
+void collateral::add(worker_failure x) {
+  if (listed.size() < other_failures_max)
+    listed.push_back(std::move(x));
+  else
+    ++unlisted_count;
+}
+
+void collateral::add(collateral xs) {
+  for (auto& x : xs.listed)
+    add(std::move(x));
+  unlisted_count += xs.unlisted_count;
+}
+
+collateral aged(collateral xs, duration by) {
+  for (auto& x : xs.listed)
+    x.age += by;
+  return xs;
+}
+
+} // namespace actorrun::core

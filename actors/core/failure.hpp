@@ -1,0 +1,121 @@
+// Deaths that nobody ordered: who, where, how, how long ago, and what the
+// machine knows of them.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/messages/ids.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun::core {
+
+/// How a worker failed.
+enum class failure_kind : uint8_t {
+  exited,      ///< It ended by itself; `code` is its exit code, 1..255.
+  signalled,   ///< A signal that we did not send; `code` is its number.
+  not_started, ///< It never ran; `code` is the errno.
+};
+
+/// Bytes of a failure's texts that travel and are shown.
+inline constexpr size_t failure_message_max = 2'048;
+inline constexpr size_t failure_traceback_max = 16'384;
+inline constexpr size_t failure_path_max = 1'024;
+
+/// The same for failures that are listed after another.
+inline constexpr size_t brief_message_max = 512;
+inline constexpr size_t brief_traceback_max = 1'024;
+inline constexpr size_t brief_path_max = 256;
+
+/// Of a message in a line for people.
+inline constexpr size_t line_message_max = 200;
+
+/// What is known of a death beyond its status. All but `out_of_memory` is for
+/// people; the texts come from workers and may hold any bytes.
+struct death_details {
+  int64_t wall_ms = 0; ///< Unix time on the worker's host, in ms; 0: unknown.
+  /// The kernel killed it because memory was short.
+  bool out_of_memory = false;
+  std::string subject{}; ///< not_started: the file that could not be used.
+  std::string
+    error_file{}; ///< Path of the error file; empty: none was written.
+  /// From the error file: `<type>: <text>`, or what is wrong with that file. Of
+  /// a worker that was not started: why, where the errno cannot tell. At most
+  /// `failure_message_max` bytes, one line.
+  std::string message{};
+  /// From the error file, else the last lines of standard error. At most
+  /// `failure_traceback_max` bytes, the end of it.
+  std::string traceback{};
+  bool is_from_stderr = false; ///< Where `traceback` comes from.
+
+  friend bool operator==(const death_details&, const death_details&) = default;
+};
+
+/// A death that nobody ordered.
+struct worker_failure {
+  agent_id agent{};
+  std::string host{};
+  uint32_t global_rank = 0;
+  uint32_t local_rank = 0;
+  int64_t pid = 0; ///< 0 if it was not started.
+  failure_kind kind = failure_kind::exited;
+  int code = 0;
+  bool dumped = false; ///< A core file was written.
+  /// From the death to the moment at which this is told, by the agent's
+  /// monotonic clock: lets a coordinator order the failures of several hosts
+  /// without their wall clocks.
+  duration age{0};
+  death_details details{};
+
+  friend bool operator==(const worker_failure&, const worker_failure&)
+    = default;
+};
+
+/// True if starting again cannot help: there is no such program, or the system
+/// does not execute it.
+bool is_permanent(const worker_failure& x);
+
+/// The same failure, told `by` later.
+worker_failure aged(worker_failure x, duration by);
+
+/// With texts cut to what may travel: messages keep their begin, tracebacks and
+/// paths their end.
+worker_failure bounded(worker_failure x);
+
+/// With texts cut to what may travel behind another failure.
+worker_failure brief(worker_failure x);
+
+/// `rank 3 (local rank 1, pid 4711) on node-b exited with code 7`; one line of
+/// valid UTF-8, whatever the texts hold.
+std::string to_string(const worker_failure& x);
+
+/// The text as one line, printable (`plain_text.hpp`), with single spaces.
+/// @param size_max In bytes, at least 4; a longer text ends in `…`, which
+///                 counts.
+std::string one_line(std::string_view text, size_t size_max);
+
+/// Most failures that are listed after the first of an epoch.
+inline constexpr size_t other_failures_max = 16;
+
+/// Failures that are not, or not known to be, the first of their epoch; those
+/// that died first in front.
+struct collateral {
+  std::vector<worker_failure> listed{}; ///< At most `other_failures_max`.
+  uint32_t unlisted_count = 0;          ///< More of them.
+
+  /// Adds a failure that is later than those that are listed.
+  void add(worker_failure x);
+  void add(collateral xs);
+
+  bool empty() const { return listed.empty() && unlisted_count == 0; }
+  uint64_t count() const { return listed.size() + uint64_t{unlisted_count}; }
+
+  friend bool operator==(const collateral&, const collateral&) = default;
+};
+
+collateral aged(collateral xs, duration by);
+
+} // namespace actorrun::core

@@ -1,0 +1,189 @@
+#include "actorrun/actors/core/failure_report.hpp"
+
+#include "actorrun/actors/core/plain_text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+#include <string.h>
+
+namespace actorrun::core {
+
+namespace {
+
+constexpr auto not_available = std::string_view{"<N/A>"};
+constexpr auto width_max = size_t{60};
+// Tools look for this very text.
+constexpr auto hint = "To enable traceback see: "
+                      "https://pytorch.org/docs/stable/elastic/errors.html";
+
+std::string signal_name(int signal) {
+  const auto* abbreviation = ::sigabbrev_np(signal);
+  return abbreviation == nullptr ? std::string{}
+                                 : std::string{"SIG"} + abbreviation;
+}
+
+std::string error_text(int error) {
+  const auto* description = ::strerrordesc_np(error);
+  return description == nullptr ? "error " + std::to_string(error)
+                                : description;
+}
+
+/// `label` is padded to the width of torchrun's; what the value holds may come
+/// from a worker.
+std::string line(std::string_view label, std::string_view value) {
+  constexpr auto label_width = size_t{10};
+  auto out = "\n  " + std::string{label};
+  out.append(label_width - std::min(label.size(), label_width), ' ');
+  return out + ": " + printable(value);
+}
+
+// The further lines of a text stand below their field.
+std::string indented(std::string_view text) {
+  auto out = std::string{};
+  for (const auto c : text) {
+    out += c;
+    if (c == '\n')
+      out += "  ";
+  }
+  return out;
+}
+
+std::string cause_of(const worker_failure& x) {
+  if (x.details.out_of_memory)
+    return "killed by the kernel: out of memory";
+  if (x.kind == failure_kind::not_started)
+    return "could not be started: " + error_text(x.code)
+           + (x.details.subject.empty() ? "" : ": " + x.details.subject);
+  return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
+}
+
+std::string output_of(const worker_failure& x) {
+  const auto& details = x.details;
+  if (x.kind == failure_kind::not_started)
+    return "";
+  if (details.is_from_stderr)
+    return details.traceback.empty()
+             ? "nothing was written to standard error"
+             : "the traceback is the end of standard error";
+  if (!details.traceback.empty())
+    return "";
+  return "standard error was not kept: it went to the console of " + x.host
+         + "; -t 2 keeps it, and shows its end here";
+}
+
+// A traceback ends in the message, most of the time.
+std::string message_of(const worker_failure& x) {
+  const auto& message = x.details.message;
+  return x.details.traceback.find(message) == std::string::npos ? message : "";
+}
+
+std::string traceback_of(const worker_failure& x) {
+  if (!x.details.traceback.empty())
+    return x.details.traceback;
+  return substitute_traceback(x);
+}
+
+std::string exit_code_of(const worker_failure& x) {
+  auto out = std::to_string(reported_exit_code(x))
+             + " (pid: " + std::to_string(x.pid) + ") ";
+  const auto name
+    = x.kind == failure_kind::signalled ? signal_name(x.code) : std::string{};
+  return name.empty() ? out : out + " (" + name + ")";
+}
+
+std::string block_of(size_t index, const worker_failure& x,
+                     const local_time_text& local_time) {
+  const auto& details = x.details;
+  auto out = "[" + std::to_string(index) + "]:";
+  out += line("time", details.wall_ms == 0 ? std::string{not_available}
+                                           : local_time(details.wall_ms));
+  out += line("host", x.host);
+  out += line("rank", std::to_string(x.global_rank) + " (local_rank: "
+                        + std::to_string(x.local_rank) + ")");
+  out += line("exitcode", exit_code_of(x));
+  out += line("error_file",
+              details.error_file.empty() ? not_available : details.error_file);
+  out += line("traceback", indented(traceback_of(x)));
+  const auto add = [&out](std::string_view label, const std::string& value) {
+    if (!value.empty())
+      out += line(label, indented(value));
+  };
+  add("cause", cause_of(x));
+  add("message", message_of(x));
+  add("output", output_of(x));
+  return out;
+}
+
+std::string others_of(const outcome& how, const local_time_text& local_time) {
+  auto out = std::string{};
+  auto index = size_t{0};
+  for (const auto& x : how.other_failures) {
+    out += (out.empty() ? "" : "\n");
+    out += block_of(++index, x, local_time);
+  }
+  if (how.unlisted_failure_count > 0) {
+    out += (out.empty() ? "  " : "\n  ");
+    out += "and " + std::to_string(how.unlisted_failure_count)
+           + " more that are not listed";
+  }
+  return out.empty() ? "  <NO_OTHER_FAILURES>" : out;
+}
+
+/// In characters.
+size_t longest_line(std::string_view text) {
+  auto longest = size_t{0};
+  auto current = size_t{0};
+  for (const auto c : text) {
+    const auto continues_character = (static_cast<uint8_t>(c) & 0xC0) == 0x80;
+    current = c == '\n' ? 0 : current + (continues_character ? 0 : 1);
+    longest = std::max(longest, current);
+  }
+  return longest;
+}
+
+} // namespace
+
+int reported_exit_code(const worker_failure& x) {
+  constexpr auto not_found = 127;
+  constexpr auto not_executable = 126;
+  switch (x.kind) {
+    case failure_kind::exited:
+      return x.code;
+    case failure_kind::signalled:
+      return -x.code;
+    case failure_kind::not_started:
+      break;
+  }
+  return x.code == ENOENT || x.code == ENOTDIR ? not_found : not_executable;
+}
+
+std::string substitute_traceback(const worker_failure& x) {
+  if (x.kind == failure_kind::not_started)
+    return "The worker never ran.";
+  if (x.kind != failure_kind::signalled)
+    return hint;
+  const auto name = signal_name(x.code);
+  return "Signal " + std::to_string(x.code) + " ("
+         + (name.empty() ? std::string{not_available} : name)
+         + ") received by PID " + std::to_string(x.pid);
+}
+
+std::string failure_report(std::string_view name, const outcome& how,
+                           const local_time_text& local_time) {
+  if (!how.first_failure)
+    return {};
+  const auto title = std::string{name} + " FAILED";
+  const auto root = block_of(0, *how.first_failure, local_time);
+  const auto others = others_of(how, local_time);
+  const auto width = std::min(
+    width_max,
+    std::max({longest_line(title), longest_line(root), longest_line(others)}));
+  const auto border = std::string(width, '=') + "\n";
+  const auto rule = std::string(width, '-') + "\n";
+  return border + title + "\n" + rule + "Failures:\n" + others + "\n" + rule
+         + "Root Cause (first observed failure):\n" + root + "\n" + border;
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,39 @@
+// The report on a failed job, in the layout that people and tools know from
+// torchrun.
+#pragma once
+
+#include "actorrun/actors/core/epoch.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::core {
+
+/// A Unix time in ms as this machine's local time, `2026-08-01_12:34:56`.
+using local_time_text = std::function<std::string(int64_t wall_ms)>;
+
+/// The failures of all nodes, the first cause last. Lines end in line ends.
+/// Empty if there is no first failure.
+///
+/// Behind torchrun's six lines a block may have more of the same form: `cause`
+/// (what the machine knows), `message` (of the error file, if its traceback
+/// does not show it) and `output` (where to look for the worker's words).
+/// @param name What torchrun names here: the script or module, or with
+///             `--no-python` the program.
+/// @see torch/distributed/elastic/multiprocessing/errors/__init__.py,
+///      `ChildFailedError`: that reports on one node, numbers failures in the
+///      order of polling, and calls killed siblings failures.
+std::string failure_report(std::string_view name, const outcome& how,
+                           const local_time_text& local_time);
+
+/// As torchrun counts: the negative number of a signal; for a worker that was
+/// not started what a shell says, 127 if there is no such program, else 126.
+int reported_exit_code(const worker_failure& x);
+
+/// The text that stands for a traceback where there is none: the signal, or
+/// where the news may be found.
+std::string substitute_traceback(const worker_failure& x);
+
+} // namespace actorrun::core

@@ -1,0 +1,148 @@
+#include "actorrun/actors/core/plain_text.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace actorrun::core {
+
+namespace {
+
+constexpr auto escape = '\x1b';
+constexpr auto bell = '\x07';
+constexpr auto replacement = std::string_view{"\xef\xbf\xbd"};
+
+bool is_continuation(char c) {
+  return (static_cast<uint8_t>(c) & 0xC0) == 0x80;
+}
+
+// Bytes of the character that begins here; 0: none does. The limits of the
+// second byte keep out overlong forms, surrogates and what is beyond U+10FFFF.
+size_t character_length(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first < 0x80)
+    return 1;
+  const auto length = first >= 0xF0 ? size_t{4} : first >= 0xE0 ? 3u : 2u;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length)
+    return 0;
+  const auto second = static_cast<uint8_t>(text[1]);
+  const auto least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const auto most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < least || second > most)
+    return 0;
+  for (size_t i = 2; i < length; ++i)
+    if (!is_continuation(text[i]))
+      return 0;
+  return length;
+}
+
+// Bytes of an escape sequence: `ESC [ … final`, `ESC ] … BEL` (or ESC \), or
+// ESC with one more. One that does not end on its line is no more than its
+// first two bytes.
+size_t escape_length(std::string_view text) {
+  if (text.size() < 2)
+    return 1;
+  const auto is_title = text[1] == ']';
+  if (text[1] != '[' && !is_title)
+    return text[1] >= ' ' && text[1] <= '~' ? 2 : 1;
+  for (size_t i = 2; i < text.size() && text[i] != '\n'; ++i) {
+    if (is_title && (text[i] == bell || text[i] == escape))
+      return text[i] == bell ? i + 1 : i;
+    if (!is_title && text[i] >= '@' && text[i] <= '~')
+      return i + 1;
+  }
+  return 2;
+}
+
+// U+0080 to U+009F: some terminals take them for the beginning of a sequence.
+bool is_late_control(std::string_view character) {
+  return character.size() == 2 && character[0] == '\xC2'
+         && static_cast<uint8_t>(character[1]) < 0xA0;
+}
+
+void put_control(std::string& out, char c) {
+  constexpr auto digits = "0123456789abcdef";
+  const auto value = static_cast<uint8_t>(c);
+  out += {'\\', 'x', digits[value >> 4], digits[value & 15]};
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  auto result = std::vector<std::string_view>{};
+  for (size_t start = 0; start <= text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    result.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return result;
+}
+
+std::string_view last_state(std::string_view line) {
+  while (line.ends_with('\r'))
+    line.remove_suffix(1);
+  const auto start = line.rfind('\r');
+  return start == line.npos ? line : line.substr(start + 1);
+}
+
+} // namespace
+
+std::string printable(std::string_view bytes) {
+  auto out = std::string{};
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const auto c = bytes.front();
+    auto length = character_length(bytes);
+    if (length == 0 || is_late_control(bytes.substr(0, length))) {
+      out += replacement;
+      length = length == 0 ? 1 : length;
+    } else if (c == escape) {
+      length = escape_length(bytes);
+    } else if ((c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == '\x7f') {
+      put_control(out, c);
+    } else {
+      out += bytes.substr(0, length);
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string_view end_of(std::string_view text, size_t limit) {
+  if (text.size() <= limit)
+    return text;
+  text.remove_prefix(text.size() - limit);
+  while (!text.empty() && is_continuation(text.front()))
+    text.remove_prefix(1);
+  return text;
+}
+
+std::string_view beginning_of(std::string_view text, size_t limit) {
+  if (text.size() <= limit)
+    return text;
+  while (limit > 0 && is_continuation(text[limit]))
+    --limit;
+  return text.substr(0, limit);
+}
+
+std::string first_line_of(std::string_view text) {
+  for (const auto line : lines_of(text))
+    if (auto x = printable(last_state(line)); !x.empty())
+      return x;
+  return {};
+}
+
+std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max) {
+  while (bytes.ends_with('\n') || bytes.ends_with('\r'))
+    bytes.remove_suffix(1);
+  if (const auto end = bytes.find('\n'); is_cut && end != bytes.npos)
+    bytes.remove_prefix(end + 1);
+  const auto lines = lines_of(bytes);
+  auto out = std::string{};
+  auto separator = "";
+  for (auto i = lines.size() - std::min(lines.size(), line_max);
+       i < lines.size(); ++i) {
+    out += separator + printable(last_state(lines[i]));
+    separator = "\n";
+  }
+  return out;
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,33 @@
+// Bytes that others wrote, as text that consoles, reports and the wire can
+// carry.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace actorrun::core {
+
+/// Makes any bytes readable: escape sequences of terminals are left out, other
+/// control characters but tab and line end become `\x07`, what is not UTF-8
+/// becomes U+FFFD. The result is valid UTF-8.
+std::string printable(std::string_view bytes);
+
+/// The end of a text, at most `limit` bytes, from the beginning of a character
+/// on.
+std::string_view end_of(std::string_view text, size_t limit);
+
+/// The beginning of a text, at most `limit` bytes, up to the end of a character.
+std::string_view beginning_of(std::string_view text, size_t limit);
+
+/// The first line that is not empty, without its end; printable.
+std::string first_line_of(std::string_view text);
+
+/// The last lines of what a program wrote, printable, without the last line
+/// end; of a line that it wrote over with carriage returns, what it looked like
+/// in the end.
+/// @param is_cut `bytes` begin within a line: that is left out, unless it is
+///               the only one.
+std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
+
+} // namespace actorrun::core

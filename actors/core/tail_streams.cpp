@@ -1,0 +1,89 @@
+#include "actorrun/actors/core/tail_streams.hpp"
+
+#include <cassert>
+
+namespace actorrun::core {
+
+namespace {
+
+constexpr uint64_t streams_per_worker = 2;
+
+} // namespace
+
+bool tail_streams::open(epoch_id epoch, uint32_t slot_count) {
+  if (!epochs_.empty() && epochs_.rbegin()->first >= epoch)
+    return false;
+  // Older ones that have no streams left need not be known.
+  std::erase_if(epochs_, [this](const auto& x) {
+    const auto& [first, count] = x.second;
+    const auto i = streams_.lower_bound(first);
+    return i == streams_.end()
+           || i->first >= first + count * streams_per_worker;
+  });
+  epochs_.emplace(epoch, numbers{next_number_, slot_count});
+  next_number_ += slot_count * streams_per_worker;
+  return true;
+}
+
+tail_stream& tail_streams::add(epoch_id epoch, uint32_t local_rank,
+                               bool is_err) {
+  const auto& known = epochs_.at(epoch);
+  assert(local_rank < known.slot_count);
+  const auto number
+    = known.first + local_rank * streams_per_worker + (is_err ? 1 : 0);
+  auto& result = streams_[number];
+  result.number = number;
+  result.epoch = epoch;
+  result.kind = is_err ? tail_kind::err : tail_kind::out;
+  return result;
+}
+
+tail_stream* tail_streams::find(uint64_t number) {
+  const auto i = streams_.find(number);
+  return i == streams_.end() ? nullptr : &i->second;
+}
+
+std::vector<tail_stream*> tail_streams::of_worker(epoch_id epoch,
+                                                  uint32_t local_rank) {
+  const auto i = epochs_.find(epoch);
+  if (i == epochs_.end() || local_rank >= i->second.slot_count)
+    return {};
+  return between(i->second.first + local_rank * streams_per_worker,
+                 streams_per_worker);
+}
+
+std::vector<tail_stream*> tail_streams::of_epoch(epoch_id epoch) {
+  const auto i = epochs_.find(epoch);
+  if (i == epochs_.end())
+    return {};
+  return between(i->second.first, i->second.slot_count * streams_per_worker);
+}
+
+std::vector<tail_stream*> tail_streams::all() {
+  return between(0, next_number_);
+}
+
+void tail_streams::remove(uint64_t number) {
+  streams_.erase(number);
+}
+
+bool tail_streams::has_to_wait(const tail_stream& x) const {
+  for (const auto& [number, other] : streams_) {
+    if (other.epoch >= x.epoch)
+      break;
+    if (other.kind == x.kind && other.is_closed)
+      return true;
+  }
+  return false;
+}
+
+std::vector<tail_stream*> tail_streams::between(uint64_t first,
+                                                uint64_t count) {
+  auto result = std::vector<tail_stream*>{};
+  for (auto i = streams_.lower_bound(first);
+       i != streams_.end() && i->first < first + count; ++i)
+    result.push_back(&i->second);
+  return result;
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,219 @@
+#include "actorrun/actors/log_tailer.hpp"
+
+#include "actorrun/actors/core/line_prefix.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun {
+
+using namespace core;
+
+namespace {
+
+std::array<tail_lane, tail_kind_count> make_lanes(const log_options& options) {
+  const auto folds = options.folds_identical;
+  return {tail_lane{tail_kind::out, folds, options.stdout_needles},
+          tail_lane{tail_kind::err, folds, options.stderr_needles},
+          tail_lane{tail_kind::watched, false, {}}};
+}
+
+} // namespace
+
+log_tailer_state::log_tailer_state(log_tailer_actor::pointer self,
+                                   log_tailer_config config)
+  : self_(self), config_(std::move(config)),
+    lanes_(make_lanes(config_.options)) {
+  files_.emplace(config_.files, config_.options, config_.lines);
+}
+
+log_tailer_actor::behavior_type log_tailer_state::make_behavior() {
+  return {
+    [this](const follow_epoch& x) { follow(x); },
+    [this](const drain_worker& x) { return obey(x); },
+    [this](const close_epoch& x) { obey(x); },
+    [this](const flush_logs& x) { return obey(x); },
+    [this](const tail_wake_up& x) { wake_up(x.what); },
+  };
+}
+
+// Who still waits must not wait for nothing.
+void log_tailer_state::on_exit() {
+  for (auto& x : drains_)
+    x.promise.deliver(worker_drained{x.what.epoch, x.what.local_rank});
+  for (auto& x : flushes_)
+    x.deliver(logs_flushed{});
+  drains_.clear();
+  flushes_.clear();
+  files_->tell_losses();
+  files_.reset();
+  config_ = {};
+}
+
+// -- messages -----------------------------------------------------------------
+
+void log_tailer_state::follow(const follow_epoch& x) {
+  const auto count = static_cast<uint32_t>(x.outputs.workers.size());
+  if (!streams_.open(x.plan.epoch, count))
+    return;
+  auto problems = std::vector<std::string>{};
+  for (uint32_t rank = 0; rank < count; ++rank)
+    for (const auto to : {output_stream::out, output_stream::err})
+      if (auto problem = add(x, rank, to); !problem.empty())
+        problems.push_back(std::move(problem));
+  if (!problems.empty())
+    config_.lines.warn(
+      "log tailer cannot follow " + problems.front()
+      + (problems.size() == 1
+           ? ""
+           : "; nor " + std::to_string(problems.size() - 1) + " other files"));
+  run_slice();
+}
+
+caf::result<worker_drained> log_tailer_state::obey(const drain_worker& x) {
+  for (auto* worker : streams_.of_worker(x.epoch, x.local_rank))
+    if (worker->kind != tail_kind::watched)
+      lane_of(*worker).expect_end(*worker, files_->end_of(*worker), now());
+  run_slice();
+  if (is_drained(x))
+    return worker_drained{x.epoch, x.local_rank};
+  auto promise = self_->make_response_promise<worker_drained>();
+  drains_.push_back({x, promise});
+  return promise;
+}
+
+void log_tailer_state::obey(const close_epoch& order) {
+  for (auto* x : streams_.of_epoch(order.epoch)) {
+    x->is_closed = true;
+    if (x->kind != tail_kind::watched)
+      lane_of(*x).expect_end(*x, files_->end_of(*x), now());
+    finish_if_done(*x);
+  }
+  run_slice();
+}
+
+caf::result<logs_flushed> log_tailer_state::obey(const flush_logs&) {
+  for (auto* x : streams_.all())
+    if (x->kind != tail_kind::watched)
+      lane_of(*x).expect(*x, files_->end_of(*x), now());
+  run_slice();
+  auto promise = self_->make_response_promise<logs_flushed>();
+  flushes_.push_back(promise);
+  answer();
+  return promise;
+}
+
+// -- streams ------------------------------------------------------------------
+
+// Returns why a file cannot be followed, with its name; empty if it can be.
+std::string log_tailer_state::add(const follow_epoch& x, uint32_t local_rank,
+                                  output_stream to) {
+  const auto is_err = to == output_stream::err;
+  const auto& worker = x.outputs.workers[local_rank];
+  const auto& target = is_err ? worker.err : worker.out;
+  if (target.where != stream_target::kind::file)
+    return {};
+  if (!target.shown && config_.options.rotate_size == 0
+      && watched_count_ == space_watch_max)
+    return {};
+  auto& s = streams_.add(x.plan.epoch, local_rank, is_err);
+  s.global_rank = x.plan.own.first_global_rank + local_rank;
+  s.path = target.path;
+  if (target.shown) {
+    if (auto why = files_->open(s); !why.empty()) {
+      why = s.path + ": " + why;
+      streams_.remove(s.number);
+      return why;
+    }
+    s.prefix = prefix_of(local_rank, s.global_rank);
+    s.filter_path = is_err ? x.outputs.filtered_err : x.outputs.filtered_out;
+    s.is_held = streams_.has_to_wait(s);
+  } else {
+    s.kind = tail_kind::watched;
+    ++watched_count_;
+  }
+  if (s.is_held)
+    ++held_count_;
+  else
+    lane_of(s).add(s, now());
+  return {};
+}
+
+std::string log_tailer_state::prefix_of(uint32_t local_rank,
+                                        uint32_t global_rank) const {
+  if (local_rank < config_.prefixes.size())
+    return config_.prefixes[local_rank];
+  return line_prefix(config_.options.prefix_template,
+                     {.role = config_.role,
+                      .host = config_.host,
+                      .local_rank = local_rank,
+                      .global_rank = global_rank});
+}
+
+void log_tailer_state::finish_if_done(stream& x) {
+  if (x.is_closed && (x.kind == tail_kind::watched || lane_of(x).is_shown(x)))
+    finish(x);
+}
+
+void log_tailer_state::finish(stream& x) {
+  if (x.is_held)
+    --held_count_;
+  else
+    lane_of(x).remove(x);
+  if (x.kind == tail_kind::watched)
+    --watched_count_;
+  files_->close(x);
+  streams_.remove(x.number);
+  release_held();
+}
+
+// The lines of an epoch that is over come before those of the next.
+void log_tailer_state::release_held() {
+  if (held_count_ == 0)
+    return;
+  for (auto* x : streams_.all()) {
+    if (!x->is_held || streams_.has_to_wait(*x))
+      continue;
+    x->is_held = false;
+    --held_count_;
+    lane_of(*x).add(*x, now());
+  }
+}
+
+bool log_tailer_state::is_drained(const drain_worker& x) {
+  const auto of = streams_.of_worker(x.epoch, x.local_rank);
+  return std::all_of(of.begin(), of.end(), [this](const auto* s) {
+    const auto& at = lane_of(*s);
+    return s->kind == tail_kind::watched || at.is_blocked() || at.is_shown(*s);
+  });
+}
+
+bool log_tailer_state::is_flushed() {
+  const auto all = streams_.all();
+  return std::all_of(all.begin(), all.end(), [this](const auto* s) {
+    return s->kind == tail_kind::watched || lane_of(*s).is_shown(*s);
+  });
+}
+
+void log_tailer_state::answer() {
+  std::erase_if(drains_, [this](auto& x) {
+    if (!is_drained(x.what))
+      return false;
+    x.promise.deliver(worker_drained{x.what.epoch, x.what.local_rank});
+    return true;
+  });
+  if (flushes_.empty() || !is_flushed())
+    return;
+  files_->tell_losses();
+  for (auto& x : flushes_)
+    x.deliver(logs_flushed{});
+  flushes_.clear();
+}
+
+log_tailer_actor spawn_log_tailer(caf::actor_system& system,
+                                  log_tailer_config config) {
+  return system.spawn<actor_impl<log_tailer_actor, log_tailer_state>>(
+    std::move(config));
+}
+
+} // namespace actorrun

@@ -1,0 +1,129 @@
+// Shows what workers write to files: runs core::tail_streams and
+// core::tail_lane over the log_files and console ports.
+#pragma once
+
+#include "actorrun/actors/core/tail_lane.hpp"
+#include "actorrun/actors/core/tail_streams.hpp"
+#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actorrun/actors/followed_files.hpp"
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/console.hpp"
+#include "actorrun/actors/ports/log_files.hpp"
+
+#include <caf/result.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun {
+
+/// Bytes read in one go; then other actors have their turn.
+inline constexpr size_t tail_slice = 1024 * 1024;
+
+/// What looking at a stream counts at least, in bytes.
+inline constexpr size_t tail_visit = 4 * 1024;
+
+/// Files that are neither shown nor rotated are followed for the sake of a full
+/// disk alone: so many of them, because each costs a descriptor.
+inline constexpr size_t space_watch_max = 256;
+
+struct log_tailer_config {
+  core::log_options options;
+  std::string role; ///< For the prefix.
+  std::string host; ///< For the prefix.
+  /// Prefixes by local rank; who has none here gets one from the template.
+  std::vector<std::string> prefixes;
+  std::shared_ptr<ports::console> console;
+  std::shared_ptr<ports::log_files> files;
+  log lines;
+};
+
+class log_tailer_state {
+public:
+  static constexpr const char* name = "log-tailer";
+
+  log_tailer_state(log_tailer_actor::pointer self, log_tailer_config config);
+
+  log_tailer_actor::behavior_type make_behavior();
+  void on_exit();
+
+private:
+  using stream = core::tail_stream;
+  using lane = core::tail_lane;
+
+  struct drain {
+    drain_worker what;
+    caf::typed_response_promise<worker_drained> promise;
+  };
+
+  /// What came of a look at a stream.
+  struct finding {
+    size_t byte_count = 0; ///< New ones.
+    bool is_news = false;
+    bool has_more = false; ///< More is known to be there.
+  };
+
+  // -- messages ---------------------------------------------------------------
+
+  void follow(const follow_epoch& x);
+  caf::result<worker_drained> obey(const drain_worker& x);
+  void obey(const close_epoch& x);
+  caf::result<logs_flushed> obey(const flush_logs& x);
+  void wake_up(uint64_t what);
+
+  // -- streams ----------------------------------------------------------------
+
+  std::string add(const follow_epoch& x, uint32_t local_rank,
+                  core::output_stream to);
+  std::string prefix_of(uint32_t local_rank, uint32_t global_rank) const;
+  void finish_if_done(stream& x);
+  void finish(stream& x);
+  void release_held();
+  bool is_drained(const drain_worker& x);
+  bool is_flushed();
+  void answer();
+
+  // -- reading and showing ----------------------------------------------------
+
+  void run_slice();
+  size_t work(lane& from, stream& x, core::time_point at);
+  finding look(lane& from, stream& x, core::time_point at);
+  void feed(lane& from, stream& x, std::string_view bytes, core::time_point at);
+  void offer(core::tail_kind kind, core::time_point at);
+  bool is_unread(const stream& x) const;
+  void look_after_space(size_t byte_count, core::time_point at);
+  void plan_next();
+
+  lane& lane_of(const stream& x) { return lanes_[size_t(x.kind)]; }
+  core::time_point now() const { return self_->clock().now(); }
+  std::function<void()> waking(uint64_t what) const;
+
+  log_tailer_actor::pointer self_;
+  log_tailer_config config_;
+  std::optional<followed_files> files_; ///< Until the end of the actor.
+  core::tail_streams streams_;
+  std::array<lane, core::tail_kind_count> lanes_;
+  std::vector<drain> drains_;
+  std::vector<caf::typed_response_promise<logs_flushed>> flushes_;
+  size_t held_count_ = 0;
+  size_t watched_count_ = 0;
+  bool goes_on_ = false;      ///< A message to go on is on its way.
+  uint64_t timer_number_ = 0; ///< Of the only timer that counts.
+  std::optional<core::time_point> timer_due_;
+};
+
+/// Starts the actor. It ends with `kill`, or when nobody holds it and nothing
+/// is left to be done; what was not flushed before a `kill` is not shown.
+log_tailer_actor spawn_log_tailer(caf::actor_system& system,
+                                  log_tailer_config config);
+
+} // namespace actorrun

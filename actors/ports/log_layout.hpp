@@ -1,0 +1,23 @@
+// EXTENSION POINT: where the logs of each epoch lie on this node. What torch
+// calls logs specs; runtime/ has torchrun's layout, a host may bring its own.
+#pragma once
+
+#include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actorrun/messages/result.hpp"
+
+namespace actorrun::ports {
+
+class log_layout {
+public:
+  virtual ~log_layout() = default;
+
+  /// Makes the folders for an epoch that is about to start. Called once per
+  /// epoch, from one thread at a time; may block for as long as a file system
+  /// takes. Must not touch what earlier epochs have written.
+  /// @returns as many workers as `plan.own.slot_count`
+  /// @retval errc::log_failed  a folder cannot be made; the text names it
+  virtual result<core::epoch_outputs> prepare(const core::epoch_plan& plan) = 0;
+};
+
+} // namespace actorrun::ports

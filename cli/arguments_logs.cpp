@@ -1,0 +1,181 @@
+#include "actorrun/cli/arguments_logs.hpp"
+
+#include "actorrun/cli/log_values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun::cli {
+
+namespace {
+
+constexpr auto group = "Logs";
+constexpr auto no_files = "/dev/null";
+
+using core::output_stream;
+using core::std_streams;
+
+bool any_file(const core::stream_choice& x) {
+  return x.everywhere != std_streams::none
+         || std::any_of(x.by_rank.begin(), x.by_rank.end(), [](const auto& y) {
+              return y.second != std_streams::none;
+            });
+}
+
+bool writes_files(const core::log_options& x) {
+  return x.folder != no_files && (any_file(x.redirects) || any_file(x.tees));
+}
+
+/// Whether lines of a stream are labelled on the console, of any rank.
+bool shows_lines(const run_settings& x, output_stream stream) {
+  const auto& logs = x.logs;
+  for (uint32_t rank = 0; rank < x.slot_count; ++rank)
+    if (contains(logs.tees.of(rank), stream)
+        && (!logs.shown_ranks || logs.shown_ranks->contains(rank)))
+      return logs.folder != no_files;
+  return false;
+}
+
+/// Why no line of a stream comes past us.
+std::string no_lines(const run_settings& x, const std::string& tee) {
+  if (x.logs.folder == no_files)
+    return "--log-dir=/dev/null leaves the output alone; choose a folder";
+  if (any_file(x.logs.tees) && x.logs.shown_ranks)
+    return "no local rank is both in " + tee + " and in --local-ranks-filter";
+  return "this works on lines that are teed; add " + tee;
+}
+
+using idle_options = std::vector<idle_option>;
+
+void judge_lines(const run_settings& x, idle_options& out) {
+  const auto& logs = x.logs;
+  const auto has_out = shows_lines(x, output_stream::out);
+  const auto has_err = shows_lines(x, output_stream::err);
+  if (!logs.stdout_needles.empty() && !has_out)
+    out.push_back(
+      {"--duplicate-stdout-filters", no_lines(x, "--tee=1 or --tee=3")});
+  if (!logs.stderr_needles.empty() && !has_err)
+    out.push_back(
+      {"--duplicate-stderr-filters", no_lines(x, "--tee=2 or --tee=3")});
+  if (has_out || has_err)
+    return;
+  if (logs.folds_identical)
+    out.push_back({"--fold-identical", no_lines(x, "--tee=3")});
+  if (!logs.prefix_template.empty())
+    out.push_back({"--log-line-prefix-template", no_lines(x, "--tee=3"), true});
+}
+
+void judge_files(const run_settings& x, idle_options& out) {
+  const auto& logs = x.logs;
+  if (logs.rotate_size != 0 && !writes_files(logs))
+    out.push_back(
+      {"--log-rotate-size",
+       logs.folder == no_files
+         ? "--log-dir=/dev/null makes no files; choose a folder"
+         : "no output goes to files; add --redirects=3 or --tee=3"});
+  if (x.rotate_keep && logs.rotate_size == 0)
+    out.push_back(
+      {"--log-rotate-keep", "nothing is rotated without --log-rotate-size"});
+}
+
+} // namespace
+
+option_rules log_rules(run_settings& out) {
+  auto& logs = out.logs;
+  return {
+    {"--log-dir", 0, "FOLDER", group,
+     "for logs and error files, a new folder in it for\n"
+     "each run (default: one for temporary files);\n"
+     "/dev/null: no files at all",
+     verbatim(logs.folder)},
+    {"--redirects", 'r', "STREAMS", group,
+     "what goes to files instead of the console: 0\n"
+     "nothing (default), 1 stdout, 2 stderr, 3 both;\n"
+     "or by local rank: 0:1,12:3",
+     into(logs.redirects, parse_stream_choice)},
+    {"--tee", 't', "STREAMS", group,
+     "what goes to files and, line by line with a\n"
+     "label, to the console; as --redirects",
+     into(logs.tees, parse_stream_choice)},
+    {"--local-ranks-filter", 0, "RANKS", group,
+     "only these local ranks show on the console:\n"
+     "0,1,12 (default: all); files are not affected",
+     into(logs.shown_ranks, parse_local_ranks)},
+    {"--log-line-prefix-template",
+     0,
+     "TEXT",
+     group,
+     "label of teed lines, in which ${role_name},\n"
+     "${local_rank}, ${rank}, ${hostname} are replaced\n"
+     "(default [${role_name}${local_rank}]:)",
+     verbatim(logs.prefix_template),
+     {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"}},
+    {"--duplicate-stdout-filters", 0, "TEXTS", group,
+     "teed lines with one of these also go to the\n"
+     "node's filtered_stdout.log: warning,error; ,, is\n"
+     "a comma",
+     into(logs.stdout_needles, parse_needles)},
+    {"--duplicate-stderr-filters", 0, "TEXTS", group,
+     "the same for filtered_stderr.log",
+     into(logs.stderr_needles, parse_needles)},
+    {"--fold-identical", 0, "", group,
+     "one console line for what many ranks print alike\n"
+     "at once; the files are not affected",
+     switch_on(logs.folds_identical)},
+    {"--log-rotate-size", 0, "SIZE", group,
+     "rotate a file that grows beyond: bytes, 64K,\n"
+     "100M, 2G (default 0: never)",
+     into(logs.rotate_size, parse_rotate_size)},
+    {"--log-rotate-keep", 0, "N", group,
+     "rotated files kept of each (default 3)",
+     into(out.rotate_keep,
+          [](const std::string& text) -> result<std::optional<uint32_t>> {
+            auto x = parse_count(text, 1, core::rotate_keep_max);
+            if (!x)
+              return x.error();
+            return std::optional{*x};
+          })},
+  };
+}
+
+std::vector<idle_option> idle_log_options(const run_settings& x) {
+  auto out = idle_options{};
+  if (x.logs.folder == no_files && any_file(x.logs.tees))
+    out.push_back({"--tee",
+                   "with --log-dir=/dev/null all output goes to the console as"
+                   " it is, without labels",
+                   true});
+  if (x.logs.folder == no_files && any_file(x.logs.redirects))
+    out.push_back({"--redirects",
+                   "with --log-dir=/dev/null all output goes to the console as"
+                   " it is",
+                   true});
+  judge_lines(x, out);
+  judge_files(x, out);
+  return out;
+}
+
+std::optional<failure> check_log_ranks(const run_settings& x) {
+  const auto check
+    = [&](const char* name, uint32_t rank) -> std::optional<failure> {
+    if (rank < x.slot_count)
+      return std::nullopt;
+    return bad_argument(
+      std::string{name} + ": there is no local rank " + std::to_string(rank)
+      + "; --nproc-per-node is " + std::to_string(x.slot_count)
+      + (x.slot_count == 1
+           ? ", so there is 0 only"
+           : ", so there are 0.." + std::to_string(x.slot_count - 1)));
+  };
+  for (const auto& [rank, streams] : x.logs.redirects.by_rank)
+    if (auto why = check("--redirects", rank))
+      return why;
+  for (const auto& [rank, streams] : x.logs.tees.by_rank)
+    if (auto why = check("--tee", rank))
+      return why;
+  if (x.logs.shown_ranks && !x.logs.shown_ranks->empty())
+    return check("--local-ranks-filter", *x.logs.shown_ranks->rbegin());
+  return std::nullopt;
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,101 @@
+#include "actorrun/cli/arguments_signals.hpp"
+
+#include "actorrun/cli/signal_values.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace actorrun::cli {
+
+namespace {
+
+constexpr auto group = "Signals";
+
+bool contains(const std::vector<int>& signals, int x) {
+  return std::find(signals.begin(), signals.end(), x) != signals.end();
+}
+
+result<std::optional<std::vector<int>>>
+parse_signals_to_handle(const std::string& text) {
+  auto x = parse_signals(text);
+  if (!x)
+    return x.error();
+  if (x->empty())
+    return bad_argument("no signal is named, so each would kill actorrun and"
+                        " its workers without notice");
+  return std::optional{std::move(*x)};
+}
+
+/// What to write so that `signal` is free for other use.
+std::string without(std::vector<int> signals, int signal) {
+  std::erase(signals, signal);
+  return signals.empty() ? "another one in --signals-to-handle"
+                         : "--signals-to-handle=" + signal_names(signals);
+}
+
+} // namespace
+
+std::vector<int> default_signals(const surroundings& world) {
+  auto out = std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  if (world.is_ignored(SIGHUP))
+    std::erase(out, SIGHUP);
+  return out;
+}
+
+option_rules signal_rules(run_settings& out) {
+  return {
+    {"--signals-to-handle", 0, "SIGNALS", group,
+     "workers get these, too, and the node leaves\n"
+     "(default SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
+     into(out.signals_to_handle, parse_signals_to_handle)},
+    {"--signals-to-forward", 0, "SIGNALS", group,
+     "workers get these, and the job goes on: SIGUSR1\n"
+     "as a word to save a checkpoint (default none)",
+     into(out.signals_to_forward, parse_signals)},
+    {"--stop-signal", 0, "SIGNAL", group,
+     "asks workers to end, on every occasion (default\n"
+     "SIGTERM, or the signal that we handle)",
+     into(out.stop_signal,
+          [](const std::string& text) -> result<std::optional<int>> {
+            auto x = parse_stop_signal(text);
+            if (!x)
+              return x.error();
+            return std::optional{*x};
+          })},
+    {"--shutdown-timeout",
+     0,
+     "SECONDS",
+     group,
+     "from the stop signal to the kill, on every\n"
+     "occasion (default 30; 0 kills at once)",
+     into(out.grace_period, parse_whole_seconds),
+     {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}},
+  };
+}
+
+std::optional<failure> settle_signals(const run_settings& settings,
+                                      const surroundings& world,
+                                      run_arguments& out) {
+  out.signals_to_handle
+    = settings.signals_to_handle.value_or(default_signals(world));
+  out.signals_to_forward = settings.signals_to_forward;
+  for (auto x : out.signals_to_forward) {
+    if (contains(out.signals_to_handle, x))
+      return bad_argument("--signals-to-forward: " + signal_name(x)
+                          + " ends this node's part of the job; to pass it on"
+                            " only, give "
+                          + without(out.signals_to_handle, x));
+    if (settings.stop_signal == x)
+      return bad_argument("--signals-to-forward: " + signal_name(x)
+                          + " is the --stop-signal, too, and workers could not"
+                            " tell a notice from the end");
+  }
+  auto& workers = out.agent.workers;
+  workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
+  workers.is_stop_signal_fixed = settings.stop_signal.has_value();
+  out.agent.signals_to_handle = signal_names(out.signals_to_handle);
+  return std::nullopt;
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,76 @@
+#include "actorrun/cli/failure_view.hpp"
+
+#include "actorrun/actors/core/failure_report.hpp"
+#include "actorrun/runtime/detail/error_file.hpp"
+
+#include <ctime>
+
+namespace actorrun::cli {
+
+namespace {
+
+using verdict = core::outcome::verdict;
+
+bool has_failed(const core::ending& how) {
+  return !how.why && how.result && how.result->kind == verdict::failed
+         && how.result->first_failure;
+}
+
+std::string stopped_by(int signal) {
+  return "SignalException: got signal " + std::to_string(signal);
+}
+
+std::string coded(errc code, const std::string& text) {
+  return std::string{to_string(code)} + ": " + text;
+}
+
+} // namespace
+
+std::string local_time(int64_t wall_ms) {
+  constexpr auto ms_per_second = 1'000;
+  const auto seconds = static_cast<std::time_t>(wall_ms / ms_per_second);
+  auto parts = std::tm{};
+  char text[sizeof "-2147481748-12-31_23:59:60"];
+  if (::localtime_r(&seconds, &parts) == nullptr
+      || std::strftime(text, sizeof text, "%Y-%m-%d_%H:%M:%S", &parts) == 0)
+    return "<N/A>";
+  return text;
+}
+
+std::string failure_view(std::string_view name, const core::ending& how) {
+  return has_failed(how) ? core::failure_report(name, *how.result, local_time)
+                         : "";
+}
+
+std::optional<std::string> own_failure(const core::ending& how) {
+  if (how.why)
+    return coded(how.why->code, how.why->text);
+  if (!how.result)
+    return stopped_by(how.signal);
+  switch (how.result->kind) {
+    case verdict::unmet:
+      return coded(errc::rendezvous_timed_out, how.result->reason);
+    case verdict::stopped:
+      return stopped_by(how.result->signal);
+    case verdict::succeeded:
+    case verdict::failed:
+      break;
+  }
+  return {};
+}
+
+result<std::monostate> leave_error_file(const std::string& path,
+                                        const core::ending& how,
+                                        std::string_view host, int64_t now_ms) {
+  if (path.empty())
+    return std::monostate{};
+  if (has_failed(how)) {
+    const auto& first = *how.result->first_failure;
+    return detail::write_error_file(path, first, first.host == host);
+  }
+  if (const auto why = own_failure(how))
+    return detail::write_error_file(path, *why, now_ms);
+  return std::monostate{};
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,146 @@
+#include "actorrun/cli/signal_values.hpp"
+
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include <string.h>
+
+namespace actorrun::cli {
+
+namespace {
+
+/// Above are real-time signals, which have no names of their own.
+constexpr int named_signal_max = 31;
+
+/// Upper case, without white space and SIG.
+std::string bare_name(std::string_view text) {
+  auto out = std::string{trimmed(text)};
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  return out.starts_with("SIG") ? out.substr(3) : out;
+}
+
+std::optional<int> signal_called(std::string_view bare) {
+  static constexpr std::pair<std::string_view, std::string_view> aliases[]
+    = {{"CLD", "CHLD"}, {"IO", "POLL"}, {"IOT", "ABRT"}};
+  for (const auto& [alias, name] : aliases)
+    if (bare == alias)
+      bare = name;
+  for (auto x = 1; x <= named_signal_max; ++x)
+    if (const auto* name = ::sigabbrev_np(x); name != nullptr && bare == name)
+      return x;
+  return std::nullopt;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty()
+         && std::all_of(text.begin(), text.end(),
+                        [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// Why nobody can wait for a signal or pass it on; nothing if one can.
+std::optional<std::string> objection(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+      return "cannot be caught by any program";
+    case SIGCHLD:
+      return "tells a program of its own children, not of your wishes";
+    case SIGPIPE:
+      return "tells a program that nobody reads its output, and is ignored";
+    case SIGILL:
+    case SIGTRAP:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGSEGV:
+    case SIGSYS:
+      return "means that a program is broken, and always ends it";
+    default:
+      return std::nullopt;
+  }
+}
+
+/// What to write instead of a number.
+std::string name_instead(const std::string& digits) {
+  const auto number = parse_count(digits, 1, named_signal_max);
+  if (!number || objection(static_cast<int>(*number)))
+    return "";
+  return "; write " + signal_name(static_cast<int>(*number));
+}
+
+failure not_a_name(std::string_view typed, const std::string& bare) {
+  if (is_number(bare))
+    return bad_argument(quoted(typed)
+                        + " is a number, and those differ between systems"
+                        + name_instead(bare));
+  if (bare.starts_with("RT"))
+    return bad_argument(quoted(typed) + " is a real-time signal, which is not"
+                        + " supported; SIGUSR1 and SIGUSR2 are free for use");
+  return bad_argument(quoted(typed) + " is not the name of a signal such as"
+                      + " SIGUSR1");
+}
+
+result<int> parse_signal(std::string_view typed) {
+  typed = trimmed(typed);
+  if (typed.empty())
+    return bad_argument("the name of a signal is missing");
+  const auto bare = bare_name(typed);
+  if (const auto x = signal_called(bare))
+    return *x;
+  return not_a_name(typed, bare);
+}
+
+} // namespace
+
+result<std::vector<int>> parse_signals(std::string_view text) {
+  auto out = std::vector<int>{};
+  if (trimmed(text).empty())
+    return out;
+  for (const auto item : split(text, ',')) {
+    const auto x = parse_signal(item);
+    if (!x)
+      return bad_argument("in " + quoted(text) + ", " + x.error().text);
+    if (const auto why = objection(*x))
+      return bad_argument(signal_name(*x) + " " + *why);
+    if (std::find(out.begin(), out.end(), *x) == out.end())
+      out.push_back(*x);
+  }
+  return out;
+}
+
+result<int> parse_stop_signal(std::string_view text) {
+  const auto x = parse_signal(text);
+  if (!x || *x == SIGABRT) // Ends the worker with a core, which some want.
+    return x;
+  if (*x == SIGKILL)
+    return bad_argument("SIGKILL asks for nothing; --shutdown-timeout=0 kills"
+                        " at once");
+  if (*x == SIGSTOP || *x == SIGTSTP || *x == SIGTTIN || *x == SIGTTOU
+      || *x == SIGCONT)
+    return bad_argument(signal_name(*x) + " suspends or resumes a worker and"
+                        + " does not end it");
+  if (const auto why = objection(*x))
+    return bad_argument(signal_name(*x) + " " + *why);
+  return x;
+}
+
+std::string signal_name(int signal) {
+  const auto* name = ::sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal)
+                         : std::string{"SIG"} + name;
+}
+
+std::string signal_names(const std::vector<int>& signals) {
+  auto out = std::string{};
+  for (auto x : signals)
+    out += (out.empty() ? "" : ",") + signal_name(x);
+  return out;
+}
+
+} // namespace actorrun::cli

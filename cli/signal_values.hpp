@@ -1,0 +1,31 @@
+// The signals that people may name, and for what.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// `SIGTERM,SIGUSR1`: signals that a program can wait for, by name, in any case
+/// and with or without SIG. Numbers are refused, for they differ between
+/// systems, and so are real-time signals.
+/// @returns each once, in the order in which they were typed; none for an empty
+///          text
+/// @retval errc::bad_argument  a name is unknown, or what it names cannot be
+///         caught or means something else to us; the text says which
+result<std::vector<int>> parse_signals(std::string_view text);
+
+/// One signal that can ask a worker to end, or make it abort.
+/// @retval errc::bad_argument  as above, or the signal would not end a worker
+result<int> parse_stop_signal(std::string_view text);
+
+/// `SIGTERM`
+std::string signal_name(int signal);
+
+/// `SIGTERM,SIGINT`
+std::string signal_names(const std::vector<int>& signals);
+
+} // namespace actorrun::cli

@@ -1,0 +1,167 @@
+#include "actorrun/runtime/detail/call_channel.hpp"
+
+#include "actorrun/runtime/detail/value_codec.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+using stage = function_return::stage;
+
+/// At the start of both files; the value follows, in CBOR.
+struct header {
+  std::array<char, 8> magic;
+  uint64_t reached; ///< A `stage`; of a call: `returned`.
+};
+
+constexpr auto call_magic = std::array{'a', 'r', 'c', 'a', 'l', 'l', '0', '1'};
+constexpr auto return_magic
+  = std::array{'a', 'r', 'r', 'e', 't', 'n', '0', '1'};
+
+failure bad(std::string text) {
+  return {errc::bad_argument, std::move(text)};
+}
+
+failure system_failure_of(const char* what) {
+  return {errc::system_failure,
+          std::string{what} + ": " + strerrordesc_np(errno)};
+}
+
+bool write_all(int fd, std::span<const uint8_t> data, off_t at) {
+  while (!data.empty()) {
+    const auto n = ::pwrite(fd, data.data(), data.size(), at);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    data = data.subspan(static_cast<size_t>(n));
+    at += n;
+  }
+  return true;
+}
+
+bool write_header(int fd, const std::array<char, 8>& magic, stage reached) {
+  const auto x = header{magic, static_cast<uint64_t>(reached)};
+  auto raw = std::array<uint8_t, sizeof x>{};
+  std::memcpy(raw.data(), &x, sizeof x);
+  return write_all(fd, raw, 0);
+}
+
+/// The whole file, if it is one of ours.
+result<bytes> read_file(int fd, const std::array<char, 8>& magic,
+                        size_t size_max) {
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+    return bad("there is no file");
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (size < sizeof(header) || size > sizeof(header) + size_max)
+    return bad("the file has " + std::to_string(size) + " bytes");
+  auto data = bytes(size);
+  for (size_t done = 0; done < data.size();) {
+    const auto n = ::pread(fd, data.data() + done, data.size() - done,
+                           static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return bad("the file cannot be read");
+    done += static_cast<size_t>(n);
+  }
+  if (std::memcmp(data.data(), magic.data(), magic.size()) != 0)
+    return bad("the file is of another kind");
+  return data;
+}
+
+result<unique_fd> make_file(const char* name) {
+  auto fd = unique_fd{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  if (!fd)
+    return system_failure_of("no file in memory can be made");
+  return fd;
+}
+
+} // namespace
+
+// -- the call -----------------------------------------------------------------
+
+result<unique_fd> write_call(const function_call& call) {
+  const auto data = encode(
+    nlohmann::json::array({call.function, call.arguments}), call_size_max);
+  if (!data)
+    return bad("the arguments are " + data.error().text);
+  auto fd = make_file("actorrun-call");
+  if (!fd)
+    return fd;
+  if (!write_header(fd->get(), call_magic, stage::returned)
+      || !write_all(fd->get(), *data, sizeof(header)))
+    return system_failure_of("the arguments cannot be kept in memory");
+  ::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK);
+  return fd;
+}
+
+result<function_call> read_call(int fd) {
+  const auto data = read_file(fd, call_magic, call_size_max);
+  if (!data)
+    return data.error();
+  const auto value = decode(std::span{*data}.subspan(sizeof(header)));
+  if (!value)
+    return value.error();
+  if (!value->is_array() || value->size() != 2 || !(*value)[0].is_string()
+      || !(*value)[1].is_array())
+    return bad("the value in it is no call");
+  return function_call{(*value)[0].get<std::string>(),
+                       (*value)[1].get<argument_list>()};
+}
+
+// -- the return ---------------------------------------------------------------
+
+result<unique_fd> make_return_file() {
+  auto fd = make_file("actorrun-return");
+  if (fd && !write_header(fd->get(), return_magic, stage::not_begun))
+    return system_failure_of("no file in memory can be written");
+  return fd;
+}
+
+bool mark_begun(int fd) {
+  return read_file(fd, return_magic, return_size_max)
+         && write_header(fd, return_magic, stage::begun);
+}
+
+result<std::monostate> write_return(int fd, const nlohmann::json& value) {
+  const auto data = encode(value, return_size_max);
+  if (!data)
+    return bad("the return value is " + data.error().text);
+  // The header last: it makes the value count.
+  if (!write_all(fd, *data, sizeof(header))
+      || !write_header(fd, return_magic, stage::returned))
+    return system_failure_of("the return value cannot be kept in memory");
+  return std::monostate{};
+}
+
+result<function_return> read_return(int fd) {
+  const auto data = read_file(fd, return_magic, return_size_max);
+  if (!data)
+    return data.error();
+  auto x = header{};
+  std::memcpy(&x, data->data(), sizeof x);
+  if (x.reached > static_cast<uint64_t>(stage::returned))
+    return bad("the file is damaged");
+  const auto reached = static_cast<stage>(x.reached);
+  if (reached != stage::returned)
+    return function_return{reached, nullptr};
+  auto value = decode(std::span{*data}.subspan(sizeof(header)));
+  if (!value)
+    return value.error();
+  return function_return{reached, std::move(*value)};
+}
+
+} // namespace actorrun::detail

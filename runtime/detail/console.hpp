@@ -1,0 +1,74 @@
+// Owns this program's part in its standard output and standard error.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/ports/console.hpp"
+#include "actorrun/runtime/detail/console_queue.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+/// Whole lines for two descriptors; nobody who writes ever waits. Several may
+/// live in one program: those for the same file share its order, and tear no
+/// line of each other.
+class posix_console final : public ports::console {
+public:
+  /// @param out May be the same file as `err`; both may be closed from now on.
+  explicit posix_console(int out = STDOUT_FILENO, int err = STDERR_FILENO);
+
+  /// What still waits is lost unless another console has the same file.
+  ~posix_console() override;
+
+  posix_console(const posix_console&) = delete;
+  posix_console& operator=(const posix_console&) = delete;
+
+  bool offer(core::output_stream stream, std::string_view lines) override;
+  void call_when_ready(core::output_stream stream,
+                       std::function<void()> fn) override;
+  bool is_closed(core::output_stream stream) const override;
+
+  /// Takes lines of this program for standard error. When the console is not
+  /// read they are dropped some time, and counted: the count appears instead.
+  void note(std::string_view lines);
+
+  /// Takes what must not be dropped, whatever waits already.
+  /// @param lines Few of them: the last words of a program.
+  void say(core::output_stream stream, std::string_view lines);
+
+  /// Whether people look at the stream as it was when this began.
+  bool is_terminal(core::output_stream stream) const;
+
+  /// Says whether nothing waits.
+  bool is_flushed() const;
+
+  /// Blocks until all is written, or nobody reads it any more, or `due` has
+  /// come, or `give_up` was called.
+  /// @returns as `is_flushed`
+  bool flush(core::time_point due = core::time_point::max());
+
+  /// Ends all calls of `flush`, from now on. Callable from any thread.
+  void give_up();
+
+  /// Calls `fn` once, at once or on a thread of its own, when nothing waits.
+  void call_when_flushed(std::function<void()> fn);
+
+private:
+  struct channel {
+    bool is_terminal = false;
+    std::shared_ptr<console_queue> queue;
+  };
+
+  const channel& of(core::output_stream x) const;
+
+  channel out_;
+  channel err_;
+  std::atomic<bool> gave_up_ = false;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,300 @@
+#include "actorrun/runtime/detail/console_queue.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// All queues of this program.
+struct registry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<console_queue>> queues;
+};
+
+registry& all() {
+  static auto result = registry{};
+  return result;
+}
+
+/// What a disk says that has no room, or none for us.
+bool is_loss(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+}
+
+std::string text_of_lost_notes(uint64_t count) {
+  return "\xE2\x80\xA6 " + std::to_string(count)
+         + " lines of actorrun itself were lost: the console did not take"
+           " them\n";
+}
+
+std::string text_of_loss(uint64_t bytes, int error) {
+  return "\n\xE2\x80\xA6 " + std::to_string(bytes)
+         + " bytes of the console's output were lost: "
+         + std::generic_category().message(error) + "\n";
+}
+
+/// No signal of the program's may end up here; SIGPIPE would be ours.
+class all_signals_blocked {
+public:
+  all_signals_blocked() {
+    auto all = sigset_t{};
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  all_signals_blocked(const all_signals_blocked&) = delete;
+  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+private:
+  sigset_t before_{};
+};
+
+} // namespace
+
+// -- one queue per file -------------------------------------------------------
+
+// Users hold a pointer of their own kind: when the last of them lets go, the
+// thread, which holds the queue too, is told to end. The function that does so
+// stays as long as it is known here, the queue must not.
+std::shared_ptr<console_queue> console_queue::of(int fd) {
+  auto target = console_target::open(fd);
+  auto& known = all();
+  const auto lock = std::lock_guard{known.mutex};
+  std::erase_if(known.queues, [](const auto& x) { return x.expired(); });
+  for (const auto& x : known.queues)
+    if (auto same = x.lock(); same && same->target_.is_same(target))
+      return same;
+  auto queue = std::make_shared<console_queue>(std::move(target));
+  queue->self_ = queue;
+  auto result = std::shared_ptr<console_queue>{
+    queue.get(), [queue](console_queue* x) mutable {
+      x->stop();
+      queue.reset();
+    }};
+  known.queues.push_back(result);
+  return result;
+}
+
+void console_queue::stop() {
+  auto thread = std::thread{};
+  {
+    const auto lock = std::lock_guard{mutex_};
+    stopping_ = true;
+    changed_.notify_all();
+    if (wake_up_)
+      ::eventfd_write(wake_up_.get(), 1);
+    thread.swap(thread_);
+  }
+  if (!thread.joinable())
+    return;
+  // It may hang in a write, and the last holder may be one of its own calls.
+  if (target_.mode() == write_mode::blocking
+      || thread.get_id() == std::this_thread::get_id())
+    thread.detach();
+  else
+    thread.join();
+}
+
+// -- what others call ---------------------------------------------------------
+
+bool console_queue::offer(std::string_view lines, size_t limit) {
+  const auto lock = std::lock_guard{mutex_};
+  if (closed_)
+    return true;
+  if (pending_ >= limit)
+    return false;
+  if (pending_ == 0 && target_.mode() != write_mode::blocking)
+    lines.remove_prefix(write_through(lines));
+  if (closed_ || lines.empty())
+    return true;
+  backlog_ += lines;
+  pending_ += lines.size();
+  wake_thread();
+  return true;
+}
+
+void console_queue::note(std::string_view lines) {
+  if (offer(lines, console_backlog_max + console_reserve))
+    return;
+  const auto lock = std::lock_guard{mutex_};
+  ++lost_note_count_;
+}
+
+void console_queue::call_when_ready(const void* who, task fn) {
+  const auto lock = std::lock_guard{mutex_};
+  on_ready_[who] = std::move(fn);
+  wake_thread();
+}
+
+void console_queue::forget(const void* who) {
+  const auto lock = std::lock_guard{mutex_};
+  on_ready_.erase(who);
+}
+
+bool console_queue::is_closed() const {
+  const auto lock = std::lock_guard{mutex_};
+  return closed_;
+}
+
+bool console_queue::is_flushed() const {
+  const auto lock = std::lock_guard{mutex_};
+  return pending_ == 0;
+}
+
+void console_queue::call_when_flushed(task fn) {
+  const auto lock = std::lock_guard{mutex_};
+  on_flushed_.push_back(std::move(fn));
+  wake_thread();
+}
+
+bool console_queue::flush(core::time_point due,
+                          const std::atomic<bool>& gave_up) {
+  auto lock = guard{mutex_};
+  flushed_.wait_until(lock, due, [&] { return pending_ == 0 || gave_up; });
+  return pending_ == 0;
+}
+
+void console_queue::interrupt() {
+  const auto lock = std::lock_guard{mutex_};
+  flushed_.notify_all();
+}
+
+// -- writing ------------------------------------------------------------------
+
+// In the caller's thread; what does not go is for the other one.
+size_t console_queue::write_through(std::string_view lines) {
+  if (lost_bytes_ > 0 && !write_loss()) {
+    lost_bytes_ += lines.size();
+    return lines.size();
+  }
+  auto done = target_.write(lines);
+  if (done.error == EAGAIN && !std::exchange(enlarged_, true)) {
+    target_.enlarge();
+    const auto more = target_.write(lines.substr(done.bytes));
+    done = {done.bytes + more.bytes, more.error};
+  }
+  if (done.error == 0 || done.error == EAGAIN)
+    return done.bytes;
+  if (target_.mode() == write_mode::direct && is_loss(done.error)) {
+    loss_ = done.error;
+    lost_bytes_ += lines.size() - done.bytes;
+  } else {
+    close();
+  }
+  return lines.size();
+}
+
+// Begins a new line, whatever the last one has come to.
+bool console_queue::write_loss() {
+  const auto text = text_of_loss(lost_bytes_, loss_);
+  if (target_.write(text).error != 0)
+    return false;
+  lost_bytes_ = 0;
+  return true;
+}
+
+void console_queue::close() {
+  closed_ = true;
+  backlog_.clear();
+  writing_.clear();
+  pending_ = 0;
+  lost_note_count_ = 0;
+  flushed_.notify_all();
+}
+
+// Without a thread, what waits goes with the next offer that finds one: a
+// machine that has none left will not keep us from going on.
+void console_queue::wake_thread() {
+  if (thread_.joinable()) {
+    changed_.notify_one();
+    return;
+  }
+  if (!wake_up_)
+    wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const auto blocked = all_signals_blocked{};
+  try {
+    thread_ = std::thread{[self = self_.lock()] { self->run(); }};
+  } catch (const std::system_error&) {
+  }
+}
+
+void console_queue::run() {
+  ::prctl(PR_SET_NAME, "actorrun-output");
+  auto lock = guard{mutex_};
+  while (!stopping_) {
+    if (!backlog_.empty())
+      write_backlog(lock);
+    else if (has_due_calls())
+      make_due_calls(lock);
+    else
+      changed_.wait(lock);
+  }
+}
+
+// Others may append meanwhile, so the lock is open while we write.
+void console_queue::write_backlog(guard& lock) {
+  writing_.swap(backlog_);
+  for (size_t done = 0; done < writing_.size() && !stopping_;) {
+    lock.unlock();
+    const auto x = target_.write(std::string_view{writing_}.substr(done));
+    lock.lock();
+    done += x.bytes;
+    pending_ -= x.bytes;
+    if (pending_ == 0)
+      flushed_.notify_all();
+    if (x.error == EAGAIN) {
+      make_due_calls(lock);
+      lock.unlock();
+      wait_for_room();
+      lock.lock();
+    } else if (x.error != 0) {
+      close();
+    }
+  }
+  writing_.clear();
+}
+
+void console_queue::wait_for_room() const {
+  pollfd fds[] = {{.fd = target_.descriptor(), .events = POLLOUT, .revents = 0},
+                  {.fd = wake_up_.get(), .events = POLLIN, .revents = 0}};
+  ::poll(fds, 2, -1);
+}
+
+bool console_queue::has_due_calls() const {
+  return (pending_ <= console_ready_max
+          && (lost_note_count_ > 0 || !on_ready_.empty()))
+         || (pending_ == 0 && !on_flushed_.empty());
+}
+
+// Callers may call anything here, so the lock is open meanwhile.
+void console_queue::make_due_calls(guard& lock) {
+  auto due = std::vector<task>{};
+  if (pending_ <= console_ready_max) {
+    if (lost_note_count_ > 0) {
+      const auto text = text_of_lost_notes(std::exchange(lost_note_count_, 0));
+      backlog_ += text;
+      pending_ += text.size();
+    }
+    for (auto& [who, fn] : std::exchange(on_ready_, {}))
+      due.push_back(std::move(fn));
+  }
+  if (pending_ == 0)
+    for (auto& fn : std::exchange(on_flushed_, {}))
+      due.push_back(std::move(fn));
+  lock.unlock();
+  for (const auto& fn : due)
+    fn();
+  due.clear();
+  lock.lock();
+}
+
+} // namespace actorrun::detail

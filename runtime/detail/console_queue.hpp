@@ -1,0 +1,121 @@
+// Owns what waits to be written to one standard stream, and the thread that
+// waits with it.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/runtime/detail/console_target.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// In bytes. As long as less than this waits, more is taken.
+inline constexpr size_t console_backlog_max = 1024 * 1024;
+
+/// In bytes, beyond `console_backlog_max`: room for our own lines when the
+/// workers' lines have filled the rest.
+inline constexpr size_t console_reserve = 64 * 1024;
+
+/// In bytes. So much may wait when others are told to go on: enough for the
+/// thread to be busy until they have.
+inline constexpr size_t console_ready_max = console_backlog_max / 4;
+
+/// Takes lines without ever waiting, and writes them in the order in which it
+/// took them.
+///
+/// Who offers also writes, as long as the stream takes it: there is no thread,
+/// and no copy. Only what it does not take goes to a thread, which starts when
+/// it is first needed. All functions may be called from any thread.
+class console_queue {
+public:
+  using task = std::function<void()>;
+
+  /// The queue for the file that `fd` leads to. There is one per file in this
+  /// program, so that all who hold one share one order.
+  /// @param fd May be closed from now on. When the last holder lets go, what
+  ///           still waits is lost.
+  static std::shared_ptr<console_queue> of(int fd);
+
+  explicit console_queue(console_target target) : target_(std::move(target)) {}
+
+  console_queue(const console_queue&) = delete;
+  console_queue& operator=(const console_queue&) = delete;
+
+  /// @param lines Whole lines; any size.
+  /// @param limit In bytes. How much may wait already.
+  /// @returns whether all was taken; else nothing was. A closed stream takes
+  ///          everything.
+  bool offer(std::string_view lines, size_t limit);
+
+  /// Lines of this program: dropped beyond the reserve, and counted; the count
+  /// is written when there is room.
+  void note(std::string_view lines);
+
+  /// Calls `fn` once, on the queue's thread, when at most `console_ready_max`
+  /// bytes wait. The last call of each `who` counts.
+  void call_when_ready(const void* who, task fn);
+
+  /// Forgets what `who` wanted to be called for. A call may be under way.
+  void forget(const void* who);
+
+  bool is_closed() const;
+
+  /// Says whether nothing waits.
+  bool is_flushed() const;
+
+  /// Calls `fn` once, on the queue's thread, when nothing waits.
+  void call_when_flushed(task fn);
+
+  /// Waits until nothing waits or `due` has come, or `interrupt` was called
+  /// after `gave_up` was set.
+  bool flush(core::time_point due, const std::atomic<bool>& gave_up);
+  void interrupt();
+
+private:
+  using guard = std::unique_lock<std::mutex>;
+
+  void stop();
+  size_t write_through(std::string_view lines);
+  bool write_loss();
+  void wake_thread();
+  void run();
+  void write_backlog(guard& lock);
+  void wait_for_room() const;
+  void close();
+  bool has_due_calls() const;
+  void make_due_calls(guard& lock);
+
+  const console_target target_;
+  std::weak_ptr<console_queue> self_;
+
+  mutable std::mutex mutex_; // Guards the rest.
+  std::condition_variable changed_;
+  std::condition_variable flushed_;
+  std::string backlog_;
+  std::string writing_; ///< What the thread has taken from the backlog.
+  size_t pending_ = 0;  ///< In bytes, of both, that are not written.
+  bool closed_ = target_.mode() == write_mode::closed;
+  bool stopping_ = false;
+  bool enlarged_ = false;
+  uint64_t lost_note_count_ = 0;
+  uint64_t lost_bytes_ = 0; ///< That a full disk did not take.
+  int loss_ = 0;            ///< Why: an errno.
+  std::map<const void*, task> on_ready_;
+  std::vector<task> on_flushed_;
+  unique_fd wake_up_;
+  std::thread thread_;
+};
+
+} // namespace actorrun::detail

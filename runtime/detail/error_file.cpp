@@ -1,0 +1,146 @@
+#include "actorrun/runtime/detail/error_file.hpp"
+
+#include "actorrun/actors/core/failure_report.hpp"
+#include "actorrun/actors/core/plain_text.hpp"
+#include "actorrun/runtime/detail/demangle.hpp"
+#include "actorrun/runtime/detail/error_document.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Of a traceback, before its names are demangled.
+constexpr auto raw_traceback_max = 2 * core::failure_traceback_max;
+
+/// A string in an object; empty if there is none of that name.
+std::string string_in(const error_document& x, const char* name) {
+  const auto i = x.is_object() ? x.find(name) : x.end();
+  return i != x.end() && i->is_string() ? i->get<std::string>() : "";
+}
+
+error_file_text text_of(const error_document& x) {
+  const auto& content = x.at("message");
+  const auto is_plain = content.is_string();
+  const auto message
+    = is_plain ? content.get<std::string>() : string_in(content, "message");
+  const auto extra = is_plain ? content.end() : content.find("extraInfo");
+  auto stack = is_plain || extra == content.end()
+                 ? ""
+                 : string_in(*extra, "py_callstack");
+  if (stack.empty())
+    stack = message;
+  const auto traceback
+    = core::printable(demangled(core::end_of(stack, raw_traceback_max)));
+  return {std::string{core::beginning_of(core::first_line_of(message),
+                                         core::failure_message_max)},
+          std::string{core::end_of(traceback, core::failure_traceback_max)}};
+}
+
+failure no(const std::string& path, int error) {
+  return {errc::log_failed, "the error file " + path + " cannot be written: "
+                              + ::strerrordesc_np(error)};
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+// A file that is half written must not be taken for the whole; and what is not
+// a file, /dev/null above all, must not be replaced by one.
+result<std::monostate> replace_file(const std::string& path,
+                                    std::string_view text) {
+  constexpr auto mode = 0666;
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+    return failure{errc::log_failed,
+                   "the error file " + path
+                     + " cannot be written: it is no regular file"};
+  const auto draft = path + "." + std::to_string(::getpid()) + ".tmp";
+  ::unlink(draft.c_str());
+  const auto fd = unique_fd{
+    ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+  if (!fd)
+    return no(path, errno);
+  if (!write_all(fd.get(), text)
+      || ::rename(draft.c_str(), path.c_str()) != 0) {
+    const auto error = errno;
+    ::unlink(draft.c_str());
+    return no(path, error);
+  }
+  return std::monostate{};
+}
+
+error_document document_of(std::string_view message, std::string_view stack,
+                           int64_t wall_ms) {
+  constexpr auto ms_per_second = 1'000;
+  return {{"message",
+           {{"message", message},
+            {"extraInfo",
+             {{"py_callstack", stack},
+              {"timestamp", std::to_string(wall_ms / ms_per_second)}}}}}};
+}
+
+// The worker's own words are worth more than what we say about them.
+error_document document_of(const core::worker_failure& first) {
+  const auto& details = first.details;
+  const auto stack = details.traceback.empty()
+                       ? core::substitute_traceback(first)
+                       : details.traceback;
+  const auto is_own = details.message.empty() || details.is_from_stderr;
+  return document_of(is_own ? "WorkerFailed: " + core::to_string(first)
+                            : details.message,
+                     stack, details.wall_ms);
+}
+
+} // namespace
+
+std::optional<error_file_text> read_error_file(const std::string& path) {
+  if (path.empty())
+    return {};
+  const auto found = load_error_document(path);
+  if (!found)
+    return error_file_text{"the error file " + path + " " + found.error().text,
+                           ""};
+  if (!*found)
+    return {};
+  return text_of(**found);
+}
+
+result<std::monostate> write_error_file(const std::string& path,
+                                        const core::worker_failure& first,
+                                        bool has_worker_file) {
+  auto x = document_of(first);
+  if (has_worker_file && !first.details.error_file.empty())
+    if (auto found = load_error_document(first.details.error_file);
+        found && *found)
+      x = std::move(**found);
+  const auto code = core::reported_exit_code(first);
+  if (auto& content = x["message"]; content.is_object() && code != 0)
+    content["errorCode"] = code;
+  return replace_file(path, to_text(x));
+}
+
+result<std::monostate> write_error_file(const std::string& path,
+                                        std::string_view message,
+                                        int64_t wall_ms) {
+  return replace_file(path, to_text(document_of(message, message, wall_ms)));
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,60 @@
+// Owns one fork server, as its agent sees it: the process and the line to it.
+#pragma once
+
+#include "actorrun/runtime/detail/child_setup.hpp"
+#include "actorrun/runtime/detail/fork_request.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// Lives on the reactor's thread. The server dies with it, at the latest; its
+/// workers are children of this process and stay.
+class fork_server_process {
+public:
+  /// Starts the server without waiting for it: orders lie in the socket until
+  /// it takes them. See `error`.
+  /// @param path What to execute.
+  /// @param name Its argv[0], and its only argument.
+  /// @param environment Of the server; the variable of `fork_server.hpp` is
+  ///                    added.
+  /// @param on_end Called once when the server has ended by itself.
+  fork_server_process(reactor& loop, spawner& starter, const std::string& path,
+                      const std::string& name,
+                      std::vector<std::string> environment,
+                      std::function<void()> on_end);
+
+  /// Kills the server and waits for its end.
+  ~fork_server_process();
+
+  fork_server_process(const fork_server_process&) = delete;
+  fork_server_process& operator=(const fork_server_process&) = delete;
+
+  /// errno of the step that failed, 0 if it was started.
+  int error() const { return error_; }
+
+  bool runs() const { return static_cast<bool>(process_.pidfd); }
+
+  /// @returns 0 or an errno: ECONNRESET if the server is gone; see
+  ///          `send_fork_request`
+  int order(const fork_text& text, const child_files& files,
+            int handshake) const;
+
+  /// It does not answer; its end is told as usual.
+  void kill() const;
+
+private:
+  void forget();
+
+  reactor& loop_;
+  spawned process_;
+  unique_fd socket_;
+  int error_ = 0;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,157 @@
+#include "actorrun/runtime/detail/forked_child.hpp"
+
+#include "actorrun/runtime/detail/child_handshake.hpp"
+#include "actorrun/runtime/detail/output_files.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Exit code of a child that does not get to its body, as a shell has it.
+constexpr int not_run_code = 127;
+
+// Appends all from 3 on; none without /proc. @returns 0 or an errno
+int append_open_descriptors(std::vector<int>& result) {
+  const auto close = [](DIR* x) { ::closedir(x); };
+  const auto folder
+    = std::unique_ptr<DIR, decltype(close)>{::opendir("/proc/self/fd"), close};
+  if (!folder)
+    return errno == ENOENT ? 0 : errno;
+  while (const auto* entry = ::readdir(folder.get())) {
+    const auto* name = static_cast<const char*>(entry->d_name);
+    auto fd = 0;
+    const auto end = std::from_chars(name, name + std::strlen(name), fd);
+    if (end.ec == std::errc{} && fd > STDERR_FILENO
+        && fd != ::dirfd(folder.get()))
+      result.push_back(fd);
+  }
+  return 0;
+}
+
+// Lets every stream of the program write what it holds into nothing. To forget
+// it is not enough: there is no list of streams, and a file of the child may
+// get the descriptor that one of them still has.
+int drain_streams(const std::vector<int>& kept) {
+  const auto null = unique_fd{::open(null_device, O_RDWR | O_CLOEXEC)};
+  if (!null)
+    return errno;
+  auto all = std::vector<int>{STDOUT_FILENO, STDERR_FILENO};
+  if (const auto error = append_open_descriptors(all))
+    return error;
+  for (const auto fd : all)
+    if (fd != null.get() && std::ranges::find(kept, fd) == kept.end())
+      ::dup2(null.get(), fd);
+  flush_streams();
+  ::__fpurge(stdin); // Read ahead, but not by this process.
+  return 0;
+}
+
+/// Where the child's files are while it moves in.
+struct moving_files {
+  int out = -1;
+  int err = -1;
+  std::vector<int> descriptors; ///< The handshake comes last.
+
+  std::vector<int> all() const {
+    auto result = descriptors;
+    result.push_back(out);
+    result.push_back(err);
+    return result;
+  }
+
+  child_files placed() const { return {out, err, descriptors}; }
+};
+
+int lift(int fd, int first_free) {
+  return ::fcntl(fd, F_DUPFD_CLOEXEC, first_free);
+}
+
+// A standard stream need not be open: then `lifted` is -1. @returns 0 or errno
+int lift_output(int fd, int inherited, int first_free, int& lifted) {
+  lifted = lift(fd >= 0 ? fd : inherited, first_free);
+  return lifted >= 0 || (fd < 0 && errno == EBADF) ? 0 : errno;
+}
+
+// First moves all files of the child above their places: 1 and 2 are drained,
+// too. `handshake` follows where the line to the agent moves.
+int settle_files(const forked_child& child, int& handshake) {
+  const auto& files = child.files;
+  const auto count = static_cast<int>(files.descriptors.size()) + 1;
+  auto moving = moving_files{};
+  moving.descriptors.assign(files.descriptors.begin(), files.descriptors.end());
+  moving.descriptors.push_back(child.handshake);
+  const auto first_free = first_descriptor + count;
+  for (auto& fd : moving.descriptors)
+    if ((fd = lift(fd, first_free)) < 0)
+      return errno;
+  handshake = moving.descriptors.back();
+  if (const auto error
+      = lift_output(files.out, STDOUT_FILENO, first_free, moving.out))
+    return error;
+  if (const auto error
+      = lift_output(files.err, STDERR_FILENO, first_free, moving.err))
+    return error;
+  if (child.has_foreign_buffers)
+    if (const auto error = drain_streams(moving.all()))
+      return error;
+  if (const auto error = place_files(moving.placed()))
+    return error;
+  handshake = first_descriptor + count - 1;
+  return 0;
+}
+
+// The strings stay for as long as the process lives: `getenv` points into them.
+void replace_environment(const std::vector<std::string>& lines) {
+  auto* const kept = new std::vector<std::string>{lines};
+  auto* const pointers = new std::vector<char*>{};
+  for (auto& line : *kept)
+    pointers->push_back(line.data());
+  pointers->push_back(nullptr);
+  ::environ = pointers->data();
+}
+
+} // namespace
+
+void flush_streams() {
+  std::cout.flush();
+  std::cerr.flush();
+  std::clog.flush();
+  std::fflush(nullptr);
+}
+
+void run_forked_child(const forked_child& child,
+                      const std::function<int()>& body) noexcept {
+  auto handshake = child.handshake;
+  auto report = child_report{.pid = ::getpid()};
+  report.error = lead_session(child.agent, nullptr);
+  if (report.error == 0)
+    report.error = settle_files(child, handshake);
+  report.ready = report.error == 0;
+  send_report(handshake, report);
+  if (!report.ready || !await_go(handshake))
+    ::_exit(not_run_code);
+  ::close(handshake);
+  ::prctl(PR_SET_NAME, program_invocation_short_name);
+  replace_environment(child.environment);
+  reset_signals(changed_signals());
+  const auto code = body();
+  flush_streams();
+  ::_exit(code);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,172 @@
+#include "actorrun/runtime/detail/log_files_rotation.hpp"
+
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// In bytes. Blocks are at least so large everywhere.
+constexpr uint64_t block_min = 4096;
+
+/// In bytes, for file systems that cannot copy by themselves.
+constexpr size_t copy_size = 128 * 1024;
+
+failure failed(const std::string& path, std::string_view what, int error) {
+  return {errc::log_failed, "cannot rotate the log file " + path + ": "
+                              + std::string{what} + ": "
+                              + std::generic_category().message(error)};
+}
+
+std::string numbered(const std::string& path, uint32_t number) {
+  return path + "." + std::to_string(number);
+}
+
+// Only whole blocks can be taken away, and never the last one: what follows it
+// is what a file system moves.
+uint64_t aligned(int fd, uint64_t limit) {
+  struct stat info {};
+  struct statvfs system {};
+  if (::fstat(fd, &info) != 0 || ::fstatvfs(fd, &system) != 0
+      || info.st_size <= 0)
+    return 0;
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const auto block = std::max<uint64_t>(system.f_bsize, block_min);
+  return std::min(limit, size - 1) / block * block;
+}
+
+// -- giving space back --------------------------------------------------------
+
+/// By how much offsets have become smaller; none: the bytes are still there.
+std::optional<uint64_t> take_away(const rotating_file& file, uint64_t end) {
+  if (::fallocate(file.fd, FALLOC_FL_COLLAPSE_RANGE, 0, static_cast<off_t>(end))
+      == 0)
+    return end;
+  if (::fallocate(file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(file.begin),
+                  static_cast<off_t>(end - file.begin))
+      == 0)
+    return 0;
+  return std::nullopt;
+}
+
+void note_gone(rotating_file& file, uint64_t end, uint64_t shift) {
+  file.begin = shift > 0 ? 0 : end;
+}
+
+// -- copying ------------------------------------------------------------------
+
+// 0, or an errno.
+int copy_by_hand(int from, uint64_t begin, uint64_t end, int to) {
+  auto buffer = std::array<char, copy_size>{};
+  while (begin < end) {
+    const auto wanted = std::min<uint64_t>(buffer.size(), end - begin);
+    const auto count
+      = ::pread(from, buffer.data(), wanted, static_cast<off_t>(begin));
+    if (count <= 0)
+      return count == 0 ? ENODATA : errno;
+    for (auto done = ssize_t{0}; done < count;) {
+      const auto written
+        = ::write(to, buffer.data() + done, static_cast<size_t>(count - done));
+      if (written < 0 && errno != EINTR)
+        return errno;
+      done += std::max<ssize_t>(written, 0);
+    }
+    begin += static_cast<uint64_t>(count);
+  }
+  return 0;
+}
+
+int copy(int from, uint64_t begin, uint64_t end, int to) {
+  auto offset = static_cast<off_t>(begin);
+  while (static_cast<uint64_t>(offset) < end) {
+    const auto count = ::copy_file_range(
+      from, &offset, to, nullptr, end - static_cast<uint64_t>(offset), 0);
+    if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+      return errno;
+    if (count <= 0)
+      return copy_by_hand(from, static_cast<uint64_t>(offset), end, to);
+  }
+  return 0;
+}
+
+// What is there under the numbers moves on by one; the last one goes.
+void shift_numbers(const std::string& path, uint32_t keep) {
+  for (auto i = keep; i > 1; --i)
+    ::rename(numbered(path, i - 1).c_str(), numbered(path, i).c_str());
+}
+
+} // namespace
+
+rotation_means probe_rotation(const std::string& folder) {
+  const auto fd = unique_fd{
+    ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+  if (!fd)
+    return rotation_means::none;
+  struct statvfs system {};
+  if (::fstatvfs(fd.get(), &system) != 0)
+    return rotation_means::none;
+  const auto block = std::max<uint64_t>(system.f_bsize, block_min);
+  const auto file = rotating_file{.fd = fd.get(), .path = {}};
+  if (::ftruncate(fd.get(), static_cast<off_t>(2 * block)) != 0)
+    return rotation_means::none;
+  const auto shift = take_away(file, block);
+  if (!shift)
+    return rotation_means::none;
+  return *shift > 0 ? rotation_means::collapse : rotation_means::punch;
+}
+
+// The copy is complete before anything is taken away, and has its name after
+// that: whatever fails, each byte is somewhere.
+result<uint64_t> rotate(rotating_file& file, uint64_t limit, uint32_t keep) {
+  const auto end = aligned(file.fd, limit);
+  if (end <= file.begin)
+    return uint64_t{0};
+  const auto fresh = file.path + ".rotating";
+  constexpr auto mode = mode_t{0666};
+  const auto to = unique_fd{
+    ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+  if (!to)
+    return failed(file.path, fresh, errno);
+  if (const auto error = copy(file.fd, file.begin, end, to.get()); error != 0) {
+    ::unlink(fresh.c_str());
+    return failed(file.path, "its copy", error);
+  }
+  const auto shift = take_away(file, end);
+  if (!shift) {
+    const auto error = errno;
+    ::unlink(fresh.c_str());
+    return failed(file.path, "the file system keeps the beginning of files",
+                  error);
+  }
+  note_gone(file, end, *shift);
+  shift_numbers(file.path, keep);
+  ::rename(fresh.c_str(), numbered(file.path, 1).c_str());
+  return *shift;
+}
+
+uint64_t discard(rotating_file& file, uint64_t limit) {
+  const auto end = aligned(file.fd, limit);
+  if (end <= file.begin)
+    return 0;
+  const auto shift = take_away(file, end);
+  if (!shift)
+    return 0;
+  note_gone(file, end, *shift);
+  return *shift;
+}
+
+} // namespace actorrun::detail

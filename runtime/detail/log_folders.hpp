@@ -1,0 +1,84 @@
+// Owns the folders of one agent's logs, laid out as torchrun's are.
+#pragma once
+
+#include "actorrun/actors/ports/log_layout.hpp"
+#include "actorrun/messages/ids.hpp"
+#include "actorrun/runtime/detail/temporary_folder.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// The part of a file name that stands for a job: letters, digits and `._-+=@,`
+/// stay, all else becomes `_`; at most `log_job_name_max` bytes, no dot or dash
+/// at the front.
+std::string log_job_name(const job_id& job);
+inline constexpr size_t log_job_name_max = 200;
+
+/// Whether anything that workers write goes to files, if there are any.
+bool chooses_files(const core::log_options& options);
+
+/// In bytes: what may follow the folder of an agent in a path.
+inline constexpr size_t log_path_rest_max = 100;
+
+/// `<base>/<job>_<8 random>/attempt_<restart count>/<local rank>/…`.
+///
+/// The first two are made once per agent, the rest for every epoch. An epoch
+/// with a restart count that was there before, after a change of membership,
+/// gets `attempt_<restart count>.epoch_<epoch>`: what was written stays. Without
+/// a base a new folder for temporary files is one; it goes in the end if no
+/// file is in it. If there is no base and no stream goes to a file either,
+/// nobody but us looks there: the workers get no folder each, but error files
+/// `attempt_<restart count>/error_<local rank>.json`. A folder costs ext4 as
+/// much as a tenth of a process.
+/// @see torch/distributed/elastic/multiprocessing/api.py, `DefaultLogsSpecs`;
+///      it deletes the folder of an attempt that begins again.
+class torch_log_layout final : public ports::log_layout {
+public:
+  /// @param options With folder `/dev/null` nothing is ever made. Temporary
+  ///                files are in `$TMPDIR`, or in `/tmp`.
+  /// @retval errc::log_failed  a folder cannot be made, or the files in it are
+  ///         to be rotated and cannot be; the text names it. What was made before
+  ///         is removed.
+  static result<std::shared_ptr<torch_log_layout>>
+  open(core::log_options options, const job_id& job);
+
+  /// @retval errc::log_failed  as above
+  result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override;
+
+  /// Of this agent, absolute; empty if there is none.
+  const std::string& folder() const { return folder_; }
+
+  /// Whether output goes to files.
+  bool fills_files() const {
+    return !folder_.empty() && chooses_files(options_);
+  }
+
+  /// Whether anything has been written.
+  bool holds_files() const;
+
+  /// Call at the end: removes what was made for temporary files and has none.
+  void remove_if_unused() const;
+
+private:
+  explicit torch_log_layout(core::log_options options)
+    : options_(std::move(options)) {}
+
+  bool is_flat() const {
+    return options_.folder.empty() && !chooses_files(options_);
+  }
+
+  result<std::string> make_attempt(const core::epoch_plan& plan);
+  core::log_options options_;
+  temporary_folder temporary_; ///< The base if it is ours; else none.
+  std::string folder_;
+  unique_fd folder_fd_;
+  std::set<uint32_t> restart_counts_; ///< Of the attempts so far.
+};
+
+} // namespace actorrun::detail

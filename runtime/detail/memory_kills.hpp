@@ -1,0 +1,37 @@
+// How often the kernel has killed for want of memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace actorrun::detail {
+
+/// The kernel's counter of processes that it killed because memory was short,
+/// among those of this process's control group, which workers are in, too; if
+/// that has none, of the whole machine. Who was killed it does not say: a
+/// SIGKILL that nobody sent while the counter rose by one is taken for its one.
+class memory_kills {
+public:
+  /// @param proc Where the kernel tells about processes; tests have their own.
+  explicit memory_kills(const std::string& proc = "/proc");
+
+  /// From now on kills are counted.
+  void begin();
+
+  /// Says whether there was a kill since `begin` that no call has claimed, and
+  /// claims it.
+  bool claim();
+
+  /// The file with the counter; empty if there is none. For tests and logs.
+  const std::string& source() const { return source_; }
+
+private:
+  std::optional<uint64_t> count() const;
+
+  std::string source_;
+  uint64_t claimed_ = 0; ///< What the counter was, and what has been claimed.
+  bool counts_ = false;
+};
+
+} // namespace actorrun::detail

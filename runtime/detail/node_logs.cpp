@@ -1,0 +1,112 @@
+#include "actorrun/runtime/detail/node_logs.hpp"
+
+#include "actorrun/actors/log_tailer.hpp"
+#include "actorrun/messages/caf.hpp"
+#include "actorrun/runtime/detail/console.hpp"
+#include "actorrun/runtime/detail/log_files.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Keeps the reactor for as long as what runs on it.
+std::shared_ptr<ports::log_files> make_files(std::shared_ptr<reactor> loop) {
+  auto* files = new inotify_log_files{*loop};
+  return {files, [loop = std::move(loop)](inotify_log_files* x) { delete x; }};
+}
+
+} // namespace
+
+result<std::unique_ptr<node_logs>>
+node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
+                node_logs_config config) {
+  auto x = std::unique_ptr<node_logs>{new node_logs{system, std::move(config)}};
+  if (auto done = x->make_folders(); !done)
+    return done.error();
+  if (x->layout_ && (!x->folders_ || x->folders_->fills_files()))
+    x->spawn_tailer(std::move(loop));
+  return x;
+}
+
+// A job that asked for no files shall not fail for want of a place for them.
+result<std::monostate> node_logs::make_folders() {
+  layout_ = config_.layout;
+  if (layout_)
+    return std::monostate{};
+  auto folders = torch_log_layout::open(config_.options, config_.job);
+  if (folders) {
+    layout_ = folders_ = std::move(*folders);
+    return std::monostate{};
+  }
+  if (!config_.options.folder.empty() || chooses_files(config_.options))
+    return folders.error();
+  config_.lines.warn("workers have no error files: " + folders.error().text);
+  return std::monostate{};
+}
+
+void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {
+  auto console = config_.console;
+  if (!console)
+    console = own_console_ = std::make_shared<posix_console>();
+  tailer_ = spawn_log_tailer(system_, {.options = config_.options,
+                                       .role = config_.role,
+                                       .host = config_.host,
+                                       .prefixes = {},
+                                       .console = std::move(console),
+                                       .files = make_files(std::move(loop)),
+                                       .lines = config_.lines});
+}
+
+node_logs::~node_logs() {
+  {
+    const auto guard = std::lock_guard{waiter_->mutex};
+    waiter_->call = {};
+  }
+  if (tailer_) {
+    caf::scoped_actor self{system_};
+    self->send_exit(tailer_, caf::exit_reason::kill);
+    self->wait_for(tailer_);
+  }
+  if (folders_)
+    folders_->remove_if_unused();
+}
+
+void node_logs::waiter::operator()() {
+  const auto guard = std::lock_guard{mutex};
+  if (const auto fn = std::exchange(call, {}))
+    fn();
+}
+
+// The actor ends with the answer, or when the tailer does.
+void node_logs::flush(std::function<void()> on_flushed) {
+  if (!tailer_) {
+    on_flushed();
+    return;
+  }
+  waiter_->call = std::move(on_flushed);
+  const auto shown = [to = waiter_, own = own_console_] {
+    if (own)
+      own->call_when_flushed([to] { (*to)(); });
+    else
+      (*to)();
+  };
+  system_.spawn([shown, tailer = tailer_](caf::event_based_actor* self) {
+    // Longer than anybody waits: a console that blocks has no deadline.
+    ask(self, tailer, timeout_max, flush_logs{})
+      .then([shown](const logs_flushed&) { shown(); },
+            [shown](const caf::error&) { shown(); });
+  });
+}
+
+std::string node_logs::folder() const {
+  return folders_ && folders_->holds_files() ? folders_->folder()
+                                             : std::string{};
+}
+
+} // namespace actorrun::detail

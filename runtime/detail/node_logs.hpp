@@ -1,0 +1,92 @@
+// Owns what an agent does with its workers' output: the folders, and who shows
+// what is written to them.
+#pragma once
+
+#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actorrun/actors/interfaces.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/console.hpp"
+#include "actorrun/actors/ports/log_layout.hpp"
+#include "actorrun/messages/ids.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/console.hpp"
+#include "actorrun/runtime/detail/log_folders.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace actorrun::detail {
+
+/// What is asked of the logs of one agent.
+struct node_logs_config {
+  job_id job;
+  core::log_options options;
+  std::string role; ///< For labels, as the next.
+  std::string host;
+  std::shared_ptr<ports::log_layout> layout; ///< Null: torchrun's.
+  std::shared_ptr<ports::console> console;   ///< Null: our own.
+  log lines;
+};
+
+class node_logs {
+public:
+  /// Makes the first folders. There is no tailer, and nothing that it needs,
+  /// unless output goes to files.
+  /// @param system, loop Live longer.
+  /// @retval errc::log_failed  a folder cannot be made, or what is in it not be
+  ///         rotated; the text names it. Nothing is left of what was made.
+  static result<std::unique_ptr<node_logs>> open(caf::actor_system& system,
+                                                 std::shared_ptr<reactor> loop,
+                                                 node_logs_config config);
+
+  /// Ends the tailer, and removes folders that nobody has used. From then on
+  /// nobody is called.
+  /// @pre the workers have gone, and who may call `flush`
+  ~node_logs();
+
+  node_logs(const node_logs&) = delete;
+  node_logs& operator=(const node_logs&) = delete;
+
+  /// Null: there are no files.
+  const std::shared_ptr<ports::log_layout>& layout() const { return layout_; }
+
+  /// Null: no line is shown.
+  const log_tailer_actor& tailer() const { return tailer_; }
+
+  /// Calls `on_flushed` once, on some thread, when the console has everything
+  /// that the workers have written; however long that takes. A console of our
+  /// own has written it by then. Call it once.
+  void flush(std::function<void()> on_flushed);
+
+  /// The folder that a person may want to look into: it has files. Else empty.
+  std::string folder() const;
+
+private:
+  /// Who waits for the flush; its owner may be gone when that comes.
+  struct waiter {
+    std::mutex mutex;
+    std::function<void()> call;
+    void operator()();
+  };
+
+  node_logs(caf::actor_system& system, node_logs_config config)
+    : system_(system), config_(std::move(config)) {}
+
+  result<std::monostate> make_folders();
+  void spawn_tailer(std::shared_ptr<reactor> loop);
+
+  caf::actor_system& system_;
+  node_logs_config config_;
+  std::shared_ptr<torch_log_layout> folders_; ///< Null: the layout is another.
+  std::shared_ptr<ports::log_layout> layout_;
+  std::shared_ptr<posix_console> own_console_; ///< Null: it is not ours.
+  log_tailer_actor tailer_;
+  std::shared_ptr<waiter> waiter_ = std::make_shared<waiter>();
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,92 @@
+#include "actorrun/runtime/detail/output_files.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+using kind = core::stream_target::kind;
+
+constexpr mode_t file_mode = 0666;
+
+// In a program whose standard streams are closed, a file gets their numbers.
+unique_fd above_standard(unique_fd file) {
+  if (!file || file.get() > STDERR_FILENO)
+    return file;
+  return unique_fd{::fcntl(file.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+}
+
+} // namespace
+
+open_outputs output_files::open(const core::stream_target& out,
+                                const core::stream_target& err) {
+  auto result = open_outputs{};
+  result.out = open_target(out, result.out_file);
+  const auto shared = out.where == kind::file && err.where == kind::file
+                      && out.path == err.path;
+  result.err = shared ? result.out : open_target(err, result.err_file);
+  const auto lost = [](const core::stream_target& target, int fd) {
+    return target.where != kind::inherited && fd < 0;
+  };
+  if (lost(out, result.out) || lost(err, result.err))
+    result.error = null_error_;
+  return result;
+}
+
+int output_files::open_target(const core::stream_target& target,
+                              unique_fd& file) {
+  switch (target.where) {
+    case kind::inherited:
+      return -1;
+    case kind::discarded:
+      return discard();
+    case kind::file:
+      return open_file(target.path, file);
+  }
+  return -1;
+}
+
+// O_NONBLOCK is for the open alone: one of a pipe without reader fails.
+int output_files::open_file(const std::string& path, unique_fd& file) {
+  constexpr auto flags
+    = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const auto truncate = emptied_.contains(path) ? 0 : O_TRUNC;
+  file = above_standard(
+    unique_fd{::open(path.c_str(), flags | truncate, file_mode)});
+  if (file && ::fcntl(file.get(), F_SETFL, O_APPEND) == 0) {
+    emptied_.insert(path);
+    return file.get();
+  }
+  if (failure_count_++ == 0) {
+    first_path_ = path;
+    first_error_ = errno;
+  }
+  file.reset();
+  return discard();
+}
+
+int output_files::discard() {
+  if (!*null_)
+    *null_
+      = above_standard(unique_fd{::open(null_device, O_WRONLY | O_CLOEXEC)});
+  null_error_ = *null_ ? 0 : errno;
+  return null_->get();
+}
+
+std::string output_files::complaint() const {
+  if (failure_count_ == 0)
+    return {};
+  auto text = "output is lost: cannot open " + first_path_ + ": "
+              + std::generic_category().message(first_error_);
+  if (failure_count_ > 1)
+    text += "; and " + std::to_string(failure_count_ - 1)
+            + " more files of this start";
+  return text;
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,58 @@
+// Owns where the processes of one batch write: opens their files, and counts
+// those that cannot be opened.
+#pragma once
+
+#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <cstddef>
+#include <string>
+#include <unordered_set>
+
+namespace actorrun::detail {
+
+inline constexpr auto null_device = "/dev/null";
+
+/// Where one process writes. Closes its files when it goes; the process has its
+/// own copies by then.
+struct open_outputs {
+  int out = -1;  ///< From 3 on; -1: the process inherits 1.
+  int err = -1;  ///< Likewise; the same as `out` if both write to one file.
+  int error = 0; ///< errno: there is not even a `/dev/null`.
+
+  unique_fd out_file{};
+  unique_fd err_file{};
+};
+
+/// A file that cannot be opened costs its bytes, not the process: what is
+/// written goes to `/dev/null`.
+class output_files {
+public:
+  /// @param null Where `/dev/null` is open for writing; kept from batch to
+  ///             batch. Opened when it is needed, if it is empty.
+  explicit output_files(unique_fd& null) : null_(&null) {}
+
+  /// Opens files for appending, with what the umask leaves of 0666: rotation
+  /// may shorten them underneath. The first process of the batch that names a
+  /// file empties it, others add to it. Never waits for the reader of a pipe.
+  open_outputs open(const core::stream_target& out,
+                    const core::stream_target& err);
+
+  /// What a person should know of the files that could not be opened, in one
+  /// line; empty if all could.
+  std::string complaint() const;
+
+private:
+  int open_target(const core::stream_target& target, unique_fd& file);
+  int open_file(const std::string& path, unique_fd& file);
+  int discard();
+
+  unique_fd* null_;
+  int null_error_ = 0;
+  std::unordered_set<std::string> emptied_;
+  std::string first_path_;
+  int first_error_ = 0;
+  size_t failure_count_ = 0;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,60 @@
+#include "actorrun/runtime/detail/process_board.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace actorrun::detail {
+
+namespace {
+
+struct recorder {
+  std::map<uint32_t, process_board::record>& records;
+
+  void operator()(const ports::process_started& x) const {
+    records[x.local_rank].pid = x.pid;
+  }
+  void operator()(const ports::process_not_started& x) const {
+    records[x.local_rank] = {.error = x.error, .subject = x.subject};
+  }
+  void operator()(const ports::process_exited& x) const {
+    records[x.local_rank].has_succeeded = x.exit_code == 0 && x.signal == 0;
+  }
+};
+
+} // namespace
+
+void process_board::note(const ports::process_event& event) {
+  const auto guard = std::lock_guard{mutex_};
+  std::visit(recorder{records_}, event);
+  changed_.notify_all();
+}
+
+void process_board::note(group_ending ending) {
+  const auto guard = std::lock_guard{mutex_};
+  ending_ = std::move(ending);
+  changed_.notify_all();
+}
+
+std::map<uint32_t, process_board::record> process_board::records() const {
+  const auto guard = std::lock_guard{mutex_};
+  return records_;
+}
+
+std::optional<group_ending> process_board::ending() const {
+  const auto guard = std::lock_guard{mutex_};
+  return ending_;
+}
+
+void noting_process_host::start(epoch_id epoch,
+                                std::vector<ports::process_spec> processes,
+                                listener on_event) {
+  host_->start(epoch, std::move(processes),
+               [board = board_, on_event = std::move(on_event)](
+                 std::vector<ports::process_event> events) {
+                 for (const auto& x : events)
+                   board->note(x);
+                 on_event(std::move(events));
+               });
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,94 @@
+// What has become of a group of processes: written by its actors and its
+// process host, read by who waits for it.
+#pragma once
+
+#include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/actors/ports/process_host.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// How a group ended.
+struct group_ending {
+  bool was_closed = false; ///< By order, before it had failed or succeeded.
+  /// The one that came first in front.
+  std::vector<core::worker_failure> failures{};
+  uint32_t unlisted_failure_count = 0; ///< More of them.
+};
+
+/// Thread-safe. All functions return at once but `wait`.
+class process_board {
+public:
+  /// What became of one process.
+  struct record {
+    pid_t pid = 0; ///< 0: it was not started.
+    int error = 0; ///< errno; ECANCELED: it was stopped before.
+    std::string subject{};
+    bool has_succeeded = false; ///< It has exited with 0.
+  };
+
+  void note(const ports::process_event& event);
+  void note(group_ending ending);
+
+  /// Waits for `holds()`, which is called with the board locked.
+  /// @param until none: for ever
+  /// @returns whether it holds
+  template <class Predicate>
+  bool wait(std::optional<core::time_point> until, Predicate holds) {
+    auto lock = std::unique_lock{mutex_};
+    if (until)
+      return changed_.wait_until(lock, *until, holds);
+    changed_.wait(lock, holds);
+    return true;
+  }
+
+  /// @pre locked by `wait`
+  size_t start_count() const { return records_.size(); }
+  bool has_ended() const { return ending_.has_value(); }
+
+  /// By local rank, of those whose start has been decided.
+  std::map<uint32_t, record> records() const;
+  std::optional<group_ending> ending() const;
+
+private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::map<uint32_t, record> records_;
+  std::optional<group_ending> ending_;
+};
+
+/// Passes everything on, and notes what happens on a board.
+class noting_process_host final : public ports::process_host {
+public:
+  noting_process_host(std::shared_ptr<ports::process_host> host,
+                      std::shared_ptr<process_board> board)
+    : host_(std::move(host)), board_(std::move(board)) {}
+
+  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+             listener on_event) override;
+  void signal(epoch_id epoch, int signal) override {
+    host_->signal(epoch, signal);
+  }
+  void notify(epoch_id epoch, int signal) override {
+    host_->notify(epoch, signal);
+  }
+  void release(epoch_id epoch) override { host_->release(epoch); }
+  void set_fence(core::time_point due) override { host_->set_fence(due); }
+
+private:
+  std::shared_ptr<ports::process_host> host_;
+  std::shared_ptr<process_board> board_;
+};
+
+} // namespace actorrun::detail

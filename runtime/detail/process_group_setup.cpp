@@ -1,0 +1,127 @@
+#include "actorrun/actors/core/line_prefix.hpp"
+#include "actorrun/actors/log_tailer.hpp"
+#include "actorrun/runtime/detail/log_files.hpp"
+#include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "actorrun/runtime/detail/process_group.hpp"
+#include "actorrun/runtime/detail/worker_evidence.hpp"
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+std::vector<std::string> own_environment() {
+  auto result = std::vector<std::string>{};
+  for (char** x = ::environ; x != nullptr && *x != nullptr; ++x)
+    result.emplace_back(*x);
+  return result;
+}
+
+/// The folders have been made before anything was started.
+class ready_layout final : public ports::log_layout {
+public:
+  explicit ready_layout(core::epoch_outputs outputs)
+    : outputs_(std::move(outputs)) {}
+
+  result<core::epoch_outputs> prepare(const core::epoch_plan&) override {
+    return outputs_;
+  }
+
+private:
+  core::epoch_outputs outputs_;
+};
+
+} // namespace
+
+result<std::monostate> process_group::make_outputs() {
+  auto layout = options_.layout;
+  if (!layout) {
+    auto opened = torch_log_layout::open(options_.logs, {run_id_of(options_)});
+    if (!opened)
+      return opened.error();
+    layout = folders_ = std::move(*opened);
+  }
+  auto outputs = layout->prepare(plan_);
+  if (!outputs)
+    return outputs.error();
+  if (outputs->workers.size() != plan_.own.slot_count)
+    return failure{errc::log_failed, "the log layout plans the output of "
+                                       + std::to_string(outputs->workers.size())
+                                       + " processes, not of "
+                                       + std::to_string(plan_.own.slot_count)};
+  outputs_ = std::move(*outputs);
+  return std::monostate{};
+}
+
+std::vector<std::string> process_group::prefixes() const {
+  auto result = std::vector<std::string>{};
+  for (uint32_t rank = 0; rank < plan_.own.slot_count; ++rank) {
+    const auto own = options_.log_line_prefixes.find(rank);
+    result.push_back(own != options_.log_line_prefixes.end()
+                       ? own->second
+                       : core::line_prefix(options_.logs.prefix_template,
+                                           {.role = options_.name,
+                                            .host = host_,
+                                            .local_rank = rank,
+                                            .global_rank = rank}));
+  }
+  return result;
+}
+
+void process_group::spawn_tailer() {
+  // An actor may be the last to let go of them.
+  auto files = std::shared_ptr<ports::log_files>{
+    new inotify_log_files(*loop_),
+    [loop = loop_](ports::log_files* x) { delete x; }};
+  tailer_ = spawn_log_tailer(system_, {.options = options_.logs,
+                                       .role = options_.name,
+                                       .host = host_,
+                                       .prefixes = prefixes(),
+                                       .console = console_,
+                                       .files = std::move(files),
+                                       .lines = options_.lines});
+}
+
+worker_supervisor_config process_group::supervisor_config() {
+  auto host = std::shared_ptr<ports::process_host>{
+    new posix_process_host(*loop_, [lines = options_.lines](
+                                     const std::string& x) { lines.warn(x); }),
+    [loop = loop_, gone = host_gone_](ports::process_host* x) {
+      delete x;
+      gone->set_value();
+    }};
+  auto workers = core::worker_spec{};
+  workers.role = options_.name;
+  workers.slot_count = plan_.own.slot_count;
+  workers.stop_signal = options_.stop_signal;
+  workers.grace_period = options_.grace_period;
+  auto processes
+    = make_processes(options_, own_environment(), outputs_, files_);
+  return {.workers = std::move(workers),
+          .job = {},
+          .environment = {},
+          .processes_of = [processes = std::move(processes)](
+                            const auto&, const auto&) { return processes; },
+          .host = host_,
+          .processes
+          = std::make_shared<noting_process_host>(std::move(host), board_),
+          .ports = nullptr,
+          .layout = std::make_shared<ready_layout>(outputs_),
+          .evidence = std::make_shared<worker_evidence>(),
+          .tailer = tailer_,
+          .lines = options_.lines};
+}
+
+void process_group::spawn_owner() {
+  owner_ = spawn_process_owner(system_,
+                               {.supervisor = supervisor_config(),
+                                .plan = plan_,
+                                .on_ended = [board = board_](group_ending x) {
+                                  board->note(std::move(x));
+                                }});
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,76 @@
+// Starts processes in every way there is: executed, forked, or forked by a
+// server.
+#pragma once
+
+#include "actorrun/actors/ports/process_host.hpp"
+#include "actorrun/runtime/detail/fork_server_process.hpp"
+#include "actorrun/runtime/detail/forked_starts.hpp"
+#include "actorrun/runtime/detail/output_files.hpp"
+#include "actorrun/runtime/detail/program_finder.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/spawn.hpp"
+#include "actorrun/runtime/detail/started_process.hpp"
+#include "actorrun/runtime/detail/warden.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace actorrun::detail {
+
+/// Lives on the reactor's thread.
+class process_starter {
+public:
+  using id = forked_starts::id;
+  using callback = forked_starts::callback;
+  using note_handler = std::function<void(const std::string&)>;
+
+  process_starter(reactor& loop, warden& guard, note_handler on_note);
+
+  /// Gives up all starts without a word, ends the servers.
+  ~process_starter();
+
+  process_starter(const process_starter&) = delete;
+  process_starter& operator=(const process_starter&) = delete;
+
+  /// Where the next processes write. Call it once per batch, before its first
+  /// start: programs are looked up anew from then on.
+  output_files begin_batch();
+
+  /// Calls `done` once: before it returns for a program that is executed, at
+  /// any time for other methods.
+  /// @param fire_count See `warden::enlist`.
+  /// @param outputs Of the batch; stay until `done` is called.
+  /// @returns 0 if `done` has been called
+  id start(ports::process_spec spec, uint64_t fire_count, output_files& outputs,
+           callback done);
+
+  /// Ends a start that is under way: its callback gets ECANCELED before this
+  /// returns. Does nothing if it has been called.
+  void give_up(id which) { forks_.give_up(which); }
+
+private:
+  struct server_answer {
+    std::shared_ptr<fork_server_process> server{};
+    int error = 0;
+    std::string subject{};
+  };
+
+  started_process execute(const ports::process_spec& spec, uint64_t fire_count,
+                          output_files& outputs);
+  server_answer server_for(const ports::process_spec& spec);
+
+  reactor& loop_;
+  warden& guard_;
+  note_handler on_note_;
+  unique_fd null_;
+  spawner spawner_;
+  program_finder programs_;
+  forked_starts forks_;
+  /// By the name of the program. Behind the starts: these know their servers.
+  std::map<std::string, std::shared_ptr<fork_server_process>> servers_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,28 @@
+// What a start brings: a process and all that belongs to it, or why there is
+// none.
+#pragma once
+
+#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actorrun/runtime/detail/warden.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <sys/types.h>
+
+namespace actorrun::detail {
+
+struct started_process {
+  pid_t pid = 0;
+  unique_fd pidfd{};
+  warden::registration registration{};
+  int error = 0;         ///< errno of the step that failed; 0: it runs.
+  std::string subject{}; ///< What could not be used, if there is an error.
+};
+
+inline started_process not_started(int error, std::string subject) {
+  return {.error = error, .subject = std::move(subject)};
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,51 @@
+// Owns a folder for temporary files that is gone when nobody needs it.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <string>
+
+namespace actorrun::detail {
+
+/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`; nobody else may look
+/// into it. It is locked for as long as this program lives, so that others can
+/// tell it from what a killed program has left.
+class temporary_folder {
+public:
+  /// None.
+  temporary_folder() = default;
+
+  /// @retval errc::log_failed  it cannot be made; the text names it
+  static result<temporary_folder> make();
+
+  /// Removes those of programs of this user that have died, if no file is in
+  /// them. Looks at the first `sweep_max` of them.
+  static void sweep();
+  static constexpr int sweep_max = 64;
+
+  const std::string& path() const { return path_; }
+  bool empty() const { return path_.empty(); }
+
+  /// Removes it unless a file is in it, and sweeps.
+  void remove_if_unused() const;
+
+private:
+  std::string path_; ///< Absolute; empty: none.
+  unique_fd lock_;
+};
+
+/// Whether anything but folders is in `path`, at any depth.
+bool holds_files(const std::string& path);
+
+/// Removes a tree of folders; what is not empty stays, and what holds it.
+void remove_empty_folders(const std::string& path);
+
+/// Makes `<prefix><8 random>`, for this user alone.
+/// @retval errc::log_failed  it cannot be made; the text names it
+result<std::string> make_private_folder(const std::string& prefix);
+
+/// What a person is told of a log folder.
+failure cannot_make_folder(const std::string& path, int error);
+
+} // namespace actorrun::detail

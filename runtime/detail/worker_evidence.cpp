@@ -1,0 +1,89 @@
+#include "actorrun/runtime/detail/worker_evidence.hpp"
+
+#include "actorrun/actors/core/plain_text.hpp"
+#include "actorrun/runtime/detail/error_file.hpp"
+#include "actorrun/runtime/detail/regular_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// The wall clock's time of a moment by the monotonic clock.
+int64_t wall_time_of(core::time_point when) {
+  using std::chrono::system_clock;
+  const auto since = when == core::time_point{}
+                       ? core::duration{0}
+                       : core::time_point::clock::now() - when;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+           system_clock::now().time_since_epoch() - since)
+    .count();
+}
+
+/// Up to `limit` bytes; none if there is no such file. A rotation may leave a
+/// hole in front, which reads as zeros.
+std::string end_of_file(const std::string& path, size_t limit) {
+  const auto file = open_regular_file(path);
+  if (!file || !*file)
+    return {};
+  const auto size = (*file)->size;
+  auto text = read_part(**file, size - std::min<uint64_t>(size, limit), limit);
+  return text.erase(0, std::min(text.find_first_not_of('\0'), text.size()));
+}
+
+void add_last_words(core::death_details& out, const core::worker_outputs& x) {
+  if (x.err.where != core::stream_target::kind::file)
+    return;
+  out.traceback = last_words(x.err.path);
+  out.is_from_stderr = true;
+}
+
+} // namespace
+
+void worker_evidence::begin() {
+  kills_.begin();
+}
+
+core::death_details
+worker_evidence::examine(const ports::process_exited& death,
+                         const core::worker_outputs& outputs) {
+  auto out = core::death_details{};
+  out.wall_ms = wall_time_of(death.when);
+  out.out_of_memory = death.signal == SIGKILL && kills_.claim();
+  if (auto said = read_error_file(outputs.error_file)) {
+    out.error_file = outputs.error_file;
+    out.message = std::move(said->message);
+    out.traceback = std::move(said->traceback);
+  }
+  if (out.traceback.empty())
+    add_last_words(out, outputs);
+  return out;
+}
+
+core::death_details
+worker_evidence::examine(const ports::process_not_started& death,
+                         const ports::process_spec& spec) {
+  auto out = core::death_details{};
+  out.wall_ms = wall_time_of(death.when);
+  out.subject = !death.subject.empty() || spec.arguments.empty()
+                  ? death.subject
+                  : spec.arguments.front();
+  return out;
+}
+
+std::string last_words(const std::string& path) {
+  // One byte more tells whether the first line is a whole one.
+  constexpr auto limit = last_words_size_max + 1;
+  auto text = end_of_file(path, limit);
+  // What is missing in front may have been rotated away just now.
+  if (text.size() < limit)
+    text = end_of_file(path + ".1", limit - text.size()) + text;
+  const auto lines
+    = core::last_lines(text, text.size() == limit, last_words_lines_max);
+  return std::string{core::end_of(lines, core::failure_traceback_max)};
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,36 @@
+// What this machine knows of a worker's death: its error file, its last words,
+// and whether the kernel was short of memory.
+#pragma once
+
+#include "actorrun/actors/ports/failure_evidence.hpp"
+#include "actorrun/runtime/detail/memory_kills.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace actorrun::detail {
+
+/// Of standard error, what is looked at and shown.
+inline constexpr size_t last_words_size_max = size_t{8} * 1'024;
+inline constexpr size_t last_words_lines_max = 40;
+
+class worker_evidence : public ports::failure_evidence {
+public:
+  /// @param kills Its counter is read at once, at `begin` and at each SIGKILL.
+  explicit worker_evidence(memory_kills kills = memory_kills{})
+    : kills_(std::move(kills)) {}
+
+  void begin() override;
+  core::death_details examine(const ports::process_exited& death,
+                              const core::worker_outputs& outputs) override;
+  core::death_details examine(const ports::process_not_started& death,
+                              const ports::process_spec& spec) override;
+
+private:
+  memory_kills kills_;
+};
+
+/// The last lines in a file that a worker wrote to; empty if there is none.
+std::string last_words(const std::string& path);
+
+} // namespace actorrun::detail

@@ -1,0 +1,27 @@
+#include "actorrun/runtime/process_context.hpp"
+
+#include "actorrun/runtime/detail/process_group.hpp"
+
+#include <utility>
+
+namespace actorrun {
+
+process_context::process_context(std::unique_ptr<detail::process_group> group)
+  : group_(std::move(group)) {}
+
+process_context::~process_context() = default;
+
+std::optional<processes_result>
+process_context::wait(std::optional<std::chrono::milliseconds> timeout) {
+  return group_->wait(timeout);
+}
+
+std::map<uint32_t, pid_t> process_context::pids() const {
+  return group_->pids();
+}
+
+bool process_context::close(int signal, std::chrono::milliseconds timeout) {
+  return group_->close(signal, timeout);
+}
+
+} // namespace actorrun

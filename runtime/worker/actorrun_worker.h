@@ -1,0 +1,48 @@
+/* For worker programs in any language: what timers.hpp and record.hpp offer, as
+   plain C. */
+#ifndef ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
+#define ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
+
+#include "record.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  /* The message is sent, or will be soon. */
+  ACTORRUN_TIMER_OK = 0,
+  /* Nobody watches: the program was not started by actorrun. No error. */
+  ACTORRUN_TIMER_NO_SERVER = 1,
+  /* The watcher has read nothing for long; it was not told. */
+  ACTORRUN_TIMER_LOST = -1,
+  /* A null pointer, a text that is too long, no such signal, no FIFO. */
+  ACTORRUN_TIMER_BAD_ARGUMENT = -2
+};
+
+/* Chooses who watches (the path of a FIFO; "": nobody) and the signal that an
+   overrun ends in: 1..64; 0 or less: it is only written down. Without this call
+   it is the agent that has started the program, and SIGKILL. */
+int actorrun_timer_configure(const char* path, int signal);
+
+/* Starts the timer of a scope, or gives it a new deadline. The scope is UTF-8.
+   after_ns: nanoseconds from now on; 0 or less is an overrun at once. */
+int actorrun_timer_acquire(const char* scope, int64_t after_ns);
+
+/* Ends the timer of a scope; if there is none, that is fine. */
+int actorrun_timer_release(const char* scope);
+
+/* For loops, once per step: if this does not come again within so many
+   nanoseconds, the worker is stuck. After the last step, release the name. */
+int actorrun_timer_alive(const char* name, int64_t within_ns);
+
+/* How many messages were lost in this process. */
+uint64_t actorrun_timer_lost_count(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

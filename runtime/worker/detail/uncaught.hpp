@@ -1,0 +1,12 @@
+// Records exceptions that nobody catches.
+#pragma once
+
+#include "actorrun/runtime/worker/record.hpp"
+
+namespace actorrun::recording {
+
+/// From now on what ends in `std::terminate` is recorded first, if there is an
+/// error file, and then ends as `how` says.
+void catch_uncaught(uncaught how);
+
+} // namespace actorrun::recording

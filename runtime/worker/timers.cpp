@@ -1,0 +1,153 @@
+#include "actorrun/runtime/worker/timers.hpp"
+
+#include "actorrun/runtime/worker/actorrun_worker.h"
+#include "actorrun/runtime/worker/detail/timer_channel.hpp"
+#include "actorrun/runtime/worker/detail/timer_message.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace actorrun::worker {
+
+namespace {
+
+constexpr int signal_max = 64;
+
+// The FIFO's format wants the wall clock. Both ends of it read the same clock, a
+// moment apart; the server turns the time into a monotonic one when it reads the
+// line. So a step of the clock moves no timer that is running.
+int64_t wall_time_after(std::chrono::nanoseconds after) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+  const auto room = std::numeric_limits<int64_t>::max() - now;
+  return now + std::clamp(after.count(), -now, room);
+}
+
+/// @param after None: a release.
+timer_status send(std::string_view scope,
+                  std::optional<std::chrono::nanoseconds> after) {
+  auto& channel = timer_channel::instance();
+  if (!channel.is_open())
+    return timer_status::no_server;
+  auto message = timer_message{.pid = channel.pid(), .scope = scope};
+  if (after) {
+    message.expiration = wall_time_after(*after);
+    message.signal = channel.signal();
+  }
+  message_buffer place; // Not cleared: most lines are short.
+  const auto line = write_message(place, message);
+  return line.empty() ? timer_status::bad_argument : channel.send(line);
+}
+
+std::string name_of(const std::source_location& where) {
+  return std::string{where.file_name()} + "#" + std::to_string(where.line());
+}
+
+} // namespace
+
+timer_status configure(const std::string& path, int signal) {
+  if (signal > signal_max)
+    return timer_status::bad_argument;
+  return timer_channel::instance().configure(path, signal);
+}
+
+timer_status acquire(std::string_view scope, std::chrono::nanoseconds after) {
+  return send(scope, after);
+}
+
+timer_status release(std::string_view scope) {
+  return send(scope, std::nullopt);
+}
+
+timer_status alive(std::string_view name, std::chrono::nanoseconds within) {
+  return acquire(name, within);
+}
+
+uint64_t lost_timer_count() {
+  return timer_channel::instance().lost_count();
+}
+
+// -- expires ------------------------------------------------------------------
+
+expires::expires(std::chrono::nanoseconds after, std::source_location where)
+  : expires(after, name_of(where)) {}
+
+expires::expires(std::chrono::nanoseconds after, std::string_view scope)
+  : scope_(scope), status_(acquire(scope_, after)) {}
+
+expires::expires(expires&& other) noexcept
+  : scope_(std::move(other.scope_)), status_(other.status_),
+    is_held_(std::exchange(other.is_held_, false)) {}
+
+expires& expires::operator=(expires&& other) noexcept {
+  if (this != &other) {
+    release();
+    scope_ = std::move(other.scope_);
+    status_ = other.status_;
+    is_held_ = std::exchange(other.is_held_, false);
+  }
+  return *this;
+}
+
+expires::~expires() {
+  release();
+}
+
+void expires::release() noexcept {
+  if (std::exchange(is_held_, false))
+    worker::release(scope_);
+}
+
+} // namespace actorrun::worker
+
+// -- C ------------------------------------------------------------------------
+
+namespace {
+
+using actorrun::worker::timer_status;
+
+int code_of(timer_status status) {
+  switch (status) {
+    case timer_status::ok:
+      return ACTORRUN_TIMER_OK;
+    case timer_status::no_server:
+      return ACTORRUN_TIMER_NO_SERVER;
+    case timer_status::lost:
+      return ACTORRUN_TIMER_LOST;
+    case timer_status::bad_argument:
+      break;
+  }
+  return ACTORRUN_TIMER_BAD_ARGUMENT;
+}
+
+} // namespace
+
+int actorrun_timer_configure(const char* path, int signal) {
+  if (path == nullptr)
+    return ACTORRUN_TIMER_BAD_ARGUMENT;
+  return code_of(actorrun::worker::configure(path, signal));
+}
+
+int actorrun_timer_acquire(const char* scope, int64_t after_ns) {
+  if (scope == nullptr)
+    return ACTORRUN_TIMER_BAD_ARGUMENT;
+  return code_of(
+    actorrun::worker::acquire(scope, std::chrono::nanoseconds{after_ns}));
+}
+
+int actorrun_timer_release(const char* scope) {
+  if (scope == nullptr)
+    return ACTORRUN_TIMER_BAD_ARGUMENT;
+  return code_of(actorrun::worker::release(scope));
+}
+
+int actorrun_timer_alive(const char* name, int64_t within_ns) {
+  return actorrun_timer_acquire(name, within_ns);
+}
+
+uint64_t actorrun_timer_lost_count(void) {
+  return actorrun::worker::lost_timer_count();
+}

@@ -1,0 +1,102 @@
+// PUBLIC, for worker programs: deadlines that somebody else watches, so that a
+// worker that is stuck is found.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+// The agent that has started the program watches. If a timer is not released in
+// time, it kills the worker and treats that as a failure: the group restarts, and
+// the report says which scope has overrun.
+//
+// A program that was not started by actorrun (the variable
+// TORCHELASTIC_TIMER_FILE is not set, and `configure` was not called) has nobody
+// who watches: then all of this does nothing.
+//
+// All functions may be called from any thread. A call takes about a microsecond:
+// one write to a FIFO. If that is full, it waits for a millisecond at most; then
+// the message is sent behind its back. None throws but for lack of memory. A
+// forked child speaks for itself; its parent's timers go on.
+//
+// A timer ends with the program, however it ends.
+namespace actorrun::worker {
+
+enum class timer_status {
+  ok,        ///< It is sent, or will be soon.
+  no_server, ///< Nobody watches: nothing has been done.
+  lost,      ///< The watcher has read nothing for long; it was not told.
+  bad_argument,
+};
+
+/// Chooses who watches, and what it does to this worker. Without this call it is
+/// the agent that has started the program, and SIGKILL.
+/// @param path   Of the FIFO of a timer server; empty: nobody watches.
+/// @param signal 1..64; 0 or less: an overrun is written down, and that is all.
+/// @returns `no_server` if nobody reads there yet; later calls try again, at most
+///          once per second
+/// @retval timer_status::bad_argument there is no such signal, or the path cannot
+///         be opened as that of a FIFO
+timer_status configure(const std::string& path, int signal = SIGKILL);
+
+/// Starts the timer of a scope, or gives it a new deadline.
+/// @param scope Any text; names the timer, and the overrun in the report. UTF-8;
+///              3,900 bytes of printable ASCII, 600 of anything always fit.
+/// @param after From now on. 0 or less is an overrun at once.
+/// @retval timer_status::bad_argument the scope is too long
+timer_status acquire(std::string_view scope, std::chrono::nanoseconds after);
+
+/// Ends the timer of a scope; if there is none, that is fine.
+/// @retval timer_status::bad_argument the scope is too long
+timer_status release(std::string_view scope);
+
+/// For loops: call it once per step, with more time than a step ever takes.
+/// `alive("train_step", 60s)` means: if you do not hear this again within a
+/// minute, I am stuck. After the last step, `release("train_step")`.
+/// @retval timer_status::bad_argument the name is too long
+timer_status alive(std::string_view name, std::chrono::nanoseconds within);
+
+/// How many messages were lost (`timer_status::lost`) in this process.
+uint64_t lost_timer_count();
+
+/// A timer for a block:
+///
+///     {
+///       auto guard = actorrun::worker::expires(30s);
+///       all_reduce(gradients);
+///     }
+///
+/// Blocks may be nested: each has a timer of its own. A block that is entered
+/// again before it is left (by recursion, or by two threads) has only one, which
+/// the first to leave releases: give these scopes of their own.
+class expires {
+public:
+  /// @param where Names the scope: `<file>#<line>`, as torch does.
+  [[nodiscard]] explicit expires(std::chrono::nanoseconds after,
+                                 std::source_location where
+                                 = std::source_location::current());
+
+  [[nodiscard]] expires(std::chrono::nanoseconds after, std::string_view scope);
+
+  expires(expires&& other) noexcept;
+  expires& operator=(expires&& other) noexcept;
+  ~expires();
+
+  /// Ends the timer before the block.
+  void release() noexcept;
+
+  const std::string& scope() const { return scope_; }
+
+  /// What came of starting the timer.
+  timer_status status() const { return status_; }
+
+private:
+  std::string scope_;
+  timer_status status_;
+  bool is_held_ = true;
+};
+
+} // namespace actorrun::worker

@@ -1,0 +1,177 @@
+// A log tailer with a terminal and a disk in memory.
+#pragma once
+
+#include "actorrun/actors/core/line_label.hpp"
+#include "actorrun/actors/log_tailer.hpp"
+#include "support/actor_fixture.hpp"
+#include "support/fake_console.hpp"
+#include "support/fake_log_files.hpp"
+
+#include <catch2/catch.hpp>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace actorrun::test {
+
+inline constexpr auto to_out = core::output_stream::out;
+inline constexpr auto to_err = core::output_stream::err;
+
+/// Role `w`, global rank = local rank + 10; the file of rank 1's standard error
+/// in epoch 2 is `/2/1/err`. Nothing is followed before `follow`.
+struct log_tailer_fixture : actor_fixture {
+  /// Reads the options when the first epoch is followed.
+  void follow(uint64_t epoch, uint32_t slot_count = 2) {
+    if (!uut)
+      uut = keep(spawn_log_tailer(system, config()));
+    auto plan = core::epoch_plan{};
+    plan.epoch = {epoch};
+    plan.own.slot_count = slot_count;
+    plan.own.first_global_rank = 10;
+    tell_tailer(follow_epoch{plan, outputs(epoch, slot_count)});
+  }
+
+  log_tailer_config config() {
+    auto result = log_tailer_config{};
+    result.options = options;
+    result.role = "w";
+    result.host = "node-a";
+    result.prefixes = prefixes;
+    result.console = console;
+    result.files = files;
+    result.lines = log{make_logger()};
+    return result;
+  }
+
+  core::epoch_outputs outputs(uint64_t epoch, uint32_t slot_count) const {
+    auto result = core::epoch_outputs{};
+    for (uint32_t rank = 0; rank < slot_count; ++rank)
+      result.workers.push_back({.out = target(epoch, rank, "out"),
+                                .err = target(epoch, rank, "err"),
+                                .error_file = {}});
+    if (!options.stdout_needles.empty())
+      result.filtered_out = folder(epoch) + "/filtered_out";
+    if (!options.stderr_needles.empty())
+      result.filtered_err = folder(epoch) + "/filtered_err";
+    return result;
+  }
+
+  static std::string folder(uint64_t epoch) {
+    return "/" + std::to_string(epoch);
+  }
+
+  static std::string path(uint64_t epoch, uint32_t rank, const char* name) {
+    return folder(epoch) + "/" + std::to_string(rank) + "/" + name;
+  }
+
+  core::stream_target target(uint64_t epoch, uint32_t rank,
+                             const char* name) const {
+    return {.where = core::stream_target::kind::file,
+            .path = path(epoch, rank, name),
+            .shown = is_shown};
+  }
+
+  /// Lets all messages arrive, one actor after the other: who sends to itself
+  /// does not hold up the others.
+  template <class Function>
+  void run_in_turns(Function after_each) {
+    auto& scheduler
+      = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+    while (!scheduler.jobs.empty()) {
+      scheduler.run_once();
+      if (!scheduler.jobs.empty())
+        std::rotate(scheduler.jobs.begin(), scheduler.jobs.begin() + 1,
+                    scheduler.jobs.end());
+      after_each();
+    }
+  }
+
+  template <class Message>
+  void tell_tailer(Message x) {
+    caf::anon_send(uut, std::move(x));
+    run();
+  }
+
+  /// True when the answer has come.
+  template <class Answer, class Question>
+  std::shared_ptr<bool> ask_tailer(Question x) {
+    auto out = std::make_shared<bool>(false);
+    keep(system.spawn([to = uut, x, out](caf::event_based_actor* self) {
+      self->request(to, std::chrono::seconds{10'000'000}, x)
+        .then([out](const Answer&) { *out = true; });
+      return caf::behavior{};
+    }));
+    run();
+    return out;
+  }
+
+  std::shared_ptr<bool> drain(uint64_t epoch, uint32_t rank) {
+    return ask_tailer<worker_drained>(drain_worker{{epoch}, rank});
+  }
+
+  std::shared_ptr<bool> flush() {
+    return ask_tailer<logs_flushed>(flush_logs{});
+  }
+
+  void close(uint64_t epoch) { tell_tailer(close_epoch{{epoch}}); }
+
+  /// Rank `rank` of epoch 1 writes, and the tailer has its time.
+  void write(uint32_t rank, std::string_view text, const char* name = "out") {
+    files->write(path(1, rank, name), text);
+    advance(20ms);
+  }
+
+  std::string out() { return console->out(); }
+  std::string err() { return console->err(); }
+
+  /// What the tailer has said since the last look.
+  std::string said() {
+    const auto result = said_.str();
+    said_.str({});
+    return result;
+  }
+
+  core::log_options options;
+  std::vector<std::string> prefixes;
+  bool is_shown = true; ///< Of all streams of epochs yet to be followed.
+  std::shared_ptr<fake_console> console = std::make_shared<fake_console>();
+  std::shared_ptr<fake_log_files> files = std::make_shared<fake_log_files>();
+  log_tailer_actor uut;
+
+private:
+  std::shared_ptr<spdlog::logger> make_logger() {
+    auto result = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(said_));
+    result->set_pattern("%l %v");
+    return result;
+  }
+
+  std::ostringstream said_;
+};
+
+/// `count` lines of 100 bytes: `<name> <number>`, filled up with dots.
+inline std::string many_lines(std::string_view name, size_t count) {
+  auto result = std::string{};
+  for (size_t i = 0; i < count; ++i) {
+    auto line = std::string{name} + " " + std::to_string(i) + " ";
+    line.resize(99, '.');
+    result += line + "\n";
+  }
+  return result;
+}
+
+/// The same as it is shown.
+inline std::string labelled(std::string_view prefix, const std::string& lines) {
+  auto result = std::string{};
+  auto in = std::istringstream{lines};
+  for (std::string line; std::getline(in, line);)
+    result += std::string{prefix} + line + "\n";
+  return result;
+}
+
+} // namespace actorrun::test

@@ -1,0 +1,84 @@
+// A worker supervisor among fakes: the machine, the disk and the console do what
+// a test says.
+#pragma once
+
+#include "actorrun/actors/worker_supervisor.hpp"
+#include "support/actor_fixture.hpp"
+#include "support/fake_failure_evidence.hpp"
+#include "support/fake_log_layout.hpp"
+#include "support/fake_log_tailer.hpp"
+#include "support/fake_master_ports.hpp"
+#include "support/fake_process_host.hpp"
+#include "support/recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::test {
+
+/// Two slots, a grace period of 30 s; no logs. A test starts the actor.
+struct supervisor_setting : actor_fixture {
+  supervisor_setting() { keep(agent.handle); }
+
+  worker_supervisor_config config() const {
+    auto out = worker_supervisor_config{};
+    out.workers.command = {"train", "--device=${local_rank}"};
+    out.workers.slot_count = 2;
+    out.job = {{"job-1"}, "trainer", 3};
+    out.environment = {"HOME=/home/u", "RANK=77"};
+    out.host = "node-a";
+    out.processes = host;
+    out.ports = std::make_shared<fake_master_ports>();
+    return out;
+  }
+
+  void begin(worker_supervisor_config with) {
+    uut = keep(spawn_worker_supervisor(system, std::move(with), agent.handle));
+  }
+
+  static core::epoch_plan plan(uint64_t epoch) {
+    return {.epoch = {epoch},
+            .own = {.agent = {"a"},
+                    .node_rank = 1,
+                    .slot_count = 2,
+                    .first_global_rank = 4,
+                    .first_role_rank = 4,
+                    .role_world_size = 6},
+            .node_count = 2,
+            .world_size = 6,
+            .master_address = "10.0.0.1",
+            .master_port = 29'500,
+            .restart_count = 1};
+  }
+
+  void order(group_order x) { send(agent.handle, uut, std::move(x)); }
+
+  void report(uint64_t epoch, std::vector<ports::process_event> events) {
+    host->report(epoch, std::move(events));
+    run();
+  }
+
+  /// Workers 100 and 101 run.
+  void start(uint64_t epoch) {
+    order(core::start_group{plan(epoch)});
+    host->start_all(epoch, 100);
+    run();
+    host->told();
+    agent.told();
+  }
+
+  agent_recorder agent = record_agent(system);
+  std::shared_ptr<fake_process_host> host
+    = std::make_shared<fake_process_host>();
+  worker_supervisor_actor uut;
+};
+
+struct supervisor_fixture : supervisor_setting {
+  supervisor_fixture() { begin(config()); }
+};
+
+} // namespace actorrun::test

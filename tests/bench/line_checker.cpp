@@ -1,0 +1,91 @@
+#include "line_checker.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace actorrun::bench {
+
+namespace {
+
+/// As much as a pipe may hold without privileges: the same for all who write to
+/// it.
+constexpr size_t pipe_size = 1024 * 1024;
+
+/// Of a line; longer ones are torn.
+constexpr size_t line_max = 64 * 1024;
+
+} // namespace
+
+result<line_checker> line_checker::open(size_t worker_count) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return unmeasured(std::string{"no pipe: "} + std::strerror(errno));
+  ::fcntl(ends[1], F_SETPIPE_SZ, int(pipe_size));
+  return line_checker{detail::unique_fd{ends[0]}, detail::unique_fd{ends[1]},
+                      worker_count};
+}
+
+result<line_account>
+line_checker::read(uint64_t line_count,
+                   const std::function<void(uint64_t)>& on_part) {
+  auto buffer = std::vector<char>(pipe_size + line_max);
+  auto kept = size_t{0}; // Bytes of a line that is not complete.
+  auto begin = clock::time_point{};
+  auto end = clock::time_point{};
+  auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
+  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  for (;;) {
+    if (::poll(&input, 1, limit) != 1)
+      return unmeasured("the launcher falls silent and does not end");
+    const auto count = ::read(input.fd, buffer.data() + kept, pipe_size);
+    if (count <= 0)
+      break;
+    end = clock::now();
+    if (begin == clock::time_point{})
+      begin = end;
+    auto text = std::string_view{buffer.data(), kept + size_t(count)};
+    for (auto at = text.find('\n'); at != text.npos; at = text.find('\n')) {
+      look_at(text.substr(0, at));
+      text.remove_prefix(at + 1);
+    }
+    if (text.size() > line_max)
+      return unmeasured("the launcher writes lines without an end");
+    kept = text.size();
+    std::memmove(buffer.data(), text.data(), kept);
+    if (on_part)
+      on_part(account_.whole);
+  }
+  account_.torn += kept > 0;
+  for (const auto x : next_)
+    account_.lost += line_count - std::min(x, line_count);
+  account_.seconds = std::chrono::duration<double>{end - begin}.count();
+  return account_;
+}
+
+void line_checker::look_at(std::string_view line) {
+  const auto mark = line.find(line_mark);
+  if (mark == line.npos) {
+    account_.torn += line.find(line_parts::filler) != line.npos;
+    return; // Something the launcher says for itself.
+  }
+  const auto name = parse_line(line.substr(mark));
+  if (!name || name->rank >= next_.size()) {
+    ++account_.torn;
+    return;
+  }
+  auto& next = next_[name->rank];
+  ++account_.whole;
+  if (name->number < next) {
+    ++account_.misplaced;
+    return;
+  }
+  account_.lost += name->number - next;
+  next = name->number + 1;
+}
+
+} // namespace actorrun::bench

@@ -1,0 +1,65 @@
+#include "actorrun/cli/arguments_signals.hpp"
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+TEST_CASE("signals: without options they are torchrun's", "[cli]") {
+  const auto x = accepted({"a"});
+  CHECK(x.signals_to_handle == std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  CHECK(x.signals_to_forward.empty());
+  CHECK(x.agent.workers.stop_signal == SIGTERM);
+  CHECK_FALSE(x.agent.workers.is_stop_signal_fixed);
+  CHECK(x.agent.signals_to_handle == "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
+  CHECK(x.agent.signals_to_handle == agent_options{}.signals_to_handle);
+}
+
+TEST_CASE("signals: workers are told by name what their agent handles",
+          "[cli]") {
+  const auto x = accepted({"--signals-to-handle=usr2,TERM", "a"});
+  CHECK(x.agent.signals_to_handle == "SIGUSR2,SIGTERM");
+}
+
+TEST_CASE("signals: a stop signal that is given holds on every occasion",
+          "[cli]") {
+  const auto x = accepted({"--stop-signal=SIGTERM", "a"});
+  CHECK(x.agent.workers.stop_signal == SIGTERM);
+  CHECK(x.agent.workers.is_stop_signal_fixed);
+}
+
+TEST_CASE("signals: one signal has one meaning", "[cli]") {
+  CHECK(has(refused({"--signals-to-forward=SIGUSR1,SIGHUP", "a"}),
+            "--signals-to-forward: SIGHUP ends this node's part of the job; to"
+            " pass it on only, give --signals-to-handle=SIGTERM,SIGINT,"
+            "SIGQUIT"));
+  CHECK(has(refused({"--signals-to-handle=SIGUSR1",
+                     "--signals-to-forward=SIGUSR1", "a"}),
+            "give another one in --signals-to-handle"));
+  CHECK(
+    has(refused({"--signals-to-forward=SIGUSR1", "--stop-signal=SIGUSR1", "a"}),
+        "SIGUSR1 is the --stop-signal, too"));
+  const auto x
+    = accepted({"--signals-to-handle=SIGTERM", "--stop-signal=SIGTERM",
+                "--signals-to-forward=SIGINT,SIGHUP", "a"});
+  CHECK(x.signals_to_forward == std::vector{SIGINT, SIGHUP});
+}
+
+TEST_CASE("signals: nothing to handle is refused, nothing to forward is not",
+          "[cli]") {
+  CHECK(has(refused({"--signals-to-handle=", "a"}), "no signal is named"));
+  CHECK(accepted({"--signals-to-forward=", "a"}).signals_to_forward.empty());
+}
+
+TEST_CASE("signals: nohup keeps SIGHUP away unless it is asked for", "[cli]") {
+  auto world = world_with({});
+  world.is_ignored = [](int x) { return x == SIGHUP || x == SIGINT; };
+  const auto handled = [&](const words& line) {
+    return std::get<run_arguments>(*parse_run(line, world)).signals_to_handle;
+  };
+  CHECK(handled({"a"}) == std::vector{SIGTERM, SIGINT, SIGQUIT});
+  CHECK(handled({"--signals-to-handle=SIGHUP", "a"}) == std::vector{SIGHUP});
+}

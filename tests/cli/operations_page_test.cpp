@@ -1,0 +1,98 @@
+// docs/operations.md names what there is: options, those that are refused, exit
+// codes.
+#include "actorrun/cli/arguments_run.hpp"
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+using names = std::set<std::string>;
+
+std::string page() {
+  auto text = std::ostringstream{};
+  text << std::ifstream{OPERATIONS_PAGE}.rdbuf();
+  return text.str();
+}
+
+/// What stands between two texts; fails if one of them is missing.
+std::string between(const std::string& text, const std::string& begin,
+                    const std::string& end) {
+  const auto from = text.find(begin);
+  INFO(begin);
+  REQUIRE(from != text.npos);
+  const auto to = text.find(end, from + begin.size());
+  REQUIRE(to != text.npos);
+  return text.substr(from, to - from);
+}
+
+/// All words in `text` that begin with two dashes.
+names options_in(const std::string& text) {
+  auto out = names{};
+  for (auto i = text.find("--"); i != text.npos; i = text.find("--", i)) {
+    const auto end = text.find_first_not_of("-abcdefghijklmnopqrstuvwxyz", i);
+    if (end - i > 2 && text[i + 2] != '-') // Three of them rule a table.
+      out.insert(text.substr(i, end - i));
+    i = end;
+  }
+  return out;
+}
+
+/// Options that begin the items of a list.
+names listed_in(const std::string& text) {
+  auto out = names{};
+  for (auto lines = std::istringstream{text}; lines.good();) {
+    auto line = std::string{};
+    std::getline(lines, line);
+    if (!line.starts_with("- `-"))
+      continue;
+    line.erase(std::min(line.find(':'), line.size()));
+    line.erase(std::min(line.find(" (default"), line.size()));
+    out.merge(options_in(line));
+  }
+  return out;
+}
+
+names names_of(const option_rules& rules, bool in_help) {
+  auto out = names{};
+  for (const auto& x : rules)
+    if (x.group.empty() != in_help)
+      out.insert(x.name);
+  return out;
+}
+
+option_rules all_rules() {
+  static auto unused = run_settings{};
+  return run_rules(unused, [] { return 1u; });
+}
+
+} // namespace
+
+TEST_CASE("operations page: it lists the options of actorrun", "[cli]") {
+  const auto section = between(page(), "### `actorrun`", "### `actorctl`");
+  CHECK(listed_in(section) == names_of(all_rules(), true));
+}
+
+TEST_CASE("operations page: it lists the options that are refused", "[cli]") {
+  const auto section
+    = between(page(), "Refused unless they have", "### `actorctl`");
+  CHECK(options_in(section) == names_of(all_rules(), false));
+}
+
+TEST_CASE("operations page: no option is made up", "[cli]") {
+  auto known = names_of(all_rules(), true);
+  known.merge(names_of(all_rules(), false));
+  known.insert({"--json", "--name"}); // Of actorctl, and of no program.
+  for (const auto& x : options_in(page())) {
+    INFO(x);
+    CHECK(known.contains(x));
+  }
+}

@@ -1,0 +1,165 @@
+#include "actorrun/actors/core/failure_order.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+worker_failure failure_of(const std::string& agent, uint32_t local_rank,
+                          duration age, uint32_t global_rank = 0) {
+  auto x = worker_failure{};
+  x.agent = {agent};
+  x.host = "node-" + agent;
+  x.local_rank = local_rank;
+  x.global_rank = global_rank;
+  x.age = age;
+  x.code = 1;
+  return x;
+}
+
+std::string name_of(const worker_failure& x) {
+  return x.agent.value + std::to_string(x.local_rank);
+}
+
+struct fixture {
+  failure_order uut;
+
+  void add(milliseconds now, const worker_failure& x) {
+    uut.add(x, time_point{now});
+  }
+
+  void add(milliseconds now, collateral xs) { uut.add(xs, time_point{now}); }
+
+  /// All that are listed, with their ages at `now` in ms: `a0:5 b1:3`; what is
+  /// not listed as `+2`.
+  std::string at(milliseconds now) const {
+    const auto say = [](const worker_failure& x) {
+      return name_of(x) + ":" + std::to_string(x.age / 1ms);
+    };
+    auto text = say(uut.first(time_point{now}));
+    const auto others = uut.others(time_point{now});
+    for (const auto& x : others.listed)
+      text += " " + say(x);
+    if (others.unlisted_count > 0)
+      text += " +" + std::to_string(others.unlisted_count);
+    return text;
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "failure_order: who died first comes first",
+                 "[core]") {
+  CHECK(uut.empty());
+  add(100ms, failure_of("a", 0, 2ms));
+  CHECK_FALSE(uut.empty());
+  CHECK(name_of(uut.first()) == "a0");
+  add(101ms, failure_of("b", 0, 90ms)); // Its agent was slow to tell.
+  CHECK(name_of(uut.first()) == "b0");
+  add(102ms, failure_of("c", 0, 1ms));
+  CHECK(at(110ms) == "b0:99 a0:12 c0:9");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: one nanosecond decides", "[core]") {
+  add(100ms, failure_of("a", 0, 2ms));
+  add(100ms, failure_of("b", 0, 2ms + 1ns));
+  CHECK(name_of(uut.first()) == "b0");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: of two at a time who was heard first",
+                 "[core]") {
+  add(100ms, failure_of("b", 0, 2ms));
+  add(101ms, failure_of("a", 0, 3ms));
+  CHECK(at(101ms) == "b0:3 a0:3");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: of one message the lowest rank",
+                 "[core]") {
+  add(100ms, {{failure_of("a", 2, 1ms, 6), failure_of("a", 1, 1ms, 5)}, 0});
+  CHECK(at(100ms) == "a1:1 a2:1");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "failure_order: what an agent tells later happened later",
+                 "[core]") {
+  add(100ms, failure_of("a", 0, 0ms)); // Was on its way for 50 ms.
+  add(100ms, failure_of("b", 0, 10ms));
+  CHECK(at(100ms) == "b0:10 a0:0");
+  // A quicker message: before that a0 had died.
+  add(101ms, {{failure_of("a", 1, 20ms), failure_of("a", 2, 0ms)}, 0});
+  CHECK(at(101ms) == "a0:20 a1:20 b0:11 a2:0");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: a failure told twice counts once",
+                 "[core]") {
+  add(100ms, failure_of("a", 0, 2ms));
+  add(150ms, failure_of("a", 0, 20ms)); // A slower message.
+  CHECK(at(150ms) == "a0:52");
+  add(150ms, failure_of("a", 1, 20ms));
+  CHECK(at(150ms) == "a0:52 a1:20");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: the quicker message tells the time",
+                 "[core]") {
+  add(100ms, failure_of("a", 0, 2ms));
+  add(101ms, failure_of("b", 0, 8ms));
+  CHECK(at(101ms) == "b0:8 a0:3");
+  add(102ms, failure_of("a", 0, 20ms));
+  CHECK(at(102ms) == "a0:20 b0:9");
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: the list has a limit, the count none",
+                 "[core]") {
+  for (uint32_t i = 0; i <= other_failures_max; ++i)
+    add(100ms, failure_of("a", i, 0ms, i));
+  const auto full = uut.others(time_point{100ms});
+  CHECK(full.listed.size() == other_failures_max);
+  CHECK(full.unlisted_count == 0);
+  add(100ms, failure_of("a", 99, 0ms, 99));
+  CHECK(uut.others(time_point{100ms}).listed == full.listed);
+  CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
+  add(100ms, failure_of("a", 99, 0ms, 99)); // It is known, if not listed.
+  CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
+  add(100ms, {{}, 7});
+  CHECK(uut.others(time_point{100ms}).unlisted_count == 8);
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: a full list still takes the first",
+                 "[core]") {
+  for (uint32_t i = 0; i <= other_failures_max; ++i)
+    add(100ms, failure_of("a", i, 0ms, i));
+  add(100ms, failure_of("b", 0, 5ms));
+  CHECK(name_of(uut.first()) == "b0");
+  CHECK(uut.others(time_point{100ms}).listed.size() == other_failures_max);
+  CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: only the first has all its text",
+                 "[core]") {
+  auto a = failure_of("a", 0, 2ms);
+  auto b = failure_of("b", 0, 1ms);
+  a.details.traceback = b.details.traceback
+    = std::string(failure_traceback_max, 'x');
+  add(100ms, a);
+  add(100ms, b);
+  CHECK(uut.first().details == a.details);
+  CHECK(uut.others(time_point{100ms}).listed[0].details.traceback.size()
+        == brief_traceback_max);
+}
+
+TEST_CASE_METHOD(fixture, "failure_order: it can be used for the next epoch",
+                 "[core]") {
+  add(100ms, {{failure_of("a", 0, 50ms)}, 3});
+  uut.clear();
+  CHECK(uut.empty());
+  add(101ms, failure_of("a", 0, 0ms));
+  CHECK(at(101ms) == "a0:0");
+}

@@ -1,0 +1,266 @@
+#include "actorrun/actors/core/failure.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+worker_failure on_node_b(failure_kind kind, int code) {
+  return {.agent = {"b"},
+          .host = "node-b",
+          .global_rank = 3,
+          .local_rank = 1,
+          .pid = 4711,
+          .kind = kind,
+          .code = code,
+          .dumped = false};
+}
+
+/// What is said after the name of the worker.
+std::string how(const worker_failure& x) {
+  const auto text = to_string(x);
+  const auto who = std::string{"rank 3 (local rank 1, pid 4711) on node-b "};
+  REQUIRE(text.starts_with(who));
+  return text.substr(who.size());
+}
+
+worker_failure with_message(failure_kind kind, int code, std::string message) {
+  auto x = on_node_b(kind, code);
+  x.details.message = std::move(message);
+  return x;
+}
+
+/// As many bytes of text as asked for, of all lengths of characters.
+std::string long_text(size_t size) {
+  const auto piece = std::string{"aé€😀"};
+  auto text = std::string{};
+  while (text.size() + piece.size() <= size)
+    text += piece;
+  return text + std::string(size - text.size(), 'z');
+}
+
+constexpr auto every_kind
+  = {failure_kind::exited, failure_kind::signalled, failure_kind::not_started};
+
+} // namespace
+
+// -- one line -----------------------------------------------------------------
+
+TEST_CASE("failure: it says who, where and how", "[core]") {
+  struct row {
+    failure_kind kind;
+    int code;
+    std::string text;
+  };
+  const row rows[] = {
+    {failure_kind::exited, 7, "exited with code 7"},
+    {failure_kind::exited, 255, "exited with code 255"},
+    {failure_kind::signalled, SIGSEGV, "was killed by SIGSEGV (signal 11)"},
+    {failure_kind::signalled, SIGKILL, "was killed by SIGKILL (signal 9)"},
+    {failure_kind::signalled, 40, "was killed by signal 40"},
+    {failure_kind::signalled, 999, "was killed by signal 999"},
+    {failure_kind::not_started, ENOENT,
+     "could not be started: No such file or directory"},
+    {failure_kind::not_started, EACCES,
+     "could not be started: Permission denied"},
+    {failure_kind::not_started, 9999, "could not be started: error 9999"},
+    {failure_kind::not_started, -1, "could not be started: error -1"},
+    {failure_kind{99}, 1, "failed"},
+  };
+  for (const auto& x : rows)
+    CHECK(how(on_node_b(x.kind, x.code)) == x.text);
+}
+
+TEST_CASE("failure: a core dump is mentioned where there can be one",
+          "[core]") {
+  auto x = on_node_b(failure_kind::signalled, SIGABRT);
+  x.dumped = true;
+  CHECK(how(x) == "was killed by SIGABRT (signal 6), core dumped");
+  x.kind = failure_kind::exited;
+  CHECK(how(x) == "exited with code 6");
+}
+
+TEST_CASE("failure: who never ran has no process id", "[core]") {
+  auto x = on_node_b(failure_kind::not_started, ENOEXEC);
+  x.pid = 0;
+  CHECK(to_string(x)
+        == "rank 3 (local rank 1) on node-b could not be started: "
+           "Exec format error");
+}
+
+TEST_CASE("failure: want of memory is named", "[core]") {
+  auto x = on_node_b(failure_kind::signalled, SIGKILL);
+  x.details.out_of_memory = true;
+  CHECK(how(x)
+        == "was killed by SIGKILL (signal 9), killed by the kernel: out of "
+           "memory");
+}
+
+TEST_CASE("failure: the file that could not be used is named", "[core]") {
+  auto x = on_node_b(failure_kind::not_started, ENOENT);
+  x.details.subject = "/opt/no such\nprogram";
+  CHECK(how(x)
+        == "could not be started: /opt/no such program: No such file or "
+           "directory");
+  x.details.message = "bad interpreter"; // It knows better than the errno.
+  CHECK(how(x)
+        == "could not be started: /opt/no such program: bad interpreter");
+}
+
+TEST_CASE("failure: the message of the error file follows", "[core]") {
+  CHECK(how(with_message(failure_kind::exited, 1, "RuntimeError: no data"))
+        == "exited with code 1: RuntimeError: no data");
+  CHECK(how(with_message(failure_kind::signalled, SIGABRT, "abort: x > 0"))
+        == "was killed by SIGABRT (signal 6): abort: x > 0");
+  CHECK(how(with_message(failure_kind::not_started, EIO, "the disk is gone"))
+        == "could not be started: the disk is gone");
+}
+
+TEST_CASE("failure: its line is one, whatever the message holds", "[core]") {
+  const auto say = [](std::string message) {
+    return how(with_message(failure_kind::exited, 1, std::move(message)));
+  };
+  CHECK(say("a\n\tb\r\n") == "exited with code 1: a b");
+  CHECK(say(" \n ") == "exited with code 1");
+  CHECK(say("\x1b[31mred\x1b[0m") == "exited with code 1: red");
+  CHECK(say("\xff") == "exited with code 1: \xef\xbf\xbd");
+}
+
+TEST_CASE("failure: a message is cut to fit a line", "[core]") {
+  CHECK(one_line(std::string(line_message_max, 'x'), line_message_max)
+        == std::string(line_message_max, 'x'));
+  const auto cut
+    = one_line(std::string(line_message_max + 1, 'x'), line_message_max);
+  CHECK(cut == std::string(line_message_max - 3, 'x') + "…");
+  CHECK(one_line("ab€cd", 7) == "ab€cd");
+  CHECK(one_line("ab€cd", 6) == "ab…"); // No half of a character.
+  CHECK(one_line("", 4).empty());
+  // What is left out does not make a text seem complete.
+  CHECK(one_line(std::string(400, '\n') + "end", 4).ends_with("…"));
+}
+
+// -- what it means ------------------------------------------------------------
+
+TEST_CASE("failure: only a program that cannot be run fails for good",
+          "[core]") {
+  const auto permanent
+    = std::vector{ENOENT, E2BIG, ENOEXEC, EACCES, ENOTDIR, ELOOP};
+  for (const auto kind : every_kind)
+    for (int code = 0; code <= 255; ++code) {
+      CAPTURE(int(kind), code);
+      const auto expected
+        = kind == failure_kind::not_started
+          && std::count(permanent.begin(), permanent.end(), code) == 1;
+      CHECK(is_permanent(on_node_b(kind, code)) == expected);
+    }
+}
+
+TEST_CASE("failure: want of memory or processes may pass", "[core]") {
+  for (const auto error : {EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, EINTR, EIO})
+    CHECK_FALSE(is_permanent(on_node_b(failure_kind::not_started, error)));
+}
+
+TEST_CASE("failure: it grows older", "[core]") {
+  auto x = on_node_b(failure_kind::exited, 1);
+  x.age = 3ms;
+  CHECK(aged(x, 4ms).age == 7ms);
+  CHECK(aged(x, 0ms) == x);
+  CHECK(aged(collateral{{x, x}, 5}, 4ms).listed[1].age == 7ms);
+  CHECK(aged(collateral{{x, x}, 5}, 4ms).unlisted_count == 5);
+}
+
+// -- bounds -------------------------------------------------------------------
+
+namespace {
+
+struct limits {
+  size_t message;
+  size_t traceback;
+  size_t path;
+};
+
+void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
+  auto x = on_node_b(failure_kind::exited, 1);
+  x.details = {.wall_ms = 7,
+               .out_of_memory = true,
+               .subject = long_text(max.path),
+               .error_file = long_text(max.path),
+               .message = long_text(max.message),
+               .traceback = long_text(max.traceback),
+               .is_from_stderr = true};
+  CHECK(cut(x) == x);
+  auto longer = x;
+  for (auto* text : {&longer.details.subject, &longer.details.error_file,
+                     &longer.details.message, &longer.details.traceback})
+    *text += '!';
+  const auto y = cut(longer);
+  CHECK(y.details.message == x.details.message);
+  CHECK(y.details.traceback.size() <= max.traceback);
+  CHECK(y.details.traceback == longer.details.traceback.substr(1));
+  for (const auto& path : {y.details.subject, y.details.error_file}) {
+    CHECK(path.size() <= max.path);
+    CHECK(path.starts_with("…"));
+    CHECK(path.ends_with("z!"));
+  }
+}
+
+} // namespace
+
+TEST_CASE("failure: its texts are cut to what may travel", "[core]") {
+  check_bounds(&bounded,
+               {failure_message_max, failure_traceback_max, failure_path_max});
+}
+
+TEST_CASE("failure: its texts are cut shorter behind another", "[core]") {
+  check_bounds(&brief,
+               {brief_message_max, brief_traceback_max, brief_path_max});
+}
+
+TEST_CASE("failure: no character is cut in half", "[core]") {
+  auto x = on_node_b(failure_kind::exited, 1);
+  for (size_t shift = 0; shift < 10; ++shift) {
+    const auto text = std::string(shift, '.') + long_text(20'000);
+    x.details.message = x.details.traceback = text;
+    const auto y = bounded(x);
+    CAPTURE(shift);
+    CHECK(y.details.message.size() > failure_message_max - 4);
+    CHECK(one_line(y.details.message, 4'000).find("\xef\xbf\xbd")
+          == std::string::npos);
+    CHECK(y.details.traceback.size() > failure_traceback_max - 4);
+    CHECK((y.details.traceback[0] & 0xC0) != 0x80);
+  }
+}
+
+TEST_CASE("failure: those behind the first are listed up to a limit",
+          "[core]") {
+  auto xs = collateral{};
+  CHECK(xs.empty());
+  for (size_t i = 0; i < other_failures_max; ++i)
+    xs.add(on_node_b(failure_kind::exited, int(i)));
+  CHECK(xs.listed.size() == other_failures_max);
+  CHECK(xs.unlisted_count == 0);
+  xs.add(on_node_b(failure_kind::exited, 99));
+  CHECK(xs.listed.size() == other_failures_max);
+  CHECK(xs.listed.back().code == int(other_failures_max) - 1);
+  CHECK(xs.unlisted_count == 1);
+  CHECK(xs.count() == other_failures_max + 1);
+  CHECK_FALSE(xs.empty());
+}
+
+TEST_CASE("failure: two lists become one", "[core]") {
+  auto xs = collateral{{on_node_b(failure_kind::exited, 1)}, 2};
+  xs.add(collateral{{on_node_b(failure_kind::exited, 3)}, 4});
+  REQUIRE(xs.listed.size() == 2);
+  CHECK(xs.listed[1].code == 3);
+  CHECK(xs.unlisted_count == 6);
+  CHECK_FALSE(collateral{{}, 1}.empty());
+}

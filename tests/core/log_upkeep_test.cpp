@@ -1,0 +1,88 @@
+#include "actorrun/actors/core/log_upkeep.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr uint64_t mib = 1024 * 1024;
+
+/// `<index>@<limit>`, with `!` if not all of it was seen; "-": nothing.
+std::string choice(const std::vector<log_extent>& files) {
+  const auto x = choose_discard(files);
+  return !x ? "-"
+            : std::to_string(x->index) + "@" + std::to_string(x->limit)
+                + (x->is_unseen ? "!" : "");
+}
+
+} // namespace
+
+TEST_CASE("log_upkeep: a file is rotated when so much of it was shown",
+          "[core]") {
+  CHECK_FALSE(is_due_for_rotation({0, 99, 1'000}, 100));
+  CHECK(is_due_for_rotation({0, 100, 1'000}, 100));
+  CHECK_FALSE(is_due_for_rotation({50, 149, 1'000}, 100));
+  CHECK(is_due_for_rotation({50, 150, 1'000}, 100));
+  CHECK_FALSE(is_due_for_rotation({0, mib, mib}, 0));
+}
+
+TEST_CASE("log_upkeep: the file with the most bytes shown is cut first",
+          "[core]") {
+  CHECK(choice({}) == "-");
+  const auto all = [](uint64_t shown) { return log_extent{0, shown, shown}; };
+  CHECK(choice({all(mib), all(3 * mib), all(2 * mib)})
+        == "1@" + std::to_string(3 * mib - discard_keeps));
+  // What has gone already does not count.
+  CHECK(choice({{2 * mib, 3 * mib, 3 * mib}, all(2 * mib)})
+        == "1@" + std::to_string(2 * mib - discard_keeps));
+}
+
+TEST_CASE("log_upkeep: what is not shown goes last, and half of it", "[core]") {
+  CHECK(choice({{0, 0, 9 * mib}, {0, mib, mib}})
+        == "1@" + std::to_string(mib - discard_keeps));
+  CHECK(choice({{0, 0, 2 * mib}, {0, 10, 9 * mib + 10}})
+        == "1@" + std::to_string(9 * mib / 2 + 10) + "!");
+}
+
+TEST_CASE("log_upkeep: little is not worth it", "[core]") {
+  const auto least = discard_keeps + discard_min;
+  CHECK(choice({{5, least + 4, least + 4}}) == "-");
+  CHECK(choice({{5, least + 5, least + 5}})
+        == "0@" + std::to_string(discard_min + 5));
+  CHECK(choice({{5, 5, discard_min + 4}}) == "-");
+  CHECK(choice({{5, 5, discard_min + 5}})
+        == "0@" + std::to_string(discard_min / 2 + 5) + "!");
+}
+
+TEST_CASE("log_upkeep: the disk is asked so often", "[core]") {
+  auto uut = space_ledger{};
+  CHECK(uut.may_ask(time_point{0s}));
+  uut.asked(time_point{5s}, true);
+  CHECK_FALSE(uut.may_ask(time_point{5'099ms}));
+  CHECK(uut.may_ask(time_point{5'100ms}));
+  CHECK(uut.next() == time_point{5'100ms});
+  uut.asked(time_point{6s}, false);
+  CHECK_FALSE(uut.may_ask(time_point{6'999ms}));
+  CHECK(uut.may_ask(time_point{7s}));
+}
+
+TEST_CASE("log_upkeep: losses are told once, and the total at the end",
+          "[core]") {
+  auto uut = space_ledger{};
+  CHECK_FALSE(uut.is_news());
+  CHECK_FALSE(uut.is_more_than_told());
+  uut.gave_up(10);
+  CHECK(uut.is_news());
+  CHECK_FALSE(uut.is_news());
+  CHECK_FALSE(uut.is_more_than_told());
+  uut.gave_up(5);
+  CHECK_FALSE(uut.is_news());
+  CHECK(uut.byte_count() == 15);
+  CHECK(uut.is_more_than_told());
+  CHECK_FALSE(uut.is_more_than_told());
+}

@@ -1,0 +1,314 @@
+// Which failure of an epoch was the first, over all nodes.
+#include "../support/rendezvous_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+worker_failure failure_of(const std::string& agent, duration age,
+                          uint32_t local_rank = 0) {
+  auto x = rendezvous_fixture::failure_of(agent);
+  x.local_rank = local_rank;
+  x.age = age;
+  return x;
+}
+
+struct fixture : rendezvous_fixture {
+  fixture() = default;
+
+  using rendezvous_fixture::failed;
+  using rendezvous_fixture::stopped;
+
+  static worker_failed failed(const std::string& agent, duration age) {
+    return {{agent}, {1}, ::failure_of(agent, age)};
+  }
+
+  static workers_stopped stopped_with(const std::string& agent,
+                                      collateral others) {
+    return {{agent}, {1}, 0, std::move(others)};
+  }
+
+  /// The outcome, `b0:5 a1:3 +2`: agents and local ranks with ages in ms, and
+  /// how many are not listed.
+  std::string causes() const {
+    const auto say = [](const worker_failure& x) {
+      return x.agent.value + std::to_string(x.local_rank) + ":"
+             + std::to_string(x.age / 1ms);
+    };
+    const auto& how = uut.result().value();
+    auto text = say(how.first_failure.value());
+    for (const auto& x : how.other_failures)
+      text += " " + say(x);
+    return how.unlisted_failure_count == 0
+             ? text
+             : text + " +" + std::to_string(how.unlisted_failure_count);
+  }
+};
+
+std::string line_of(const std::string& agent) {
+  return "rank 1 (local rank 0, pid 4711) on node-" + agent
+         + " exited with code 7";
+}
+
+} // namespace
+
+TEST_CASE("rendezvous: who died first is blamed, whoever told first",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  CHECK(job.at(1'000ms, job.failed("b", 5ms)) == "revoke_epoch 1: a b c");
+  CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+  CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // It was slow.
+  CHECK(job.uut.last_failure()->agent == agent_id{"c"});
+  CHECK(job.uut.waiting_for()
+        == "3 agents must stop the workers of epoch 1 (" + line_of("c") + ")");
+  job.at(1'020ms, job.stopped("a", 1));
+  job.at(1'020ms, job.stopped("b", 1));
+  CHECK(job.at(1'020ms, job.stopped("c", 1))
+        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(job.last<announce_epoch>().reason == line_of("c"));
+  CHECK(job.last<explain_failures>().first.agent == agent_id{"c"});
+  CHECK(job.uut.budget().restart_count() == 1);
+  CHECK(job.uut.last_failure()->agent == agent_id{"c"});
+}
+
+TEST_CASE("rendezvous: the outcome lists failures as they happened", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(10ms, job.failed("c", 1ms)); // Spends the only restart.
+  for (const auto* agent : {"a", "b", "c"})
+    job.at(10ms, job.stopped(agent, 1));
+  const auto second = [](const std::string& agent, duration age) {
+    return worker_failed{{agent}, {2}, failure_of(agent, age)};
+  };
+  job.at(1'000ms, second("b", 5ms));
+  job.at(1'010ms, second("c", 100ms));
+  job.at(1'020ms,
+         workers_stopped{{"c"}, {2}, 0, {{failure_of("c", 50ms, 3)}, 1}});
+  job.at(1'030ms, second("a", 30ms));
+  job.at(1'030ms, job.stopped("b", 2));
+  CHECK(job.at(1'030ms, job.stopped("a", 2))
+        == "explain_failures 2: c/0 +4; end_job failed: a b c; arm_timer 5");
+  CHECK(job.causes() == "c0:120 c3:60 b0:35 a0:30 +1");
+  CHECK(job.uut.result()->reason == line_of("c"));
+}
+
+TEST_CASE("rendezvous: what was known too late for a report may be the first",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  job.at(1'010ms, job.stopped("b", 1));
+  job.at(1'010ms, job.stopped("c", 1));
+  CHECK(job.at(1'050ms, job.stopped_with("a", {{failure_of("a", 60ms, 1)}, 0}))
+        == "explain_failures 1: a/1 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(job.uut.last_failure()->agent == agent_id{"a"});
+}
+
+TEST_CASE("rendezvous: once it is decided the first cause stays", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  for (const auto* agent : {"a", "b", "c"})
+    job.at(1'000ms, job.stopped(agent, 1));
+  CHECK(job.at(1'010ms, job.failed("c", 900ms)) == "");
+  CHECK(job.at(1'010ms, job.stopped_with("c", {{failure_of("c", 900ms)}, 0}))
+        == "");
+  CHECK(job.uut.last_failure()->agent == agent_id{"b"});
+  job.at(1'020ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
+  CHECK(job.uut.last_failure()->agent == agent_id{"a"});
+}
+
+TEST_CASE("rendezvous: an agent that was out of touch tells its failure",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  const auto plan = job.plan_of("c");
+  job.at(900ms, job.disconnect("c"));
+  job.at(1'000ms, job.failed("b", 0ms));
+  auto back = job.rejoin("c", plan, share_state::failed);
+  back.held->failure->age = 300ms;
+  CHECK(job.at(1'100ms, back) == "accept_agent c; revoke_epoch 1: c");
+  CHECK(job.uut.last_failure()->agent == agent_id{"c"});
+  job.at(1'100ms, job.stopped("a", 1));
+  job.at(1'100ms, job.stopped("b", 1));
+  CHECK(job.at(1'100ms, job.stopped("c", 1))
+        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+}
+
+TEST_CASE("rendezvous: a failure is that of the agent that tells it",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  auto event = job.failed("b", 0ms);
+  event.failure.agent = {"somebody else"};
+  job.at(1s, event);
+  CHECK(job.uut.last_failure()->agent == agent_id{"b"});
+}
+
+TEST_CASE("rendezvous: the list of failures has a limit, the count none",
+          "[core]") {
+  for (const auto extra : {0u, 1u}) {
+    auto job = rendezvous_fixture{{1, 1, 0}};
+    auto join = job.join("a", 32);
+    job.at(0ms, join);
+    REQUIRE(job.uut.epoch() == epoch_id{1});
+    job.at(0ms, job.started("a", 1));
+    job.at(10ms, worker_failed{{"a"}, {1}, failure_of("a", 0ms)});
+    auto others = collateral{};
+    for (uint32_t i = 1; i <= other_failures_max + extra; ++i)
+      others.add(failure_of("a", 0ms, i));
+    job.at(20ms, workers_stopped{{"a"}, {1}, 0, others});
+    REQUIRE(job.uut.result());
+    CHECK(job.uut.result()->other_failures.size() == other_failures_max);
+    CHECK(job.uut.result()->unlisted_failure_count == extra);
+  }
+}
+
+// -- together with excuses ----------------------------------------------------
+
+TEST_CASE("rendezvous: it is the first cause that must be excused", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  CHECK(job.at(1'010ms, job.failed("c", 50ms)) == "");
+  job.at(1'020ms, job.left("c")); // It failed first, and by itself.
+  job.at(1'030ms, job.stopped("a", 1));
+  CHECK(job.at(1'030ms, job.stopped("b", 1))
+        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(job.uut.budget().restart_count() == 1);
+  CHECK(job.last<explain_failures>().excuse.empty());
+  CHECK(job.last<announce_epoch>().reason == line_of("c"));
+}
+
+TEST_CASE("rendezvous: an excuse holds for what is told after it", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  job.at(1'010ms, job.left("c"));
+  CHECK(job.at(1'020ms, job.failed("a", 50ms)) == "");
+  CHECK(job.uut.waiting_for()
+        == "2 agents must stop the workers of epoch 1 (agent c left)");
+  job.at(1'030ms, job.stopped("b", 1));
+  CHECK(
+    job.at(1'030ms, job.stopped("a", 1))
+    == "explain_failures 1: a/0 +1, excused; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(job.last<explain_failures>().excuse == "agent c left");
+  CHECK(job.uut.budget().restart_count() == 0);
+}
+
+TEST_CASE("rendezvous: who failed first and left excuses nobody, another may",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("c", 0ms));
+  job.at(1'010ms, job.left("c"));
+  job.at(1'020ms, job.leaving("b"));
+  job.at(1'030ms, job.stopped("b", 1));
+  job.at(1'030ms, job.stopped("a", 1));
+  REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
+  CHECK(job.last<explain_failures>().excuse == "agent b leaves");
+  CHECK(job.uut.budget().restart_count() == 0);
+}
+
+TEST_CASE("rendezvous: one excuse does not serve two epochs", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.leaving("c")); // The epoch ends for that reason.
+  job.at(1'000ms, job.left("c"));
+  job.at(1'000ms, job.stopped("a", 1));
+  REQUIRE(job.at(1'000ms, job.stopped("b", 1))
+          == "announce_epoch 2: a=0+1 b=1+1");
+  job.at(2'000ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
+  job.at(2'000ms, job.stopped("a", 2));
+  job.at(2'000ms, job.stopped("b", 2));
+  CHECK(job.uut.budget().restart_count() == 1);
+}
+
+// -- a successor --------------------------------------------------------------
+
+TEST_CASE("rendezvous: a successor finds the first cause, too", "[core]") {
+  auto first = fixture{};
+  first.run();
+  auto job = fixture{};
+  job.at(0ms, coordinator_started{true});
+  for (const auto* agent : {"a", "b", "c"}) {
+    auto back = job.rejoin(agent, first.plan_of(agent), share_state::failed);
+    back.held->failure->age = agent == std::string{"b"} ? 500ms : 100ms;
+    job.at(100ms, back);
+  }
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b c");
+  CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+  CHECK(job.uut.last_failure()->agent == agent_id{"b"});
+}
+
+TEST_CASE("rendezvous: who is missing after a recovery excuses failures",
+          "[core]") {
+  auto first = fixture{};
+  first.run();
+  auto job = fixture{};
+  job.at(0ms, coordinator_started{true});
+  job.at(100ms, job.rejoin("a", first.plan_of("a"), share_state::running));
+  job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::failed));
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b");
+  job.at(1'300ms, job.stopped("a", 1));
+  CHECK(job.at(1'300ms, job.stopped("b", 1))
+        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(job.last<announce_epoch>().reason
+        == "2 of 3 agents of epoch 1 came back to the new coordinator");
+  CHECK(job.uut.budget().restart_count() == 0);
+}
+
+// -- who comes back with a failure that it has been told to forget ------------
+
+TEST_CASE("rendezvous: a failure of who stopped out of touch counts",
+          "[core]") {
+  for (const auto state : {share_state::idle, share_state::stopping}) {
+    CAPTURE(to_string(state));
+    auto job = fixture{};
+    job.run();
+    job.at(900ms, job.disconnect("b"));
+    auto back = job.rejoin("b", job.plan_of("b"), state);
+    back.held->failure = failure_of("b", 10ms);
+    CHECK(
+      job.at(1'000ms, back).starts_with("accept_agent b; revoke_epoch 1: "));
+    CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+    CHECK(job.uut.current_phase() == fixture::phase::stopping);
+    for (const auto* agent : {"a", "b", "c"})
+      job.at(1'100ms, job.stopped(agent, 1));
+    CHECK(job.uut.epoch() == epoch_id{2});
+    CHECK(job.uut.budget().restart_count() == 1);
+  }
+}
+
+// Its first answer to the revocation was lost with the link.
+TEST_CASE("rendezvous: who was given up is told again to stop", "[core]") {
+  struct row {
+    share_state state;
+    std::string answer;
+  };
+  const row rows[] = {
+    {share_state::running, "accept_agent b; revoke_epoch 1: b"},
+    {share_state::failed, "accept_agent b; revoke_epoch 1: b"},
+    {share_state::stopping, "accept_agent b; revoke_epoch 1: b"},
+    {share_state::idle, "accept_agent b; arm_timer 6; arm_timer 7"},
+  };
+  for (const auto& x : rows) {
+    CAPTURE(to_string(x.state));
+    auto job = fixture{};
+    job.run();
+    const auto old = job.plan_of("b");
+    job.at(1s, job.leaving("c"));
+    for (const auto* agent : {"c", "b", "a"})
+      job.at(1s, job.left(agent));
+    REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
+    job.at(1s, job.join("a"));
+    REQUIRE(job.at(2s, job.rejoin("b", old, share_state::running))
+            == "accept_agent b; revoke_epoch 1: b");
+    job.at(2s, job.disconnect("b"));
+    CHECK(job.at(3s, job.rejoin("b", old, x.state)) == x.answer);
+    CHECK(job.uut.agents().at({"b"}).holds
+          == (x.state == share_state::idle ? epoch_id{} : epoch_id{1}));
+  }
+}

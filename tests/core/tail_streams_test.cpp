@@ -1,0 +1,106 @@
+#include "actorrun/actors/core/tail_streams.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::core;
+
+namespace {
+
+struct fixture {
+  tail_streams uut;
+
+  std::string numbers(const std::vector<tail_stream*>& xs) {
+    auto text = std::string{};
+    for (const auto* x : xs)
+      text += (text.empty() ? "" : " ") + std::to_string(x->number);
+    return text;
+  }
+
+  void follow(uint64_t epoch, uint32_t count) {
+    REQUIRE(uut.open({epoch}, count));
+    for (uint32_t i = 0; i < count; ++i)
+      for (const auto is_err : {false, true})
+        uut.add({epoch}, i, is_err);
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "tail_streams: streams are found by worker and epoch",
+                 "[core]") {
+  CHECK(uut.is_empty());
+  follow(1, 2);
+  follow(3, 1);
+  CHECK(numbers(uut.of_worker({1}, 0)) == "0 1");
+  CHECK(numbers(uut.of_worker({1}, 1)) == "2 3");
+  CHECK(numbers(uut.of_worker({1}, 2)) == "");
+  CHECK(numbers(uut.of_worker({2}, 0)) == "");
+  CHECK(numbers(uut.of_worker({3}, 0)) == "4 5");
+  CHECK(numbers(uut.of_epoch({1})) == "0 1 2 3");
+  CHECK(numbers(uut.of_epoch({2})) == "");
+  CHECK(numbers(uut.all()) == "0 1 2 3 4 5");
+  REQUIRE(uut.find(5) != nullptr);
+  CHECK(uut.find(5)->kind == tail_kind::err);
+  CHECK(uut.find(5)->epoch == epoch_id{3});
+  CHECK(uut.find(6) == nullptr);
+}
+
+TEST_CASE_METHOD(fixture, "tail_streams: an epoch is followed once", "[core]") {
+  follow(2, 1);
+  CHECK_FALSE(uut.open({2}, 1));
+  CHECK_FALSE(uut.open({1}, 1));
+  uut.remove(0);
+  uut.remove(1);
+  CHECK(uut.is_empty());
+  CHECK_FALSE(uut.open({2}, 1));
+  CHECK(uut.open({3}, 1));
+}
+
+TEST_CASE_METHOD(fixture, "tail_streams: numbers are not used again",
+                 "[core]") {
+  follow(1, 1);
+  uut.remove(1);
+  CHECK(numbers(uut.of_worker({1}, 0)) == "0");
+  uut.remove(0);
+  follow(2, 1);
+  CHECK(numbers(uut.all()) == "2 3");
+  CHECK(numbers(uut.of_worker({1}, 0)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "tail_streams: a new epoch waits for one that is over",
+                 "[core]") {
+  follow(1, 2);
+  follow(2, 1);
+  auto& out = *uut.find(4);
+  auto& err = *uut.find(5);
+  CHECK_FALSE(uut.has_to_wait(out)); // The old one may go on for ever.
+  uut.find(2)->is_closed = true;
+  CHECK(uut.has_to_wait(out));
+  CHECK_FALSE(uut.has_to_wait(err));
+  CHECK_FALSE(uut.has_to_wait(*uut.find(0))); // Its own epoch.
+  uut.remove(2);
+  CHECK_FALSE(uut.has_to_wait(out));
+  out.is_closed = true;
+  CHECK_FALSE(uut.has_to_wait(*uut.find(0)));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "tail_streams: what is waited for has to be read and "
+                 "its last line shown",
+                 "[core]") {
+  auto x = tail_stream{};
+  CHECK(x.is_at_goal());
+  x.goal = 10;
+  CHECK_FALSE(x.is_at_goal());
+  x.cursor.skip_to(9);
+  CHECK_FALSE(x.is_at_goal());
+  x.cursor.flush_at(20);
+  x.cursor.skip_to(10);
+  CHECK_FALSE(x.is_at_goal());
+  x.cursor.skip_to(20);
+  CHECK(x.is_at_goal());
+}

@@ -1,0 +1,206 @@
+// Which deaths of a worker group are failures, and how old they are when told.
+#include "../support/transcript.hpp"
+#include "actorrun/actors/core/worker_group.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+using milliseconds = std::chrono::milliseconds;
+
+constexpr auto worker_count = uint32_t{20};
+
+worker_exited exited(uint32_t local_rank, int code, milliseconds when = 0ms) {
+  auto x = worker_exited{.local_rank = local_rank, .exit_code = code};
+  x.when = time_point{when};
+  return x;
+}
+
+constexpr auto stop = stop_ordered{SIGTERM, 5s};
+
+/// Twenty workers run, processes 100 to 119.
+struct fixture {
+  fixture() {
+    at(0ms, start_ordered{});
+    for (uint32_t i = 0; i < worker_count; ++i)
+      at(0ms, worker_started{i, 100 + int64_t(i)});
+    REQUIRE(uut.current_phase() == worker_group::phase::running);
+  }
+
+  std::string at(milliseconds t, const worker_group_event& event) {
+    effects = uut.step(event, time_point{t});
+    return test::transcript(effects);
+  }
+
+  /// All that still run end with 0; what is told then: `0:5 1:3 +2`, local
+  /// ranks with ages in ms, and how many are not listed.
+  std::string others_at(milliseconds t) {
+    for (uint32_t i = 0; i < worker_count; ++i)
+      if (uut.workers()[i].now == worker_record::state::running)
+        at(t, exited(i, 0));
+    const auto* report = std::get_if<report_stopped>(&effects.back());
+    REQUIRE(report != nullptr);
+    auto text = std::string{};
+    for (const auto& x : report->others.listed)
+      text += (text.empty() ? "" : " ") + std::to_string(x.local_rank) + ":"
+              + std::to_string(x.age / 1ms);
+    return report->others.unlisted_count == 0
+             ? text
+             : text + " +" + std::to_string(report->others.unlisted_count);
+  }
+
+  worker_group uut{{.epoch = {3},
+                    .own = {.agent = {"a"},
+                            .node_rank = 0,
+                            .slot_count = worker_count,
+                            .first_global_rank = 8,
+                            .first_role_rank = 0,
+                            .role_world_size = worker_count},
+                    .node_count = 1,
+                    .world_size = worker_count,
+                    .master_address = "10.0.0.1",
+                    .master_port = 29500,
+                    .restart_count = 0},
+                   "node-a"};
+  std::vector<worker_group_effect> effects; ///< Of the latest step.
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "worker_group: a failure is told with its details",
+                 "[core]") {
+  auto death = exited(1, 7, 30ms);
+  death.details.message = "RuntimeError: no data";
+  death.details.traceback = "line 1";
+  at(50ms, death);
+  const auto& failure = std::get<report_failed>(effects.at(0)).failure;
+  CHECK(failure.details == death.details);
+  CHECK(failure.age == 20ms);
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: a start that failed has details, too",
+                 "[core]") {
+  auto group = worker_group{uut.plan(), "node-a"};
+  group.step(start_ordered{}, time_point{0ms});
+  auto event = worker_not_started{.local_rank = 1, .error = ENOENT};
+  event.details.subject = "/bin/none";
+  event.when = time_point{40ms};
+  const auto out = group.step(event, time_point{50ms});
+  const auto& failure = std::get<report_failed>(out.at(0)).failure;
+  CHECK(failure.details.subject == "/bin/none");
+  CHECK(failure.age == 10ms);
+  CHECK(failure.kind == failure_kind::not_started);
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: a death without a time is one now",
+                 "[core]") {
+  at(50ms, exited(1, 7));
+  CHECK(std::get<report_failed>(effects.at(0)).failure.age == 0ms);
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: no death is younger than now",
+                 "[core]") {
+  at(50ms, exited(1, 7, 60ms)); // Clocks are read one after the other.
+  CHECK(std::get<report_failed>(effects.at(0)).failure.age == 0ms);
+}
+
+// -- after the first failure --------------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: later failures are told when all ended",
+                 "[core]") {
+  at(10ms, exited(0, 1, 10ms));
+  CHECK(at(20ms, exited(1, 1, 15ms)) == "");
+  CHECK(at(30ms, exited(2, 1, 28ms)) == "");
+  at(40ms, stop);
+  CHECK(others_at(50ms) == "1:35 2:22");
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: who succeeds is never listed",
+                 "[core]") {
+  at(10ms, exited(0, 1, 10ms));
+  at(20ms, exited(1, 0, 20ms));
+  at(40ms, stop);
+  CHECK(others_at(50ms) == "");
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: the later failures have a limit",
+                 "[core]") {
+  at(10ms, exited(0, 1, 10ms));
+  for (uint32_t i = 1; i <= other_failures_max; ++i) {
+    CHECK(uut.lists_more());
+    at(20ms, exited(i, 1, 20ms));
+  }
+  CHECK_FALSE(uut.lists_more());
+  at(20ms, exited(other_failures_max + 1, 1, 20ms));
+  at(20ms, exited(other_failures_max + 2, 1, 20ms));
+  at(40ms, stop);
+  CHECK(others_at(40ms).ends_with(" 16:20 +2"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a start called off is no failure of its "
+                 "own",
+                 "[core]") {
+  auto group = worker_group{uut.plan(), "node-a"};
+  group.step(start_ordered{}, time_point{0ms});
+  group.step(worker_not_started{0, EIO}, time_point{0ms});
+  for (uint32_t i = 1; i < worker_count; ++i)
+    CHECK(
+      group.step(worker_not_started{i, ECANCELED}, time_point{0ms}).empty());
+  const auto out = group.step(stop, time_point{1ms});
+  CHECK(test::transcript(out)
+        == "signal_workers 15; arm_timer 1; release_workers; report_stopped");
+}
+
+// -- our order to stop --------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "worker_group: what we ordered is never listed",
+                 "[core]") {
+  at(10ms, exited(0, 1, 10ms));
+  CHECK_FALSE(uut.has_ordered(time_point{40ms}));
+  at(40ms, stop);
+  CHECK(uut.has_ordered(time_point{40ms}));
+  CHECK(uut.has_ordered({})); // A death now.
+  at(41ms, exited(1, 1, 40ms));
+  at(42ms, exited(2, 1));
+  CHECK(others_at(50ms) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: who died before the order did not obey",
+                 "[core]") {
+  at(40ms, stop);
+  CHECK_FALSE(uut.has_ordered(time_point{40ms} - 1ns));
+  auto death = exited(1, 1);
+  death.when = time_point{40ms} - 1ns;
+  CHECK(at(42ms, death) == ""); // Known too late to be reported first.
+  CHECK(others_at(50ms) == "1:10");
+}
+
+TEST_CASE_METHOD(fixture, "worker_group: the order to kill is one to stop",
+                 "[core]") {
+  at(40ms, kill_ordered{});
+  at(42ms, exited(1, 1, 39ms));
+  at(42ms, exited(2, 1, 40ms));
+  CHECK(others_at(50ms) == "1:11");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: the first order counts for the time, "
+                 "too",
+                 "[core]") {
+  at(40ms, stop);
+  at(60ms, kill_ordered{});
+  at(61ms, exited(1, 1, 50ms));
+  CHECK(others_at(70ms) == "");
+}

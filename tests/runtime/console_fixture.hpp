@@ -1,0 +1,106 @@
+// What the tests of the console share: ends to read from, and to leave unread.
+#pragma once
+
+#include "actorrun/runtime/detail/console.hpp"
+#include "patience.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace actorrun::detail::console_test {
+
+using namespace test_patience;
+using core::output_stream;
+
+/// Two ends of something. What is written to one is read from the other.
+struct ends {
+  unique_fd reading;
+  unique_fd writing;
+};
+
+inline ends make_pipe() {
+  auto fds = std::array<int, 2>{};
+  REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
+  return {unique_fd{fds[0]}, unique_fd{fds[1]}};
+}
+
+/// The other end is a terminal, raw: what goes in comes out.
+inline ends make_terminal() {
+  auto outer = unique_fd{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
+  REQUIRE(outer);
+  REQUIRE(::grantpt(outer.get()) == 0);
+  REQUIRE(::unlockpt(outer.get()) == 0);
+  auto inner
+    = unique_fd{::open(::ptsname(outer.get()), O_RDWR | O_NOCTTY | O_CLOEXEC)};
+  REQUIRE(inner);
+  return {std::move(outer), std::move(inner)};
+}
+
+/// What can be read at once.
+inline size_t readable(int fd) {
+  auto count = 0;
+  REQUIRE(::ioctl(fd, FIONREAD, &count) == 0);
+  return static_cast<size_t>(count);
+}
+
+/// Reads until `size` bytes have come, or the end, or patience is over.
+inline std::string read_text(int fd, size_t size) {
+  auto text = std::string{};
+  auto part = std::string(std::min(size, size_t{64 * 1024}), '\0');
+  auto ready = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
+  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  while (text.size() < size && ::poll(&ready, 1, limit) == 1) {
+    const auto count
+      = ::read(fd, part.data(), std::min(part.size(), size - text.size()));
+    if (count <= 0)
+      break;
+    text.append(part, 0, size_t(count));
+  }
+  return text;
+}
+
+/// Cuts text into lines, without their ends. What follows the last end stays.
+inline std::vector<std::string> take_lines(std::string& text) {
+  auto lines = std::vector<std::string>{};
+  size_t begin = 0;
+  for (auto end = text.find('\n'); end != text.npos;
+       end = text.find('\n', begin)) {
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  text.erase(0, begin);
+  return lines;
+}
+
+/// One line of `size` bytes, that says which it is.
+inline std::string line_of(size_t number, size_t size) {
+  auto text = std::to_string(number);
+  text.resize(size - 1, '.');
+  return text + '\n';
+}
+
+/// Fills a console until it takes no more. @returns all it took
+inline std::string fill(ports::console& uut, output_stream stream) {
+  constexpr auto size = size_t{16 * 1024};
+  auto taken = std::string{};
+  for (size_t i = 0;; ++i) {
+    const auto line = line_of(i, size);
+    if (!uut.offer(stream, line))
+      return taken;
+    taken += line;
+  }
+}
+
+} // namespace actorrun::detail::console_test

@@ -1,0 +1,179 @@
+// What a host does not let a test see: its patience, and what it waits for.
+#include "actorrun/runtime/detail/forked_starts.hpp"
+#include "process_host_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include <pthread.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::process_host_test;
+
+namespace {
+
+// Starts forks on a reactor, with a short patience.
+struct starts_fixture {
+  reactor loop;
+  unique_fd null;
+  std::unique_ptr<warden> guard;
+  std::unique_ptr<spawner> starter;
+  std::unique_ptr<output_files> outputs;
+  std::unique_ptr<forked_starts> uut;
+  std::shared_ptr<fork_server_process> server;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<started_process> results;
+
+  explicit starts_fixture(core::duration answer_max = 100ms) {
+    run([&] {
+      guard = std::make_unique<warden>(loop, [] {});
+      starter = std::make_unique<spawner>();
+      outputs = std::make_unique<output_files>(null);
+      uut = std::make_unique<forked_starts>(loop, *guard, answer_max);
+    });
+  }
+
+  ~starts_fixture() {
+    run([&] {
+      for (auto& x : results) {
+        ::kill(x.pid, SIGKILL);
+        x.registration.reset();
+        ::waitpid(x.pid, nullptr, 0);
+      }
+      server.reset();
+      uut.reset();
+      guard.reset();
+    });
+  }
+
+  template <class F>
+  void run(F fn) {
+    auto done = std::promise<void>{};
+    loop.post([&] {
+      fn();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  void serve(strings environment) {
+    run([&] {
+      server = std::make_shared<fork_server_process>(
+        loop, *starter, FORK_SERVER_PROGRAM, FORK_SERVER_PROGRAM,
+        std::move(environment), [&] { uut->server_ended(); });
+    });
+  }
+
+  // On the reactor's thread.
+  forked_starts::id start(ports::process_spec spec) {
+    return uut->start({.spec = std::move(spec),
+                       .fire_count = guard->fire_count(),
+                       .outputs = outputs.get(),
+                       .server = server},
+                      [&](started_process x) {
+                        const auto lock = std::lock_guard{mutex};
+                        results.push_back(std::move(x));
+                        changed.notify_all();
+                      });
+  }
+
+  bool wait_for_results(size_t count) {
+    auto lock = std::unique_lock{mutex};
+    return changed.wait_for(lock, patience,
+                            [&] { return results.size() >= count; });
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(starts_fixture,
+                 "forked starts: a server that hangs is given up",
+                 "[runtime]") {
+  serve({"SERVER_HANGS=1"});
+  run([&] {
+    CHECK(start(served(0, {"exit", "0"})) != 0);
+    CHECK(start(served(1, {"exit", "0"})) != 0);
+  });
+  REQUIRE(wait_for_results(2));
+  CHECK(results[0].error == ETIMEDOUT);
+  CHECK(results[0].subject == FORK_SERVER_PROGRAM " (as a fork server)");
+  CHECK((results[1].error == ETIMEDOUT || results[1].error == ECONNRESET));
+  results.clear();
+  CHECK(soon([&] {
+    auto ended = false;
+    run([&] { ended = !server->runs(); });
+    return ended;
+  }));
+}
+
+TEST_CASE_METHOD(starts_fixture,
+                 "forked starts: a worker that hangs is given up",
+                 "[runtime]") {
+  static auto hangs = false;
+  ::pthread_atfork(nullptr, nullptr, [] {
+    if (hangs)
+      ::pause();
+  });
+  run([&] {
+    hangs = true;
+    CHECK(start(function(0, [] { return 0; })) != 0);
+    hangs = false;
+  });
+  REQUIRE(wait_for_results(1));
+  CHECK(results[0].error == ETIMEDOUT);
+  CHECK(results[0].subject == "function");
+  results.clear();
+  CHECK(!has_children());
+}
+
+TEST_CASE_METHOD(starts_fixture, "forked starts: what is given up is told once",
+                 "[runtime]") {
+  run([&] {
+    const auto id = start(function(0, [] { return ::pause(); }));
+    CHECK(id != 0);
+    CHECK(results.empty());
+    uut->give_up(id);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].error == ECANCELED);
+    uut->give_up(id);
+    uut->give_up(id + 1);
+    CHECK(results.size() == 1);
+  });
+  results.clear();
+  CHECK(!has_children());
+}
+
+TEST_CASE_METHOD(starts_fixture,
+                 "forked starts: one that waits can be given up", "[runtime]") {
+  serve({"SERVER_HANGS=1"});
+  run([&] {
+    auto ids = std::vector<forked_starts::id>{};
+    for (auto i = 0U; i <= forks_under_way_max; ++i)
+      ids.push_back(start(served(i, {"exit", "0"})));
+    uut->give_up(ids.back());
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].error == ECANCELED);
+  });
+  REQUIRE(wait_for_results(1 + forks_under_way_max));
+  results.clear();
+}
+
+TEST_CASE_METHOD(starts_fixture,
+                 "forked starts: a worker is guarded from its go",
+                 "[runtime]") {
+  run([&] { CHECK(start(function(0, [] { return ::pause(); })) != 0); });
+  REQUIRE(wait_for_results(1));
+  REQUIRE(results[0].error == 0);
+  CHECK(runs(results[0].pid));
+  CHECK(results[0].registration);
+  CHECK(::getsid(results[0].pid) == results[0].pid);
+  run([&] { CHECK(guard->ensure() == 0); });
+  guard->set_fence(clock_type::now());
+  CHECK(soon([&] { return state_of(results[0].pid) == 'Z'; }));
+}

@@ -1,0 +1,334 @@
+#include "actorrun/runtime/detail/log_folders.hpp"
+#include "folders.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test_folders;
+namespace fs = std::filesystem;
+
+namespace {
+
+const auto all_teed = core::stream_choice{.everywhere = core::std_streams::all};
+
+struct fixture {
+  folder here;
+  core::log_options options{.folder = here / "logs", .redirects = all_teed};
+
+  std::shared_ptr<torch_log_layout> open(const std::string& job = "job") const {
+    const auto uut = torch_log_layout::open(options, job_id{job});
+    REQUIRE(uut);
+    return *uut;
+  }
+
+  failure refuse(const std::string& folder) {
+    options.folder = folder;
+    const auto uut = torch_log_layout::open(options, job_id{"job"});
+    REQUIRE(!uut);
+    CHECK(uut.error().code == errc::log_failed);
+    return uut.error();
+  }
+
+  // Below a folder, sorted.
+  static std::set<std::string> tree(const std::string& path) {
+    auto names = std::set<std::string>{};
+    for (const auto& x : fs::recursive_directory_iterator{path})
+      names.insert(fs::relative(x.path(), path).string());
+    return names;
+  }
+};
+
+core::epoch_plan plan(uint64_t epoch, uint32_t restart_count,
+                      uint32_t slot_count) {
+  auto x = core::epoch_plan{};
+  x.epoch = {epoch};
+  x.own.slot_count = slot_count;
+  x.restart_count = restart_count;
+  return x;
+}
+
+core::epoch_outputs prepare(torch_log_layout& uut, const core::epoch_plan& x) {
+  const auto outputs = uut.prepare(x);
+  REQUIRE(outputs);
+  return *outputs;
+}
+
+// Temporary files go elsewhere while it lives.
+struct temporary_base {
+  explicit temporary_base(const std::string& path) {
+    ::setenv("TMPDIR", path.c_str(), 1);
+  }
+  ~temporary_base() { ::unsetenv("TMPDIR"); }
+};
+
+// Permissions count for root, too, while it lives.
+struct no_privileges {
+  no_privileges() { ::setfsuid(65534); }
+  ~no_privileges() { ::setfsuid(::geteuid()); }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "log folders: an agent has a private folder",
+                 "[runtime]") {
+  options.folder = here / "a/b/c/";
+  const auto uut = open();
+  CHECK(std::regex_match(uut->folder(),
+                         std::regex{here.path() + "/a/b/c/job_[a-z0-9_]{8}"}));
+  struct stat info {};
+  REQUIRE(::stat(uut->folder().c_str(), &info) == 0);
+  CHECK((info.st_mode & 07777) == 0700);
+  CHECK(open()->folder() != uut->folder());
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a relative path starts where we are",
+                 "[runtime]") {
+  const auto before = fs::current_path();
+  fs::current_path(here.path());
+  options.folder = "logs";
+  const auto uut = open();
+  fs::current_path(before);
+  CHECK(uut->folder().starts_with(fs::canonical(here.path()).string()
+                                  + "/logs/job_"));
+}
+
+TEST_CASE_METHOD(fixture, "log folders: each worker has a folder",
+                 "[runtime]") {
+  const auto uut = open();
+  CHECK(tree(uut->folder()).empty());
+  const auto outputs = prepare(*uut, plan(1, 0, 3));
+  const auto attempt = uut->folder() + "/attempt_0";
+  CHECK(tree(uut->folder())
+        == std::set<std::string>{"attempt_0", "attempt_0/0", "attempt_0/1",
+                                 "attempt_0/2"});
+  REQUIRE(outputs.workers.size() == 3);
+  CHECK(outputs.workers[2].out.path == attempt + "/2/stdout.log");
+  CHECK(outputs.workers[2].err.path == attempt + "/2/stderr.log");
+  CHECK(outputs.workers[2].error_file == attempt + "/2/error.json");
+}
+
+TEST_CASE_METHOD(fixture, "log folders: an attempt is never used again",
+                 "[runtime]") {
+  const auto uut = open();
+  prepare(*uut, plan(1, 0, 1));
+  const auto file = uut->folder() + "/attempt_0/0/stdout.log";
+  std::ofstream{file} << "x";
+  const auto regrouped = prepare(*uut, plan(2, 0, 1));
+  CHECK(regrouped.workers[0].out.path
+        == uut->folder() + "/attempt_0.epoch_2/0/stdout.log");
+  prepare(*uut, plan(3, 1, 1));
+  prepare(*uut, plan(4, 1, 2));
+  CHECK(tree(uut->folder())
+        == std::set<std::string>{"attempt_0", "attempt_0/0",
+                                 "attempt_0/0/stdout.log", "attempt_0.epoch_2",
+                                 "attempt_0.epoch_2/0", "attempt_1",
+                                 "attempt_1/0", "attempt_1.epoch_4",
+                                 "attempt_1.epoch_4/0", "attempt_1.epoch_4/1"});
+  CHECK(content_of(file) == "x");
+}
+
+TEST_CASE_METHOD(fixture, "log folders: what cannot be made leaves nothing",
+                 "[runtime]") {
+  const auto uut = open();
+  SECTION("the attempt") {
+    fs::create_directory(uut->folder() + "/attempt_0");
+    const auto outputs = uut->prepare(plan(1, 0, 2));
+    REQUIRE(!outputs);
+    CHECK(outputs.error().code == errc::log_failed);
+    CHECK(outputs.error().text
+          == "the log folder " + uut->folder()
+               + "/attempt_0 cannot be made: File exists");
+  }
+  SECTION("all of it") {
+    fs::remove(uut->folder());
+    CHECK(!uut->prepare(plan(1, 0, 2)));
+    CHECK(tree(here / "logs").empty());
+  }
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a full disk leaves nothing",
+                 "[runtime]") {
+  const auto disk = small_disk{"4m,nr_inodes=20"};
+  if (!disk)
+    return;
+  options.folder = disk / "logs";
+  const auto uut = open();
+  const auto outputs = uut->prepare(plan(1, 0, 20));
+  REQUIRE(!outputs);
+  CHECK(std::regex_match(
+    outputs.error().text,
+    std::regex{"the log folder .*/attempt_0/[0-9]+ cannot be made: No space"
+               " left on device"}));
+  CHECK(tree(uut->folder()).empty());
+  while (std::ofstream{disk / std::to_string(tree(disk.path()).size())})
+    continue;
+  CHECK(refuse(disk / "more/logs").text
+        == "the log folder " + disk.path()
+             + "/more/logs cannot be made: No space left on device");
+}
+
+TEST_CASE_METHOD(fixture, "log folders: what is in the way is named",
+                 "[runtime]") {
+  std::ofstream{here / "file"} << "x";
+  CHECK(refuse(here / "file").text
+        == "the log folder " + here.path()
+             + "/file cannot be made: Not a directory");
+  CHECK(refuse(here / "file/logs").text
+        == "the log folder " + here.path()
+             + "/file/logs cannot be made: Not a directory");
+  const auto name = std::string(300, 'x');
+  CHECK(refuse(here / "a/b/" + name).text
+        == "the log folder " + here.path() + "/a/b/" + name
+             + " cannot be made: File name too long");
+  CHECK(tree(here.path()) == std::set<std::string>{"file"});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "log folders: a path too long for its files is refused",
+                 "[runtime]") {
+  const auto limit
+    = PATH_MAX - log_path_rest_max - std::string{"/job_12345678"}.size();
+  auto path = here / "a";
+  while (path.size() + 250 < limit)
+    path += "/" + std::string(100, 'x');
+  path += "/" + std::string(limit - path.size() - 1, 'y');
+  CHECK(
+    refuse(path + "z").text.ends_with(" cannot be made: File name too long"));
+  CHECK(tree(here.path()).empty());
+  options.folder = path;
+  CHECK(open()->folder().size() == PATH_MAX - log_path_rest_max);
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a disk that cannot rotate is named",
+                 "[runtime]") {
+  const auto disk = small_disk{"1m", "ramfs"};
+  if (!disk)
+    return;
+  options.folder = disk / "logs";
+  CHECK(open());
+  options.rotate_size = core::rotate_size_min;
+  const auto reason = refuse(disk / "more/logs").text;
+  CHECK(std::regex_match(
+    reason,
+    std::regex{"the logs in .*/more/logs/job_.{8} cannot be rotated: the"
+               " file system keeps the beginning of files"}));
+  CHECK(!fs::exists(disk / "more"));
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a folder of others is named",
+                 "[runtime]") {
+  fs::create_directory(here / "theirs");
+  fs::permissions(here.path(), fs::perms{0755});
+  ::chmod((here / "theirs").c_str(), 0555);
+  const auto denied = no_privileges{};
+  CHECK(refuse(here / "theirs/logs").text
+        == "the log folder " + here.path()
+             + "/theirs/logs cannot be made: Permission denied");
+  CHECK(std::regex_match(
+    refuse(here / "theirs").text,
+    std::regex{"the log folder .*/theirs/job_.{8} cannot be made: Permission"
+               " denied"}));
+}
+
+TEST_CASE_METHOD(fixture, "log folders: /dev/null means no files",
+                 "[runtime]") {
+  options.folder = "/dev/null";
+  options.tees = all_teed;
+  const auto uut = open();
+  CHECK(uut->folder().empty());
+  const auto outputs = prepare(*uut, plan(1, 0, 2));
+  REQUIRE(outputs.workers.size() == 2);
+  CHECK(outputs.workers[0].error_file.empty());
+  CHECK(outputs.workers[0].out.where == core::stream_target::kind::inherited);
+  CHECK(!uut->holds_files());
+}
+
+TEST_CASE_METHOD(fixture, "log folders: without one a temporary folder is made",
+                 "[runtime]") {
+  const auto base = temporary_base{here.path()};
+  options.folder.clear();
+  const auto uut = open();
+  CHECK(std::regex_match(
+    uut->folder(),
+    std::regex{here.path() + "/actorrun_[a-z0-9_]{8}/job_[a-z0-9_]{8}"}));
+  const auto file = prepare(*uut, plan(1, 0, 1)).workers[0].error_file;
+  CHECK(file == uut->folder() + "/attempt_0/0/error.json");
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a bad TMPDIR does not count",
+                 "[runtime]") {
+  const auto base = temporary_base{here / "missing"};
+  options.folder.clear();
+  const auto uut = open();
+  CHECK(uut->folder().starts_with("/tmp/actorrun_"));
+  uut->remove_if_unused();
+}
+
+TEST_CASE_METHOD(fixture, "log folders: nobody's files need no folders each",
+                 "[runtime]") {
+  const auto base = temporary_base{here.path()};
+  options = {};
+  options.redirects.by_rank[0] = core::std_streams::none;
+  const auto uut = open();
+  const auto outputs = prepare(*uut, plan(1, 0, 2));
+  CHECK(tree(uut->folder()) == std::set<std::string>{"attempt_0"});
+  CHECK(outputs.workers[0].error_file
+        == uut->folder() + "/attempt_0/error_0.json");
+  CHECK(outputs.workers[1].error_file
+        == uut->folder() + "/attempt_0/error_1.json");
+  CHECK(outputs.workers[1].out.where == core::stream_target::kind::inherited);
+}
+
+TEST_CASE_METHOD(fixture, "log folders: an unused temporary folder goes",
+                 "[runtime]") {
+  const auto base = temporary_base{here.path()};
+  options.folder.clear();
+  const auto uut = open();
+  prepare(*uut, plan(1, 0, 2));
+  prepare(*uut, plan(2, 0, 2));
+  const auto all = tree(here.path());
+  SECTION("when nothing was written") {
+    CHECK(!uut->holds_files());
+    uut->remove_if_unused();
+    CHECK(tree(here.path()).empty());
+  }
+  SECTION("not when something was") {
+    std::ofstream{uut->folder() + "/attempt_0/1/error.json"};
+    CHECK(uut->holds_files());
+    uut->remove_if_unused();
+    CHECK(tree(here.path()).size() == all.size() + 1);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "log folders: a folder that was asked for stays",
+                 "[runtime]") {
+  const auto uut = open();
+  prepare(*uut, plan(1, 0, 1));
+  const auto all = tree(here.path());
+  uut->remove_if_unused();
+  CHECK(tree(here.path()) == all);
+}
+
+TEST_CASE("log folders: a job's name is made fit for a file", "[runtime]") {
+  const auto name = [](const std::string& x) { return log_job_name({x}); };
+  CHECK(name("none") == "none");
+  CHECK(name("My-job_1.2+3=4@5,6") == "My-job_1.2+3=4@5,6");
+  CHECK(name("../a b\n\xC3\xBC") == "_._a_b___");
+  CHECK(name("-rf") == "_rf");
+  CHECK(name("") == "");
+  CHECK(name(std::string(log_job_name_max, 'x')).size() == log_job_name_max);
+  CHECK(name(std::string(log_job_name_max + 1, 'x')).size()
+        == log_job_name_max);
+}

@@ -1,0 +1,202 @@
+// A log tailer over real files and a real console: what a test writes to the
+// files of workers, it reads again at the other end of a pipe.
+#pragma once
+
+#include "actorrun/actors/log_tailer.hpp"
+#include "actorrun/messages/caf.hpp"
+#include "actorrun/runtime/detail/console.hpp"
+#include "actorrun/runtime/detail/log_files.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/system_config.hpp"
+#include "console_fixture.hpp"
+#include "folders.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+
+namespace actorrun::detail::log_stream_test {
+
+using namespace test_folders;
+using namespace test_patience;
+using console_test::ends;
+using console_test::make_pipe;
+using core::output_stream;
+
+inline constexpr auto epoch = epoch_id{1};
+
+/// Reads a pipe to its end, all the time or when it is told to.
+class reader {
+public:
+  explicit reader(int fd) : fd_(fd) {}
+  ~reader() {
+    if (thread_.joinable())
+      thread_.join();
+  }
+  reader(const reader&) = delete;
+  reader& operator=(const reader&) = delete;
+
+  void start() {
+    thread_ = std::thread{[this] {
+      auto part = std::string(256 * 1024, '\0');
+      for (;;) {
+        const auto count = ::read(fd_, part.data(), part.size());
+        if (count <= 0)
+          return;
+        const auto lock = std::lock_guard{mutex_};
+        text_.append(part, 0, size_t(count));
+      }
+    }};
+  }
+
+  std::string text() const {
+    const auto lock = std::lock_guard{mutex_};
+    return text_;
+  }
+
+private:
+  int fd_;
+  mutable std::mutex mutex_;
+  std::string text_;
+  std::thread thread_;
+};
+
+/// One node's tailer. Standard output and standard error of the console are one
+/// pipe.
+class fixture {
+public:
+  fixture() { options.prefix_template = "${local_rank}:"; }
+
+  ~fixture() {
+    caf::scoped_actor self{system};
+    if (tailer)
+      self->send_exit(tailer, caf::exit_reason::kill);
+    tailer = nullptr;
+    files.reset();
+    console.reset();
+    pipe.writing.reset(); // The end of what is read.
+  }
+
+  fixture(const fixture&) = delete;
+  fixture& operator=(const fixture&) = delete;
+
+  /// Follows both streams of so many workers.
+  void follow(uint32_t worker_count) {
+    options.tees.everywhere = core::std_streams::all;
+    console
+      = std::make_shared<posix_console>(pipe.writing.get(), pipe.writing.get());
+    files = std::make_shared<inotify_log_files>(loop);
+    tailer = spawn_log_tailer(system, {.options = options,
+                                       .role = "role",
+                                       .host = "host",
+                                       .prefixes = {},
+                                       .console = console,
+                                       .files = files,
+                                       .lines = {}});
+    auto plan = core::epoch_plan{};
+    plan.epoch = epoch;
+    plan.own.slot_count = worker_count;
+    for (uint32_t i = 0; i < worker_count; ++i)
+      std::filesystem::create_directory(folder_path() + "/"
+                                        + std::to_string(i));
+    caf::anon_send(tailer,
+                   follow_epoch{plan, core::plan_outputs(options, folder_path(),
+                                                         worker_count)});
+  }
+
+  std::string folder_path() const {
+    return disk_path.empty() ? here.path() : disk_path;
+  }
+
+  std::string path(uint32_t rank,
+                   output_stream stream = output_stream::out) const {
+    return folder_path() + "/" + std::to_string(rank)
+           + (stream == output_stream::out ? "/stdout.log" : "/stderr.log");
+  }
+
+  /// Appends as a worker does.
+  void write(uint32_t rank, std::string_view text) const {
+    const auto fd = open_log(rank);
+    put(fd.get(), text);
+  }
+
+  unique_fd open_log(uint32_t rank) const {
+    auto fd = unique_fd{::open(
+      path(rank).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+    REQUIRE(fd);
+    return fd;
+  }
+
+  static bool put(int fd, std::string_view text) {
+    while (!text.empty()) {
+      const auto count = ::write(fd, text.data(), text.size());
+      if (count <= 0)
+        return false;
+      text.remove_prefix(size_t(count));
+    }
+    return true;
+  }
+
+  /// A process that writes to the file of a worker. Its code may only call what
+  /// a fork of a program with threads may.
+  pid_t fork_worker(uint32_t rank, const std::function<void(int)>& body) {
+    const auto fd = open_log(rank);
+    const auto pid = ::fork();
+    if (pid == 0) {
+      body(fd.get());
+      ::_exit(0);
+    }
+    REQUIRE(pid > 0);
+    return pid;
+  }
+
+  void drain(uint32_t rank) {
+    caf::scoped_actor self{system};
+    ask(self.ptr(), tailer, patience, drain_worker{epoch, rank})
+      .receive([](const worker_drained&) {},
+               [](const caf::error&) { FAIL("nothing is drained"); });
+  }
+
+  void close() { caf::anon_send(tailer, close_epoch{epoch}); }
+
+  /// @returns whether all was shown in time
+  bool flush(caf::timespan limit = patience) {
+    auto done = false;
+    caf::scoped_actor self{system};
+    ask(self.ptr(), tailer, limit, flush_logs{})
+      .receive([&](const logs_flushed&) { done = true; },
+               [](const caf::error&) {});
+    return done && console->flush(clock_type::now() + patience);
+  }
+
+  /// What came out, once it has this length or patience is over.
+  std::string shown(size_t size) {
+    soon([&] { return out.text().size() >= size; });
+    return out.text();
+  }
+
+  folder here;
+  std::string disk_path; ///< Empty: the folder is not on a disk of its own.
+  core::log_options options;
+  ends pipe = make_pipe();
+  reader out{pipe.reading.get()};
+  reactor loop;
+  system_config config;
+  caf::actor_system system{config};
+  std::shared_ptr<posix_console> console;
+  std::shared_ptr<inotify_log_files> files;
+  log_tailer_actor tailer;
+};
+
+} // namespace actorrun::detail::log_stream_test

@@ -1,0 +1,214 @@
+#include "actorrun/runtime/detail/memory_kills.hpp"
+#include "support/worker_files.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <cstddef>
+#include <string>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+
+namespace {
+
+constexpr auto counters_v2 = "low 0\nhigh 7\nmax 9\noom 3\noom_kill ";
+constexpr auto counters_v1 = "oom_kill_disable 0\nunder_oom 0\noom_kill ";
+constexpr auto counters_machine = "nr_free_pages 5\noom_kill ";
+
+/// A machine of its own: what the kernel shows, as files.
+struct fixture : worker_files {
+  void set(const std::string& name, const std::string& counters, int value) {
+    write(name, counters + std::to_string(value) + "\nother 1\n");
+  }
+
+  /// Where control groups are mounted; `type` and what follows as the kernel
+  /// has it.
+  void mount(const std::string& root, const std::string& point,
+             const std::string& type, const std::string& options) {
+    table_ += "33 32 0:29 " + root + " " + path(point)
+              + " rw,nosuid shared:9 master:1 - " + type + " " + type + " rw"
+              + options + "\n";
+    write("proc/self/mountinfo", table_);
+  }
+
+  void group(const std::string& lines) { write("proc/self/cgroup", lines); }
+
+  memory_kills open() const { return memory_kills{path("proc")}; }
+
+private:
+  std::string table_ = "1 0 8:1 / / rw - ext4 /dev/vda1 rw\n"
+                       "broken line\n"
+                       "2 1 0:2 / /proc rw - proc\n";
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "memory kills: each can be claimed once",
+                 "[runtime]") {
+  set("proc/vmstat", counters_machine, 5);
+  auto uut = open();
+  CHECK_FALSE(uut.claim()); // Before it has begun.
+  uut.begin();
+  CHECK_FALSE(uut.claim());
+  set("proc/vmstat", counters_machine, 7);
+  CHECK(uut.claim());
+  CHECK(uut.claim());
+  CHECK_FALSE(uut.claim());
+  set("proc/vmstat", counters_machine, 8);
+  uut.begin();
+  CHECK_FALSE(uut.claim());
+}
+
+TEST_CASE_METHOD(fixture, "memory kills: of its own group it knows most",
+                 "[runtime]") {
+  group("4:memory:/\n0::/job/1\n");
+  mount("/", "unified", "cgroup2", "");
+  set("unified/job/1/memory.events", counters_v2, 2);
+  set("proc/vmstat", counters_machine, 5);
+  auto uut = open();
+  CHECK(uut.source() == path("unified/job/1/memory.events"));
+  uut.begin();
+  set("proc/vmstat", counters_machine, 6); // Somebody else's.
+  CHECK_FALSE(uut.claim());
+  set("unified/job/1/memory.events", counters_v2, 3);
+  CHECK(uut.claim());
+}
+
+TEST_CASE_METHOD(fixture, "memory kills: the first version has them, too",
+                 "[runtime]") {
+  group("9:name=systemd:/\n4:cpu,memory:/job\n0::/\n");
+  mount("/", "cpuset", "cgroup", ",cpuset");
+  mount("/", "memory", "cgroup", ",memory");
+  mount("/", "unified", "cgroup2", "");
+  set("memory/job/memory.oom_control", counters_v1, 2);
+  auto uut = open();
+  CHECK(uut.source() == path("memory/job/memory.oom_control"));
+  uut.begin();
+  set("memory/job/memory.oom_control", counters_v1, 3);
+  CHECK(uut.claim());
+}
+
+TEST_CASE_METHOD(fixture, "memory kills: a container shows a part of the tree",
+                 "[runtime]") {
+  group("0::/docker/4f/workers\n");
+  mount("/docker/4f", "a\\040b", "cgroup2", "");
+  set("a b/workers/memory.events", counters_v2, 0);
+  CHECK(open().source() == path("a b/workers/memory.events"));
+  group("0::/somewhere/else\n");
+  set("a b/memory.events", counters_v2, 0);
+  CHECK(open().source() == path("a b/memory.events"));
+}
+
+TEST_CASE_METHOD(fixture, "memory kills: without a counter there are none",
+                 "[runtime]") {
+  auto uut = open();
+  CHECK(uut.source() == "");
+  uut.begin();
+  CHECK_FALSE(uut.claim());
+  // Kernels before 4.13.
+  write("proc/vmstat", "nr_free_pages 5\n");
+  CHECK(open().source() == "");
+}
+
+TEST_CASE_METHOD(fixture, "memory kills: a counter that goes away counts not",
+                 "[runtime]") {
+  set("proc/vmstat", counters_machine, 5);
+  auto uut = open();
+  uut.begin();
+  std::filesystem::remove(path("proc/vmstat"));
+  CHECK_FALSE(uut.claim());
+  uut.begin(); // It begins with nothing known.
+  set("proc/vmstat", counters_machine, 9);
+  CHECK_FALSE(uut.claim());
+}
+
+namespace {
+
+/// A control group with little memory, in whichever version is mounted; gone
+/// with its processes at the end.
+struct small_group {
+  small_group() {
+    const auto own = "/actorrun-test-" + std::to_string(::getpid());
+    for (const auto& [base, limit] :
+         {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+          std::pair{"/sys/fs/cgroup", "memory.max"}}) {
+      auto error = std::error_code{};
+      std::filesystem::create_directory(base + own, error);
+      folder = base + own;
+      if (!error && put(limit, std::to_string(memory)))
+        return;
+      std::filesystem::remove(folder, error);
+    }
+    folder.clear();
+  }
+
+  ~small_group() {
+    if (!folder.empty())
+      ::rmdir(folder.c_str());
+  }
+
+  bool put(const std::string& file, const std::string& value) const {
+    auto out = std::ofstream{folder + "/" + file};
+    out << value;
+    out.close();
+    return !out.fail();
+  }
+
+  static constexpr auto memory = size_t{32} * 1'024 * 1'024;
+  std::string folder;
+};
+
+// Asks for more memory than there is, and uses it.
+[[noreturn]] void run_short() {
+  const auto size = 16 * small_group::memory;
+  auto* bytes = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (size_t i = 0; i < size; i += 4'096)
+    bytes[i] = 1;
+  ::_exit(0);
+}
+
+int status_of(pid_t child) {
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+// What the child of a test finds out; it must be in the group alone.
+int watch_a_kill(const small_group& group) {
+  if (!group.put("cgroup.procs", "0"))
+    return 10;
+  auto uut = memory_kills{};
+  uut.begin();
+  const auto hog = ::fork();
+  if (hog == 0)
+    run_short();
+  const auto status = status_of(hog);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+    return 11;
+  if (!uut.claim())
+    return 12;
+  return uut.claim() ? 13 : 0;
+}
+
+} // namespace
+
+TEST_CASE("memory kills: the kernel's are noticed", "[runtime]") {
+  const auto group = small_group{};
+  if (group.folder.empty()) {
+    WARN("skipped: no control group of ours may limit memory here");
+    return;
+  }
+  const auto child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0)
+    ::_exit(watch_a_kill(group));
+  const auto status = status_of(child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}

@@ -1,0 +1,198 @@
+#include "actorrun/runtime/detail/worker_evidence.hpp"
+#include "support/worker_files.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <string>
+
+#include <sys/stat.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct fixture : worker_files {
+  fixture() {
+    set_kills(0);
+    uut.begin();
+  }
+
+  void set_kills(int count) {
+    write("proc/vmstat", "oom_kill " + std::to_string(count) + "\n");
+  }
+
+  core::worker_outputs outputs() const {
+    return {.out = {core::stream_target::kind::file, path("stdout.log"), false},
+            .err = {core::stream_target::kind::file, path("stderr.log"), false},
+            .error_file = path("error.json")};
+  }
+
+  core::death_details killed_by(int signal) {
+    return uut.examine({.epoch = {1}, .signal = signal}, {});
+  }
+
+  core::death_details exited() {
+    return uut.examine({.epoch = {1}, .exit_code = 1}, outputs());
+  }
+
+  worker_evidence uut = [this] {
+    write("proc/vmstat", "oom_kill 0\n");
+    return worker_evidence{memory_kills{path("proc")}};
+  }();
+};
+
+int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+           std::chrono::system_clock::now().time_since_epoch())
+    .count();
+}
+
+std::string lines(int first, int last) {
+  auto out = std::string{};
+  for (auto i = first; i <= last; ++i)
+    out += "line " + std::to_string(i) + "\n";
+  return out;
+}
+
+std::string without_last_end(std::string text) {
+  text.pop_back();
+  return text;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "evidence: a kill of the kernel's explains a SIGKILL",
+                 "[runtime]") {
+  CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
+  set_kills(1);
+  CHECK_FALSE(killed_by(SIGTERM).out_of_memory);
+  CHECK(killed_by(SIGKILL).out_of_memory);
+  CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
+  set_kills(2);
+  uut.begin(); // That was an earlier epoch's.
+  CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: an error file says most", "[runtime]") {
+  write("error.json", R"({"message": {"message": "E: x", "extraInfo": )"
+                      R"({"py_callstack": "stack\nE: x\n"}}})");
+  write("stderr.log", "last words\n");
+  const auto x = exited();
+  CHECK(x.error_file == path("error.json"));
+  CHECK(x.message == "E: x");
+  CHECK(x.traceback == "stack\nE: x\n");
+  CHECK_FALSE(x.is_from_stderr);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: last words stand in for an error file",
+                 "[runtime]") {
+  write("stderr.log", "Traceback\nValueError\n");
+  const auto x = exited();
+  CHECK(x.error_file == "");
+  CHECK(x.message == "");
+  CHECK(x.traceback == "Traceback\nValueError");
+  CHECK(x.is_from_stderr);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: an error file that is not sound is told",
+                 "[runtime]") {
+  write("error.json", "{\"mess");
+  write("stderr.log", "last words\n");
+  const auto x = exited();
+  CHECK(x.error_file == path("error.json"));
+  CHECK(x.message
+        == "the error file " + path("error.json") + " ends too early");
+  CHECK(x.traceback == "last words");
+  CHECK(x.is_from_stderr);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: silence is told from not having listened",
+                 "[runtime]") {
+  write("stderr.log", "");
+  CHECK(exited().traceback == "");
+  CHECK(exited().is_from_stderr);
+  const auto x = uut.examine({.epoch = {1}, .exit_code = 1}, {});
+  CHECK(x.traceback == "");
+  CHECK_FALSE(x.is_from_stderr);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: a death is dated by the wall clock",
+                 "[runtime]") {
+  const auto before = now_ms();
+  const auto when = std::chrono::steady_clock::now() - 1h;
+  const auto old
+    = uut.examine({.epoch = {1}, .exit_code = 1, .when = when}, {});
+  const auto fresh = uut.examine({.epoch = {1}, .exit_code = 1}, {});
+  const auto after = now_ms();
+  constexpr auto hour_ms = int64_t{3'600'000};
+  CHECK(old.wall_ms >= before - hour_ms - 1);
+  CHECK(old.wall_ms <= after - hour_ms);
+  CHECK(fresh.wall_ms >= before);
+  CHECK(fresh.wall_ms <= after);
+}
+
+TEST_CASE_METHOD(fixture, "evidence: who never ran is told by its file",
+                 "[runtime]") {
+  const auto spec = ports::process_spec{.arguments = {"./train", "x"}};
+  auto x = uut.examine({.epoch = {1}, .error = ENOENT}, spec);
+  CHECK(x.subject == "./train");
+  CHECK(x.wall_ms > 0);
+  x = uut.examine({.epoch = {1}, .error = ENOENT, .subject = "/bin/nosh"},
+                  spec);
+  CHECK(x.subject == "/bin/nosh");
+  CHECK(
+    uut.examine({.epoch = {1}, .error = EAGAIN}, ports::process_spec{}).subject
+    == "");
+}
+
+TEST_CASE_METHOD(fixture, "last words: so many lines are shown", "[runtime]") {
+  const auto last = static_cast<int>(last_words_lines_max);
+  CHECK(last_words(write("x", lines(1, last)))
+        == without_last_end(lines(1, last)));
+  CHECK(last_words(write("x", lines(0, last)))
+        == without_last_end(lines(1, last)));
+}
+
+TEST_CASE_METHOD(fixture, "last words: only whole lines are shown",
+                 "[runtime]") {
+  const auto half = std::string(last_words_size_max / 2 - 1, 'x') + "\n";
+  CHECK(last_words(write("x", half + half)) == without_last_end(half + half));
+  CHECK(last_words(write("x", "y\n" + half + half))
+        == without_last_end(half + half));
+  CHECK(last_words(write("x", "y" + half + half)) == without_last_end(half));
+  const auto endless = std::string(10 * last_words_size_max, 'x');
+  CHECK(last_words(write("x", endless))
+        == std::string(last_words_size_max + 1, 'x'));
+}
+
+TEST_CASE_METHOD(fixture, "last words: any bytes can be shown", "[runtime]") {
+  CHECK(last_words(write("x", "\x1b[31m 1%\r 2%\r\n\xff\x01\n"))
+        == " 2%\n\ufffd\\x01");
+  const auto wild
+    = last_words(write("x", std::string(10 * last_words_size_max, '\xff')));
+  CHECK(wild.size() <= core::failure_traceback_max);
+  CHECK(wild.size() > core::failure_traceback_max - 3);
+  CHECK(wild.starts_with("\ufffd"));
+}
+
+TEST_CASE_METHOD(fixture, "last words: a rotation does not cut them",
+                 "[runtime]") {
+  write("x.1", lines(1, 5));
+  CHECK(last_words(write("x", lines(6, 7))) == without_last_end(lines(1, 7)));
+  CHECK(last_words(write("x", "")) == without_last_end(lines(1, 5)));
+  const auto hole = std::string(last_words_size_max, '\0');
+  CHECK(last_words(write("x", hole + lines(6, 7)))
+        == without_last_end(lines(1, 7)));
+}
+
+TEST_CASE_METHOD(fixture, "last words: what is no file has none", "[runtime]") {
+  CHECK(last_words(path("missing")) == "");
+  REQUIRE(::mkfifo(path("fifo").c_str(), 0600) == 0);
+  CHECK(last_words(path("fifo")) == "");
+  CHECK(last_words("/dev/zero") == "");
+}

@@ -1,0 +1,33 @@
+// Evidence that a test lays out: the same for every death.
+#pragma once
+
+#include "actorrun/actors/ports/failure_evidence.hpp"
+#include "recorder.hpp"
+
+#include <string>
+
+namespace actorrun::test {
+
+class fake_failure_evidence final : public ports::failure_evidence {
+public:
+  void begin() override { calls.write("begin"); }
+
+  core::death_details examine(const ports::process_exited& death,
+                              const core::worker_outputs& outputs) override {
+    calls.write("examine " + std::to_string(death.local_rank) + " "
+                + outputs.error_file);
+    return found;
+  }
+
+  core::death_details examine(const ports::process_not_started& death,
+                              const ports::process_spec& spec) override {
+    calls.write("examine start " + std::to_string(death.local_rank) + " "
+                + spec.arguments.at(0));
+    return found;
+  }
+
+  core::death_details found;
+  recorder calls;
+};
+
+} // namespace actorrun::test

@@ -1,0 +1,73 @@
+// A log tailer without logs: writes down what it is asked for; a test says when
+// a worker's last lines are shown.
+#pragma once
+
+#include "actorrun/actors/interfaces.hpp"
+#include "recorder.hpp"
+
+#include <caf/typed_response_promise.hpp>
+
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace actorrun::test {
+
+struct fake_log_tailer {
+  log_tailer_actor handle;
+  recorder inbox;
+  /// Of the latest epoch that it follows.
+  std::shared_ptr<core::epoch_outputs> followed
+    = std::make_shared<core::epoch_outputs>();
+  /// Whether it answers at once.
+  std::shared_ptr<bool> answers = std::make_shared<bool>(true);
+
+  std::string told() const { return inbox.told(); }
+
+  /// From now on it answers when `show` is called.
+  void hold_back() const { *answers = false; }
+
+  /// The last lines of that worker are on the console.
+  void show(uint32_t local_rank) const {
+    tell_anonymously(handle, tail_wake_up{local_rank});
+  }
+};
+
+inline fake_log_tailer make_fake_log_tailer(caf::actor_system& system) {
+  using answer = caf::typed_response_promise<worker_drained>;
+  struct question {
+    drain_worker what;
+    answer later;
+  };
+  auto out = fake_log_tailer{};
+  auto held = std::make_shared<std::map<uint64_t, question>>();
+  out.handle = system.spawn(
+    [=](log_tailer_actor::pointer self) -> log_tailer_actor::behavior_type {
+      return {
+        [=](const follow_epoch& x) {
+          *out.followed = x.outputs;
+          out.inbox.write("follow " + to_string(x.plan.epoch));
+        },
+        [=](const drain_worker& x) -> caf::result<worker_drained> {
+          out.inbox.write("drain " + to_string(x.epoch) + "/"
+                          + std::to_string(x.local_rank));
+          if (*out.answers)
+            return worker_drained{x.epoch, x.local_rank};
+          auto later = self->make_response_promise<worker_drained>();
+          held->insert_or_assign(x.local_rank, question{x, later});
+          return later;
+        },
+        [=](const close_epoch& x) {
+          out.inbox.write("close " + to_string(x.epoch));
+        },
+        [](const flush_logs&) { return logs_flushed{}; },
+        [=](const tail_wake_up& x) {
+          auto& [what, later] = held->at(x.what);
+          later.deliver(worker_drained{what.epoch, what.local_rank});
+        },
+      };
+    });
+  return out;
+}
+
+} // namespace actorrun::test

@@ -1,0 +1,178 @@
+// Signals to the agent: which end its part, which it passes on, and what the
+// workers get.
+#include "system/log_scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+namespace actorrun::test {
+
+namespace {
+
+// The shell takes a signal when the command it waits for has ended.
+constexpr auto wait_for_it = "touch ready.$RANK;"
+                             "while [ ! -e end.$RANK ]; do sleep 0.02; done";
+
+struct signal_scene : log_scene {
+  /// Starts workers that note in `got.<rank>` which signal they get, as often
+  /// as it comes; those in `ending` end them.
+  program& noting(const words& options, const words& ending = {"TERM"},
+                  uint32_t slots = 2) {
+    auto script = std::string{};
+    for (const auto* name : {"TERM", "INT", "HUP", "USR1", "USR2"}) {
+      const auto ends = std::find(ending.begin(), ending.end(), name);
+      script += "trap 'echo " + std::string{name} + " >> got.$RANK"
+                + (ends == ending.end() ? "" : "; exit 0") + "' " + name + ";";
+    }
+    return job(options, script + wait_for_it, slots);
+  }
+
+  void await_ready(uint32_t slots = 2) {
+    for (uint32_t rank = 0; rank < slots; ++rank)
+      require(eventually([&] { return exists("ready", rank); }),
+              "worker " + std::to_string(rank) + " is ready");
+  }
+
+  bool exists(const std::string& name, uint32_t rank) {
+    return std::filesystem::exists(folder() + "/" + name + "."
+                                   + std::to_string(rank));
+  }
+
+  std::string got(uint32_t rank) {
+    return content_of(folder() + "/got." + std::to_string(rank));
+  }
+
+  void end_worker(uint32_t rank) { write("end." + std::to_string(rank), ""); }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(signal_scene, "forwarded: workers get it and the job goes on",
+                 "[signals]") {
+  auto& x = noting({"--signals-to-forward=SIGUSR1,SIGUSR2"});
+  await_ready();
+  x.signal(SIGUSR1);
+  REQUIRE(eventually([&] { return got(0) == "USR1\n" && got(1) == "USR1\n"; }));
+  x.signal(SIGUSR2);
+  REQUIRE(eventually([&] { return got(0) == "USR1\nUSR2\n"; }));
+  REQUIRE(eventually([&] { return got(1) == "USR1\nUSR2\n"; }));
+  CHECK(x.running());
+  end_worker(0);
+  end_worker(1);
+  CHECK(x.wait() == 0);
+  CHECK(count_of(x.output(), "passes on SIGUSR1 to the workers") == 1);
+  CHECK(count_of(x.output(), "passes on SIGUSR2 to the workers") == 1);
+}
+
+TEST_CASE_METHOD(signal_scene, "forwarded: what workers have started is spared",
+                 "[signals]") {
+  // The default effect of SIGUSR1 on the child would be its end.
+  auto& x = job({"--signals-to-forward=SIGUSR1"},
+                "sleep 613 & child=$!; trap 'touch noticed' USR1;"
+                "touch ready.$RANK;"
+                "while [ ! -e noticed ]; do sleep 0.02; done;"
+                "kill -0 $child && touch spared; kill $child",
+                1);
+  await_ready(1);
+  x.signal(SIGUSR1);
+  CHECK(x.wait() == 0);
+  CHECK(std::filesystem::exists(folder() + "/spared"));
+}
+
+TEST_CASE_METHOD(signal_scene,
+                 "forwarded: a node of many tells its own workers",
+                 "[signals]") {
+  const auto options = agent_options{
+    .more = {"--signals-to-forward=SIGUSR1", "--max-restarts=0"}};
+  auto& a = agent(options);
+  auto& b = agent(options);
+  const auto before = await_world(4);
+  // The stamping worker ends by SIGUSR1: so we see who gets it.
+  b.signal(SIGUSR1);
+  CHECK(a.wait() == 1);
+  CHECK(b.wait() == 1);
+  CHECK(count_of(a.output(), "killed by SIGUSR1") >= 1);
+  CHECK(count_of(a.output(), "passes on") == 0);
+  CHECK(count_of(b.output(), "passes on SIGUSR1") == 1);
+  CHECK(all_dead(before));
+}
+
+TEST_CASE_METHOD(signal_scene, "handled: workers get the same signal",
+                 "[signals]") {
+  auto& x = noting({}, {"INT"});
+  await_ready();
+  x.signal(SIGINT);
+  CHECK(x.wait() == 128 + SIGINT);
+  CHECK(got(0) == "INT\n");
+  CHECK(got(1) == "INT\n");
+}
+
+TEST_CASE_METHOD(signal_scene, "handled: a signal that is added ends the job",
+                 "[signals]") {
+  auto& x = noting({"--signals-to-handle=SIGTERM,SIGUSR2"}, {"USR2"});
+  await_ready();
+  x.signal(SIGUSR2);
+  CHECK(x.wait() == 128 + SIGUSR2);
+  CHECK(got(0) == "USR2\n");
+  CHECK(got(1) == "USR2\n");
+}
+
+TEST_CASE_METHOD(signal_scene, "handled: workers know which signals these are",
+                 "[signals]") {
+  auto& x = job({"--signals-to-handle=usr2,TERM"},
+                "echo $TORCHELASTIC_SIGNALS_TO_HANDLE", 1);
+  CHECK(x.wait() == 0);
+  CHECK(x.output() == "SIGUSR2,SIGTERM\n");
+}
+
+TEST_CASE_METHOD(signal_scene, "unlisted: the agent dies, and so do workers",
+                 "[signals]") {
+  auto& a = agent({.nodes = "1", .more = {"--signals-to-handle=SIGUSR2"}});
+  const auto workers = await_world(2);
+  a.signal(SIGTERM);
+  CHECK(a.wait() == -SIGTERM);
+  CHECK(all_dead(workers));
+}
+
+TEST_CASE_METHOD(signal_scene, "stop signal: it ends the siblings of a failure",
+                 "[signals]") {
+  auto& x = job({"--stop-signal=SIGINT"},
+                "for s in TERM INT; do trap \"echo $s >> got.$RANK; exit\" $s;"
+                "done; touch ready.$RANK;"
+                "while [ ! -e end.$RANK ]; do sleep 0.02; done; exit 5",
+                2);
+  await_ready();
+  end_worker(1);
+  CHECK(x.wait() == 1);
+  CHECK(got(0) == "INT\n");
+  CHECK(got(1).empty());
+}
+
+TEST_CASE_METHOD(signal_scene, "stop signal: it stands for a handled one, too",
+                 "[signals]") {
+  auto& x = noting({"--stop-signal=SIGUSR2"}, {"USR2"});
+  await_ready();
+  x.signal(SIGTERM);
+  CHECK(x.wait() == 128 + SIGTERM);
+  CHECK(got(0) == "USR2\n");
+  CHECK(got(1) == "USR2\n");
+}
+
+TEST_CASE_METHOD(signal_scene, "nohup: SIGHUP does not end the job",
+                 "[signals]") {
+  auto& x
+    = start({"nohup", ACTORRUN_PROGRAM, "--standalone", "--no-python", "sh",
+             "-c", "touch ready.0; while [ ! -e end.0 ]; do sleep 0.02; done"});
+  await_ready(1);
+  x.signal(SIGHUP);
+  x.signal(SIGHUP);
+  CHECK_FALSE(x.wait(300ms) == 128 + SIGHUP);
+  CHECK(x.running());
+  end_worker(0);
+  CHECK(x.wait() == 0);
+}
+
+} // namespace actorrun::test
