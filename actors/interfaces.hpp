@@ -21,9 +21,9 @@ struct notify_group {
 };
 
 /// What the node agent tells its worker supervisor.
-using group_order = std::variant<core::start_group, core::stop_group,
-                                 core::kill_group, core::set_fence,
-                                 notify_group>;
+using group_order
+  = std::variant<core::start_group, core::stop_group, core::kill_group,
+                 core::set_fence, notify_group>;
 
 /// What the machine tells the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;

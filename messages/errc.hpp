@@ -39,7 +39,7 @@ enum class errc : uint8_t {
   start_failed,           ///< The system could not create the process.
 
   // -- this machine -----------------------------------------------------------
-  log_failed, ///< A log folder or file cannot be made, opened or rotated.
+  log_failed,     ///< A log folder or file cannot be made, opened or rotated.
   system_failure, ///< A call to the system failed that should not; see errno.
 };
 

@@ -41,8 +41,8 @@ public:
   /// Reads to the end.
   /// @param line_count Of each worker.
   /// @param on_part    Called now and then with the count of lines so far.
-  result<line_account>
-  read(uint64_t line_count, const std::function<void(uint64_t)>& on_part = {});
+  result<line_account> read(uint64_t line_count,
+                            const std::function<void(uint64_t)>& on_part = {});
 
 private:
   line_checker(detail::unique_fd reading, detail::unique_fd writing,

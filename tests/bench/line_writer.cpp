@@ -82,10 +82,10 @@ int main(int argc, char** argv) {
   const auto mode = std::string_view{argc > 1 ? argv[1] : ""};
   if (mode == "fail") {
     std::fprintf(stderr, "last words\n");
-    append(stamp_file_variable,
-           stamp_record{.time = nanoseconds_of(
-                          clock_type::now().time_since_epoch()),
-                        .pid = ::getpid()});
+    append(
+      stamp_file_variable,
+      stamp_record{.time = nanoseconds_of(clock_type::now().time_since_epoch()),
+                   .pid = ::getpid()});
     ::_exit(EXIT_FAILURE);
   }
   if (argc != 3 || (mode != "fast" && mode != "slow"))
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   const auto count = std::strtoull(argv[2], nullptr, 10);
   const auto begin = clock_type::now();
   write_lines(count, mode == "slow");
-  append(result_file_variable,
-         write_record{count * line_size,
-                      nanoseconds_of(clock_type::now() - begin)});
+  append(
+    result_file_variable,
+    write_record{count * line_size, nanoseconds_of(clock_type::now() - begin)});
 }
