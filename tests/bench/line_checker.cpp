@@ -19,6 +19,9 @@ constexpr size_t pipe_size = 1024 * 1024;
 /// Of a line; longer ones are torn.
 constexpr size_t line_max = 64 * 1024;
 
+/// Only a piece of a line has that.
+constexpr std::string_view part_of_filler = "....";
+
 } // namespace
 
 result<line_checker> line_checker::open(size_t worker_count) {
@@ -46,7 +49,7 @@ line_checker::read(uint64_t line_count,
     if (count <= 0)
       break;
     end = clock::now();
-    if (begin == clock::time_point{})
+    if (account_.whole == 0)
       begin = end;
     auto text = std::string_view{buffer.data(), kept + size_t(count)};
     for (auto at = text.find('\n'); at != text.npos; at = text.find('\n')) {
@@ -67,11 +70,27 @@ line_checker::read(uint64_t line_count,
   return account_;
 }
 
+result<shown_text> line_checker::read_text() {
+  auto shown = shown_text{};
+  auto part = std::vector<char>(line_max);
+  auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
+  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  for (;;) {
+    if (::poll(&input, 1, limit) != 1)
+      return unmeasured("the launcher falls silent and does not end");
+    const auto count = ::read(input.fd, part.data(), part.size());
+    if (count <= 0)
+      return shown;
+    shown.last = stamp_now();
+    shown.text.append(part.data(), size_t(count));
+  }
+}
+
 void line_checker::look_at(std::string_view line) {
   const auto mark = line.find(line_mark);
   if (mark == line.npos) {
-    account_.torn += line.find(line_parts::filler) != line.npos;
-    return; // Something the launcher says for itself.
+    account_.torn += line.find(part_of_filler) != line.npos;
+    return; // Else it is something the launcher says for itself.
   }
   const auto name = parse_line(line.substr(mark));
   if (!name || name->rank >= next_.size()) {

@@ -19,7 +19,7 @@ struct line_account {
   uint64_t torn = 0;      ///< Others.
   uint64_t lost = 0;      ///< Not among the whole ones.
   uint64_t misplaced = 0; ///< Whole, but after a later one of their worker.
-  double seconds = 0;     ///< From the first byte to the last.
+  double seconds = 0;     ///< From the first line to the last.
 
   uint64_t wrong() const { return torn + lost + misplaced; }
 
@@ -27,6 +27,11 @@ struct line_account {
   double megabytes_per_second() const {
     return double(whole * line_size) / 1e6 / seconds;
   }
+};
+
+struct shown_text {
+  std::string text;
+  int64_t last = 0; ///< When the last byte came; as `stamp_now`.
 };
 
 /// A pipe that takes the place of the console.
@@ -43,6 +48,9 @@ public:
   /// @param on_part    Called now and then with the count of lines so far.
   result<line_account> read(uint64_t line_count,
                             const std::function<void(uint64_t)>& on_part = {});
+
+  /// Reads to the end what is not of `line_writer`.
+  result<shown_text> read_text();
 
 private:
   line_checker(detail::unique_fd reading, detail::unique_fd writing,

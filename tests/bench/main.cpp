@@ -23,7 +23,8 @@ constexpr part parts[] = {
   {"launch", measure_launch},       {"restart", measure_restart},
   {"regroup", measure_regroup},     {"meeting", measure_meeting},
   {"rest", measure_rest},           {"joins", measure_joins},
-  {"saturated", measure_saturated},
+  {"saturated", measure_saturated}, {"streams", measure_streams},
+  {"report", measure_report},
 };
 
 bool is_part(const std::string& name) {

@@ -29,6 +29,12 @@ measured measure_rest(setting& s);
 /// Ten thousand agents join one rendezvous, without a network.
 measured measure_joins(setting& s);
 
+/// Workers write lines: how fast are they shown, and what does it cost?
+measured measure_streams(setting& s);
+
+/// A worker dies: how long until all about it is on the console?
+measured measure_report(setting& s);
+
 /// Busy CPUs must not cost a node its place.
 measured measure_saturated(setting& s);
 

@@ -44,6 +44,10 @@ constexpr size_t last_words_max = 400;
     ::dup2(file, STDOUT_FILENO);
     ::dup2(file, STDERR_FILENO);
   }
+  if (what.console >= 0) {
+    ::dup2(what.console, STDOUT_FILENO);
+    ::dup2(what.console, STDERR_FILENO);
+  }
   auto arguments = std::vector<char*>{};
   for (const auto& x : what.arguments)
     arguments.push_back(const_cast<char*>(x.c_str()));

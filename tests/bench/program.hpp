@@ -19,6 +19,8 @@ public:
     std::vector<std::string> arguments;   ///< The first is looked up in PATH.
     std::vector<std::string> environment; ///< `NAME=value`, added to ours.
     std::string output;                   ///< A file for what it prints.
+    /// A descriptor for what it prints, instead of the file; -1: none.
+    int console = -1;
   };
 
   static result<program> start(const command& what);

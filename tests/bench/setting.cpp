@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include <unistd.h>
 
@@ -31,7 +32,8 @@ result<setting> setting::prepare(bool quick) {
   auto x = setting{};
   x.quick_ = quick;
   x.tools_ = fs::read_symlink("/proc/self/exe", error).parent_path() / "";
-  for (const auto* name : {"actorrun", "spawn_loop", "respawn_loop", "stamp"})
+  for (const auto* name : {"actorrun", "spawn_loop", "respawn_loop", "stamp",
+                           "line_writer", "copy_loop"})
     if (::access(x.tool(name).c_str(), X_OK) != 0)
       return unmeasured("there is no program " + x.tool(name)
                         + "; build all targets first");
@@ -62,6 +64,31 @@ program::command setting::command(std::vector<std::string> arguments,
   return {.arguments = std::move(arguments),
           .environment = std::move(environment),
           .output = folder_ + "/output." + std::to_string(++file_count_)};
+}
+
+// Debian's has what is installed as a package, another may come first in PATH.
+const std::optional<std::string>& setting::python_with_torch() {
+  if (std::exchange(has_looked_for_python_, true))
+    return python_;
+  for (const auto* name : {"python3", "/usr/bin/python3"}) {
+    const auto found
+      = time_of(command({name, "-c", "import torch.distributed.run"}));
+    if (found) {
+      python_ = name;
+      break;
+    }
+  }
+  return python_;
+}
+
+std::string setting::new_file() {
+  return folder_ + "/file." + std::to_string(++file_count_);
+}
+
+std::string setting::new_folder() {
+  auto path = folder_ + "/folder." + std::to_string(++file_count_);
+  std::filesystem::create_directory(path);
+  return path;
 }
 
 result<stamp_board> setting::new_board() {

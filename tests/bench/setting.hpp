@@ -28,6 +28,9 @@ public:
   /// How often everything is measured.
   size_t repetitions() const { return quick_ ? 1 : 11; }
 
+  /// How often what takes seconds is measured.
+  size_t stream_repetitions() const { return quick_ ? 1 : 5; }
+
   /// Group sizes for the launch of `/bin/true`.
   std::vector<uint32_t> launch_sizes() const;
 
@@ -47,6 +50,16 @@ public:
   /// Hydra's launcher, if there is one.
   const std::optional<std::string>& hydra() const { return hydra_; }
 
+  /// A Python that has torchrun, if there is one. Looks for it when it is first
+  /// asked; that takes seconds.
+  const std::optional<std::string>& python_with_torch();
+
+  /// A path for a file of its own.
+  std::string new_file();
+
+  /// A folder of its own.
+  std::string new_folder();
+
   /// A command with our environment; what it prints goes to a file of its own.
   program::command command(std::vector<std::string> arguments,
                            std::vector<std::string> environment = {});
@@ -61,6 +74,8 @@ private:
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;
+  std::optional<std::string> python_;
+  bool has_looked_for_python_ = false;
   uint32_t file_count_ = 0;
 };
 

@@ -1,0 +1,54 @@
+// How long it takes from the death of a worker to the last line of the report.
+
+#include "log_launchers.hpp"
+#include "parts.hpp"
+
+namespace actorrun::bench {
+
+namespace {
+
+constexpr double report_ms_max = 20;
+
+/// Milliseconds from the moment before the death to the last byte on the
+/// console.
+result<double> report_time(setting& s, const log_launcher& x) {
+  settle();
+  auto board = s.new_board();
+  if (!board)
+    return board.error();
+  auto run
+    = start(s, x, 1, {s.tool("line_writer"), "fail"}, {board->variable()});
+  if (!run)
+    return run.error();
+  const auto shown = run->console.read_text();
+  if (!shown)
+    return shown.error();
+  for (const auto* part : {"last words", "Root Cause"})
+    if (shown->text.find(part) == std::string::npos)
+      return unmeasured(x.name + " reports no death: " + shown->text);
+  return milliseconds_between(last_start(board->read()), shown->last);
+}
+
+} // namespace
+
+measured measure_report(setting& s) {
+  auto x = row{
+    .what = "death of a worker → full report", .unit = "ms", .goal = "≤ 20 ms"};
+  for (size_t i = 0; i < s.repetitions(); ++i) {
+    const auto ours = report_time(s, our_tee);
+    if (!ours)
+      return ours.error();
+    x.ours.add(*ours);
+    if (!s.python_with_torch() || i >= s.stream_repetitions())
+      continue;
+    const auto peer = report_time(s, torchrun_errors);
+    if (!peer)
+      return peer.error();
+    x.peer.add(*peer);
+  }
+  x.met = x.ours.median() <= report_ms_max;
+  print(x);
+  return std::monostate{};
+}
+
+} // namespace actorrun::bench
