@@ -6,8 +6,11 @@
 #include "actorrun/actors/core/rendezvous.hpp"
 #include "actorrun/actors/ports/coordinator_locator.hpp"
 #include "actorrun/actors/ports/process_host.hpp"
+#include "actorrun/actors/timer_interface.hpp"
 #include "actorrun/messages/type_ids.hpp"
 
+#include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -32,6 +35,13 @@ using process_report = std::vector<ports::process_event>;
 struct grace_expired {
   epoch_id epoch;
   core::timer_fired event;
+};
+
+/// What a look at an overdue worker and its peers has shown.
+struct overrun_probed {
+  epoch_id epoch;
+  uint32_t local_rank = 0; ///< The overdue worker's.
+  std::string where;       ///< A few printable lines.
 };
 
 /// The workers of an epoch are about to write to these files.
@@ -146,8 +156,12 @@ using worker_supervisor_actor = interface<
   void(group_order),
   // What became of processes.
   void(process_report),
-  // Ends the patience with a group that was told to stop.
-  void(grace_expired)>;
+  // Ends the patience with a group, or a worker, that was told to stop.
+  void(grace_expired),
+  // A worker did not release a timer in time: stop it, it has failed.
+  void(worker_overrun),
+  // Where that worker is.
+  void(overrun_probed)>;
 
 /// The LOG TAILER shows on the console what workers write to files: whole
 /// lines, each once, in order.
@@ -169,6 +183,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::notify_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::process_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::grace_expired)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::overrun_probed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::follow_epoch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::worker_drained)

@@ -79,6 +79,7 @@ struct node_agent_state::effect_runner {
     notice.set_master_port(x.master_port);
     if (!x.others.empty())
       *notice.mutable_others() = to_wire(x.others);
+    notice.set_unkillable_count(x.unkillable_count);
     st.report(std::move(notice));
   }
 

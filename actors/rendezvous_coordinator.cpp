@@ -169,7 +169,8 @@ rendezvous_coordinator_state::make_behavior() {
       dispatch(workers_stopped{{x.agent_id()},
                                {x.epoch()},
                                uint16_t(x.master_port()),
-                               from_wire(x.others())});
+                               from_wire(x.others()),
+                               x.unkillable_count()});
     },
     [this](const v1::LeaveNotice& x) {
       if (x.done())
@@ -296,6 +297,8 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
     *out.mutable_last_failure() = to_wire(*failure);
   if (const auto& result = rendezvous_.result())
     *out.mutable_outcome() = to_wire(without_others(*result));
+  for (const auto& x : rendezvous_.marked_nodes())
+    *out.add_marked_nodes() = to_wire(x);
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
     auto agent = to_status(record, rendezvous_.epoch());

@@ -17,8 +17,8 @@ constexpr auto host_size_max = size_t{255};
 constexpr auto agent_id_size_max = size_t{320};
 constexpr auto reason_size_max = size_t{512};
 
-/// No failure is older, and twice as much still fits.
-constexpr auto age_max
+/// No failure is older, or came later; twice as much still fits.
+constexpr auto duration_max
   = std::chrono::duration_cast<core::duration>(std::chrono::hours{24 * 365});
 
 std::string cut(std::string_view text, size_t size_max) {
@@ -34,6 +34,9 @@ v1::DeathDetails to_wire(const core::death_details& x) {
   out.set_message(x.message);
   out.set_traceback(x.traceback);
   out.set_is_from_stderr(x.is_from_stderr);
+  out.set_scope(x.scope);
+  out.set_lateness_ns(x.lateness.count());
+  out.set_where(x.where);
   return out;
 }
 
@@ -44,7 +47,11 @@ core::death_details from_wire(const v1::DeathDetails& x) {
           .error_file = x.error_file(),
           .message = x.message(),
           .traceback = x.traceback(),
-          .is_from_stderr = x.is_from_stderr()};
+          .is_from_stderr = x.is_from_stderr(),
+          .scope = x.scope(),
+          .lateness = std::clamp(core::duration{x.lateness_ns()},
+                                 core::duration{0}, duration_max),
+          .where = x.where()};
 }
 
 } // namespace
@@ -140,6 +147,14 @@ v1::ShareState to_wire(core::share_state x) {
   return static_cast<v1::ShareState>(x);
 }
 
+v1::MarkedNode to_wire(const core::marked_node& x) {
+  auto out = v1::MarkedNode{};
+  out.set_agent_id(cut(x.agent.value, agent_id_size_max));
+  out.set_host(cut(x.host, host_size_max));
+  out.set_unkillable_count(x.unkillable_count);
+  return out;
+}
+
 // -- from the wire ------------------------------------------------------------
 
 core::offer from_wire(const v1::Offer& x) {
@@ -180,10 +195,11 @@ core::worker_failure from_wire(const v1::WorkerFailure& x) {
      .local_rank = x.local_rank(),
      .pid = x.pid(),
      .kind = static_cast<core::failure_kind>(
-       std::clamp<int>(x.kind(), v1::FAILURE_EXITED, v1::FAILURE_NOT_STARTED)),
+       std::clamp<int>(x.kind(), v1::FAILURE_EXITED, v1::FAILURE_UNKILLABLE)),
      .code = x.code(),
      .dumped = x.dumped(),
-     .age = std::clamp(core::duration{x.age_ns()}, core::duration{0}, age_max),
+     .age
+     = std::clamp(core::duration{x.age_ns()}, core::duration{0}, duration_max),
      .details = from_wire(x.details())});
 }
 

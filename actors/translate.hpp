@@ -22,6 +22,7 @@ v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
+v1::MarkedNode to_wire(const core::marked_node& x);
 
 /// `leased` is not on the wire: who comes over a link has a lease.
 core::offer from_wire(const v1::Offer& x);

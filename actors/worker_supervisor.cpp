@@ -57,6 +57,12 @@ struct worker_supervisor_state::effect_runner {
     st.config_.processes->signal(epoch, x.signal);
   }
 
+  void operator()(const probe_workers& x) { st.look_at_workers(x.overdue); }
+
+  void operator()(const signal_worker& x) {
+    st.config_.processes->signal_one(epoch, x.local_rank, x.signal);
+  }
+
   void operator()(const release_workers&) {
     st.config_.processes->release(epoch);
     if (st.config_.tailer && st.refusal_.empty())
@@ -71,17 +77,18 @@ struct worker_supervisor_state::effect_runner {
   }
 
   void operator()(const report_failed& x) {
-    st.config_.lines.debug("worker supervisor reports " + to_string(x.failure));
-    report(group_failed{epoch, x.failure, now});
+    report(group_failed{epoch, st.explained(x.failure), now});
   }
 
   void operator()(const report_succeeded&) { report(group_succeeded{epoch}); }
 
   void operator()(const report_stopped& x) {
     const auto port = st.config_.ports ? st.config_.ports->next() : uint16_t{0};
-    for (const auto& other : x.others.listed)
-      st.config_.lines.debug("worker supervisor reports " + to_string(other));
-    report(group_stopped{epoch, port, x.others, now});
+    auto others = x.others;
+    for (auto& other : others.listed)
+      other = st.explained(std::move(other));
+    report(
+      group_stopped{epoch, port, std::move(others), now, x.unkillable_count});
   }
 
   void report(membership_event event) {
@@ -105,6 +112,11 @@ worker_supervisor_state::make_behavior() {
       if (group_ && group_->plan().epoch == x.epoch)
         dispatch(x.event);
     },
+    [this](const worker_overrun& x) { take(x); },
+    [this](const overrun_probed& x) {
+      if (group_ && group_->plan().epoch == x.epoch)
+        dispatch(worker_probed{x.local_rank, x.where});
+    },
   };
 }
 
@@ -118,7 +130,7 @@ void worker_supervisor_state::on_exit() {
 }
 
 void worker_supervisor_state::obey(const start_group& order) {
-  group_.emplace(order.plan, config_.host);
+  group_.emplace(order.plan, config_.host, config_.workers.kill_patience);
   held_ = {};
   prepare_outputs(order.plan);
   dispatch(start_ordered{});
@@ -157,6 +169,7 @@ void worker_supervisor_state::obey(const notify_group& order) {
 // A death waits until what the worker wrote last is on the console, and what
 // happened after it waits behind it. Once all must end nobody waits.
 void worker_supervisor_state::take(const process_report& report) {
+  tell_timers(report);
   for (const auto& event : report) {
     const auto epoch = std::visit([](const auto& x) { return x.epoch; }, event);
     if (!group_ || group_->plan().epoch != epoch)

@@ -11,6 +11,7 @@
 #include "actorrun/actors/ports/failure_evidence.hpp"
 #include "actorrun/actors/ports/log_layout.hpp"
 #include "actorrun/actors/ports/master_ports.hpp"
+#include "actorrun/actors/ports/stuck_probe.hpp"
 
 #include <functional>
 #include <memory>
@@ -38,7 +39,11 @@ struct worker_supervisor_config {
   std::shared_ptr<ports::log_layout> layout{};
   /// Null: nothing is known of a death beyond its status.
   std::shared_ptr<ports::failure_evidence> evidence{};
-  log_tailer_actor tailer{}; ///< Null: no line is shown.
+  log_tailer_actor tailer{};   ///< Null: no line is shown.
+  timer_server_actor timers{}; ///< Null: workers have no timers.
+  /// Null: nobody looks at a worker before it is ended for its timer, or when
+  /// it cannot be.
+  std::shared_ptr<ports::stuck_probe> probe{};
   log lines;
 };
 
@@ -63,6 +68,10 @@ private:
   void obey(const core::set_fence& order);
   void obey(const notify_group& order);
   void take(const process_report& report);
+  void tell_timers(const process_report& report);
+  void take(const worker_overrun& x);
+  void look_at_workers(uint32_t overdue);
+  core::worker_failure explained(core::worker_failure x) const;
   void drain(uint32_t local_rank);
   void drained(epoch_id epoch, uint32_t local_rank);
   void feed(std::vector<ports::process_event> events);

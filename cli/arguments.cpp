@@ -4,6 +4,7 @@
 #include "actorrun/cli/arguments_run.hpp"
 #include "actorrun/cli/arguments_scan.hpp"
 #include "actorrun/cli/arguments_signals.hpp"
+#include "actorrun/cli/arguments_timers.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -163,6 +164,8 @@ result<run_command> put_together(const run_settings& settings,
   if (auto why = settle_logs(settings, typed, out))
     return *why;
   if (auto why = settle_signals(settings, world, out))
+    return *why;
+  if (auto why = settle_timers(settings, world, out))
     return *why;
   if (auto why = settle_secret(settings, world, out))
     return *why;

@@ -136,6 +136,7 @@ option_rules run_rules(run_settings& out,
   append(rules, worker_rules(out, cpu_count));
   append(rules, log_rules(out));
   append(rules, signal_rules(out));
+  append(rules, timer_rules(out));
   for (auto& rule : rules)
     if (rule.variables.empty())
       rule.variables = {variable_of(rule.name)};

@@ -36,6 +36,8 @@ struct run_settings {
   std::optional<std::vector<int>> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
+  bool no_timer = false;
+  std::chrono::milliseconds watchdog{0}; ///< 0: not given.
 };
 
 /// The rules that fill `out`, which must outlive them. Options that torchrun
@@ -49,6 +51,7 @@ option_rules run_rules(run_settings& out,
 
 option_rules log_rules(run_settings& out);
 option_rules signal_rules(run_settings& out);
+option_rules timer_rules(run_settings& out);
 option_rules unsupported_rules(); ///< Torchrun's options that are refused.
 
 // Readers that `actorctl` has use for, too.

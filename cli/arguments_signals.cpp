@@ -3,7 +3,11 @@
 #include "actorrun/cli/signal_values.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace actorrun::cli {
@@ -32,6 +36,30 @@ std::string without(std::vector<int> signals, int signal) {
   std::erase(signals, signal);
   return signals.empty() ? "another one in --signals-to-handle"
                          : "--signals-to-handle=" + signal_names(signals);
+}
+
+constexpr auto kill_patience_variable
+  = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
+
+/// Seconds, maybe with a fraction. As with torch 0 and less are as good as
+/// nothing.
+result<std::optional<std::chrono::milliseconds>>
+parse_kill_patience(const std::string& text) {
+  using std::chrono::milliseconds;
+  auto seconds = 0.0;
+  const auto [end, error]
+    = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const auto max = std::chrono::duration<double>{timeout_max}.count();
+  if (!text.empty()
+      && (error != std::errc{} || end != text.data() + text.size()
+          || !(seconds <= max)))
+    return bad_argument(std::string{kill_patience_variable} + ": "
+                        + quoted(text) + " is no number of seconds up to "
+                        + std::to_string(uint64_t(max)));
+  if (seconds <= 0)
+    return std::optional<milliseconds>{};
+  return std::optional{
+    std::chrono::ceil<milliseconds>(std::chrono::duration<double>{seconds})};
 }
 
 } // namespace
@@ -95,6 +123,11 @@ std::optional<failure> settle_signals(const run_settings& settings,
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
   workers.is_stop_signal_fixed = settings.stop_signal.has_value();
   out.agent.signals_to_handle = signal_names(out.signals_to_handle);
+  const auto patience
+    = parse_kill_patience(world.variable(kill_patience_variable).value_or(""));
+  if (!patience)
+    return patience.error();
+  workers.kill_patience = patience->value_or(workers.kill_patience);
   return std::nullopt;
 }
 

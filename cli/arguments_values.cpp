@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <ratio>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,14 @@ result<uint16_t> parse_port(std::string_view text) {
     return bad_argument("the port " + quoted(text)
                         + " is not an integer in 0..65535");
   return static_cast<uint16_t>(*x);
+}
+
+std::string bound_text(milliseconds x) {
+  using days = std::chrono::duration<int64_t, std::ratio<86'400>>;
+  if (x % days{1} != milliseconds{0})
+    return std::to_string(x.count()) + "ms";
+  const auto count = std::chrono::duration_cast<days>(x).count();
+  return std::to_string(count) + (count == 1 ? " day" : " days");
 }
 
 /// Where the host ends in `host:port`; npos if there is no port.
@@ -123,7 +132,8 @@ result<bool> parse_flag_variable(std::string_view text) {
   return bad_argument(quoted(text) + " is not an integer; 1 is on, 0 is off");
 }
 
-result<milliseconds> parse_span(std::string_view text) {
+result<milliseconds> parse_span(std::string_view text, milliseconds min,
+                                milliseconds max) {
   auto digits = trimmed(text);
   auto factor = 1'000.0;
   const std::pair<std::string_view, double> units[]
@@ -140,8 +150,10 @@ result<milliseconds> parse_span(std::string_view text) {
     return bad_argument(quoted(text)
                         + " is not a time; 30, 0.5, 300ms, 30s and 5m are");
   const auto ms = *x * factor;
-  if (ms < 1 || ms > static_cast<double>(timeout_max.count()))
-    return bad_argument(quoted(text) + " is not between 1ms and 7 days");
+  if (ms < static_cast<double>(min.count())
+      || ms > static_cast<double>(max.count()))
+    return bad_argument(quoted(text) + " is not between " + bound_text(min)
+                        + " and " + bound_text(max));
   return milliseconds{std::llround(ms)};
 }
 

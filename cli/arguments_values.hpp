@@ -41,8 +41,11 @@ result<bool> parse_bool_word(std::string_view text);
 result<bool> parse_flag_variable(std::string_view text);
 
 /// Seconds, or a number with the unit `ms`, `s` or `m`: `30`, `0.5`, `300ms`.
-/// @returns 1 ms..`timeout_max`
-result<std::chrono::milliseconds> parse_span(std::string_view text);
+/// @returns `min`..`max`
+result<std::chrono::milliseconds>
+parse_span(std::string_view text,
+           std::chrono::milliseconds min = std::chrono::milliseconds{1},
+           std::chrono::milliseconds max = timeout_max);
 
 /// Whole seconds, 0..`timeout_max`.
 result<std::chrono::milliseconds> parse_whole_seconds(std::string_view text);

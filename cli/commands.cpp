@@ -146,9 +146,11 @@ namespace {
 /// @param name What the report calls what has failed.
 void tell_ending(const core::ending& how, const log& lines,
                  posix_console& console, std::string_view name) {
-  if (how.why) {
+  if (how.why)
     fail(*how.why, "actorrun", console);
-  } else if (!how.result) {
+  if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
+    return;
+  if (!how.result) {
     lines.info("left the job on signal " + std::to_string(how.signal)
                + "; no worker of this node is left");
   } else if (how.result->kind == core::outcome::verdict::unmet) {

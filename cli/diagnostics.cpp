@@ -28,6 +28,7 @@ remedy remedy_of(errc code) {
     case errc::start_failed:
     case errc::log_failed:
     case errc::system_failure:
+    case errc::worker_unkillable:
       return remedy_of_workers(code);
     default:
       return remedy_of_meeting(code);
@@ -132,6 +133,12 @@ remedy remedy_of_workers(errc code) {
       return {"the log folder cannot be used",
               "its permissions forbid it, the disk is full, or it is no folder",
               "check it with ls -ld and df, or choose another --log-dir"};
+    case errc::worker_unkillable:
+      return {"workers of this node cannot be killed",
+              "they wait in the kernel for a disk, a network file system or a"
+              " device that does not answer",
+              "see cat /proc/PID/wchan and the kernel's journal; the node is"
+              " likely to need a restart"};
     default:
       return {"a call to the system failed",
               "this machine is short of something, or forbids it",

@@ -34,6 +34,8 @@ exit_code exit_code_of(errc code) {
     case errc::log_failed:
     case errc::system_failure:
       return exit_code::machine_refused;
+    case errc::worker_unkillable:
+      return exit_code::worker_unkillable;
     case errc::program_not_found:
       return exit_code::program_not_found;
     case errc::program_not_executable:
@@ -60,6 +62,8 @@ std::string exit_code_table() {
      "the coordinator was lost and did not come back"},
     {exit_code::machine_refused,
      "this machine refused: port in use, log folder not writable, …"},
+    {exit_code::worker_unkillable,
+     "workers of this node outlived SIGKILL and hang in the kernel"},
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };

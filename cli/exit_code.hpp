@@ -16,6 +16,7 @@ enum class exit_code : uint8_t {
   refused = 4,                  ///< The coordinator does not let this node in.
   coordinator_lost = 5,         ///< It went away and did not come back.
   machine_refused = 6,          ///< A port, a process, a descriptor was denied.
+  worker_unkillable = 7,        ///< SIGKILL has not ended workers of this node.
   program_not_executable = 126, ///< As shells have it.
   program_not_found = 127,      ///< As shells have it.
 };

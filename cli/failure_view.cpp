@@ -11,8 +11,10 @@ namespace {
 
 using verdict = core::outcome::verdict;
 
+// Who leaves workers behind that cannot be killed still knows why the job ended.
 bool has_failed(const core::ending& how) {
-  return !how.why && how.result && how.result->kind == verdict::failed
+  const auto knows = !how.why || how.why->code == errc::worker_unkillable;
+  return knows && how.result && how.result->kind == verdict::failed
          && how.result->first_failure;
 }
 

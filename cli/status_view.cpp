@@ -1,5 +1,6 @@
 #include "actorrun/cli/status_view.hpp"
 
+#include "actorrun/actors/core/plain_text.hpp"
 #include "actorrun/actors/translate.hpp"
 
 #include <nlohmann/json.hpp>
@@ -80,6 +81,13 @@ std::string to_text(const v1::JobStatus& job) {
   if (job.has_last_failure())
     text += "  last failure: " + core::to_string(from_wire(job.last_failure()))
             + "\n";
+  for (const auto& x : job.marked_nodes())
+    text += "  marked: " + core::printable(x.host())
+            + ", no epoch forms with "
+              "it: SIGKILL has not ended "
+            + std::to_string(x.unkillable_count())
+            + (x.unkillable_count() == 1 ? " worker" : " workers")
+            + " there (agent " + core::printable(x.agent_id()) + ")\n";
   if (job.agents().empty())
     return text + "  no agents\n";
   auto rows = std::vector<row>{
@@ -98,11 +106,31 @@ std::string to_text(const v1::JobStatus& job) {
 }
 
 json to_json(const v1::WorkerFailure& x) {
-  static constexpr const char* kinds[] = {"exited", "signalled", "not_started"};
-  return {{"agent", x.agent_id()},   {"host", x.host()},
-          {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
-          {"pid", x.pid()},          {"kind", kinds[size_t(from_wire(x).kind)]},
-          {"code", x.code()},        {"text", core::to_string(from_wire(x))}};
+  static constexpr const char* kinds[]
+    = {"exited", "signalled", "not_started", "timer_expired", "unkillable"};
+  const auto failure = from_wire(x);
+  auto out
+    = json{{"agent", x.agent_id()},   {"host", x.host()},
+           {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
+           {"pid", x.pid()},          {"kind", kinds[size_t(failure.kind)]},
+           {"code", x.code()},        {"text", core::to_string(failure)}};
+  if (failure.kind == core::failure_kind::timer_expired) {
+    out["scope"] = core::printable(failure.details.scope);
+    out["lateness_ns"] = failure.details.lateness.count();
+  }
+  if (failure.kind == core::failure_kind::timer_expired
+      || failure.kind == core::failure_kind::unkillable)
+    out["where"] = core::printable(failure.details.where);
+  return out;
+}
+
+json marked_nodes_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.marked_nodes())
+    out.push_back({{"agent", x.agent_id()},
+                   {"host", x.host()},
+                   {"unkillable_workers", x.unkillable_count()}});
+  return out;
 }
 
 json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
@@ -153,6 +181,7 @@ json to_json(const v1::JobStatus& job) {
           {"coordinator",
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
           {"truncated", job.truncated()},
+          {"marked_nodes", marked_nodes_of(job)},
           {"agents", std::move(agents)}};
 }
 

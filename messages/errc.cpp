@@ -30,8 +30,10 @@ std::string_view to_string(errc code) {
     "start_failed",
     "log_failed",
     "system_failure",
+    "worker_unkillable",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::system_failure) + 1);
+  static_assert(names.size()
+                == static_cast<size_t>(errc::worker_unkillable) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

@@ -41,6 +41,9 @@ enum class errc : uint8_t {
   // -- this machine -----------------------------------------------------------
   log_failed,     ///< A log folder or file cannot be made, opened or rotated.
   system_failure, ///< A call to the system failed that should not; see errno.
+
+  // The number of a code is on the wire: more of them follow here.
+  worker_unkillable, ///< SIGKILL has not ended workers of this node.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -5,9 +5,13 @@
 #include "actorrun/runtime/detail/caf_links.hpp"
 #include "actorrun/runtime/detail/door_locator.hpp"
 #include "actorrun/runtime/detail/hub.hpp"
+#include "actorrun/runtime/detail/keep.hpp"
 #include "actorrun/runtime/detail/node_logs.hpp"
+#include "actorrun/runtime/detail/node_timers.hpp"
 #include "actorrun/runtime/detail/operator_door.hpp"
+#include "actorrun/runtime/detail/own_process.hpp"
 #include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "actorrun/runtime/detail/posix_stuck_probe.hpp"
 #include "actorrun/runtime/detail/reserved_ports.hpp"
 #include "actorrun/runtime/detail/worker_evidence.hpp"
 
@@ -16,11 +20,9 @@
 #include <caf/scoped_actor.hpp>
 
 #include <cassert>
-#include <cstdio>
 #include <future>
 #include <mutex>
 
-#include <sys/random.h>
 #include <unistd.h>
 
 namespace actorrun {
@@ -32,36 +34,6 @@ void configure(caf::actor_system_config& config) {
   config.load<caf::io::middleman>();
 }
 
-namespace {
-
-agent_id make_agent_id(const std::string& host) {
-  auto number = uint32_t{0};
-  while (::getrandom(&number, sizeof number, 0) != sizeof number) {
-  }
-  char digits[9];
-  std::snprintf(digits, sizeof digits, "%08x", number);
-  return {host + "-" + std::to_string(::getpid()) + "-" + digits};
-}
-
-std::vector<std::string> own_environment() {
-  auto result = std::vector<std::string>{};
-  for (char** x = ::environ; x != nullptr && *x != nullptr; ++x)
-    result.emplace_back(*x);
-  return result;
-}
-
-/// Where a single node's workers meet: themselves.
-constexpr auto own_address = "127.0.0.1";
-
-/// Keeps the reactor for as long as what runs on it: an actor may be the last
-/// to let go of that.
-template <class T>
-std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
-  return {x.release(), [loop = std::move(loop)](T* y) { delete y; }};
-}
-
-} // namespace
-
 struct launcher::parts {
   parts(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
@@ -72,6 +44,7 @@ struct launcher::parts {
   }
 
   result<std::monostate> open_logs(const agent_options& options);
+  result<std::monostate> open_timers(const agent_options& options);
   result<std::monostate> host_coordinator(bool alone);
   result<std::monostate> maybe_host_coordinator();
   void spawn_coordinator(bool successor);
@@ -97,7 +70,8 @@ struct launcher::parts {
   rendezvous_coordinator_actor coordinator;
   node_agent_actor agent;
   std::optional<operator_door> operators;
-  std::unique_ptr<node_logs> logs; ///< Null: there is no agent.
+  std::unique_ptr<node_logs> logs;     ///< Null: there is no agent.
+  std::unique_ptr<node_timers> timers; ///< Likewise.
 
   std::mutex mutex; // Guards the rest.
   std::optional<core::ending> ending;
@@ -192,8 +166,22 @@ launcher::parts::open_logs(const agent_options& options) {
   return std::monostate{};
 }
 
+// Before the first worker, and until after the last.
+result<std::monostate>
+launcher::parts::open_timers(const agent_options& options) {
+  auto opened = node_timers::open(
+    system, loop,
+    {.options = options.timers, .spawn = hooks.timer_server, .lines = lines});
+  if (!opened)
+    return opened.error();
+  timers = std::move(*opened);
+  return std::monostate{};
+}
+
 std::shared_ptr<ports::coordinator_locator>
 launcher::parts::make_locator(const core::offer& offering) {
+  // Where a single node's workers meet: themselves.
+  constexpr auto own_address = "127.0.0.1";
   if (coordinator)
     return std::make_shared<local_locator>(
       caf::actor_cast<caf::strong_actor_ptr>(coordinator),
@@ -219,6 +207,10 @@ void launcher::parts::spawn_agent(const agent_options& options) {
                                     .role = options.workers.role,
                                     .slot_count = options.workers.slot_count,
                                     .master_port = ports->next()};
+  auto environment
+    = core::job_environment{job.job, options.workers.role,
+                            job.restart_count_max, options.signals_to_handle};
+  timers->announce(environment);
   agent = spawn_node_agent(
     system,
     {.offering = offering,
@@ -226,8 +218,7 @@ void launcher::parts::spawn_agent(const agent_options& options) {
      = {job.agent_count_min, job.agent_count_max, job.restart_count_max},
      .limits = job.timeouts,
      .supervisor = {.workers = options.workers,
-                    .job = {job.job, options.workers.role,
-                            job.restart_count_max, options.signals_to_handle},
+                    .job = std::move(environment),
                     .environment = own_environment(),
                     .host = host,
                     .processes = std::move(processes),
@@ -235,6 +226,9 @@ void launcher::parts::spawn_agent(const agent_options& options) {
                     .layout = logs->layout(),
                     .evidence = std::make_shared<worker_evidence>(),
                     .tailer = logs->tailer(),
+                    .timers = timers->server(),
+                    .probe = std::make_shared<posix_stuck_probe>(
+                      search_path_of_this_process()),
                     .lines = lines},
      .locator = make_locator(offering),
      .observers = hooks.observers,
@@ -285,7 +279,10 @@ void launcher::parts::end_if_over() {
   if (over || !is_protocol_over() || (agent && !shown))
     return;
   over = true;
-  const auto& how = ending ? *ending : *coordinators_ending;
+  auto how = ending ? *ending : *coordinators_ending;
+  // An agent that gives up workers goes before it hears what became of the job.
+  if (how.why && !how.result && coordinators_ending)
+    how.result = coordinators_ending->result;
   promise.set_value(how);
   if (hooks.on_ended)
     hooks.on_ended(how);
@@ -307,6 +304,7 @@ launcher::~launcher() {
     self->send_exit(parts_->coordinator, caf::exit_reason::kill);
     self->wait_for(parts_->coordinator);
   }
+  parts_->timers.reset();
   parts_->logs.reset();
 }
 
@@ -321,6 +319,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   harden(system);
   auto x = std::make_unique<parts>(system, job, std::move(hooks));
   if (auto opened = x->open_logs(agent); !opened)
+    return opened.error();
+  if (auto opened = x->open_timers(agent); !opened)
     return opened.error();
   if (auto hosted = x->maybe_host_coordinator(); !hosted)
     return hosted.error();
@@ -352,6 +352,10 @@ node_agent_actor launcher::agent() const {
 
 rendezvous_coordinator_actor launcher::coordinator() const {
   return parts_->coordinator;
+}
+
+timer_server_actor launcher::timers() const {
+  return parts_->timers ? parts_->timers->server() : timer_server_actor{};
 }
 
 void launcher::leave(int signal) {

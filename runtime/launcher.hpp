@@ -5,6 +5,7 @@
 #include "actorrun/actors/log.hpp"
 #include "actorrun/actors/ports/console.hpp"
 #include "actorrun/actors/ports/log_layout.hpp"
+#include "actorrun/actors/timer_server.hpp"
 #include "actorrun/messages/result.hpp"
 #include "actorrun/runtime/options.hpp"
 
@@ -36,6 +37,11 @@ struct launcher_hooks {
   /// Where lines are shown that workers write to files. Null: this program's
   /// standard output and standard error.
   std::shared_ptr<ports::console> console{};
+  /// Spawns who watches the workers' timers; called once, if there are any. It
+  /// is handed the FIFO and the socket, which it may put to its own use. Null:
+  /// `spawn_timer_server`.
+  std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
+    timer_server{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
@@ -56,6 +62,9 @@ public:
   ///                               address
   /// @retval errc::log_failed      a log folder that was asked for cannot be
   ///                               made; the text names it
+  ///
+  /// `bad_argument` is also a timer FIFO that cannot be made where it was asked
+  /// for, `cannot_listen` a socket for watchdogs.
   static result<std::unique_ptr<launcher>> start(caf::actor_system& system,
                                                  const job_options& job,
                                                  const agent_options& agent,
@@ -76,6 +85,10 @@ public:
 
   /// The coordinator, if it is hosted here; else null.
   rendezvous_coordinator_actor coordinator() const;
+
+  /// Who watches timers, also those of the host program's own parts; null if
+  /// there are none.
+  timer_server_actor timers() const;
 
   /// Stops this node's workers with `signal` and leaves the job, which goes on
   /// without us; the host of the coordinator ends the job. A second call kills.

@@ -38,12 +38,13 @@ verdict check_label(const std::string& name, const std::string& text) {
   return fine();
 }
 
-verdict check_span(const std::string& name, milliseconds x, milliseconds min) {
-  if (x >= min && x <= timeout_max)
+verdict check_span(const std::string& name, milliseconds x, milliseconds min,
+                   milliseconds max = timeout_max) {
+  if (x >= min && x <= max)
     return fine();
   return refuse(name + " is " + std::to_string(x.count()) + " ms, not "
                 + std::to_string(min.count()) + ".."
-                + std::to_string(timeout_max.count()) + " ms");
+                + std::to_string(max.count()) + " ms");
 }
 
 verdict check_count(const std::string& name, uint32_t x, uint32_t min,
@@ -109,7 +110,12 @@ verdict check_workers(const core::worker_spec& x) {
   if (x.stop_signal < 1 || x.stop_signal > SIGRTMAX)
     return refuse("the stop signal is " + std::to_string(x.stop_signal)
                   + ", not 1.." + std::to_string(SIGRTMAX));
-  return check_span("the grace period", x.grace_period, milliseconds{0});
+  if (auto grace
+      = check_span("the grace period", x.grace_period, milliseconds{0});
+      !grace)
+    return grace;
+  return check_span("the patience with SIGKILL", x.kill_patience,
+                    milliseconds{0});
 }
 
 /// Text in which `forbidden` bytes would break paths or lines.
@@ -189,6 +195,16 @@ verdict check_logs(const core::log_options& x, uint32_t slot_count) {
   return check_rotation(x);
 }
 
+verdict check_timers(const timer_options& x) {
+  if (auto ok = check_text("the path of the timer FIFO", x.path,
+                           timer_path_length_max, {"\0", 1});
+      !ok)
+    return ok;
+  if (x.watchdog.count() == 0)
+    return fine();
+  return check_span("the watchdog", x.watchdog, watchdog_min, watchdog_max);
+}
+
 } // namespace
 
 std::string to_string(const endpoint& x) {
@@ -234,6 +250,8 @@ result<std::monostate> validate(const agent_options& options) {
     return ok;
   if (auto ok = check_label("the signals to handle", options.signals_to_handle);
       !ok)
+    return ok;
+  if (auto ok = check_timers(options.timers); !ok)
     return ok;
   return check_logs(options.logs, options.workers.slot_count);
 }

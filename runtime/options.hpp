@@ -78,6 +78,27 @@ struct job_options {
   core::timeouts timeouts;
 };
 
+/// Longest path of a timer FIFO, in bytes; the system takes no longer one.
+inline constexpr size_t timer_path_length_max = 4'095;
+
+/// A watchdog that a healthy program cannot satisfy is of no use, and one of
+/// more than a day neither.
+inline constexpr std::chrono::milliseconds watchdog_min{10};
+inline constexpr std::chrono::milliseconds watchdog_max
+  = std::chrono::hours{24};
+
+/// Timers that workers set for themselves; see docs/timers.md.
+struct timer_options {
+  /// Workers get a FIFO: TORCHELASTIC_TIMER_FILE.
+  bool enabled = true;
+  /// Where it is. Empty: in the folder of the user's jobs.
+  std::string path{};
+  /// Workers get a socket for sd_notify(3), and one that has sent `WATCHDOG=1`
+  /// must send another within this: `watchdog_min`..`watchdog_max`. 0: they
+  /// get none.
+  std::chrono::milliseconds watchdog{0};
+};
+
 /// What this node brings.
 struct agent_options {
   /// The address others reach this node at. Empty: the one its connection to
@@ -85,6 +106,7 @@ struct agent_options {
   std::string local_address;
   core::worker_spec workers;
   core::log_options logs;
+  timer_options timers{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this
   /// agent, which the program around the launcher handles.
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";

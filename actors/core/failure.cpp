@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include <string.h>
@@ -21,16 +22,37 @@ void shorten_path(std::string& path, size_t size_max) {
            + std::string{end_of(path, size_max - ellipsis.size())};
 }
 
-worker_failure cut(worker_failure x, size_t message_max, size_t traceback_max,
-                   size_t path_max) {
-  auto& message = x.details.message;
-  message.resize(beginning_of(message, message_max).size());
+struct text_limits {
+  size_t message;
+  size_t traceback;
+  size_t path;
+  size_t scope;
+  size_t where;
+};
+
+void keep_beginning(std::string& text, size_t size_max) {
+  text.resize(beginning_of(text, size_max).size());
+}
+
+worker_failure cut(worker_failure x, const text_limits& max) {
+  keep_beginning(x.details.message, max.message);
   auto& traceback = x.details.traceback;
   traceback.erase(0,
-                  traceback.size() - end_of(traceback, traceback_max).size());
-  shorten_path(x.details.subject, path_max);
-  shorten_path(x.details.error_file, path_max);
+                  traceback.size() - end_of(traceback, max.traceback).size());
+  shorten_path(x.details.subject, max.path);
+  shorten_path(x.details.error_file, max.path);
+  keep_beginning(x.details.scope, max.scope);
+  keep_beginning(x.details.where, max.where);
   return x;
+}
+
+/// With one digit behind the point: `12.0 ms`, `1.2 s`.
+std::string short_text(duration x) {
+  using namespace std::chrono_literals;
+  const auto in_seconds = x >= 1s;
+  const auto tenths = x / (in_seconds ? duration{100ms} : duration{100us});
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
+         + (in_seconds ? " s" : " ms");
 }
 
 constexpr bool is_blank(char c) {
@@ -71,6 +93,14 @@ std::string what_happened(const worker_failure& x) {
       break;
     case failure_kind::not_started:
       return "could not be started: " + why_not_started(x);
+    case failure_kind::timer_expired:
+      text = "was killed by its timer: " + overrun_text(x.details);
+      break;
+    case failure_kind::unkillable:
+      text = "outlived SIGKILL: it hangs in the kernel";
+      if (!x.details.scope.empty())
+        text += ", and was killed by its timer: " + overrun_text(x.details);
+      break;
   }
   if (x.details.out_of_memory)
     text += ", killed by the kernel: out of memory";
@@ -92,13 +122,24 @@ worker_failure aged(worker_failure x, duration by) {
 }
 
 worker_failure bounded(worker_failure x) {
-  return cut(std::move(x), failure_message_max, failure_traceback_max,
-             failure_path_max);
+  return cut(std::move(x), {.message = failure_message_max,
+                            .traceback = failure_traceback_max,
+                            .path = failure_path_max,
+                            .scope = failure_scope_max,
+                            .where = failure_where_max});
 }
 
 worker_failure brief(worker_failure x) {
-  return cut(std::move(x), brief_message_max, brief_traceback_max,
-             brief_path_max);
+  return cut(std::move(x), {.message = brief_message_max,
+                            .traceback = brief_traceback_max,
+                            .path = brief_path_max,
+                            .scope = brief_scope_max,
+                            .where = brief_where_max});
+}
+
+std::string overrun_text(const death_details& x) {
+  return "scope \"" + one_line(x.scope, line_message_max) + "\" overran by "
+         + short_text(std::max(x.lateness, duration{0}));
 }
 
 std::string one_line(std::string_view text, size_t size_max) {

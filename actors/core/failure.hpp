@@ -18,19 +18,28 @@ enum class failure_kind : uint8_t {
   exited,      ///< It ended by itself; `code` is its exit code, 1..255.
   signalled,   ///< A signal that we did not send; `code` is its number.
   not_started, ///< It never ran; `code` is the errno.
+  /// We have ended it, for it overran a timer; `code` is the signal that it
+  /// died of, or was sent if it exited by itself then.
+  timer_expired,
+  /// It was killed and has not ended: it hangs in the kernel. `code` is SIGKILL.
+  unkillable,
 };
 
 /// Bytes of a failure's texts that travel and are shown.
 inline constexpr size_t failure_message_max = 2'048;
 inline constexpr size_t failure_traceback_max = 16'384;
 inline constexpr size_t failure_path_max = 1'024;
+inline constexpr size_t failure_scope_max = 256;
+inline constexpr size_t failure_where_max = 640;
 
 /// The same for failures that are listed after another.
 inline constexpr size_t brief_message_max = 512;
-inline constexpr size_t brief_traceback_max = 1'024;
+inline constexpr size_t brief_traceback_max = 768;
 inline constexpr size_t brief_path_max = 256;
+inline constexpr size_t brief_scope_max = 80;
+inline constexpr size_t brief_where_max = 112;
 
-/// Of a message in a line for people.
+/// Of a message in a line for people, or of the name of a timer.
 inline constexpr size_t line_message_max = 200;
 
 /// What is known of a death beyond its status. All but `out_of_memory` is for
@@ -50,6 +59,12 @@ struct death_details {
   /// `failure_traceback_max` bytes, the end of it.
   std::string traceback{};
   bool is_from_stderr = false; ///< Where `traceback` comes from.
+  /// timer_expired, or unkillable after that: the name of the timer.
+  std::string scope{};
+  duration lateness{0}; ///< Likewise: from its deadline on.
+  /// timer_expired: where the worker and its peers were; unkillable: where it
+  /// hangs. Lines; empty: nobody could look.
+  std::string where{};
 
   friend bool operator==(const death_details&, const death_details&) = default;
 };
@@ -91,6 +106,9 @@ worker_failure brief(worker_failure x);
 /// `rank 3 (local rank 1, pid 4711) on node-b exited with code 7`; one line of
 /// valid UTF-8, whatever the texts hold.
 std::string to_string(const worker_failure& x);
+
+/// `scope "train_step" overran by 1.2 s`, one line.
+std::string overrun_text(const death_details& x);
 
 /// The text as one line, printable (`plain_text.hpp`), with single spaces.
 /// @param size_max In bytes, at least 4; a longer text ends in `…`, which

@@ -50,7 +50,21 @@ std::string indented(std::string_view text) {
   return out;
 }
 
+bool has_signal(const worker_failure& x) {
+  return x.kind == failure_kind::signalled
+         || x.kind == failure_kind::timer_expired
+         || x.kind == failure_kind::unkillable;
+}
+
 std::string cause_of(const worker_failure& x) {
+  if (x.kind == failure_kind::timer_expired)
+    return "its timer expired: " + overrun_text(x.details);
+  if (x.kind == failure_kind::unkillable)
+    return "it outlived SIGKILL and hangs in the kernel; its node is out of "
+           "the job"
+           + (x.details.scope.empty()
+                ? ""
+                : "; its timer had expired: " + overrun_text(x.details));
   if (x.details.out_of_memory)
     return "killed by the kernel: out of memory";
   if (x.kind == failure_kind::not_started)
@@ -61,7 +75,7 @@ std::string cause_of(const worker_failure& x) {
 
 std::string output_of(const worker_failure& x) {
   const auto& details = x.details;
-  if (x.kind == failure_kind::not_started)
+  if (x.kind == failure_kind::not_started || x.kind == failure_kind::unkillable)
     return "";
   if (details.is_from_stderr)
     return details.traceback.empty()
@@ -88,8 +102,7 @@ std::string traceback_of(const worker_failure& x) {
 std::string exit_code_of(const worker_failure& x) {
   auto out = std::to_string(reported_exit_code(x))
              + " (pid: " + std::to_string(x.pid) + ") ";
-  const auto name
-    = x.kind == failure_kind::signalled ? signal_name(x.code) : std::string{};
+  const auto name = has_signal(x) ? signal_name(x.code) : std::string{};
   return name.empty() ? out : out + " (" + name + ")";
 }
 
@@ -111,6 +124,7 @@ std::string block_of(size_t index, const worker_failure& x,
       out += line(label, indented(value));
   };
   add("cause", cause_of(x));
+  add("stuck", details.where);
   add("message", message_of(x));
   add("output", output_of(x));
   return out;
@@ -152,6 +166,8 @@ int reported_exit_code(const worker_failure& x) {
     case failure_kind::exited:
       return x.code;
     case failure_kind::signalled:
+    case failure_kind::timer_expired:
+    case failure_kind::unkillable:
       return -x.code;
     case failure_kind::not_started:
       break;
@@ -162,7 +178,7 @@ int reported_exit_code(const worker_failure& x) {
 std::string substitute_traceback(const worker_failure& x) {
   if (x.kind == failure_kind::not_started)
     return "The worker never ran.";
-  if (x.kind != failure_kind::signalled)
+  if (!has_signal(x))
     return hint;
   const auto name = signal_name(x.code);
   return "Signal " + std::to_string(x.code) + " ("

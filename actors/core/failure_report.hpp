@@ -18,8 +18,9 @@ using local_time_text = std::function<std::string(int64_t wall_ms)>;
 /// Empty if there is no first failure.
 ///
 /// Behind torchrun's six lines a block may have more of the same form: `cause`
-/// (what the machine knows), `message` (of the error file, if its traceback
-/// does not show it) and `output` (where to look for the worker's words).
+/// (what the machine knows), `stuck` (where a worker was whose timer expired, or
+/// that cannot be killed), `message` (of the error file, if its traceback does
+/// not show it) and `output` (where to look for the worker's words).
 /// @param name What torchrun names here: the script or module, or with
 ///             `--no-python` the program.
 /// @see torch/distributed/elastic/multiprocessing/errors/__init__.py,

@@ -121,6 +121,8 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
     offer_.master_port = event.master_port;
   gone_ = true;
   note(event.others, event.told, now);
+  if (event.unkillable_count > 0)
+    give_up_workers(event.unkillable_count);
   if (now >= fence_due_)
     forget_next();
   if (share_ != share_state::failed)
@@ -190,7 +192,25 @@ void membership::on(const leave_requested& event, time_point now,
       out);
 }
 
+// Their memory, devices and ports are not to be had again on this node: nothing
+// more can be started here, and a person must hear of it.
+void membership::give_up_workers(uint32_t count) {
+  unkillable_count_ = count;
+  if (!ending_)
+    ending_.emplace();
+  next_.reset();
+  const auto one = count == 1;
+  ending_->why = failure{errc::worker_unkillable,
+                         std::to_string(count) + (one ? " worker" : " workers")
+                           + " of epoch " + to_string(plan_->epoch) + " on "
+                           + offer_.host + " did not end after SIGKILL and "
+                           + (one ? "hangs" : "hang") + " in the kernel"};
+}
+
+// Nothing that is heard later makes them end.
 void membership::end(ending how, int signal, time_point now, effects& out) {
+  if (unkillable_count_ > 0)
+    how.why = ending_->why;
   ending_ = std::move(how);
   next_.reset();
   if (may_run())
@@ -232,7 +252,9 @@ std::optional<claim> membership::held(time_point now) const {
 
 // Past the fence the machine kills them even if we slept: an ordered death.
 bool membership::was_fenced(const worker_failure& x, time_point now) const {
-  const auto by_kill = x.kind == failure_kind::signalled && x.code == SIGKILL;
+  const auto by_kill = (x.kind == failure_kind::signalled
+                        || x.kind == failure_kind::timer_expired)
+                       && x.code == SIGKILL;
   const auto not_begun
     = x.kind == failure_kind::not_started && x.code == ECANCELED;
   return (by_kill || not_begun) && now - x.age >= fence_due_;
@@ -255,8 +277,8 @@ void membership::note(collateral failures, time_point told, time_point now) {
 // Said again after a link broke, and older by then.
 void membership::tell_stopped(uint16_t master_port, time_point now,
                               effects& out) const {
-  out.emplace_back(
-    send_stopped{plan_->epoch, master_port, aged(others_, now - told_)});
+  out.emplace_back(send_stopped{plan_->epoch, master_port,
+                                aged(others_, now - told_), unkillable_count_});
 }
 
 } // namespace actorrun::core

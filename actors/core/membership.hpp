@@ -78,6 +78,9 @@ struct group_stopped {
   /// What else failed and was not ordered.
   collateral others{};
   time_point told{}; ///< When their ages were right; 0: now.
+  /// Workers that SIGKILL has not ended. What they hold of the machine is lost;
+  /// so the agent leaves.
+  uint32_t unkillable_count = 0;
 };
 
 /// Somebody wants this agent to end; again: at once.
@@ -129,6 +132,7 @@ struct send_stopped {
   /// What failed there and has not been sent as failed. Said as often as that
   /// the epoch's workers have stopped.
   collateral others{};
+  uint32_t unkillable_count = 0; ///< As told, and said as often.
 };
 
 struct send_leaving {
@@ -161,8 +165,9 @@ struct set_fence {
 /// Why the agent ends.
 struct ending {
   std::optional<outcome> result; ///< The job's, if it is known.
-  std::optional<failure> why;    ///< Or what went wrong …
-  int signal = 0;                ///< … or what it was told to leave by.
+  /// Or what went wrong; both, if workers of this agent cannot be killed …
+  std::optional<failure> why;
+  int signal = 0; ///< … or what it was told to leave by.
 
   friend bool operator==(const ending&, const ending&) = default;
 };
@@ -263,6 +268,7 @@ private:
   void stop(int signal, effects& out);
   void end(ending how, int signal, time_point now, effects& out);
   void part(time_point now, effects& out);
+  void give_up_workers(uint32_t count);
   void note(collateral failures, time_point told, time_point now);
   bool was_fenced(const worker_failure& failure, time_point now) const;
   void tell_stopped(uint16_t master_port, time_point now, effects& out) const;
@@ -287,9 +293,10 @@ private:
   std::optional<worker_failure> failure_; ///< As told at `told_`, like …
   collateral others_;                     ///< … what else was not ordered.
   time_point told_{};
-  bool gone_ = false;   ///< The workers of a failed share have ended.
-  bool was_in_ = false; ///< Has been accepted at least once.
-  epoch_id newest_;     ///< Newest epoch seen; older ones are refused.
+  bool gone_ = false;             ///< The workers of a failed share have ended.
+  uint32_t unkillable_count_ = 0; ///< Or will never end.
+  bool was_in_ = false;           ///< Has been accepted at least once.
+  epoch_id newest_; ///< Newest epoch seen; older ones are refused.
   /// Starts when the present group is gone and the lease is known to last.
   std::optional<epoch_plan> next_;
   duration keep_alive_interval_{0};

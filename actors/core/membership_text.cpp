@@ -34,7 +34,10 @@ struct effect_writer {
   }
   std::string operator()(const send_stopped& x) const {
     return "send_stopped " + to_string(x.epoch)
-           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()));
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
+           + (x.unkillable_count == 0
+                ? ""
+                : " unkillable=" + std::to_string(x.unkillable_count));
   }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }

@@ -63,6 +63,7 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
   auto [i, added] = agents_.try_emplace(agent);
   auto& record = i->second;
   if (added) {
+    marks_.clear(event.offering.host);
     record.arrival = ++arrivals_;
     last_arrival_ = now;
     count(record, +1);
@@ -133,7 +134,8 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
     return;
   const auto missed = active() && i->second.member_of == epoch_
                       && i->second.share != share_state::succeeded;
-  excuse(i->second, reason);
+  if (!marks_.contains(agent)) // It goes because its workers do not.
+    excuse(i->second, reason);
   count(i->second, -1);
   agents_.erase(i);
   leases_.drop(agent);
@@ -188,6 +190,8 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     x.share = share_state::idle;
     x.holds = {};
   });
+  if (event.unkillable_count > 0)
+    mark(*record, event.unkillable_count);
   if (member(event.agent, event.epoch) != nullptr)
     note(event.agent, event.others, now);
   if (active() && event.epoch == epoch_ && record->member_of == epoch_)

@@ -5,6 +5,7 @@
 #include "actorrun/actors/core/epoch.hpp"
 #include "actorrun/actors/core/failure_order.hpp"
 #include "actorrun/actors/core/lease_table.hpp"
+#include "actorrun/actors/core/node_marks.hpp"
 #include "actorrun/actors/core/restart_policy.hpp"
 #include "actorrun/actors/core/time.hpp"
 #include "actorrun/messages/errc.hpp"
@@ -90,8 +91,9 @@ struct workers_succeeded {
 struct workers_stopped {
   agent_id agent;
   epoch_id epoch;
-  uint16_t master_port = 0; ///< A fresh one for the next epoch.
-  collateral others{};      ///< What failed there and has not been told.
+  uint16_t master_port = 0;      ///< A fresh one for the next epoch.
+  collateral others{};           ///< What failed there and has not been told.
+  uint32_t unkillable_count = 0; ///< Those of them that SIGKILL did not end.
 };
 
 /// Somebody ends the job.
@@ -202,6 +204,8 @@ struct agent_record {
 ///
 /// From every phase: `ended`, when all workers of an epoch have succeeded, no
 /// restart is left, the minimum is not met in time, or somebody ends the job.
+/// Also when workers of a node cannot be killed and too few nodes are left
+/// without it: a restart that waited for another might wait in vain.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
@@ -241,6 +245,10 @@ public:
   const std::optional<worker_failure>& last_failure() const {
     return last_failure_;
   }
+
+  /// Nodes whose workers could not be killed. A mark goes when another agent of
+  /// its host joins.
+  const std::vector<marked_node>& marked_nodes() const { return marks_.list(); }
 
   /// Why nothing runs, or why nobody starts again: one line, for people. Empty
   /// while running.
@@ -319,6 +327,7 @@ private:
   const std::string* find_excuse() const;
   void conclude_epoch(time_point now, effects& out);
   void settle_failures(time_point now, effects& out);
+  void mark(agent_record& record, uint32_t unkillable_count);
   void end(outcome result, time_point now, effects& out);
   void close_if_empty(effects& out);
 
@@ -369,6 +378,8 @@ private:
   bool failed_ = false;    ///< A failure has ended the current epoch.
   failure_order failures_; ///< Of the current epoch.
   std::vector<departure> departures_;
+  node_marks marks_;
+  bool has_marked_ = false; ///< Since the current epoch began.
   uint64_t arrivals_ = 0;
   time_point last_arrival_{};
   time_point first_newcomer_{};

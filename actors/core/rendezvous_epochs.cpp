@@ -10,6 +10,20 @@
 
 namespace actorrun::core {
 
+namespace {
+
+/// What had an excuse does not end a job.
+void blame_unkillable(outcome& how) {
+  if (how.first_failure->kind == failure_kind::unkillable)
+    return;
+  const auto i = std::ranges::find(how.other_failures, failure_kind::unkillable,
+                                   &worker_failure::kind);
+  if (i != how.other_failures.end())
+    std::swap(*i, *how.first_failure);
+}
+
+} // namespace
+
 void rendezvous::advance(time_point now, effects& out) {
   switch (phase_) {
     case phase::gathering:
@@ -240,6 +254,7 @@ void rendezvous::conclude_epoch(time_point now, effects& out) {
   failures_.clear();
   departures_.clear();
   failed_ = false;
+  has_marked_ = false;
 }
 
 // All have been told now. What failed in an epoch that had ended for another
@@ -251,14 +266,32 @@ void rendezvous::settle_failures(time_point now, effects& out) {
   if (excuse != nullptr || !others.empty())
     out.emplace_back(
       explain_failures{epoch_, first, others, excuse ? *excuse : ""});
-  if (excuse == nullptr
-      && policy_.on_failure(epoch_, first) == restart_policy::answer::give_up)
-    end({.kind = outcome::verdict::failed,
-         .first_failure = first,
-         .other_failures = others.listed,
-         .unlisted_failure_count = others.unlisted_count,
-         .reason = to_string(first)},
-        now, out);
+  auto how = outcome{.kind = outcome::verdict::failed,
+                     .first_failure = first,
+                     .other_failures = others.listed,
+                     .unlisted_failure_count = others.unlisted_count,
+                     .reason = to_string(first)};
+  if (has_marked_ && tally_.candidates < settings_.agent_count_min) {
+    if (excuse != nullptr)
+      blame_unkillable(how);
+    how.reason = to_string(*how.first_failure)
+                 + "; too few nodes are left: " + marks_.text();
+    end(std::move(how), now, out);
+  } else if (excuse == nullptr
+             && policy_.on_failure(epoch_, first)
+                  == restart_policy::answer::give_up) {
+    end(std::move(how), now, out);
+  }
+}
+
+// -- nodes whose workers cannot be killed -------------------------------------
+
+void rendezvous::mark(agent_record& record, uint32_t unkillable_count) {
+  const auto& x = record.offering;
+  if (!marks_.add({x.agent, x.host, unkillable_count}))
+    return;
+  change(record, [](auto& y) { y.leaving = true; });
+  has_marked_ = true;
 }
 
 void rendezvous::revoke(const std::string& reason,

@@ -62,28 +62,9 @@ size_t utf8_length(std::string_view text) {
 
 } // namespace
 
-bool json_cursor::take(char c) {
-  if (!sees(c))
-    return fail();
-  ++at_;
-  return true;
-}
-
-bool json_cursor::sees(char c) {
-  skip_space();
-  return at_ < text_.size() && text_[at_] == c;
-}
-
 bool json_cursor::at_end() {
   skip_space();
   return at_ == text_.size();
-}
-
-void json_cursor::skip_space() {
-  while (at_ < text_.size()
-         && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r'
-             || text_[at_] == '\n'))
-    ++at_;
 }
 
 // A byte that no text has is said first: then the line is no JSON at all.
@@ -198,7 +179,8 @@ std::optional<std::string_view> json_cursor::read_number() {
   const auto start = at_;
   const auto is_negative = sees('-');
   at_ += is_negative;
-  if (skip_word("Infinity") || (!is_negative && skip_word("NaN")))
+  const auto is_word = at_ < text_.size() && !is_digit(text_[at_]);
+  if (is_word && (skip_word("Infinity") || (!is_negative && skip_word("NaN"))))
     return text_.substr(start, at_ - start);
   const auto is_zero = at_ < text_.size() && text_[at_] == '0';
   if (is_zero)

@@ -57,13 +57,15 @@ private:
     key_.clear();
     if (!json_.read_string(&key_) || !json_.take(':'))
       return broken();
-    if (key_ == "pid")
+    // As a view: then texts of different lengths are not looked at.
+    const auto key = std::string_view{key_};
+    if (key == "pid")
       return pid();
-    if (key_ == "scope_id")
+    if (key == "scope_id")
       return scope();
-    if (key_ == "expiration_time")
+    if (key == "expiration_time")
       return expiration();
-    if (key_ == "signal")
+    if (key == "signal")
       return signal();
     if (!json_.skip_value())
       return broken();

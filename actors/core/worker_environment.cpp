@@ -37,6 +37,18 @@ void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
   set("ACTORRUN_EPOCH", plan.epoch.value);
 }
 
+// systemd's names. Its WATCHDOG_PID, if we have inherited one, names another
+// process than the worker, which would then believe that it is not meant.
+void set_timers(variables& env, const job_environment& job) {
+  if (!job.timer_file.empty())
+    env["TORCHELASTIC_TIMER_FILE"] = job.timer_file;
+  if (job.notify_socket.empty())
+    return;
+  env["NOTIFY_SOCKET"] = job.notify_socket;
+  env["WATCHDOG_USEC"] = std::to_string(job.watchdog.count());
+  env.erase("WATCHDOG_PID");
+}
+
 } // namespace
 
 std::vector<std::string>
@@ -56,6 +68,7 @@ worker_environment(std::span<const std::string> inherited,
   env["TORCHELASTIC_ERROR_FILE"] = error_file;
   env["TORCHELASTIC_SIGNALS_TO_HANDLE"] = job.signals_to_handle;
   env["ACTORRUN_JOB_ID"] = job.job.value;
+  set_timers(env, job);
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   // Several workers with as many threads as cores each would fight over them.
   if (plan.own.slot_count > 1)

@@ -3,6 +3,7 @@
 
 #include "actorrun/actors/core/epoch.hpp"
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,12 @@ struct job_environment {
   uint32_t restart_count_max = 0;
   /// Names, separated by commas; TORCHELASTIC_SIGNALS_TO_HANDLE.
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+  /// Path of the timer FIFO; empty: as it is inherited.
+  std::string timer_file{};
+  /// Where sd_notify(3) sends to; empty: as it is inherited, like the next.
+  std::string notify_socket{};
+  /// Within what time a worker that has sent a sign of life sends another.
+  std::chrono::microseconds watchdog{0};
 };
 
 /// Everything a worker finds in its environment: what its agent has, and over

@@ -8,9 +8,11 @@
 
 namespace actorrun::core {
 
-worker_group::worker_group(epoch_plan plan, std::string host)
+worker_group::worker_group(epoch_plan plan, std::string host,
+                           std::chrono::milliseconds kill_patience)
   : plan_(std::move(plan)), host_(std::move(host)),
-    workers_(plan_.own.slot_count), waiting_count_(plan_.own.slot_count) {
+    kill_patience_(kill_patience), workers_(plan_.own.slot_count),
+    waiting_count_(plan_.own.slot_count) {
   assert(!workers_.empty());
 }
 
@@ -62,7 +64,9 @@ void worker_group::on(const worker_exited& event, time_point now,
     return;
   worker->now = worker_record::state::ended;
   ++ended_count_;
-  if (event.signal != 0)
+  if (const auto* how = find_ended_overdue(event))
+    fail_overdue(*how, event, now, out);
+  else if (event.signal != 0)
     fail({.local_rank = event.local_rank,
           .kind = failure_kind::signalled,
           .code = event.signal,
@@ -75,6 +79,7 @@ void worker_group::on(const worker_exited& event, time_point now,
           .code = event.exit_code,
           .details = event.details},
          event.when, now, out);
+  overdue_.erase(event.local_rank);
   settle(now, out);
 }
 
@@ -85,11 +90,10 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
   phase_ = phase::stopping;
   stop_ordered_at_ = now;
   if (event.grace.count() == 0) {
-    out.emplace_back(signal_workers{SIGKILL});
+    kill_all(now, out);
   } else {
     out.emplace_back(signal_workers{event.signal});
-    grace_timer_ = {1};
-    out.emplace_back(arm_timer{grace_timer_, now + event.grace});
+    grace_timer_ = arm(now + event.grace, out);
   }
   settle(now, out);
 }
@@ -97,18 +101,31 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
 void worker_group::on(const kill_ordered&, time_point now, effects& out) {
   if (phase_ == phase::stopping) {
     grace_timer_ = {};
-    out.emplace_back(signal_workers{SIGKILL});
+    kill_all(now, out);
   } else {
     on(stop_ordered{SIGKILL, {}}, now, out);
   }
 }
 
-void worker_group::on(const timer_fired& event, time_point, effects& out) {
-  if (phase_ != phase::stopping || event.timer != grace_timer_
-      || grace_timer_.value == 0)
+// Once all must end nobody is ended alone.
+void worker_group::on(const timer_fired& event, time_point now, effects& out) {
+  if (event.timer.value == 0)
     return;
-  grace_timer_ = {};
-  out.emplace_back(signal_workers{SIGKILL});
+  if (phase_ == phase::stopping && event.timer == grace_timer_) {
+    grace_timer_ = {};
+    return kill_all(now, out);
+  }
+  if (phase_ == phase::stopping && event.timer == kill_timer_)
+    return give_up_all(now, out);
+  for (auto& [local_rank, x] : overdue_)
+    if (phase_ < phase::stopping && x.timer == event.timer)
+      return advance_overdue(x, now, out);
+}
+
+timer_id worker_group::arm(time_point due, effects& out) {
+  ++last_timer_.value;
+  out.emplace_back(arm_timer{last_timer_, due});
+  return last_timer_;
 }
 
 worker_record* worker_group::in_state(uint32_t local_rank,
@@ -122,8 +139,12 @@ worker_record* worker_group::in_state(uint32_t local_rank,
 // by itself may be its consequence, and what ends after our order is our doing.
 void worker_group::fail(worker_failure failure, time_point when, time_point now,
                         effects& out) {
-  if (has_ordered(when))
-    return;
+  if (!has_ordered(when))
+    tell(std::move(failure), when, now, out);
+}
+
+void worker_group::tell(worker_failure failure, time_point when, time_point now,
+                        effects& out) {
   failure.agent = plan_.own.agent;
   failure.host = host_;
   failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
@@ -154,7 +175,8 @@ void worker_group::settle(time_point now, effects& out) {
   } else if (phase_ == phase::stopping) {
     phase_ = phase::stopped;
     out.emplace_back(release_workers{});
-    out.emplace_back(report_stopped{aged(others_, now - others_told_at_)});
+    out.emplace_back(
+      report_stopped{aged(others_, now - others_told_at_), given_up_count_});
   }
 }
 
@@ -182,7 +204,17 @@ struct effect_writer {
   }
   std::string operator()(const report_stopped& x) const {
     return "report_stopped"
-           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()));
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
+           + (x.unkillable_count == 0
+                ? ""
+                : " unkillable=" + std::to_string(x.unkillable_count));
+  }
+  std::string operator()(const probe_workers& x) const {
+    return "probe_workers " + std::to_string(x.overdue);
+  }
+  std::string operator()(const signal_worker& x) const {
+    return "signal_worker " + std::to_string(x.local_rank) + " "
+           + std::to_string(x.signal);
   }
 };
 

@@ -28,6 +28,8 @@ struct worker_spec {
   bool is_stop_signal_fixed = false;
   /// From the stop signal to SIGKILL. 0 kills at once.
   std::chrono::milliseconds grace_period{30'000};
+  /// From SIGKILL to giving up a worker that is still there. 0: never.
+  std::chrono::milliseconds kill_patience{30'000};
 };
 
 /// Replaces `${local_rank}` and `$local_rank` by the rank and `$$` by `$`;

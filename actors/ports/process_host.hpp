@@ -97,6 +97,10 @@ public:
   /// are given up.
   virtual void signal(epoch_id epoch, int signal) = 0;
 
+  /// Sends `signal` to the process group of this process if that runs. A signal
+  /// that can be handled reaches it even if it was stopped: SIGCONT follows.
+  virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal) = 0;
+
   /// Sends `signal` to every process of `epoch` that runs, and not to what it
   /// has started: who does not expect a signal may die of it.
   virtual void notify(epoch_id epoch, int signal) = 0;

@@ -6,6 +6,7 @@ install(TARGETS actorrun actorctl)
 install(
   TARGETS actorrun_words actorrun_wire actorrun_messages actorrun_core
           actorrun_actors actorrun_runtime actorrun_worker
+          actorrun_worker_shared
   EXPORT actorrunTargets)
 foreach(layer messages actors runtime)
   install(

@@ -96,6 +96,18 @@ void posix_process_host::signal(epoch_id epoch, int signal) {
   });
 }
 
+void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
+                                    int signal) {
+  loop_.post([=, this] {
+    const auto i = batches_.find(epoch);
+    if (i == batches_.end())
+      return;
+    for (const auto& worker : i->second.workers)
+      if (worker.local_rank == local_rank && !worker.ended)
+        worker.end_group(signal);
+  });
+}
+
 void posix_process_host::notify(epoch_id epoch, int signal) {
   loop_.post([=, this] {
     if (const auto i = batches_.find(epoch); i != batches_.end())

@@ -55,6 +55,7 @@ public:
 
   /// Starts that are under way are given up: ECANCELED.
   void signal(epoch_id epoch, int signal) override;
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
   void release(epoch_id epoch) override;
   void set_fence(core::time_point due) override;

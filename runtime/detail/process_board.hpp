@@ -80,6 +80,9 @@ public:
   void signal(epoch_id epoch, int signal) override {
     host_->signal(epoch, signal);
   }
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
+    host_->signal_one(epoch, local_rank, signal);
+  }
   void notify(epoch_id epoch, int signal) override {
     host_->notify(epoch, signal);
   }

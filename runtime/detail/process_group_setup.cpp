@@ -1,24 +1,16 @@
 #include "actorrun/actors/core/line_prefix.hpp"
 #include "actorrun/actors/log_tailer.hpp"
 #include "actorrun/runtime/detail/log_files.hpp"
+#include "actorrun/runtime/detail/own_process.hpp"
 #include "actorrun/runtime/detail/posix_process_host.hpp"
 #include "actorrun/runtime/detail/process_group.hpp"
 #include "actorrun/runtime/detail/worker_evidence.hpp"
 
 #include <utility>
 
-#include <unistd.h>
-
 namespace actorrun::detail {
 
 namespace {
-
-std::vector<std::string> own_environment() {
-  auto result = std::vector<std::string>{};
-  for (char** x = ::environ; x != nullptr && *x != nullptr; ++x)
-    result.emplace_back(*x);
-  return result;
-}
 
 /// The folders have been made before anything was started.
 class ready_layout final : public ports::log_layout {

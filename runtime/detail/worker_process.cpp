@@ -50,6 +50,13 @@ void worker_process::kill_group(int signal) const {
     ::kill(-pid, signal);
 }
 
+// SIGKILL needs no help, and who is asked to stop shall not go on.
+void worker_process::end_group(int signal) const {
+  kill_group(signal);
+  if (signal != SIGKILL && signal != SIGSTOP && signal != SIGTSTP)
+    kill_group(SIGCONT);
+}
+
 void worker_process::signal_leader(int signal) const {
   if (!ended)
     ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);

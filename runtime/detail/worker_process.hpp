@@ -37,6 +37,9 @@ struct worker_process {
   /// Signals what is left of the group, whether or not the leader has ended.
   void kill_group(int signal) const;
 
+  /// The same; a group that was stopped goes on, so that it can obey.
+  void end_group(int signal) const;
+
   /// Signals the leader alone, while it runs.
   void signal_leader(int signal) const;
 

@@ -58,7 +58,10 @@ worker_failure a_failure() {
                       .error_file = "/logs/error.json",
                       .message = "RuntimeError: \xff",
                       .traceback = "line 1\nline 2\n",
-                      .is_from_stderr = true}};
+                      .is_from_stderr = true,
+                      .scope = "step \xff",
+                      .lateness = 1200ms,
+                      .where = "rank 9 waits in futex\n"}};
 }
 
 /// As long as a text may be, and longer.
@@ -82,7 +85,10 @@ worker_failure a_huge_failure() {
                .error_file = of_size(much),
                .message = of_size(much),
                .traceback = of_size(much),
-               .is_from_stderr = true};
+               .is_from_stderr = true,
+               .scope = of_size(much),
+               .lateness = duration::max(),
+               .where = of_size(much)};
   return x;
 }
 
@@ -119,7 +125,8 @@ TEST_CASE("translate: a plan arrives as it was sent", "[actors]") {
 TEST_CASE("translate: every kind of failure arrives as it was sent",
           "[actors]") {
   for (auto kind : {failure_kind::exited, failure_kind::signalled,
-                    failure_kind::not_started}) {
+                    failure_kind::not_started, failure_kind::timer_expired,
+                    failure_kind::unkillable}) {
     auto x = a_failure();
     x.kind = kind;
     CHECK(through_the_wire(x) == x);
@@ -246,6 +253,7 @@ TEST_CASE("translate: the news of failures always fits into a message",
   stopped.set_agent_id(of_size(320));
   stopped.set_epoch(UINT64_MAX);
   stopped.set_master_port(65'535);
+  stopped.set_unkillable_count(UINT32_MAX);
   *stopped.mutable_others() = to_wire(others);
   CHECK(stopped.ByteSizeLong() <= v1::message_size_max);
 }
@@ -268,7 +276,16 @@ TEST_CASE("translate: numbers on the wire mean the same as in the core",
   CHECK(to_wire(share_state::succeeded) == v1::SHARE_SUCCEEDED);
   CHECK(to_wire(share_state::failed) == v1::SHARE_FAILED);
   CHECK(to_wire(share_state::stopping) == v1::SHARE_STOPPING);
-  CHECK(to_wire(a_failure()).kind() == v1::FAILURE_SIGNALLED);
+  for (auto [ours, wire] :
+       {std::pair{failure_kind::exited, v1::FAILURE_EXITED},
+        std::pair{failure_kind::signalled, v1::FAILURE_SIGNALLED},
+        std::pair{failure_kind::not_started, v1::FAILURE_NOT_STARTED},
+        std::pair{failure_kind::timer_expired, v1::FAILURE_TIMER_EXPIRED},
+        std::pair{failure_kind::unkillable, v1::FAILURE_UNKILLABLE}}) {
+    auto x = a_failure();
+    x.kind = ours;
+    CHECK(to_wire(x).kind() == wire);
+  }
   auto end = outcome{};
   end.kind = outcome::verdict::unmet;
   CHECK(to_wire(end).verdict() == v1::VERDICT_UNMET);
@@ -283,8 +300,8 @@ TEST_CASE("translate: an enumerator from elsewhere becomes one of ours",
         std::pair{INT32_MIN, share_state::idle}})
     CHECK(from_wire(static_cast<v1::ShareState>(sent)) == taken);
   for (auto [sent, taken] : {std::pair{-1, failure_kind::exited},
-                             std::pair{3, failure_kind::not_started},
-                             std::pair{256, failure_kind::not_started}}) {
+                             std::pair{5, failure_kind::unkillable},
+                             std::pair{256, failure_kind::unkillable}}) {
     auto x = to_wire(a_failure());
     x.set_kind(static_cast<v1::FailureKind>(sent));
     CHECK(from_wire(x).kind == taken);

@@ -150,6 +150,9 @@ TEST_CASE_METHOD(supervisor_fixture,
   order(core::stop_group{{1}, 0});
   order(core::kill_group{{1}});
   CHECK(host->told() == "signal 1 15; signal 1 9");
+  host->exit_all(1, 0, SIGKILL);
+  run();
+  CHECK(host->told() == "release 1");
   advance(60s);
   CHECK(host->told().empty());
 }

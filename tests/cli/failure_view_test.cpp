@@ -87,6 +87,14 @@ TEST_CASE("failure view: no other ending has one", "[cli]") {
   CHECK(failure_view("x", lost) == "");
 }
 
+TEST_CASE("failure view: workers that cannot be killed do not hide the report",
+          "[cli]") {
+  auto how = failed_on("node-a");
+  const auto report = failure_view("x", how);
+  how.why = failure{errc::worker_unkillable, "they hang"};
+  CHECK(failure_view("x", how) == report);
+}
+
 TEST_CASE_METHOD(worker_files, "own error file: it tells of the worker",
                  "[cli]") {
   auto how = failed_on("node-a");

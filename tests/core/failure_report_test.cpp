@@ -230,6 +230,26 @@ TEST_CASE("failure report: it says what the machine knows", "[core]") {
   CHECK(root_of(x).find("cause") == std::string::npos);
 }
 
+TEST_CASE("failure report: a timer that expired is told with its scope",
+          "[core]") {
+  auto x = failure_of(0, failure_kind::timer_expired, SIGKILL);
+  x.details.scope = "train_step";
+  x.details.lateness = std::chrono::milliseconds{1200};
+  x.details.where = "rank 0 waits in futex\nrank 1 reads";
+  CHECK(reported_exit_code(x) == -SIGKILL);
+  CHECK(exit_code_line(x) == "  exitcode  : -9 (pid: 4700)  (SIGKILL)");
+  const auto root = root_of(x);
+  CHECK(root.find("\n  traceback : Signal 9 (SIGKILL) received by PID 4700\n")
+        != std::string::npos);
+  CHECK(root.find("\n  cause     : its timer expired: scope \"train_step\" "
+                  "overran by 1.2 s\n"
+                  "  stuck     : rank 0 waits in futex\n"
+                  "  rank 1 reads\n")
+        != std::string::npos);
+  x.details.where.clear();
+  CHECK(root_of(x).find("stuck") == std::string::npos);
+}
+
 TEST_CASE("failure report: a worker that never ran is told by its error",
           "[core]") {
   auto x = failure_of(0, failure_kind::not_started, ENOENT);
@@ -250,4 +270,24 @@ TEST_CASE("failure report: a time that is not known is not made up", "[core]") {
   auto x = exited(0);
   x.details.wall_ms = 0;
   CHECK(report(x).find("  time      : <N/A>\n") != std::string::npos);
+}
+
+TEST_CASE(
+  "failure report: a worker that cannot be killed is told with its place",
+  "[core]") {
+  auto x = failure_of(0, failure_kind::unkillable, SIGKILL);
+  x.details.where = "uninterruptible in rpc_wait_bit_killable";
+  CHECK(reported_exit_code(x) == -SIGKILL);
+  const auto root = root_of(x);
+  CHECK(
+    root.find("\n  cause     : it outlived SIGKILL and hangs in the kernel; "
+              "its node is out of the job\n"
+              "  stuck     : uninterruptible in rpc_wait_bit_killable")
+    != std::string::npos);
+  CHECK(root.find("\n  output ") == std::string::npos);
+  x.details.scope = "train_step";
+  x.details.lateness = std::chrono::milliseconds{1200};
+  CHECK(root_of(x).find("; its timer had expired: scope \"train_step\" overran "
+                        "by 1.2 s\n")
+        != std::string::npos);
 }

@@ -49,7 +49,8 @@ std::string long_text(size_t size) {
 }
 
 constexpr auto every_kind
-  = {failure_kind::exited, failure_kind::signalled, failure_kind::not_started};
+  = {failure_kind::exited, failure_kind::signalled, failure_kind::not_started,
+     failure_kind::timer_expired, failure_kind::unkillable};
 
 } // namespace
 
@@ -95,6 +96,35 @@ TEST_CASE("failure: who never ran has no process id", "[core]") {
   CHECK(to_string(x)
         == "rank 3 (local rank 1) on node-b could not be started: "
            "Exec format error");
+}
+
+TEST_CASE("failure: who outlives SIGKILL is told with its timer, if it has one",
+          "[core]") {
+  auto x = on_node_b(failure_kind::unkillable, SIGKILL);
+  CHECK(how(x) == "outlived SIGKILL: it hangs in the kernel");
+  x.details.scope = "step";
+  x.details.lateness = 1s;
+  CHECK(how(x)
+        == "outlived SIGKILL: it hangs in the kernel, and was killed by its "
+           "timer: scope \"step\" overran by 1.0 s");
+  CHECK_FALSE(is_permanent(x));
+}
+
+TEST_CASE("failure: a timer is named, and how late it was", "[core]") {
+  auto x = on_node_b(failure_kind::timer_expired, SIGKILL);
+  x.details.scope = "train\nstep";
+  const auto say = [&](duration lateness) {
+    x.details.lateness = lateness;
+    return how(x);
+  };
+  const auto head
+    = std::string{"was killed by its timer: scope \"train step\" overran by "};
+  CHECK(say(-1ms) == head + "0.0 ms");
+  CHECK(say(0ms) == head + "0.0 ms");
+  CHECK(say(1250us) == head + "1.2 ms");
+  CHECK(say(1s - 1ns) == head + "999.9 ms");
+  CHECK(say(1s) == head + "1.0 s");
+  CHECK(say(90s) == head + "90.0 s");
 }
 
 TEST_CASE("failure: want of memory is named", "[core]") {
@@ -186,6 +216,8 @@ struct limits {
   size_t message;
   size_t traceback;
   size_t path;
+  size_t scope;
+  size_t where;
 };
 
 void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
@@ -196,14 +228,20 @@ void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
                .error_file = long_text(max.path),
                .message = long_text(max.message),
                .traceback = long_text(max.traceback),
-               .is_from_stderr = true};
+               .is_from_stderr = true,
+               .scope = long_text(max.scope),
+               .lateness = 8ms,
+               .where = long_text(max.where)};
   CHECK(cut(x) == x);
   auto longer = x;
   for (auto* text : {&longer.details.subject, &longer.details.error_file,
-                     &longer.details.message, &longer.details.traceback})
+                     &longer.details.message, &longer.details.traceback,
+                     &longer.details.scope, &longer.details.where})
     *text += '!';
   const auto y = cut(longer);
   CHECK(y.details.message == x.details.message);
+  CHECK(y.details.scope == x.details.scope);
+  CHECK(y.details.where == x.details.where);
   CHECK(y.details.traceback.size() <= max.traceback);
   CHECK(y.details.traceback == longer.details.traceback.substr(1));
   for (const auto& path : {y.details.subject, y.details.error_file}) {
@@ -217,12 +255,13 @@ void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
 
 TEST_CASE("failure: its texts are cut to what may travel", "[core]") {
   check_bounds(&bounded,
-               {failure_message_max, failure_traceback_max, failure_path_max});
+               {failure_message_max, failure_traceback_max, failure_path_max,
+                failure_scope_max, failure_where_max});
 }
 
 TEST_CASE("failure: its texts are cut shorter behind another", "[core]") {
-  check_bounds(&brief,
-               {brief_message_max, brief_traceback_max, brief_path_max});
+  check_bounds(&brief, {brief_message_max, brief_traceback_max, brief_path_max,
+                        brief_scope_max, brief_where_max});
 }
 
 TEST_CASE("failure: no character is cut in half", "[core]") {

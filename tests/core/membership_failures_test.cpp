@@ -168,6 +168,24 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
+                 "membership: past the fence it was the fence, whatever the "
+                 "timer says",
+                 "[core]") {
+  const auto timer = failure_kind::timer_expired;
+  run();
+  CHECK(at(950ms, failed_at(950ms, failure_of(1, 51ms, timer, SIGKILL)))
+        == "send_failed 1; stop_group 1");
+  auto other = fixture{};
+  other.run();
+  CHECK(other.at(950ms, failed_at(950ms, failure_of(1, 50ms, timer, SIGKILL)))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  auto asked = fixture{};
+  asked.run();
+  CHECK(asked.at(950ms, failed_at(950ms, failure_of(1, 50ms, timer, SIGTERM)))
+        == "send_failed 1; stop_group 1"); // The fence does not ask.
+}
+
+TEST_CASE_METHOD(fixture,
                  "membership: a start that the fence called off is none",
                  "[core]") {
   be_in();

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -225,4 +226,28 @@ TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
         == "TORCHELASTIC_RESTART_COUNT=4294967295");
   CHECK(variable(env, "TORCHELASTIC_MAX_RESTARTS")
         == "TORCHELASTIC_MAX_RESTARTS=4294967295");
+}
+
+TEST_CASE("worker_environment: timers and watchdog are announced under the "
+          "names that programs know",
+          "[core]") {
+  auto job = job_environment{};
+  job.timer_file = "/run/timers";
+  job.notify_socket = "/run/notify";
+  job.watchdog = std::chrono::milliseconds{1500};
+  const auto plan = plans({offered("a", 1)})[0];
+  const auto env = worker_environment(
+    lines{"TORCHELASTIC_TIMER_FILE=/stale", "NOTIFY_SOCKET=/systemd",
+          "WATCHDOG_USEC=1", "WATCHDOG_PID=1"},
+    job, plan, 0);
+  CHECK(variable(env, "TORCHELASTIC_TIMER_FILE")
+        == "TORCHELASTIC_TIMER_FILE=/run/timers");
+  CHECK(variable(env, "NOTIFY_SOCKET") == "NOTIFY_SOCKET=/run/notify");
+  CHECK(variable(env, "WATCHDOG_USEC") == "WATCHDOG_USEC=1500000");
+  CHECK(variable(env, "WATCHDOG_PID") == "");
+  job.notify_socket.clear();
+  const auto without
+    = worker_environment(lines{"WATCHDOG_PID=1"}, job, plan, 0);
+  CHECK(variable(without, "WATCHDOG_USEC") == "");
+  CHECK(variable(without, "WATCHDOG_PID") == "WATCHDOG_PID=1");
 }

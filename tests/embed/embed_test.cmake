@@ -1,5 +1,5 @@
-# Installs actorrun into a folder, builds examples/embed and examples/record
-# against it as projects of their own, and runs them.
+# Installs actorrun into a folder, builds examples/embed, examples/record and
+# examples/timers against it as projects of their own, and runs them.
 
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE text
@@ -42,3 +42,13 @@ foreach(expected "epoch 1: world size 2" "job ended: all workers of epoch 1")
     message(FATAL_ERROR "the host program did not learn of '${expected}'")
   endif()
 endforeach()
+
+build(timers)
+run(${WORK}/timers/timed_actor)
+if(NOT output MATCHES "shard 2 is overdue")
+  message(FATAL_ERROR "an actor did not learn that its timer was over")
+endif()
+run(${WORK}/timers/timer_notes ${WORK}/timers/timed_worker work)
+if(NOT output MATCHES "train_step took")
+  message(FATAL_ERROR "another timer server was not put in the place of ours")
+endif()

@@ -38,6 +38,7 @@ constexpr named all[] = {
   {errc::start_failed, "start_failed"},
   {errc::log_failed, "log_failed"},
   {errc::system_failure, "system_failure"},
+  {errc::worker_unkillable, "worker_unkillable"},
 };
 
 } // namespace

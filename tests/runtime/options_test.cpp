@@ -179,6 +179,13 @@ TEST_CASE("options: stopping has a signal and a grace period", "[runtime]") {
   CHECK(grace(timeout_max).empty());
   CHECK(has(grace(-1ms), "grace period"));
   CHECK(has(grace(timeout_max + 1ms), "grace period"));
+  const auto patience = [](std::chrono::milliseconds span) {
+    return verdict_on_agent([=](auto& x) { x.workers.kill_patience = span; });
+  };
+  CHECK(patience(0ms).empty());
+  CHECK(patience(timeout_max).empty());
+  CHECK(has(patience(-1ms), "patience with SIGKILL"));
+  CHECK(has(patience(timeout_max + 1ms), "patience with SIGKILL"));
 }
 
 TEST_CASE("options: a local address may be left out", "[runtime]") {
@@ -281,4 +288,24 @@ TEST_CASE("options: the signals to handle are a label", "[runtime]") {
   CHECK(with(std::string(label_length_max, 'x')).empty());
   CHECK(has(with(std::string(label_length_max + 1, 'x')), "signals to handle"));
   CHECK(has(with("SIGTERM\n"), "signals to handle"));
+}
+
+TEST_CASE("options: timers have a path and a watchdog in bounds", "[runtime]") {
+  const auto path = [](const std::string& text) {
+    return verdict_on_agent([&](auto& x) { x.timers.path = text; });
+  };
+  CHECK(path("").empty());
+  CHECK(path(std::string(timer_path_length_max, 'x')).empty());
+  CHECK(has(path(std::string(timer_path_length_max + 1, 'x')),
+            "the path of the timer FIFO is longer than"));
+  CHECK(has(path(std::string{"a\0b", 3}), "the path of the timer FIFO has"));
+  const auto watchdog = [](std::chrono::milliseconds length) {
+    return verdict_on_agent([=](auto& x) { x.timers.watchdog = length; });
+  };
+  CHECK(watchdog(0ms).empty());
+  CHECK(watchdog(watchdog_min).empty());
+  CHECK(watchdog(watchdog_max).empty());
+  for (const auto length : {-1ms, 1ms, watchdog_min - 1ms, watchdog_max + 1ms})
+    CHECK(has(watchdog(length),
+              "the watchdog is " + std::to_string(length.count()) + " ms"));
 }

@@ -133,6 +133,12 @@ inline std::string failures_of(const processes_result& x) {
         break;
       case core::failure_kind::not_started:
         text += "not started ";
+        break;
+      case core::failure_kind::timer_expired:
+        text += "timer ";
+        break;
+      case core::failure_kind::unkillable:
+        text += "unkillable ";
     }
     text += std::to_string(failure.code);
   }

@@ -23,6 +23,11 @@ constexpr auto slow_drain_max = core::duration{100ms};
 constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
 
+/// At an overdue worker, before it is signalled.
+constexpr auto look_patience = std::chrono::milliseconds{50};
+constexpr auto look_max = core::duration{60ms};
+constexpr auto no_look_percent = 10;
+
 } // namespace
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
@@ -116,6 +121,7 @@ void agent::perform(const core::send_started& x) {
 
 void agent::perform(const core::send_failed& x) {
   all_.checks().blamed(x.failure);
+  check_kind(x.failure);
   told_.insert(x.failure.pid);
   send(core::worker_failed{id(), x.epoch, x.failure});
 }
@@ -127,10 +133,21 @@ void agent::perform(const core::send_succeeded& x) {
 void agent::perform(const core::send_stopped& x) {
   for (const auto& other : x.others.listed) {
     all_.checks().blamed(other);
+    check_kind(other);
     told_.insert(other.pid);
   }
   check_told(x);
-  send(core::workers_stopped{id(), x.epoch, x.master_port, x.others});
+  send(core::workers_stopped{id(), x.epoch, x.master_port, x.others,
+                             x.unkillable_count});
+}
+
+// What died of our signal after that was sent must not be called anything else.
+void agent::check_kind(const core::worker_failure& x) {
+  const auto i = timed_.find(x.pid);
+  if (i != timed_.end() && x.kind == core::failure_kind::signalled
+      && x.code == SIGKILL && all_.now() - x.age > i->second)
+    all_.checks().report("overruns: a worker was ended for its timer, and "
+                         + id().value + " says " + to_string(x));
 }
 
 // When an agent says that its workers have stopped, all is said.
@@ -151,13 +168,18 @@ void agent::perform(const core::send_left&) {
 }
 
 void agent::perform(const core::start_group& x) {
+  if (unkillable_count_ > 0)
+    all_.checks().report("unkillable: " + id().value
+                         + " starts workers beside one that hangs");
   record_ = all_.checks().begun(x.plan);
   newest_ = x.plan.epoch;
   if (record_ == nullptr)
     return;
   process_->after(mailbox_delay, [this, plan = x.plan] {
-    group_.emplace(plan, "node-" + std::to_string(host_));
+    group_.emplace(plan, "node-" + std::to_string(host_),
+                   all_.plan().kill_patience);
     held_ = {};
+    timed_.clear();
     failed_.clear();
     told_.clear();
     handle_group(plan.epoch, core::start_ordered{});
@@ -276,11 +298,36 @@ void agent::perform(epoch_id epoch, const core::report_succeeded&) {
   post_brain(core::group_succeeded{epoch});
 }
 
+void agent::perform(epoch_id epoch, const core::probe_workers& x) {
+  if (all_.roll().percent(no_look_percent))
+    return;
+  process_->after(all_.roll().between(core::duration{10us}, look_max),
+                  [this, epoch, overdue = x.overdue] {
+                    handle_group(epoch, core::worker_probed{overdue, "there"});
+                  });
+}
+
+void agent::perform(epoch_id epoch, const core::signal_worker& x) {
+  timed_.emplace(group_->workers()[x.local_rank].pid, all_.now());
+  machine_.signal_one(epoch, x.local_rank, x.signal);
+}
+
+void agent::overrun(const machine::victim& who, int signal) {
+  const auto patience = all_.roll().percent(50) ? look_patience : 0ms;
+  handle_group(who.epoch, core::worker_overran{.local_rank = who.local_rank,
+                                               .scope = "step",
+                                               .signal = signal,
+                                               .grace = all_.plan().grace,
+                                               .patience = patience});
+}
+
 void agent::perform(epoch_id epoch, const core::report_stopped& x) {
   const auto port = all_.roll().percent(fresh_port_percent)
                       ? uint16_t(all_.roll().between(20'000, 60'000))
                       : uint16_t{0};
-  post_brain(core::group_stopped{epoch, port, x.others, all_.now()});
+  unkillable_count_ += x.unkillable_count;
+  post_brain(
+    core::group_stopped{epoch, port, x.others, all_.now(), x.unkillable_count});
 }
 
 } // namespace actorrun::sim

@@ -7,6 +7,7 @@
 #include "machine.hpp"
 #include "network.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -39,6 +40,9 @@ public:
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
   machine& workers() { return machine_; }
+
+  /// A worker has not released a timer in time.
+  void overrun(const machine::victim& who, int signal);
   const std::shared_ptr<link>& current_link() const { return link_; }
   bool finished() const { return ending_.has_value(); }
   const std::optional<core::ending>& how_ended() const { return ending_; }
@@ -79,8 +83,11 @@ private:
   void perform(epoch_id epoch, const core::report_failed& x);
   void perform(epoch_id epoch, const core::report_succeeded& x);
   void perform(epoch_id epoch, const core::report_stopped& x);
+  void perform(epoch_id epoch, const core::probe_workers& x);
+  void perform(epoch_id epoch, const core::signal_worker& x);
 
   void check_told(const core::send_stopped& x);
+  void check_kind(const core::worker_failure& x);
   void post_order(epoch_id epoch, core::worker_group_event event);
   void post_brain(core::membership_event event);
   void send(core::rendezvous_event event);
@@ -98,6 +105,9 @@ private:
   /// than 0 …
   std::set<int64_t> failed_;
   std::set<int64_t> told_; ///< … and of those that were told of.
+  /// When we signalled a worker for its timer, by pid.
+  std::map<int64_t, core::time_point> timed_;
+  uint32_t unkillable_count_ = 0;
   std::shared_ptr<link> link_;
   std::optional<core::ending> ending_;
   bool leaving_ = false;

@@ -33,6 +33,31 @@ void worker_fails(cluster& all) {
   x->workers().break_worker(which, by_signal ? 0 : 3, by_signal ? SIGKILL : 0);
 }
 
+// It waits for what never comes, or in the kernel, until its timer expires.
+void worker_is_held(cluster& all, bool hangs) {
+  auto* x = any_agent(all);
+  const auto n = x == nullptr ? 0 : x->workers().running_count();
+  if (n == 0)
+    return;
+  const auto who
+    = x->workers().hold_worker(uint32_t(all.roll().between(0, n - 1)), hangs);
+  if (!who)
+    return;
+  all.note("a worker of " + x->id().value
+           + (hangs ? " hangs in the kernel" : " does not get on"));
+  const auto signal = all.roll().percent(70) ? SIGKILL : SIGTERM;
+  x->process().after(all.roll().between(core::duration{0}, 300ms),
+                     [x, who, signal] { x->overrun(*who, signal); });
+}
+
+void worker_overruns(cluster& all) {
+  worker_is_held(all, false);
+}
+
+void worker_hangs(cluster& all) {
+  worker_is_held(all, true);
+}
+
 void workers_fail_together(cluster& all) {
   all.note("many workers fail");
   for (auto* x : all.living())
@@ -244,6 +269,8 @@ struct fault_kind {
 constexpr auto harmful = std::array{
   fault_kind{10, worker_fails},
   fault_kind{4, workers_fail_together},
+  fault_kind{5, worker_overruns},
+  fault_kind{3, worker_hangs},
   fault_kind{4, worker_succeeds_early},
   fault_kind{4, starts_fail},
   fault_kind{8, agent_dies},

@@ -22,6 +22,10 @@ void invariants::joined(int coordinator, epoch_id newest) {
 }
 
 void invariants::announced(int coordinator, const core::announce_epoch& x) {
+  for (const auto& plan : x.plans)
+    if (unkillable_.contains({coordinator, plan.own.agent}))
+      report("unkillable: epoch " + to_string(plan.epoch) + " forms with "
+             + plan.own.agent.value + ", whose workers hang");
   if (x.plans.empty())
     return report("an epoch of nobody was announced");
   if (x.plans.front().epoch <= floors_[coordinator]
@@ -137,6 +141,9 @@ failures_in(const core::rendezvous& brain,
 
 void invariants::hear(tellings& into, const core::worker_failure& failure,
                       core::time_point sent, core::time_point now) {
+  // Nobody has seen its end: that there was none is the failure.
+  if (failure.kind == core::failure_kind::unkillable)
+    return;
   if (const auto i = seen_.find(failure.pid);
       i != seen_.end() && sent - failure.age != i->second)
     report("first cause: the age of a death is wrong: " + to_string(failure));
@@ -151,6 +158,12 @@ void invariants::hear(tellings& into, const core::worker_failure& failure,
 void invariants::told(int coordinator, const core::rendezvous& before,
                       const core::rendezvous_event& event,
                       core::time_point sent, core::time_point now) {
+  if (const auto* x = std::get_if<core::workers_stopped>(&event);
+      x && x->unkillable_count > 0) {
+    const auto i = before.agents().find(x->agent);
+    if (i != before.agents().end() && i->second.holds == x->epoch)
+      unkillable_.emplace(coordinator, x->agent);
+  }
   for (const auto& x : failures_in(before, event))
     hear(told_[{coordinator, before.epoch()}], x, sent, now);
 }
@@ -159,6 +172,8 @@ void invariants::told(int coordinator, const core::rendezvous& before,
 // that a message was on its way may mislead it, and never about one agent.
 void invariants::check_first(int coordinator, epoch_id epoch,
                              const core::worker_failure& first) {
+  if (first.kind == core::failure_kind::unkillable)
+    return; // It did not die, and ends the job even if another did.
   const auto i = seen_.find(first.pid);
   if (i == seen_.end())
     return; // It never ran; then nobody saw when it died.
@@ -232,7 +247,8 @@ void invariants::finished(const agent_id& agent, const core::ending& how) {
 }
 
 void invariants::blamed(const core::worker_failure& failure) {
-  if (failure.pid != 0 && ordered_deaths_.contains(failure.pid))
+  if (failure.kind != core::failure_kind::unkillable && failure.pid != 0
+      && ordered_deaths_.contains(failure.pid))
     report("I9: a death that we ordered was called a failure: "
            + to_string(failure));
 }

@@ -107,6 +107,8 @@ private:
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.
   std::set<int64_t> missed_a_peer_;          ///< By pid.
+  /// Agents that have told a coordinator of workers that hang.
+  std::set<std::pair<int, agent_id>> unkillable_;
   std::map<agent_id, epoch_id> begun_;
 };
 

@@ -16,6 +16,8 @@ constexpr auto exit_noticed_max = core::duration{300us};
 /// From an agent's death to that of its workers: the death signal.
 constexpr auto orphan_delay_max = core::duration{2ms};
 
+constexpr auto hangs_for_ever_percent = 50;
+
 } // namespace
 
 machine::machine(world& all, os_process& agent, listener on_event)
@@ -47,7 +49,8 @@ void machine::start_one(batch& group, uint32_t local_rank) {
                 core::worker_not_started{local_rank, world_.start_error});
   const auto pid = ++world_.last_pid;
   const auto fenced = group.fence_count != fence_count_;
-  group.workers.push_back({pid, local_rank, true, fenced, false});
+  group.workers.push_back(
+    {.pid = pid, .local_rank = local_rank, .ordered = fenced});
   const auto i = group.workers.size() - 1;
   if (fenced) {
     // Killed between its birth and its first instruction.
@@ -58,7 +61,10 @@ void machine::start_one(batch& group, uint32_t local_rank) {
   world_.checks.born(*group.record);
   tell(group.epoch, core::worker_started{local_rank, pid});
   const auto jitter = world_.roll.between(core::duration{0}, 100ms);
-  die_after(group, i, world_.plan.work + jitter, 0, 0);
+  world_.queue.after(world_.plan.work + jitter, [this, &group, i] {
+    if (!group.workers[i].held)
+      die(group, i, 0, 0);
+  });
 }
 
 void machine::signal(epoch_id epoch, int signal) {
@@ -74,7 +80,25 @@ void machine::deliver(batch& group, size_t i, int signal) {
   auto& x = group.workers[i];
   if (!x.running)
     return;
-  x.ordered = true;
+  x.ordered = !x.timed;
+  send(group, i, signal);
+}
+
+void machine::signal_one(epoch_id epoch, uint32_t local_rank, int signal) {
+  if (current_ == nullptr || current_->epoch != epoch)
+    return;
+  agent_.at(busy_until_, [this, group = current_, local_rank, signal] {
+    for (size_t i = 0; i < group->workers.size(); ++i)
+      if (auto& x = group->workers[i];
+          x.local_rank == local_rank && x.running) {
+        x.timed = !x.ordered;
+        send(*group, i, signal);
+      }
+  });
+}
+
+void machine::send(batch& group, size_t i, int signal) {
+  auto& x = group.workers[i];
   if (signal != SIGKILL)
     return obey(group, i, signal);
   if (std::exchange(x.doomed, true))
@@ -111,7 +135,7 @@ void machine::die_after(batch& group, size_t i, core::duration delay,
 
 void machine::die(batch& group, size_t i, int exit_code, int signal) {
   auto& x = group.workers[i];
-  if (x.doomed && signal != SIGKILL)
+  if ((x.doomed || x.hangs) && signal != SIGKILL)
     return;
   if (!std::exchange(x.running, false))
     return;
@@ -119,8 +143,13 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   if (!agent_.alive())
     return;
   // A fact of the machine; the agent may be asleep and learn of it later.
-  const auto noticed
-    = world_.roll.between(core::duration{10us}, exit_noticed_max);
+  auto noticed = world_.roll.between(core::duration{10us}, exit_noticed_max);
+  if (x.hangs) {
+    if (world_.roll.percent(hangs_for_ever_percent))
+      return;
+    noticed = world_.roll.between(
+      core::duration{10us}, 3 * core::duration{world_.plan.kill_patience});
+  }
   world_.queue.after(noticed, [this, &group, rank = x.local_rank, pid = x.pid,
                                exit_code, signal] {
     tell(group.epoch, core::worker_exited{rank, exit_code, signal, false}, pid);
@@ -150,7 +179,8 @@ void machine::kill_all(core::duration delay_max) {
   if (current_ == nullptr)
     return;
   for (size_t i = 0; i < current_->workers.size(); ++i) {
-    current_->workers[i].ordered = current_->workers[i].doomed = true;
+    current_->workers[i].ordered = !current_->workers[i].timed;
+    current_->workers[i].doomed = true;
     die_after(*current_, i, world_.roll.between(kill_delay_min, delay_max), 0,
               SIGKILL);
   }
@@ -167,12 +197,24 @@ uint32_t machine::running_count() const {
 int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {
   for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
     if (current_->workers[i].running && !current_->workers[i].doomed
-        && which-- == 0) {
+        && !current_->workers[i].hangs && which-- == 0) {
       const auto pid = current_->workers[i].pid;
       die(*current_, i, exit_code, signal);
       return pid;
     }
   return 0;
+}
+
+std::optional<machine::victim> machine::hold_worker(uint32_t which,
+                                                    bool hangs) {
+  for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
+    if (auto& x = current_->workers[i];
+        x.running && !x.doomed && !x.hangs && which-- == 0) {
+      x.held = true;
+      x.hangs = hangs;
+      return victim{current_->epoch, x.local_rank};
+    }
+  return std::nullopt;
 }
 
 // Facts reach the agent in the order in which they happened, and bear the time

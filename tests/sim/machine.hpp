@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace actorrun::sim {
 
@@ -32,6 +33,7 @@ public:
 
   void start(const core::epoch_plan& plan, invariants::epoch_record& record);
   void signal(epoch_id epoch, int signal);
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal);
   void release(epoch_id epoch);
   void set_fence(core::time_point due);
 
@@ -42,6 +44,16 @@ public:
   /// @returns its pid; 0 if there is none
   int64_t break_worker(uint32_t which, int exit_code, int signal);
 
+  struct victim {
+    epoch_id epoch;
+    uint32_t local_rank = 0;
+  };
+
+  /// One of them will overrun a timer.
+  /// @param hangs It does so in the kernel, where SIGKILL does not end it, or
+  ///              late.
+  std::optional<victim> hold_worker(uint32_t which, bool hangs);
+
 private:
   struct worker {
     int64_t pid;
@@ -49,6 +61,9 @@ private:
     bool running = true;
     bool ordered = false; ///< We want it dead.
     bool doomed = false;  ///< SIGKILL is on its way; nothing else can end it.
+    bool timed = false;   ///< We have signalled it for its timer, not ordered.
+    bool held = false;    ///< It does not get on by itself …
+    bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
   };
 
   /// The workers of one epoch.
@@ -61,6 +76,7 @@ private:
 
   void start_one(batch& group, uint32_t local_rank);
   void deliver(batch& group, size_t i, int signal);
+  void send(batch& group, size_t i, int signal);
   void obey(batch& group, size_t i, int signal);
   void die(batch& group, size_t i, int exit_code, int signal);
   void die_after(batch& group, size_t i, core::duration delay, int exit_code,

@@ -73,7 +73,8 @@ core::duration scenario::recovery_bound() const {
   // A lease, stretched by the longest pause; then a successor's listening.
   const auto detect
     = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
-  const auto stop = grace + kill;
+  // A worker that overran its timer has a grace period of its own before that.
+  const auto stop = 2 * (grace + kill_patience) + kill;
   const auto gather = limits.last_call + limits.join_settle;
   const auto start = 10 * start_delay_max + 10 * message_delay_max;
   // Who comes back may find an epoch that must end for it.

@@ -27,6 +27,11 @@ public:
     calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal));
   }
 
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
+    calls_.write("signal " + to_string(epoch) + "/" + std::to_string(local_rank)
+                 + " " + std::to_string(signal));
+  }
+
   void notify(epoch_id epoch, int signal) override {
     calls_.write("notify " + to_string(epoch) + " " + std::to_string(signal));
   }

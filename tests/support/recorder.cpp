@@ -17,6 +17,18 @@ std::string and_others(size_t listed, uint32_t unlisted) {
   return listed + unlisted == 0 ? "" : " +" + std::to_string(listed + unlisted);
 }
 
+/// ` unkillable=2: first place, second place`
+std::string given_up(const core::group_stopped& x) {
+  if (x.unkillable_count == 0)
+    return "";
+  auto text = " unkillable=" + std::to_string(x.unkillable_count);
+  for (const auto& failure : x.others.listed)
+    if (failure.kind == core::failure_kind::unkillable)
+      text += (text.find(':') == std::string::npos ? ": " : ", ")
+              + failure.details.where;
+  return text;
+}
+
 struct event_writer {
   std::string operator()(const core::group_started& x) const {
     auto text = "started " + to_string(x.epoch) + ":";
@@ -33,7 +45,8 @@ struct event_writer {
   std::string operator()(const core::group_stopped& x) const {
     return "stopped " + to_string(x.epoch) + ", port "
            + std::to_string(x.master_port)
-           + and_others(x.others.listed.size(), x.others.unlisted_count);
+           + and_others(x.others.listed.size(), x.others.unlisted_count)
+           + given_up(x);
   }
   template <class T>
   std::string operator()(const T&) const {

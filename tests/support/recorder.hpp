@@ -24,6 +24,9 @@ public:
   /// What was written since the last call, joined by "; ".
   std::string told() const { return std::exchange(*text_, {}); }
 
+  /// Whether nothing was.
+  bool is_empty() const { return text_->empty(); }
+
 private:
   std::shared_ptr<std::string> text_ = std::make_shared<std::string>();
 };

@@ -72,10 +72,11 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["TORCHELASTIC_ERROR_FILE"].ends_with("/attempt_0/error_1.json"));
   CHECK(env["TORCHELASTIC_SIGNALS_TO_HANDLE"]
         == "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
+  CHECK(env["TORCHELASTIC_TIMER_FILE"].starts_with("/"));
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})
     env.erase(name); // The shell's own.
-  // 21 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 27);
+  // 22 of the job, 5 of the scene and one of this test.
+  CHECK(env.size() == 28);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",

@@ -1,5 +1,7 @@
 #include "actorrun/runtime/worker/detail/timer_channel.hpp"
 
+#include "actorrun/runtime/worker/detail/pipe_write.hpp"
+
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -29,55 +31,6 @@ constexpr auto stall_min = 100ms;
 /// The thread that sends what waits looks at the descriptor again so often.
 constexpr auto helper_interval_ms = 1000;
 constexpr size_t outbox_max = 64 * 1024;
-
-enum class outcome { written, full, broken };
-
-/// Blocks SIGPIPE for this thread, and takes back the one that a write causes:
-/// that a server is gone must not end a program that does not even know it.
-class pipe_signal_guard {
-public:
-  pipe_signal_guard() {
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    if (::sigismember(&before_, SIGPIPE) == 1) {
-      auto pending = sigset_t{};
-      ::sigpending(&pending);
-      was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-    }
-  }
-
-  ~pipe_signal_guard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  pipe_signal_guard(const pipe_signal_guard&) = delete;
-  pipe_signal_guard& operator=(const pipe_signal_guard&) = delete;
-
-  void take_back() {
-    const auto at_once = timespec{};
-    if (!was_pending_)
-      while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
-      }
-  }
-
-private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-  bool was_pending_ = false;
-};
-
-outcome write_line(int fd, std::string_view line) {
-  auto guard = pipe_signal_guard{};
-  while (::write(fd, line.data(), line.size()) < 0) {
-    if (errno == EINTR)
-      continue;
-    if (errno == EAGAIN)
-      return outcome::full;
-    if (errno == EPIPE)
-      guard.take_back();
-    return outcome::broken;
-  }
-  return outcome::written;
-}
 
 timer_channel* the_channel = nullptr;
 
@@ -178,8 +131,8 @@ void timer_channel::give_up() {
 timer_status timer_channel::send(std::string_view line) {
   // What waits goes first: a release must not overtake its acquire.
   if (!has_outbox_.load(std::memory_order_acquire)
-      && write_line(fd_.load(std::memory_order_relaxed), line)
-           == outcome::written)
+      && write_to_pipe(fd_.load(std::memory_order_relaxed), line)
+           == pipe_outcome::written)
     return timer_status::ok;
   auto lock = std::unique_lock{mutex_};
   const auto start = clock::now();
@@ -204,12 +157,12 @@ std::optional<timer_status> timer_channel::try_locked(std::string_view line) {
     return timer_status::no_server;
   if (!flush_locked())
     return std::nullopt;
-  switch (write_line(fd_, line)) {
-    case outcome::written:
+  switch (write_to_pipe(fd_, line)) {
+    case pipe_outcome::written:
       return timer_status::ok;
-    case outcome::full:
+    case pipe_outcome::full:
       return std::nullopt;
-    case outcome::broken:
+    case pipe_outcome::broken:
       break;
   }
   give_up();
@@ -247,12 +200,12 @@ bool timer_channel::flush_locked() {
   while (sent < outbox_.size()) {
     const auto length = outbox_.find('\n', sent) + 1 - sent;
     const auto line = std::string_view{outbox_}.substr(sent, length);
-    const auto what = write_line(fd_, line);
-    if (what == outcome::broken) {
+    const auto what = write_to_pipe(fd_, line);
+    if (what == pipe_outcome::broken) {
       give_up();
       return true;
     }
-    if (what == outcome::full)
+    if (what == pipe_outcome::full)
       break;
     sent += length;
   }

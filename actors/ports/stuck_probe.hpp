@@ -1,0 +1,44 @@
+// Where workers are that do not get on: what the machine shows of them without
+// their help.
+#pragma once
+
+#include "actorrun/messages/ids.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace actorrun::ports {
+
+/// A worker to look at.
+struct probed_worker {
+  uint32_t local_rank = 0;
+  uint32_t global_rank = 0;
+  int64_t pid = 0;
+  /// What is seen is written in full beside this file; empty: nowhere.
+  std::string error_file{};
+};
+
+/// EXTENSION POINT. A STUCK PROBE looks at workers from outside.
+class stuck_probe {
+public:
+  virtual ~stuck_probe() = default;
+
+  /// Returns at once and looks meanwhile, never longer than `limit`.
+  /// @param overdue  The local rank of one of `workers`: the one to be named.
+  /// @param on_done  Is called at most once, on a thread of the probe's own,
+  ///                 with a summary of a few printable lines.
+  virtual void look(std::vector<probed_worker> workers, uint32_t overdue,
+                    std::chrono::milliseconds limit,
+                    std::function<void(std::string summary)> on_done)
+    = 0;
+
+  /// Where a process is that outlived SIGKILL: one printable line, as
+  /// `uninterruptible in rpc_wait_bit_killable`; empty if that cannot be seen.
+  /// Takes microseconds.
+  virtual std::string glance(int64_t pid) = 0;
+};
+
+} // namespace actorrun::ports

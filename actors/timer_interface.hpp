@@ -1,0 +1,117 @@
+// The timer server's messages: who has timers, and who has overrun one.
+#pragma once
+
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/core/timer_lines.hpp"
+#include "actorrun/actors/core/timer_table.hpp"
+#include "actorrun/messages/caf.hpp"
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace actorrun {
+
+/// A worker, or a process that it has started, did not release a timer in time.
+struct worker_overrun {
+  core::overrun what;
+};
+
+/// Who is told of the overruns of workers: a worker supervisor.
+using overrun_listener_actor = interface<
+  // Stop it: it has failed.
+  void(worker_overrun)>;
+
+/// A timer that a part of this program has started was not released in time.
+struct timer_overrun {
+  std::string scope;
+  core::duration lateness{0}; ///< From the deadline to now.
+};
+
+/// Who is told of the overruns of a part of this program.
+using timer_client_actor = interface<
+  // All of the part's timers are over.
+  void(timer_overrun)>;
+
+struct timed_process {
+  uint32_t local_rank = 0;
+  int64_t pid = 0;
+};
+
+/// These workers have been started.
+struct workers_timed {
+  epoch_id epoch;
+  std::vector<timed_process> workers;
+  overrun_listener_actor listener; ///< Not kept alive by this.
+};
+
+/// These workers have ended.
+struct workers_untimed {
+  epoch_id epoch;
+  std::vector<uint32_t> local_ranks;
+};
+
+/// The sender starts a timer of its own, or gives it a new deadline.
+struct acquire_timer {
+  std::string scope;           ///< Names the timer; `core::scope_text_max`.
+  core::duration after{0};     ///< From when this arrives.
+  timer_client_actor listener; ///< Null: an overrun is only written down.
+};
+
+struct release_timer {
+  std::string scope;
+};
+
+/// Starts a timer of a worker for it, or gives it a new deadline: for who talks
+/// to workers in another way than we do.
+struct acquire_worker_timer {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+  std::string scope;
+  core::duration after{0}; ///< From when this arrives.
+  int signal = SIGKILL;    ///< 0 or less: an overrun is only written down.
+};
+
+struct release_worker_timer {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+  std::string scope;
+};
+
+struct timer_question {};
+
+/// What a timer server has done so far.
+struct timer_figures {
+  size_t timer_count = 0; ///< Running.
+  core::timer_counts requests;
+  core::timer_line_counts lines;
+};
+
+/// EXTENSION POINT. The TIMER SERVER watches deadlines that workers, and parts
+/// of this program, set for themselves.
+using timer_server_actor = interface<
+  // From now on they may have timers.
+  void(workers_timed),
+  // So have their timers.
+  void(workers_untimed),
+  // The sender is watched; if it goes down, so do its timers.
+  void(acquire_timer), void(release_timer),
+  // Somebody watches a worker.
+  void(acquire_worker_timer), void(release_worker_timer),
+  // For people and tests.
+  timer_figures(timer_question)>;
+
+} // namespace actorrun
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::worker_overrun)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_overrun)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::workers_timed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::workers_untimed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::acquire_timer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::release_timer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::acquire_worker_timer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::release_worker_timer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_question)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_figures)

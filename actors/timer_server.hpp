@@ -1,0 +1,167 @@
+// Watches the deadlines of one agent's workers: runs core::timer_table over the
+// timer_source and notice_source ports.
+#pragma once
+
+#include "actorrun/actors/core/progress_notice.hpp"
+#include "actorrun/actors/core/timer_early.hpp"
+#include "actorrun/actors/core/timer_lines.hpp"
+#include "actorrun/actors/core/timer_table.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/timer_source.hpp"
+#include "actorrun/actors/timed_kin.hpp"
+#include "actorrun/actors/timer_interface.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actorrun {
+
+/// Bytes read in one go: what a FIFO holds.
+inline constexpr size_t timer_slice = 64 * 1024;
+
+/// Bytes and notices read in one turn; then other actors have theirs.
+inline constexpr size_t timer_turn = 256 * 1024;
+inline constexpr size_t notice_turn = 512;
+
+/// Before it says that a timer is over, the server reads what is in the FIFO. If
+/// that was full, somebody may have had to wait; so it reads again, so often at
+/// most.
+inline constexpr uint32_t timer_drains_max = 16;
+
+/// What is wrong with requests is told so often at most.
+inline constexpr auto timer_complaint_interval = std::chrono::minutes{1};
+
+/// Requests of processes that are no workers of ours: for so many is looked at
+/// whose they are.
+inline constexpr uint32_t timer_strangers_max = 16;
+
+/// Names the timer that `WATCHDOG=1` renews.
+inline constexpr std::string_view watchdog_scope = "watchdog";
+
+struct timer_server_config {
+  /// Null: workers have no way to write.
+  std::shared_ptr<ports::timer_source> source{};
+  /// Null: nobody listens to sd_notify(3).
+  std::shared_ptr<ports::notice_source> notices{};
+  /// Null: only a worker itself may have timers, not what it starts, and only
+  /// when it is known.
+  std::shared_ptr<ports::process_kin> kin{};
+  /// Within what time a worker that has sent `WATCHDOG=1` must send another.
+  core::duration watchdog{0};
+  core::timer_limits limits{};
+  log lines{};
+};
+
+/// Time has passed, or there is something to read.
+struct timer_wake_up {
+  uint64_t what = 0; ///< The server's own number for it.
+};
+
+using own_timer_server_actor = timer_server_actor::extend<
+  // Itself and the machine: go on.
+  message_signature<void(timer_wake_up)>::type>;
+
+class timer_server_state {
+public:
+  static constexpr const char* name = "timer-server";
+
+  timer_server_state(own_timer_server_actor::pointer self,
+                     timer_server_config config);
+
+  own_timer_server_actor::behavior_type make_behavior();
+  void on_exit();
+
+private:
+  struct effect_runner;
+
+  /// Who is told of the overruns of an epoch's workers.
+  struct listener {
+    caf::actor_addr address;
+    std::set<uint32_t> local_ranks; ///< Of workers that run.
+  };
+
+  /// A part of this program. In the table it is a worker of epoch 0.
+  struct client {
+    uint32_t number = 0; ///< 0: it is not in the table.
+    caf::actor_addr listener;
+  };
+
+  // -- messages ---------------------------------------------------------------
+
+  void obey(const workers_timed& x);
+  void obey(const workers_untimed& x);
+  void obey(const acquire_timer& x);
+  void obey(const release_timer& x);
+  void obey(const acquire_worker_timer& x);
+  void obey(const release_worker_timer& x);
+  void wake_up(uint64_t what);
+  timer_figures figures() const;
+
+  // -- decisions --------------------------------------------------------------
+
+  void dispatch(const core::timer_event& event);
+  void settle();
+  void report(const core::overrun& x);
+  void tell_listener(const core::overrun& x);
+  void tell_client(const core::overrun& x);
+  void end_kin(const core::timed_worker& who);
+  void forget_client(const caf::actor_addr& address);
+
+  // -- reading ----------------------------------------------------------------
+
+  void read_lines();
+  void read_notices();
+  void read_all();
+  size_t read_some(size_t limit);
+  bool read_notice();
+  void take(const core::timer_request& x, core::duration wall_offset);
+  void take(const core::progress_notice& x, int64_t pid,
+            const core::timed_worker& who);
+  bool admit(const core::timer_request& x, core::duration wall_offset);
+  bool admit_kin(core::timed_worker who, int64_t pid);
+  void watch_source();
+  void watch_notices();
+  void tell_of_stranger(int64_t pid);
+  void complain();
+
+  core::time_point clock_now() const { return self_->clock().now(); }
+  std::function<void()> waking(uint64_t what) const;
+
+  own_timer_server_actor::pointer self_;
+  timer_server_config config_;
+  std::optional<core::timer_table> table_; ///< Until the end.
+  core::timer_reader reader_;
+  core::early_requests early_;
+  timed_kin kin_;
+  core::time_point now_; ///< Read once for what is done in one go.
+  std::map<epoch_id, listener> listeners_;
+  watch_list watches_;
+  std::map<caf::actor_addr, client> clients_;
+  uint32_t last_client_ = 0;
+  uint64_t drain_ordered_ = 0; ///< The last round that the table wants …
+  uint64_t drain_done_ = 0;    ///< … and has.
+  std::vector<char> place_;    ///< For bytes; empty before the first are read.
+  core::timer_request request_;
+  std::map<core::timed_worker, core::duration> watchdogs_; ///< Of their own.
+  uint32_t stranger_count_ = 0;
+  uint64_t complained_count_ = 0;
+  std::optional<core::time_point> complained_at_;
+};
+
+/// Starts the actor; it ends with `kill`.
+timer_server_actor spawn_timer_server(caf::actor_system& system,
+                                      timer_server_config config);
+
+} // namespace actorrun
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_wake_up)

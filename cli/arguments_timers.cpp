@@ -1,0 +1,56 @@
+#include "actorrun/cli/arguments_timers.hpp"
+
+#include <string>
+
+namespace actorrun::cli {
+
+namespace {
+
+constexpr auto group = "Timers";
+
+/// torchrun's switch. It is off there unless it is 1; here timers cost nothing
+/// until somebody uses them, so they are on unless it is 0.
+constexpr auto switch_variable = "TORCHELASTIC_ENABLE_FILE_TIMER";
+
+result<bool> parse_switch(std::string_view text) {
+  if (text.empty() || text == "1")
+    return true;
+  if (text == "0")
+    return false;
+  return bad_argument(std::string{switch_variable} + ": " + quoted(text)
+                      + " is neither 1 (on, as without it) nor 0 (off)");
+}
+
+} // namespace
+
+option_rules timer_rules(run_settings& out) {
+  return {
+    {"--no-timer", 0, "", group,
+     "workers get no FIFO for timers of their own, as\n"
+     "with TORCHELASTIC_ENABLE_FILE_TIMER=0",
+     switch_on(out.no_timer)},
+    {"--watchdog", 0, "TIME", group,
+     "a worker that has sent WATCHDOG=1 (sd_notify)\n"
+     "and none for so long has failed: 30s, 500ms\n"
+     "(default: off)",
+     into(out.watchdog,
+          [](const std::string& text) {
+            return parse_span(text, watchdog_min, watchdog_max);
+          })},
+  };
+}
+
+std::optional<failure> settle_timers(const run_settings& settings,
+                                     const surroundings& world,
+                                     run_arguments& out) {
+  const auto is_on = parse_switch(world.variable(switch_variable).value_or(""));
+  if (!is_on)
+    return is_on.error();
+  auto& timers = out.agent.timers;
+  timers.enabled = *is_on && !settings.no_timer;
+  timers.path = world.variable("TORCHELASTIC_TIMER_FILE").value_or("");
+  timers.watchdog = settings.watchdog;
+  return std::nullopt;
+}
+
+} // namespace actorrun::cli

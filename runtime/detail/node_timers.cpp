@@ -1,0 +1,91 @@
+#include "actorrun/runtime/detail/node_timers.hpp"
+
+#include "actorrun/runtime/detail/keep.hpp"
+#include "actorrun/runtime/detail/posix_process_kin.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <utility>
+
+namespace actorrun::detail {
+
+result<std::unique_ptr<node_timers>>
+node_timers::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
+                  node_timers_config config) {
+  auto x
+    = std::unique_ptr<node_timers>{new node_timers{system, std::move(config)}};
+  if (auto done = x->make_fifo(*loop); !done)
+    return done.error();
+  if (auto done = x->make_socket(*loop); !done)
+    return done.error();
+  if (x->fifo_ || x->socket_ || x->config_.options.enabled)
+    x->spawn(std::move(loop));
+  return x;
+}
+
+result<std::monostate> node_timers::make_fifo(reactor& loop) {
+  const auto& asked = config_.options;
+  if (!asked.enabled)
+    return std::monostate{};
+  if (!asked.path.empty()) {
+    auto made = timer_fifo::open(loop, asked.path);
+    if (!made && made.error().code != errc::address_in_use)
+      return made.error();
+    if (made)
+      fifo_ = std::move(*made);
+    else
+      config_.lines.warn(made.error().text + "; workers get another one");
+  }
+  if (!fifo_) {
+    auto made = timer_fifo::open_private(loop);
+    if (made)
+      fifo_ = std::move(*made);
+    else
+      config_.lines.warn("workers have no timers: " + made.error().text);
+  }
+  if (fifo_)
+    fifo_path_ = fifo_->path();
+  return std::monostate{};
+}
+
+result<std::monostate> node_timers::make_socket(reactor& loop) {
+  if (config_.options.watchdog.count() == 0)
+    return std::monostate{};
+  auto made = notify_socket::open(loop);
+  if (!made)
+    return made.error();
+  socket_ = std::move(*made);
+  socket_path_ = socket_->path();
+  return std::monostate{};
+}
+
+// Even without a FIFO: parts of this program may have timers.
+void node_timers::spawn(std::shared_ptr<reactor> loop) {
+  auto config = timer_server_config{
+    .source = keep(std::move(fifo_), loop),
+    .notices = keep(std::move(socket_), loop),
+    .kin = std::make_shared<posix_process_kin>(),
+    .watchdog = config_.options.watchdog,
+    .lines = config_.lines,
+  };
+  server_ = config_.spawn ? config_.spawn(system_, std::move(config))
+                          : spawn_timer_server(system_, std::move(config));
+}
+
+node_timers::~node_timers() {
+  if (!server_)
+    return;
+  caf::scoped_actor self{system_};
+  self->send_exit(server_, caf::exit_reason::kill);
+  self->wait_for(server_);
+}
+
+void node_timers::announce(core::job_environment& to) const {
+  to.timer_file = fifo_path_;
+  to.notify_socket = socket_path_;
+  to.watchdog = config_.options.watchdog;
+}
+
+} // namespace actorrun::detail

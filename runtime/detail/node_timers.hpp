@@ -1,0 +1,77 @@
+// Owns what an agent needs to watch its workers' timers: the FIFO, the notify
+// socket, and the actor.
+#pragma once
+
+#include "actorrun/actors/core/worker_environment.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/timer_interface.hpp"
+#include "actorrun/actors/timer_server.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/notify_socket.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/detail/timer_fifo.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace actorrun::detail {
+
+/// What is asked of the timers of one agent.
+struct node_timers_config {
+  timer_options options;
+  /// Null: our own timer server.
+  std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
+    spawn{};
+  log lines;
+};
+
+class node_timers {
+public:
+  /// Makes the FIFO and, with a watchdog, the socket. A FIFO that nobody has
+  /// asked for and that cannot be made is a warning: a job must not fail for
+  /// that. So is a path that another program reads from: then the workers get
+  /// another one.
+  /// @param system, loop Live longer.
+  /// @retval errc::bad_argument   the FIFO cannot be made at the path that was
+  ///         asked for; the text says why
+  /// @retval errc::cannot_listen  there is to be a watchdog, and the socket
+  ///         cannot be made
+  static result<std::unique_ptr<node_timers>>
+  open(caf::actor_system& system, std::shared_ptr<reactor> loop,
+       node_timers_config config);
+
+  /// Ends the actor; then the FIFO and the socket go.
+  /// @pre the workers have gone
+  ~node_timers();
+
+  node_timers(const node_timers&) = delete;
+  node_timers& operator=(const node_timers&) = delete;
+
+  /// Null: there are no timers.
+  const timer_server_actor& server() const { return server_; }
+
+  /// Tells workers where to write.
+  void announce(core::job_environment& to) const;
+
+private:
+  node_timers(caf::actor_system& system, node_timers_config config)
+    : system_(system), config_(std::move(config)) {}
+
+  result<std::monostate> make_fifo(reactor& loop);
+  result<std::monostate> make_socket(reactor& loop);
+  void spawn(std::shared_ptr<reactor> loop);
+
+  caf::actor_system& system_;
+  node_timers_config config_;
+  std::unique_ptr<timer_fifo> fifo_;      ///< Until the server has it.
+  std::unique_ptr<notify_socket> socket_; ///< Likewise.
+  std::string fifo_path_;                 ///< Empty: there is none.
+  std::string socket_path_;               ///< Likewise.
+  timer_server_actor server_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,219 @@
+#include "actorrun/runtime/detail/posix_stuck_probe.hpp"
+
+#include "actorrun/runtime/detail/process_sight.hpp"
+#include "actorrun/runtime/detail/python_stacks.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+/// For threads other than the first ones, so that a kill that py-spy does not
+/// hold up is soon.
+constexpr auto threads_limit = 2ms;
+
+/// What py-spy leaves for everything else.
+constexpr auto answer_reserve = 20ms;
+
+/// A look so much older is not used again.
+constexpr auto fresh_limit = 250ms;
+
+/// A disk that does not answer may hold the thread; then it is left.
+constexpr auto end_limit = 1s;
+
+struct question {
+  std::vector<ports::probed_worker> workers{};
+  uint32_t overdue = 0;
+  core::time_point deadline{};
+  std::function<void(std::string)> on_done{};
+};
+
+/// A file that nobody has made before: the folder is a worker's, too.
+void write_file(const std::string& path, std::string_view text) {
+  constexpr auto mode = mode_t{0644};
+  const auto fd = unique_fd{::open(
+    path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
+  while (fd && !text.empty()) {
+    const auto n = ::write(fd.get(), text.data(), text.size());
+    if (n <= 0)
+      return; // The report has the summary.
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::vector<int64_t> pids_of(const std::vector<ports::probed_worker>& workers) {
+  auto out = std::vector<int64_t>{};
+  for (const auto& x : workers)
+    out.push_back(x.pid);
+  return out;
+}
+
+/// Who is overdue is looked at first.
+void put_first(std::vector<ports::probed_worker>& workers, uint32_t overdue) {
+  std::ranges::stable_partition(
+    workers, [overdue](const auto& x) { return x.local_rank == overdue; });
+}
+
+} // namespace
+
+// The thread and the probe share this: the thread may outlive the probe.
+struct posix_stuck_probe::shared {
+  explicit shared(std::string path) : search_path(std::move(path)) {}
+
+  void run();
+  void answer(question x);
+  const group_sight& sight_of(const question& x);
+
+  const std::string search_path;
+
+  std::mutex mutex; // Guards what follows.
+  std::condition_variable changed;
+  std::deque<question> questions;
+  bool running = false; ///< The thread is there.
+  bool is_over = false; ///< Nobody wants answers any more.
+
+  // The thread's own.
+  std::vector<int64_t> seen_pids;
+  core::time_point seen_at{};
+  group_sight seen;
+};
+
+void posix_stuck_probe::shared::run() {
+  auto guard = std::unique_lock{mutex};
+  for (;;) {
+    changed.wait(guard, [this] { return is_over || !questions.empty(); });
+    if (is_over)
+      break;
+    auto x = std::move(questions.front());
+    questions.pop_front();
+    guard.unlock();
+    answer(std::move(x));
+    guard.lock();
+    changed.notify_all();
+  }
+  running = false;
+  changed.notify_all();
+}
+
+const group_sight& posix_stuck_probe::shared::sight_of(const question& x) {
+  auto pids = pids_of(x.workers);
+  std::ranges::sort(pids);
+  const auto now = steady_clock::now();
+  if (pids != seen_pids || now > seen_at + fresh_limit) {
+    seen = see_workers(x.workers, find_py_spy(search_path), x.deadline);
+    seen_pids = std::move(pids);
+    seen_at = steady_clock::now();
+  }
+  return seen;
+}
+
+void posix_stuck_probe::shared::answer(question x) {
+  put_first(x.workers, x.overdue);
+  const auto& sight = sight_of(x);
+  const auto i = std::ranges::find(x.workers, x.overdue,
+                                   &ports::probed_worker::local_rank);
+  if (i == x.workers.end())
+    return x.on_done("");
+  const auto summary = core::stuck_summary(sight.workers, i->global_rank);
+  x.on_done(summary);
+  x.on_done = nullptr;
+  if (!i->error_file.empty())
+    write_file(stuck_file_of(i->error_file), summary + "\n\n" + sight.details);
+}
+
+// -- the probe ----------------------------------------------------------------
+
+posix_stuck_probe::posix_stuck_probe(std::string search_path)
+  : shared_(std::make_shared<shared>(std::move(search_path))) {}
+
+posix_stuck_probe::~posix_stuck_probe() {
+  auto guard = std::unique_lock{shared_->mutex};
+  shared_->is_over = true;
+  shared_->questions.clear();
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(guard, end_limit,
+                            [this] { return !shared_->running; });
+}
+
+void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
+                             uint32_t overdue, std::chrono::milliseconds limit,
+                             std::function<void(std::string)> on_done) {
+  const auto guard = std::lock_guard{shared_->mutex};
+  shared_->questions.push_back({std::move(workers), overdue,
+                                steady_clock::now() + limit,
+                                std::move(on_done)});
+  if (!std::exchange(shared_->running, true))
+    std::thread{[x = shared_] { x->run(); }}.detach();
+  shared_->changed.notify_all();
+}
+
+std::string posix_stuck_probe::glance(int64_t pid) {
+  const auto sight = see_hanging_thread(pid);
+  return sight.stat == core::thread_stat{} ? "" : core::place_of(sight);
+}
+
+std::string search_path_of_this_process() {
+  const auto* path = std::getenv("PATH");
+  return path == nullptr ? "" : path;
+}
+
+// -- looking ------------------------------------------------------------------
+
+group_sight see_workers(const std::vector<ports::probed_worker>& workers,
+                        const std::string& py_spy, core::time_point deadline) {
+  auto out = group_sight{};
+  // Of all at nearly the same time; what takes longer comes later.
+  for (const auto& x : workers)
+    out.workers.push_back(
+      {x.global_rank, core::place_of(see_process(x.pid)), {}});
+  const auto threads_due
+    = std::min<core::time_point>(deadline, steady_clock::now() + threads_limit);
+  auto details = std::vector<std::string>{};
+  for (const auto& x : workers)
+    details.push_back(describe_process(x.pid, threads_due));
+  const auto stacks = py_spy.empty() ? std::vector<std::string>(workers.size())
+                                     : python_stacks(py_spy, pids_of(workers),
+                                                     deadline - answer_reserve);
+  for (size_t i = 0; i < workers.size(); ++i) {
+    auto& seen = out.workers[i];
+    seen.frame = core::innermost_frame(stacks[i]);
+    out.details += "rank " + std::to_string(workers[i].global_rank)
+                   + " (local rank " + std::to_string(workers[i].local_rank)
+                   + ", pid " + std::to_string(workers[i].pid)
+                   + "): " + seen.place + "\n" + details[i];
+    if (!stacks[i].empty())
+      out.details += "  py-spy:\n" + stacks[i];
+    out.details += "\n";
+  }
+  return out;
+}
+
+std::string stuck_file_of(const std::string& error_file) {
+  constexpr auto prefix = std::string_view{"error"};
+  constexpr auto suffix = std::string_view{".json"};
+  const auto slash = error_file.rfind('/');
+  const auto begin = slash == error_file.npos ? 0 : slash + 1;
+  const auto name = std::string_view{error_file}.substr(begin);
+  if (!name.starts_with(prefix) || !name.ends_with(suffix))
+    return error_file + ".stuck.txt";
+  const auto middle
+    = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  return error_file.substr(0, begin) + "stuck" + std::string{middle} + ".txt";
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,60 @@
+// Looks at workers that do not get on, by way of /proc and py-spy.
+#pragma once
+
+#include "actorrun/actors/core/stuck_summary.hpp"
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/ports/stuck_probe.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// What was seen of several workers at one time.
+struct group_sight {
+  std::vector<core::worker_sight> workers{};
+  std::string details{}; ///< All of it, lines.
+};
+
+/// Has a thread of its own from the first look on. Looks that are asked for
+/// while another goes on wait for it; one that comes soon after another of the
+/// same workers gets the same answer: mostly all are overdue at once.
+class posix_stuck_probe final : public ports::stuck_probe {
+public:
+  /// @param search_path Where py-spy may be; see `find_py_spy`.
+  explicit posix_stuck_probe(std::string search_path);
+
+  /// Waits for the look that goes on, a second at most; answers no more.
+  ~posix_stuck_probe() override;
+
+  posix_stuck_probe(const posix_stuck_probe&) = delete;
+  posix_stuck_probe& operator=(const posix_stuck_probe&) = delete;
+
+  /// Answers, then writes everything to `stuck_file_of(error_file)` of the
+  /// overdue worker: a disk that hangs holds up nobody.
+  void look(std::vector<ports::probed_worker> workers, uint32_t overdue,
+            std::chrono::milliseconds limit,
+            std::function<void(std::string summary)> on_done) override;
+
+  std::string glance(int64_t pid) override;
+
+private:
+  struct shared;
+  std::shared_ptr<shared> shared_;
+};
+
+/// PATH.
+std::string search_path_of_this_process();
+
+/// Looks at all of them, first at those in front.
+/// @param py_spy Empty: nobody is asked for Python stacks.
+group_sight see_workers(const std::vector<ports::probed_worker>& workers,
+                        const std::string& py_spy, core::time_point deadline);
+
+/// Beside an error file: `…/2/error.json` → `…/2/stuck.txt`,
+/// `…/error_2.json` → `…/stuck_2.txt`; of another name, behind it.
+std::string stuck_file_of(const std::string& error_file);
+
+} // namespace actorrun::detail

@@ -1,0 +1,37 @@
+// What /proc shows of a process that may be stuck. Reads only what the kernel
+// answers without waiting for the process itself.
+#pragma once
+
+#include "actorrun/actors/core/stuck_summary.hpp"
+#include "actorrun/actors/core/time.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// Threads of one process that are looked at.
+inline constexpr size_t sight_threads_max = 64;
+
+/// What can be seen of a thread; all is empty if it has ended.
+core::thread_sight see_thread(int64_t pid, int64_t tid);
+
+/// Of a process: of its first thread.
+core::thread_sight see_process(int64_t pid);
+
+/// The thread that keeps a process from ending: one that cannot be interrupted,
+/// else the first.
+core::thread_sight see_hanging_thread(int64_t pid);
+
+/// Everything about a process and its threads, in lines: state, place, system
+/// call, kernel stack where that may be read, memory and signals of `status`.
+/// @param deadline Threads that it does not reach are counted only.
+std::string describe_process(int64_t pid, core::time_point deadline);
+
+/// The name of a system call of this machine, `futex`; of one that seldom
+/// hangs the number, `syscall 16`.
+std::string system_call_name(int64_t number);
+
+} // namespace actorrun::detail

@@ -1,0 +1,169 @@
+// A timer server with a FIFO in memory, in virtual time, and those it talks to.
+#pragma once
+
+#include "actorrun/actors/timer_server.hpp"
+#include "support/actor_fixture.hpp"
+#include "support/fake_timer_source.hpp"
+#include "support/recorder.hpp"
+
+#include <catch2/catch.hpp>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::test {
+
+/// The wall clock shows the virtual time of the test, from 1,000,000 s on.
+/// Workers of epoch E have the pids 100 · E + local rank.
+struct timer_server_fixture : actor_fixture {
+  timer_server_fixture() {
+    // What `self->clock()` says at the beginning is nobody's business.
+    source->offset
+      = wall_begin
+        - core::duration{
+          dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler())
+            .clock()
+            .now()
+            .time_since_epoch()};
+  }
+
+  void begin() { begin(config()); }
+
+  void begin(timer_server_config with) {
+    uut = keep(spawn_timer_server(system, std::move(with)));
+    supervisor
+      = keep(system.spawn([heard = heard](overrun_listener_actor::pointer)
+                            -> overrun_listener_actor::behavior_type {
+          return {[heard](const worker_overrun& x) {
+            heard.write(
+              to_string(core::timer_effect{core::report_overrun{x.what}}));
+          }};
+        }));
+    run();
+  }
+
+  timer_server_config config() {
+    auto out = timer_server_config{};
+    out.source = source;
+    out.notices = notices;
+    out.kin = kin;
+    out.watchdog = 30s;
+    out.lines = log{make_logger()};
+    return out;
+  }
+
+  // -- workers ----------------------------------------------------------------
+
+  static int64_t pid_of(uint64_t epoch, uint32_t local_rank) {
+    return int64_t(100 * epoch + local_rank);
+  }
+
+  void start_worker(uint64_t epoch, uint32_t local_rank) {
+    start_worker(epoch, local_rank, pid_of(epoch, local_rank));
+  }
+
+  void start_worker(uint64_t epoch, uint32_t local_rank, int64_t pid) {
+    tell_uut(workers_timed{{epoch}, {{local_rank, pid}}, supervisor});
+  }
+
+  void end_worker(uint64_t epoch, uint32_t local_rank) {
+    tell_uut(workers_untimed{{epoch}, {local_rank}});
+  }
+
+  template <class Message>
+  void tell_uut(Message x) {
+    caf::anon_send(uut, std::move(x));
+    run();
+  }
+
+  // -- lines ------------------------------------------------------------------
+
+  std::string line(int64_t pid, const std::string& scope, double expiration,
+                   int signal) const {
+    return R"({"version": 1, "pid": )" + std::to_string(pid)
+           + R"(, "scope_id": ")" + scope + R"(", "expiration_time": )"
+           + std::to_string(expiration) + R"(, "signal": )"
+           + std::to_string(signal) + "}\n";
+  }
+
+  /// A timer that is over `after` from now.
+  std::string acquire(int64_t pid, const std::string& scope,
+                      core::duration after, int signal = 9) {
+    const auto wall = wall_begin + now() + after;
+    return line(pid, scope, std::chrono::duration<double>(wall).count(),
+                signal);
+  }
+
+  std::string release(int64_t pid, const std::string& scope) const {
+    return line(pid, scope, -1, 0);
+  }
+
+  void write(const std::string& text) {
+    source->write(text);
+    run();
+  }
+
+  void notify(int64_t sender, const std::string& text) {
+    notices->send(sender, text);
+    run();
+  }
+
+  // -- what came of it --------------------------------------------------------
+
+  /// Messages that are on their way to somebody, for later.
+  size_t armed_count() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler())
+      .clock()
+      .schedule()
+      .size();
+  }
+
+  /// What the supervisor has heard since the last look: `report_overrun …`.
+  std::string told() const { return heard.told(); }
+
+  timer_figures figures() {
+    auto out = std::make_shared<timer_figures>();
+    keep(system.spawn([to = uut, out](caf::event_based_actor* self) {
+      self->request(to, 60s, timer_question{})
+        .then([out](const timer_figures& x) { *out = x; });
+      return caf::behavior{};
+    }));
+    run();
+    return *out;
+  }
+
+  /// Its log lines since the last look.
+  std::string said() {
+    const auto result = said_.str();
+    said_.str({});
+    return result;
+  }
+
+  static constexpr core::duration wall_begin = 1'000'000s;
+
+  std::shared_ptr<fake_timer_source> source
+    = std::make_shared<fake_timer_source>();
+  std::shared_ptr<fake_notice_source> notices
+    = std::make_shared<fake_notice_source>();
+  std::shared_ptr<fake_process_kin> kin = std::make_shared<fake_process_kin>();
+  recorder heard;
+  overrun_listener_actor supervisor;
+  timer_server_actor uut;
+
+private:
+  std::shared_ptr<spdlog::logger> make_logger() {
+    auto result = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(said_));
+    result->set_pattern("%l %v");
+    return result;
+  }
+
+  std::ostringstream said_;
+};
+
+} // namespace actorrun::test

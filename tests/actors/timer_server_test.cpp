@@ -1,0 +1,265 @@
+#include "timer_server_fixture.hpp"
+
+#include <algorithm>
+
+namespace actorrun::test {
+
+using fixture = timer_server_fixture;
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: an overdue worker is reported at its "
+                 "deadline",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "step", 2s, 15));
+  advance(2s - 1us);
+  CHECK(told() == "");
+  advance(1us);
+  CHECK(told() == R"(report_overrun 1/0 pid 100 "step" 0 ns late, signal 15)");
+  CHECK(said()
+        == "warning timer server reports worker 0 of epoch 1 (pid 100): timer "
+           "\"step\" is overdue by 0.0 ms\n");
+  advance(24h);
+  CHECK(told() == "");
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: a late wake-up shows in the lateness",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "step", 2s));
+  sleep_over(2s + 30ms);
+  CHECK(told()
+        == R"(report_overrun 1/0 pid 100 "step" 30000000 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: who releases in time is left alone",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "a", 2s) + acquire(100, "b", 3s));
+  write(release(100, "a"));
+  advance(2500ms);
+  CHECK(told() == "");
+  advance(500ms);
+  CHECK(told() == R"(report_overrun 1/0 pid 100 "b" 0 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: one wake-up is ordered for many timers",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  for (auto i = 0; i < 1000; ++i)
+    write(acquire(100, "scope " + std::to_string(i), 10s + i * 1ms));
+  CHECK(figures().timer_count == 1000);
+  CHECK(armed_count() <= 2); // The other one is the patience of `figures`.
+  for (auto i = 0; i < 1000; ++i)
+    write(acquire(100, "one that makes progress", 20s)
+          + release(100, "one that makes progress"));
+  CHECK(armed_count() <= 2);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: deadlines that come nearer order few "
+                 "wake-ups",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  for (auto i = 0; i < 1000; ++i)
+    write(acquire(100, "s" + std::to_string(i), 2000s - i * 1s));
+  CHECK(armed_count() < 70);
+  advance(1000s);
+  CHECK(told() == "");
+  advance(1s + core::wakeup_delay_min);
+  CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "s999" )"));
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: without timers nothing wakes it",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  CHECK(armed_count() == 0);
+  CHECK(source->is_waited_for());
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: without a signal it is written down",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "slow", 1s, 0) + acquire(100, "slower", 2s, -1));
+  advance(3s);
+  CHECK(told() == "");
+  CHECK(said()
+        == "warning timer server records worker 0 of epoch 1 (pid 100): timer "
+           "\"slow\" is overdue by 0.0 ms\n"
+           "warning timer server records worker 0 of epoch 1 (pid 100): timer "
+           "\"slower\" is overdue by 0.0 ms\n");
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: names of timers do no harm to a log",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, R"(\u001b[31m\n\r\" )" + std::string(1000, 'x'), 1s, 0));
+  advance(1s);
+  const auto text = said();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK(text.find('\033') == text.npos);
+  CHECK(text.size() < 400);
+}
+
+// -- who is meant -------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "timer_server: timers vanish with their worker",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  start_worker(1, 1);
+  write(acquire(100, "a", 1s) + acquire(101, "b", 2s));
+  end_worker(1, 0);
+  advance(1s);
+  CHECK(told() == "");
+  advance(1s);
+  CHECK(told() == R"(report_overrun 1/1 pid 101 "b" 0 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: timers of an epoch do not hit the next",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0, 77);
+  write(acquire(77, "a", 1s));
+  end_worker(1, 0);
+  start_worker(2, 0, 77); // The system has given the pid again.
+  advance(2s);
+  CHECK(told() == "");
+  write(acquire(77, "b", 1s));
+  advance(1s);
+  CHECK(told() == R"(report_overrun 2/0 pid 77 "b" 0 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: what a dead worker left in the FIFO "
+                 "is not its successor's",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0, 77);
+  source->write_unheard(acquire(77, "a", 1s));
+  // Both arrive before anything is read.
+  caf::anon_send(uut, workers_untimed{{1}, {0}});
+  start_worker(2, 0, 77);
+  advance(2s);
+  CHECK(told() == "");
+  CHECK(figures().timer_count == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: an epoch's overruns go to whom it "
+                 "named",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "a", 1s));
+  end(supervisor);
+  advance(1s);
+  CHECK(told() == ""); // And nothing else happens.
+  CHECK(said().find("timer server reports worker 0") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: a process that is nobody's is refused, "
+                 "and that is told once",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  kin->births[777] = 1;
+  write(acquire(777, "a", 1s) + acquire(778, "a", 1s) + acquire(777, "b", 1s));
+  CHECK(said()
+        == "warning timer server ignores process 777: it belongs to no worker "
+           "of this agent\n");
+  CHECK(figures().requests.unknown == 3);
+  advance(2s);
+  CHECK(told() == "");
+}
+
+// -- early requests -----------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "timer_server: a worker may write before it is known",
+                 "[actors]") {
+  begin();
+  kin->add(100, 100);
+  write(acquire(100, "a", 1s) + acquire(100, "b", 500ms) + release(100, "b"));
+  CHECK(figures().timer_count == 0);
+  start_worker(1, 0);
+  CHECK(figures().timer_count == 1);
+  advance(1s);
+  CHECK(told() == R"(report_overrun 1/0 pid 100 "a" 0 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_server: a deadline may be over before its "
+                 "worker is known",
+                 "[actors]") {
+  begin();
+  kin->add(100, 100);
+  write(acquire(100, "a", 100ms));
+  advance(200ms);
+  start_worker(1, 0);
+  CHECK(told()
+        == R"(report_overrun 1/0 pid 100 "a" 100000000 ns late, signal 9)");
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: early requests wait a second",
+                 "[actors]") {
+  begin();
+  kin->add(100, 100);
+  kin->add(101, 101);
+  write(acquire(100, "a", 1h));
+  advance(1ns);
+  write(acquire(101, "a", 1h));
+  advance(core::early_patience);
+  start_worker(1, 0);
+  start_worker(1, 1);
+  CHECK(figures().timer_count == 1);
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: so many requests are held",
+                 "[actors]") {
+  begin();
+  kin->add(100, 100);
+  auto text = std::string{};
+  for (size_t i = 0; i <= core::early_requests_max; ++i)
+    text += acquire(100, std::to_string(i), 1h);
+  write(text);
+  CHECK(figures().requests.unknown == 1);
+  start_worker(1, 0);
+  CHECK(figures().timer_count == core::early_requests_max);
+}
+
+// -- the end ------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "timer_server: it lets go of everything at its end",
+                 "[actors]") {
+  begin();
+  start_worker(1, 0);
+  write(acquire(100, "a", 1h));
+  end(uut);
+  CHECK(source.use_count() == 1);
+  CHECK(notices.use_count() == 1);
+  CHECK(kin.use_count() == 1);
+  source->write("late\n"); // Whoever is told of it, it is nobody.
+  run();
+}
+
+TEST_CASE_METHOD(fixture, "timer_server: it works without any port",
+                 "[actors]") {
+  begin({});
+  start_worker(1, 0);
+  tell_uut(acquire_worker_timer{{1}, 0, "a", 1s, SIGTERM});
+  advance(1s);
+  CHECK(told() == R"(report_overrun 1/0 pid 100 "a" 0 ns late, signal 15)");
+}
+
+} // namespace actorrun::test

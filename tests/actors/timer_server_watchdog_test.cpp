@@ -1,0 +1,123 @@
+#include "timer_server_fixture.hpp"
+
+namespace actorrun::test {
+
+namespace {
+
+struct watchdog_fixture : timer_server_fixture {
+  watchdog_fixture() {
+    begin();
+    start_worker(1, 0);
+  }
+};
+
+const auto silent
+  = std::string{R"(report_overrun 1/0 pid 100 "watchdog" 0 ns late, signal 9)"};
+
+} // namespace
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: who has spoken must go on",
+                 "[actors]") {
+  notify(100, "READY=1\nWATCHDOG=1");
+  advance(29s);
+  notify(100, "WATCHDOG=1\n");
+  advance(29s);
+  CHECK(told() == "");
+  advance(1s);
+  CHECK(told() == silent);
+}
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: who has not may stay silent",
+                 "[actors]") {
+  notify(100, "READY=1\nSTATUS=training");
+  notify(100, "");
+  CHECK(figures().timer_count == 0);
+}
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: who is about to end may rest",
+                 "[actors]") {
+  notify(100, "WATCHDOG=1");
+  notify(100, "STOPPING=1");
+  advance(1h);
+  CHECK(told() == "");
+}
+
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: who says that it is stuck is "
+                 "believed",
+                 "[actors]") {
+  notify(100, "WATCHDOG=trigger");
+  advance(core::wakeup_delay_min);
+  CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "watchdog" )"));
+}
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may choose its time",
+                 "[actors]") {
+  notify(100, "WATCHDOG_USEC=5000000");
+  notify(100, "WATCHDOG=1");
+  advance(5s - 1us);
+  CHECK(told() == "");
+  advance(1us);
+  CHECK(told() == silent);
+}
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
+                 "[actors]") {
+  notify(100, "WATCHDOG=1");
+  notify(100, "WATCHDOG_USEC=0");
+  notify(100, "WATCHDOG=1");
+  advance(1h);
+  CHECK(told() == "");
+  // The worker that follows it has not.
+  end_worker(1, 0);
+  start_worker(2, 0);
+  notify(200, "WATCHDOG=1");
+  advance(30s);
+  CHECK(told().starts_with(R"(report_overrun 2/0 pid 200 "watchdog")"));
+}
+
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: what a worker starts speaks for "
+                 "it",
+                 "[actors]") {
+  kin->add(555, 100);
+  notify(555, "WATCHDOG=1");
+  kin->remove(555);
+  advance(29s);
+  notify(100, "WATCHDOG=1");
+  advance(29s);
+  CHECK(told() == "");
+  advance(1s);
+  CHECK(told() == silent);
+}
+
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: strangers are not heard",
+                 "[actors]") {
+  notify(4711, "WATCHDOG=1");
+  CHECK(figures().timer_count == 0);
+}
+
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: what has been sent counts before "
+                 "it reports",
+                 "[actors]") {
+  notify(100, "WATCHDOG=1");
+  advance(29s);
+  notices->send_unheard(100, "WATCHDOG=1");
+  advance(2s);
+  CHECK(told() == "");
+  advance(29s); // From when it was read.
+  CHECK(told() == silent);
+}
+
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: so many notices are read in one "
+                 "turn",
+                 "[actors]") {
+  for (size_t i = 0; i < 3 * notice_turn; ++i)
+    notices->send_unheard(4711, "WATCHDOG=1");
+  notify(100, "WATCHDOG=1"); // Behind all of them.
+  CHECK(figures().timer_count == 1);
+}
+
+} // namespace actorrun::test

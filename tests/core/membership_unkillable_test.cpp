@@ -1,0 +1,93 @@
+// What an agent does when workers of it outlive SIGKILL.
+#include "../support/membership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : membership_fixture {
+  static group_stopped stuck(uint64_t epoch, uint32_t count = 1) {
+    auto x = stopped(epoch);
+    x.unkillable_count = count;
+    return x;
+  }
+
+  /// Of the latest step.
+  const ending& how() const { return last<finish>().how; }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "membership: who cannot kill its workers says so and leaves",
+                 "[core]") {
+  run();
+  at(1s, revoked(1));
+  CHECK(at(2s, stuck(1))
+        == "send_stopped 1 unkillable=1; send_left; "
+           "arm_timer 5");
+  CHECK(last<send_stopped>().unkillable_count == 1);
+  CHECK(at(2s, coordinator_disconnected{}) == "finish worker_unkillable");
+  CHECK(how().why->text
+        == "1 worker of epoch 1 on node-a did not end after SIGKILL and hangs "
+           "in the kernel");
+}
+
+TEST_CASE_METHOD(fixture, "membership: several are counted", "[core]") {
+  run();
+  at(1s, revoked(1));
+  at(2s, stuck(1, 2));
+  at(2s, coordinator_disconnected{});
+  CHECK(how().why->text
+        == "2 workers of epoch 1 on node-a did not end after SIGKILL and hang "
+           "in the kernel");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: no epoch begins beside a worker that hangs",
+                 "[core]") {
+  run();
+  at(100ms, formed(2)); // Waits for the workers of epoch 1.
+  const auto text = at(200ms, stuck(1));
+  CHECK(text.find("start_group") == std::string::npos);
+  CHECK(at(200ms, formed(3)) == "send_stopped 3");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: the end of the job does not hide what hangs",
+                 "[core]") {
+  run();
+  at(1s, ended());
+  at(2s, stuck(1));
+  at(2s, coordinator_disconnected{});
+  REQUIRE(how().why);
+  CHECK(how().why->code == errc::worker_unkillable);
+  CHECK(how().result->kind == outcome::verdict::succeeded);
+}
+
+TEST_CASE_METHOD(fixture, "membership: nor does it if it comes later",
+                 "[core]") {
+  run();
+  at(1s, revoked(1));
+  at(2s, stuck(1));
+  CHECK(at(2s, ended()) == "finish succeeded");
+  CHECK(how().why->code == errc::worker_unkillable);
+}
+
+TEST_CASE_METHOD(fixture, "membership: nor an order to leave", "[core]") {
+  run();
+  at(1s, leave_requested{SIGTERM});
+  at(2s, stuck(1));
+  at(2s, coordinator_disconnected{});
+  CHECK(how().why->code == errc::worker_unkillable);
+  CHECK(how().signal == SIGTERM);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: without a link it goes alone, and does not hang",
+                 "[core]") {
+  run_alone();
+  at(900ms, fire(4)); // The fence: its workers are killed.
+  CHECK(at(31s, stuck(1)) == "finish worker_unkillable");
+}

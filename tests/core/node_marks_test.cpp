@@ -1,0 +1,39 @@
+#include "actorrun/actors/core/node_marks.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::core;
+
+TEST_CASE("node_marks: an agent is marked once", "[core]") {
+  auto uut = node_marks{};
+  CHECK_FALSE(uut.contains({"a"}));
+  CHECK(uut.add({{"a"}, "node-a", 2}));
+  CHECK_FALSE(uut.add({{"a"}, "node-a", 3}));
+  CHECK(uut.contains({"a"}));
+  CHECK(uut.list() == std::vector{marked_node{{"a"}, "node-a", 2}});
+}
+
+TEST_CASE("node_marks: a host that is well loses all its marks", "[core]") {
+  auto uut = node_marks{};
+  uut.add({{"a"}, "node-a", 1});
+  uut.add({{"b"}, "node-b", 1});
+  uut.add({{"a2"}, "node-a", 1});
+  uut.clear("node-a");
+  CHECK(uut.text() == "workers on node-b outlived SIGKILL");
+  uut.clear("none");
+  CHECK(uut.list().size() == 1);
+}
+
+TEST_CASE("node_marks: the newest are kept", "[core]") {
+  auto uut = node_marks{};
+  for (size_t i = 0; i < marked_nodes_max; ++i)
+    uut.add({{std::to_string(i)}, "node", 1});
+  CHECK(uut.contains({"0"}));
+  uut.add({{"more"}, "node", 1});
+  CHECK(uut.list().size() == marked_nodes_max);
+  CHECK_FALSE(uut.contains({"0"}));
+  CHECK(uut.list().back().agent == agent_id{"more"});
+}

@@ -1,0 +1,122 @@
+// What becomes of a job when workers of a node outlive SIGKILL.
+#include "../support/rendezvous_fixture.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : rendezvous_fixture {
+  using rendezvous_fixture::rendezvous_fixture;
+
+  static worker_failure hanging(const std::string& agent) {
+    auto x = failure_of(agent);
+    x.kind = failure_kind::unkillable;
+    x.code = SIGKILL;
+    x.local_rank = 5;
+    return x;
+  }
+
+  static workers_stopped stuck(const std::string& agent) {
+    return {.agent = {agent},
+            .epoch = {1},
+            .others = {{hanging(agent)}, 0},
+            .unkillable_count = 1};
+  }
+
+  const outcome& end() const { return uut.result().value(); }
+};
+
+const auto settings_of_two = job_settings{2, 2, 3};
+
+} // namespace
+
+TEST_CASE("rendezvous: the job goes on without a node whose worker hangs",
+          "[core]") {
+  auto job = fixture{};
+  job.revoke(); // A worker of b has failed.
+  job.at(1s, job.stopped("a", 1));
+  job.at(1s, job.stopped("b", 1));
+  const auto text = job.at(2s, job.stuck("c"));
+  CHECK(text.ends_with("announce_epoch 2: a=0+1 b=1+1"));
+  REQUIRE(job.uut.marked_nodes().size() == 1);
+  const auto& mark = job.uut.marked_nodes()[0];
+  CHECK(mark.host == "node-c");
+  CHECK(mark.unkillable_count == 1);
+  CHECK(job.uut.budget().restart_count() == 1);
+  job.at(2s, job.left("c"));
+  CHECK(job.uut.epoch() == epoch_id{2});
+  CHECK(job.uut.marked_nodes().size() == 1);
+}
+
+TEST_CASE("rendezvous: with too few nodes left it ends at once", "[core]") {
+  auto job = fixture{settings_of_two};
+  job.at(0s, job.join("a"));
+  job.at(0s, job.join("b"));
+  job.at(1s, job.failed("b", 1));
+  job.at(1s, job.stopped("b", 1));
+  CHECK(job.at(31s, job.stuck("a")).find("end_job failed: a b")
+        != std::string::npos);
+  CHECK(job.end().first_failure->agent == agent_id{"b"});
+  REQUIRE(job.end().other_failures.size() == 1);
+  CHECK(job.end().other_failures[0].kind == failure_kind::unkillable);
+  CHECK(job.end().reason
+        == "rank 1 (local rank 0, pid 4711) on node-b exited with code 7; too "
+           "few nodes are left: workers on node-a outlived SIGKILL");
+  CHECK(job.uut.budget().restart_count() == 0);
+}
+
+TEST_CASE(
+  "rendezvous: what had an excuse does not end the job, what hangs does",
+  "[core]") {
+  auto job = fixture{settings_of_two};
+  job.at(0s, job.join("a"));
+  job.at(0s, job.join("b"));
+  job.at(1s, job.failed("b", 1));
+  job.at(1s, job.leaving("a", SIGTERM)); // So that b had an excuse.
+  job.at(1s, job.stopped("b", 1));
+  job.at(31s, job.stuck("a"));
+  CHECK(job.end().kind == outcome::verdict::failed);
+  CHECK(job.end().first_failure->kind == failure_kind::unkillable);
+}
+
+TEST_CASE("rendezvous: that a marked node goes excuses nobody", "[core]") {
+  auto job = fixture{};
+  job.revoke(); // A worker of b has failed.
+  job.at(1s, job.stuck("c"));
+  job.at(1s, job.left("c"));
+  job.at(2s, job.stopped("a", 1));
+  job.at(2s, job.stopped("b", 1));
+  CHECK(job.uut.budget().restart_count() == 1);
+}
+
+TEST_CASE("rendezvous: a new agent of the host takes the mark away", "[core]") {
+  auto job = fixture{};
+  job.revoke();
+  job.at(1s, job.stuck("c"));
+  job.at(1s, job.left("c"));
+  auto again = job.join("d");
+  again.offering.host = "node-c";
+  job.at(2s, again);
+  CHECK(job.uut.marked_nodes().empty());
+}
+
+TEST_CASE("rendezvous: a bounded number of marks is kept, the newest ones",
+          "[core]") {
+  const auto count = uint32_t(marked_nodes_max) + 1;
+  auto job = fixture{job_settings{1, count + 1, 1}};
+  for (uint32_t i = 0; i <= count; ++i)
+    job.at(0s, job.join("n" + std::to_string(i)));
+  REQUIRE(job.uut.epoch() == epoch_id{1});
+  job.at(1s, job.failed("n0", 1));
+  for (uint32_t i = 1; i <= count; ++i) {
+    job.at(2s, job.stuck("n" + std::to_string(i)));
+    CHECK(job.uut.marked_nodes().size()
+          == std::min<size_t>(i, marked_nodes_max));
+  }
+  CHECK(job.uut.marked_nodes().front().host == "node-n2");
+  CHECK(job.uut.marked_nodes().back().host == "node-n" + std::to_string(count));
+}

@@ -1,0 +1,174 @@
+#include "actorrun/runtime/detail/node_timers.hpp"
+#include "actorrun/runtime/detail/system_config.hpp"
+#include "folders.hpp"
+
+#include <caf/actor_system.hpp>
+#include <catch2/catch.hpp>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct fixture {
+  fixture() {
+    if (const auto* x = std::getenv("ACTORRUN_RUN_DIR"))
+      before = x;
+    ::setenv("ACTORRUN_RUN_DIR", run.c_str(), 1);
+  }
+
+  ~fixture() {
+    if (before.empty())
+      ::unsetenv("ACTORRUN_RUN_DIR");
+    else
+      ::setenv("ACTORRUN_RUN_DIR", before.c_str(), 1);
+  }
+
+  result<std::unique_ptr<node_timers>> try_open(timer_options options) {
+    return node_timers::open(system, loop,
+                             {.options = std::move(options), .lines = lines});
+  }
+
+  std::unique_ptr<node_timers> open(timer_options options) {
+    auto out = try_open(std::move(options));
+    INFO((out ? "" : out.error().text));
+    REQUIRE(out);
+    return std::move(*out);
+  }
+
+  static core::job_environment environment_of(const node_timers& x) {
+    auto out = core::job_environment{};
+    x.announce(out);
+    return out;
+  }
+
+  std::string said() {
+    const auto out = said_.str();
+    said_.str({});
+    return out;
+  }
+
+  std::ostringstream said_;
+  actorrun::log lines{std::make_shared<spdlog::logger>(
+    "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said_))};
+  test_folders::folder place;
+  const std::string run = place / "run";
+  std::string before;
+  std::shared_ptr<reactor> loop = std::make_shared<reactor>();
+  system_config config;
+  caf::actor_system system{config};
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "node_timers: workers get a FIFO, and no socket",
+                 "[runtime]") {
+  auto uut = open({});
+  const auto told = environment_of(*uut);
+  CHECK(fs::is_fifo(told.timer_file));
+  CHECK(told.notify_socket.empty());
+  CHECK(uut->server());
+  uut.reset();
+  CHECK_FALSE(fs::exists(told.timer_file));
+}
+
+TEST_CASE_METHOD(fixture, "node_timers: with a watchdog they get a socket, too",
+                 "[runtime]") {
+  auto uut = open({.watchdog = 30s});
+  const auto told = environment_of(*uut);
+  CHECK(fs::is_fifo(told.timer_file));
+  CHECK(fs::is_socket(told.notify_socket));
+  CHECK(told.watchdog == 30s);
+  uut.reset();
+  CHECK_FALSE(fs::exists(told.timer_file));
+  CHECK_FALSE(fs::exists(told.notify_socket));
+}
+
+TEST_CASE_METHOD(fixture, "node_timers: what is turned off is not there",
+                 "[runtime]") {
+  const auto none = open({.enabled = false});
+  CHECK_FALSE(none->server());
+  CHECK(environment_of(*none).timer_file.empty());
+  CHECK_FALSE(fs::exists(run));
+  const auto socket_only = open({.enabled = false, .watchdog = 1s});
+  CHECK(socket_only->server());
+  CHECK(environment_of(*socket_only).timer_file.empty());
+  CHECK(fs::is_socket(environment_of(*socket_only).notify_socket));
+}
+
+TEST_CASE_METHOD(fixture, "node_timers: the FIFO is where it was asked for",
+                 "[runtime]") {
+  const auto path = place / "here";
+  const auto uut = open({.path = path});
+  CHECK(environment_of(*uut).timer_file == path);
+  CHECK(fs::is_fifo(path));
+  CHECK_FALSE(fs::exists(run));
+}
+
+TEST_CASE_METHOD(fixture, "node_timers: one that is in use is left to its user",
+                 "[runtime]") {
+  const auto path = place / "here";
+  const auto first = open({.path = path});
+  const auto second = open({.path = path});
+  CHECK(environment_of(*second).timer_file != path);
+  CHECK(fs::is_fifo(environment_of(*second).timer_file));
+  CHECK(said().find("workers get another one") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "node_timers: a path that was asked for in vain is an "
+                 "error",
+                 "[runtime]") {
+  const auto path = place / "file";
+  std::ofstream{path} << "text";
+  const auto out = try_open({.path = path});
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code == errc::bad_argument);
+  CHECK(out.error().text.find(path) != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "node_timers: without a folder there are no timers, "
+                 "but a job",
+                 "[runtime]") {
+  std::ofstream{run} << "no folder";
+  const auto uut = open({});
+  CHECK(environment_of(*uut).timer_file.empty());
+  CHECK(uut->server()); // For parts of this program.
+  CHECK(said().find("workers have no timers") != std::string::npos);
+  const auto out = try_open({.watchdog = 1s});
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code == errc::cannot_listen);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "node_timers: another server gets all that ours would",
+                 "[runtime]") {
+  auto given = timer_server_config{};
+  auto config_with
+    = node_timers_config{.options = {.watchdog = 7s}, .lines = lines};
+  config_with.spawn = [&](caf::actor_system& sys, timer_server_config x) {
+    given = x;
+    return spawn_timer_server(sys, {});
+  };
+  auto uut = node_timers::open(system, loop, config_with);
+  REQUIRE(uut);
+  CHECK(given.source);
+  CHECK(given.notices);
+  CHECK(given.kin);
+  CHECK(given.watchdog == 7s);
+  const auto path = environment_of(**uut).timer_file;
+  uut->reset();
+  CHECK(fs::exists(path)); // As long as somebody holds it.
+  given = {};
+  CHECK_FALSE(fs::exists(path));
+}

@@ -1,0 +1,109 @@
+#include "actorrun/runtime/detail/posix_process_kin.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <limits>
+#include <string>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace actorrun::detail;
+
+namespace {
+
+// A child with a session of its own, as workers have, and a child of its own.
+struct family {
+  family() {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    worker = ::fork();
+    REQUIRE(worker >= 0);
+    if (worker == 0) {
+      ::setsid();
+      const auto own = ::fork();
+      if (own != 0 && ::write(ends[1], &own, sizeof own) < 0)
+        ::_exit(1);
+      for (;;)
+        ::pause();
+    }
+    REQUIRE(::read(ends[0], &grandchild, sizeof grandchild)
+            == sizeof grandchild);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+
+  ~family() {
+    ::kill(-worker, SIGKILL); // Its process group, which both are in.
+    reap();
+  }
+
+  void reap() {
+    if (worker > 0)
+      ::waitpid(worker, nullptr, 0);
+    worker = 0;
+  }
+
+  pid_t worker = 0;
+  pid_t grandchild = 0;
+};
+
+} // namespace
+
+TEST_CASE("posix_process_kin: a worker and its children are the worker's",
+          "[runtime]") {
+  auto uut = posix_process_kin{};
+  const auto some = family{};
+  CHECK(uut.worker_of(some.worker) == some.worker);
+  CHECK(uut.worker_of(some.grandchild) == some.worker);
+}
+
+TEST_CASE("posix_process_kin: nobody else belongs to a worker", "[runtime]") {
+  auto uut = posix_process_kin{};
+  for (const auto pid :
+       {int64_t{1}, int64_t{::getpid()}, int64_t{::getppid()}, int64_t{0},
+        int64_t{-1}, std::numeric_limits<int64_t>::max(),
+        int64_t{std::numeric_limits<pid_t>::max()}})
+    CHECK(uut.worker_of(pid) == std::nullopt);
+}
+
+TEST_CASE("posix_process_kin: a worker that has ended has no kin",
+          "[runtime]") {
+  auto uut = posix_process_kin{};
+  auto some = family{};
+  ::kill(some.worker, SIGKILL);
+  auto info = siginfo_t{};
+  REQUIRE(::waitid(P_PID, id_t(some.worker), &info, WEXITED | WNOWAIT) == 0);
+  CHECK(uut.worker_of(some.worker) == std::nullopt);
+  CHECK(uut.worker_of(some.grandchild) == std::nullopt);
+  CHECK(uut.birth_of(some.worker) == std::nullopt);
+  ::kill(some.grandchild, SIGKILL);
+}
+
+TEST_CASE("posix_process_kin: a process begins once", "[runtime]") {
+  auto uut = posix_process_kin{};
+  const auto own = uut.birth_of(::getpid());
+  REQUIRE(own);
+  CHECK(uut.birth_of(::getpid()) == own);
+  const auto some = family{};
+  const auto its = uut.birth_of(some.worker);
+  REQUIRE(its);
+  CHECK(*its >= *own);
+  for (const auto pid : {int64_t{0}, int64_t{-1}, int64_t{1} << 40})
+    CHECK(uut.birth_of(pid) == std::nullopt);
+}
+
+TEST_CASE("posix_process_kin: a name with blanks and brackets hides nothing",
+          "[runtime]") {
+  auto uut = posix_process_kin{};
+  const auto before = uut.birth_of(::getpid());
+  char name[16] = {};
+  ::prctl(PR_GET_NAME, name);
+  for (const auto* odd : {") Z 1 2 3", "a) b (c", ")))) X", "   "}) {
+    ::prctl(PR_SET_NAME, odd);
+    CHECK(uut.birth_of(::getpid()) == before);
+  }
+  ::prctl(PR_SET_NAME, name);
+}

@@ -1,0 +1,47 @@
+// A probe that sees what a test says, when it says so.
+#pragma once
+
+#include "actorrun/actors/ports/stuck_probe.hpp"
+#include "recorder.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::test {
+
+class fake_stuck_probe final : public ports::stuck_probe {
+public:
+  void look(std::vector<ports::probed_worker> workers, uint32_t overdue,
+            std::chrono::milliseconds limit,
+            std::function<void(std::string)> on_done) override {
+    auto text = "look for " + std::to_string(overdue) + " "
+                + std::to_string(limit.count()) + " ms:";
+    for (const auto& x : workers)
+      text += " " + std::to_string(x.local_rank) + "/"
+              + std::to_string(x.global_rank) + "/" + std::to_string(x.pid)
+              + x.error_file;
+    calls_.write(text);
+    answers_.push_back(std::move(on_done));
+  }
+
+  std::string glance(int64_t pid) override {
+    calls_.write("glance at " + std::to_string(pid));
+    return "uninterruptible in nfs_wait";
+  }
+
+  /// The calls since the last look.
+  std::string told() const { return calls_.told(); }
+
+  /// Answers the question of this number, counted from 0.
+  void answer(size_t question, std::string summary) {
+    answers_.at(question)(std::move(summary));
+  }
+
+private:
+  recorder calls_;
+  std::vector<std::function<void(std::string)>> answers_;
+};
+
+} // namespace actorrun::test
