@@ -5,6 +5,7 @@
 
 #include "line_writer.hpp"
 
+#include "append_record.hpp"
 #include "line_format.hpp"
 #include "stamp.hpp"
 
@@ -15,7 +16,6 @@
 #include <string_view>
 #include <thread>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace {
@@ -61,17 +61,6 @@ void write_lines(uint64_t count, bool is_slow) {
   write_all(block);
 }
 
-template <class T>
-void append(const char* variable, const T& record) {
-  const auto* path = std::getenv(variable);
-  if (path == nullptr)
-    return;
-  const auto file = ::open(path, O_WRONLY | O_APPEND);
-  if (file < 0 || ::write(file, &record, sizeof record) != sizeof record)
-    std::exit(EXIT_FAILURE);
-  ::close(file);
-}
-
 int64_t nanoseconds_of(clock_type::duration x) {
   return std::chrono::nanoseconds{x}.count();
 }
@@ -82,7 +71,7 @@ int main(int argc, char** argv) {
   const auto mode = std::string_view{argc > 1 ? argv[1] : ""};
   if (mode == "fail") {
     std::fprintf(stderr, "last words\n");
-    append(
+    append_record(
       stamp_file_variable,
       stamp_record{.time = nanoseconds_of(clock_type::now().time_since_epoch()),
                    .pid = ::getpid()});
@@ -93,7 +82,7 @@ int main(int argc, char** argv) {
   const auto count = std::strtoull(argv[2], nullptr, 10);
   const auto begin = clock_type::now();
   write_lines(count, mode == "slow");
-  append(
+  append_record(
     result_file_variable,
     write_record{count * line_size, nanoseconds_of(clock_type::now() - begin)});
 }

@@ -1,13 +1,15 @@
 // Measures the launcher beside its peers and limits: `actorrun_bench [--quick]
-// [PART…]`. Exit code 1 if something could not be measured; a goal that is
+// [--soak=SECONDS] [PART…]`. Exit code 1 if something could not be measured; a goal that is
 // missed is a figure, not an error.
 
 #include "parts.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -24,7 +26,9 @@ constexpr part parts[] = {
   {"regroup", measure_regroup},     {"meeting", measure_meeting},
   {"rest", measure_rest},           {"joins", measure_joins},
   {"saturated", measure_saturated}, {"streams", measure_streams},
-  {"report", measure_report},
+  {"report", measure_report},       {"timers", measure_timers},
+  {"overruns", measure_overruns},   {"armed", measure_armed},
+  {"soak", measure_soak},
 };
 
 bool is_part(const std::string& name) {
@@ -32,22 +36,37 @@ bool is_part(const std::string& name) {
                      [&](const part& x) { return x.name == name; });
 }
 
-int run(bool quick, const std::vector<std::string>& chosen) {
-  auto s = setting::prepare(quick);
+/// Longest soak, in seconds: a day.
+constexpr long soak_seconds_max = 86'400;
+
+constexpr std::string_view soak_option = "--soak=";
+
+/// What the command line asks for.
+struct request {
+  bool quick = false;
+  long soak_seconds = 0; ///< 0: as usual.
+  std::vector<std::string> chosen;
+};
+
+int run(const request& x) {
+  auto s = setting::prepare(x.quick);
   if (!s) {
     std::fprintf(stderr, "actorrun_bench: %s\n", s.error().text.c_str());
     return EXIT_FAILURE;
   }
+  if (x.soak_seconds > 0)
+    s->set_soak_window(std::chrono::seconds{x.soak_seconds});
   if (!s->hydra())
     print_note("no peer", "mpiexec.hydra is not there; install mpich");
   print_heading();
   auto code = EXIT_SUCCESS;
-  for (const auto& x : parts) {
-    if (!chosen.empty()
-        && std::find(chosen.begin(), chosen.end(), x.name) == chosen.end())
+  for (const auto& part : parts) {
+    if (!x.chosen.empty()
+        && std::find(x.chosen.begin(), x.chosen.end(), part.name)
+             == x.chosen.end())
       continue;
-    if (const auto done = x.measure(*s); !done) {
-      print_note(std::string{x.name} + " could not be measured",
+    if (const auto done = part.measure(*s); !done) {
+      print_note(std::string{part.name} + " could not be measured",
                  done.error().text);
       code = EXIT_FAILURE;
     }
@@ -55,22 +74,35 @@ int run(bool quick, const std::vector<std::string>& chosen) {
   return code;
 }
 
+// Says what is wrong with a word, if there is something.
+bool take(const std::string& word, request& to) {
+  if (word == "--quick") {
+    to.quick = true;
+    return true;
+  }
+  if (is_part(word)) {
+    to.chosen.push_back(word);
+    return true;
+  }
+  if (word.starts_with(soak_option)) {
+    char* end = nullptr;
+    to.soak_seconds = std::strtol(word.c_str() + soak_option.size(), &end, 10);
+    if (*end == 0 && to.soak_seconds > 0 && to.soak_seconds <= soak_seconds_max)
+      return true;
+    std::fprintf(stderr, "actorrun_bench: %s: not 1..%ld seconds\n",
+                 word.c_str(), soak_seconds_max);
+    return false;
+  }
+  std::fprintf(stderr, "actorrun_bench: there is no part '%s'\n", word.c_str());
+  return false;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-  auto quick = false;
-  auto chosen = std::vector<std::string>{};
-  for (auto i = 1; i < argc; ++i) {
-    const auto word = std::string{argv[i]};
-    if (word == "--quick") {
-      quick = true;
-    } else if (is_part(word)) {
-      chosen.push_back(word);
-    } else {
-      std::fprintf(stderr, "actorrun_bench: there is no part '%s'\n",
-                   word.c_str());
+  auto x = request{};
+  for (auto i = 1; i < argc; ++i)
+    if (!take(argv[i], x))
       return 2;
-    }
-  }
-  return run(quick, chosen);
+  return run(x);
 }

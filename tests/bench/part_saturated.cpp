@@ -1,7 +1,7 @@
 #include "agents.hpp"
+#include "busy_threads.hpp"
 #include "parts.hpp"
 
-#include <atomic>
 #include <thread>
 
 namespace actorrun::bench {
@@ -11,29 +11,6 @@ namespace {
 constexpr agents::shape shape = {4, 3, 2};
 
 constexpr size_t busy_thread_count = 4;
-
-/// Threads that do nothing, all the time, while this lives.
-class busy_threads {
-public:
-  busy_threads() {
-    for (size_t i = 0; i < busy_thread_count; ++i)
-      threads_.emplace_back([this] {
-        while (!done_)
-          ++rounds_;
-      });
-  }
-
-  ~busy_threads() {
-    done_ = true;
-    for (auto& x : threads_)
-      x.join();
-  }
-
-private:
-  std::atomic<bool> done_{false};
-  std::atomic<uint64_t> rounds_{0};
-  std::vector<std::thread> threads_;
-};
 
 } // namespace
 
@@ -46,7 +23,7 @@ measured measure_saturated(setting& s) {
   if (!job)
     return job.error();
   {
-    const auto load = busy_threads{};
+    const auto load = busy_threads{busy_thread_count};
     std::this_thread::sleep_for(s.saturated_window());
   }
   if (!job->all_running())

@@ -35,6 +35,18 @@ measured measure_streams(setting& s);
 /// A worker dies: how long until all about it is on the console?
 measured measure_report(setting& s);
 
+/// Workers start and end timers: how many, and what does a call cost?
+measured measure_timers(setting& s);
+
+/// A timer is over: how long until its worker has gone?
+measured measure_overruns(setting& s);
+
+/// What a million timers cost that nobody ends.
+measured measure_armed(setting& s);
+
+/// Workers that are in time, under load, must not be killed.
+measured measure_soak(setting& s);
+
 /// Busy CPUs must not cost a node its place.
 measured measure_saturated(setting& s);
 

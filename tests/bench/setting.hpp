@@ -44,6 +44,12 @@ public:
     return std::chrono::seconds{quick_ ? 2 : 20};
   }
 
+  /// How long workers with timers must not be killed.
+  std::chrono::seconds soak_window() const {
+    return soak_window_.value_or(std::chrono::seconds{quick_ ? 2 : 15});
+  }
+  void set_soak_window(std::chrono::seconds x) { soak_window_ = x; }
+
   /// A program of ours.
   std::string tool(const std::string& name) const { return tools_ + name; }
 
@@ -71,6 +77,7 @@ private:
   setting() = default;
 
   bool quick_ = false;
+  std::optional<std::chrono::seconds> soak_window_;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;

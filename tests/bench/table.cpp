@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstdio>
 
 namespace actorrun::bench {
@@ -69,6 +70,14 @@ double figures::min() const {
 double figures::max() const {
   assert(!values_.empty());
   return *std::max_element(values_.begin(), values_.end());
+}
+
+double figures::quantile(double share) const {
+  assert(!values_.empty() && share >= 0 && share <= 1);
+  auto sorted = values_;
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = std::ceil(share * double(sorted.size()));
+  return sorted[size_t(std::max(count, 1.0)) - 1];
 }
 
 std::string figures::text(const std::string& unit) const {

@@ -18,6 +18,10 @@ public:
   double min() const;
   double max() const;
 
+  /// The value that a share of all, 0..1, does not exceed: 0.99 of a hundred is
+  /// the last but one. @pre not empty
+  double quantile(double share) const;
+
   /// `13.2 (10.3–13.9)`, or `13.2` if there is one.
   std::string text(const std::string& unit) const;
 

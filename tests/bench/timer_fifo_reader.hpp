@@ -1,0 +1,43 @@
+// The limit of a timer FIFO: somebody who reads and does nothing else.
+#pragma once
+
+#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "moment.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace actorrun::bench {
+
+/// Reads a FIFO on a thread of its own, as much as there is at a time, and
+/// throws it away.
+class timer_fifo_reader {
+public:
+  /// @param path of a FIFO that is made
+  static result<std::unique_ptr<timer_fifo_reader>> open(std::string path);
+
+  ~timer_fifo_reader();
+
+  timer_fifo_reader(const timer_fifo_reader&) = delete;
+  timer_fifo_reader& operator=(const timer_fifo_reader&) = delete;
+
+  /// `NAME=value` for the environment of workers.
+  std::string variable() const;
+
+  /// Lines so far.
+  uint64_t line_count() const { return line_count_; }
+
+private:
+  timer_fifo_reader(std::string path, detail::unique_fd fd);
+  void read();
+
+  std::string path_;
+  detail::unique_fd fd_;
+  std::atomic<uint64_t> line_count_{0};
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+} // namespace actorrun::bench
