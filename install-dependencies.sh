@@ -2,22 +2,35 @@
 # Installs what actorrun needs to build, test and measure, from the packages of
 # Debian 12 or newer or Ubuntu 24.04 or newer. Can be run again: what is there
 # already stays as it is. Needs root, or sudo.
+# usage: install-dependencies.sh [--with-torch]
 set -eu
 
 build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
-       libcli11-dev nlohmann-json3-dev libssl-dev"
-tests="catch2 python3 iproute2 nftables"
+       libcli11-dev nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev"
+tests="catch2 python3 iproute2 nftables etcd-server openssl"
 bench="mpich"
+torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
+
+for option in "$@"; do
+  case "$option" in
+    --with-torch) torch="python3-torch" ;;
+    *)
+      echo "install-dependencies.sh: there is no option $option;" \
+        "usage: install-dependencies.sh [--with-torch]" >&2
+      exit 2
+      ;;
+  esac
+done
 
 command -v apt-get >/dev/null || {
   echo "install-dependencies.sh: there is no apt-get here; install by hand:" \
-    $build $tests $bench >&2
+    $build $tests $bench $torch >&2
   exit 1
 }
 
 missing=""
-for package in $build $tests $bench; do
+for package in $build $tests $bench $torch; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null \
     | grep -q 'install ok installed' || missing="$missing $package"
 done

@@ -2,6 +2,7 @@
 // of actorrun::v1 may cross the wire; all others stay in the process.
 #pragma once
 
+#include "actorrun/actors/core/device_status.hpp"
 #include "actorrun/actors/core/membership.hpp"
 #include "actorrun/actors/core/rendezvous.hpp"
 #include "actorrun/actors/ports/coordinator_locator.hpp"
@@ -77,6 +78,13 @@ struct tail_wake_up {
   uint64_t what = 0; ///< The log tailer's own number for it.
 };
 
+/// The machine tells the node agent of its devices.
+struct devices_report {
+  core::devices_status status;
+  /// What has happened to one of them, for the log; empty: we have asked.
+  std::string event;
+};
+
 /// The process of an agent can be probed: its host let us through.
 struct probe_confirmed {
   agent_id agent;
@@ -110,6 +118,10 @@ using node_agent_actor = interface<
   void(v1::JobEnded),
   // How does the job stand? Asks the coordinator where there is one.
   v1::JobStatus(v1::StatusRequest),
+  // How do the devices of this node stand?
+  v1::DevicesStatus(v1::DevicesRequest),
+  // That is how they stand, or what has happened to one.
+  void(devices_report),
   // Facts of this process: timers, the worker group, the wish to leave.
   void(core::membership_event),
   // Tell the workers of this node about a signal.
@@ -138,6 +150,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::LeaveNotice),
   // How does the job stand?
   v1::JobStatus(v1::StatusRequest),
+  // The agent's node has devices, or something has happened to one.
+  void(v1::DevicesStatus),
   // Facts of this process: timers, evidence of the machine, an order to end.
   void(core::rendezvous_event),
   // A later question to that agent's host will be answered truly.
@@ -191,6 +205,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_epoch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::flush_logs)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_flushed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_wake_up)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::probe_confirmed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::membership_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::rendezvous_event)

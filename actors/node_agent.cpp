@@ -12,6 +12,17 @@ namespace {
 
 constexpr auto status_patience = std::chrono::seconds{2};
 
+/// Looks at devices that may be waited for at a time; a driver that hangs
+/// answers none of them.
+constexpr auto devices_wanted_max = size_t{64};
+
+ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
+  return [handle = node_agent_actor{to}](devices_status now,
+                                         std::string event) {
+    tell_anonymously(handle, devices_report{std::move(now), std::move(event)});
+  };
+}
+
 } // namespace
 
 // One overload per effect: the only code here that touches other actors.
@@ -123,6 +134,8 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
                                         node_agent_actor{self_});
   tell(self_, self_, membership_event{agent_started{}});
+  if (config_.devices)
+    config_.devices->watch(forward_devices(self_));
   return {
     [this](const v1::JoinAccepted& x) { on(x); },
     [this](const v1::JoinRejected& x) {
@@ -135,6 +148,8 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::EpochRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
+    [this](const v1::DevicesRequest&) { return devices(); },
+    [this](const devices_report& x) { on(x); },
     [this](const membership_event& x) {
       if (const auto* missing = std::get_if<coordinator_not_found>(&x))
         say_missing(missing->why);
@@ -154,6 +169,7 @@ void node_agent_state::on_exit() {
   caf::anon_send_exit(supervisor_, caf::exit_reason::kill);
   supervisor_ = nullptr;
   coordinator_ = nullptr;
+  devices_wanted_.clear();
   config_ = {}; // Its parts keep handles to us.
 }
 
@@ -191,12 +207,23 @@ void node_agent_state::link_up(const ports::location& where) {
     = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
   missing_ = errc::none;
   remote_ = where.coordinator->node() != self_->system().node();
-  if (membership_.offering().address.empty())
-    membership_.announce_address(where.local_address);
+  announce_whereabouts(where);
   life_address_ = where.local_address;
   life_port_ = where.life_port;
   watches_.watch(self_, coordinator_, [this] { link_down(); });
   dispatch(coordinator_found{});
+}
+
+// A port can be reserved at an address only when that is known.
+void node_agent_state::announce_whereabouts(const ports::location& where) {
+  const auto& ports = config_.supervisor.ports;
+  if (membership_.offering().address.empty()) {
+    membership_.announce_address(where.local_address);
+    if (ports)
+      ports->announce(where.local_address);
+  }
+  if (membership_.offering().master_port == 0 && ports)
+    membership_.announce_port(ports->next());
 }
 
 // The handle of a coordinator looks alike on every link to it. So there is one
@@ -216,6 +243,7 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
                          duration{x.fence_ns()}});
   if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + x.waiting_for());
+  announce_devices();
 }
 
 void node_agent_state::on(const v1::EpochFormed& x) {
@@ -248,6 +276,43 @@ void node_agent_state::on(const v1::JobEnded& x) {
   dispatch(job_ended{from_wire(x.outcome())});
 }
 
+// -- devices ------------------------------------------------------------------
+
+// A look that was asked for is news to those who have asked; what happens is
+// news to all, and the coordinator keeps it.
+void node_agent_state::on(const devices_report& x) {
+  const auto is_first = !devices_;
+  devices_ = x.status;
+  if (!x.event.empty())
+    config_.lines.warn("node " + membership_.offering().host + ": " + x.event);
+  if (is_first || !x.event.empty())
+    announce_devices();
+  for (auto& promise : std::exchange(devices_wanted_, {}))
+    promise.deliver(devices_status());
+}
+
+// The coordinator asks only those that have said that they have some.
+void node_agent_state::announce_devices() {
+  if (devices_ && (!devices_->gpus.empty() || !devices_->trouble.empty()))
+    report(devices_status());
+}
+
+caf::result<v1::DevicesStatus> node_agent_state::devices() {
+  if (!config_.devices || devices_wanted_.size() == devices_wanted_max)
+    return devices_status();
+  auto promise = self_->make_response_promise<v1::DevicesStatus>();
+  devices_wanted_.push_back(promise);
+  if (devices_wanted_.size() == 1)
+    config_.devices->sample(forward_devices(self_));
+  return promise;
+}
+
+v1::DevicesStatus node_agent_state::devices_status() const {
+  auto out = to_wire(devices_.value_or(core::devices_status{}));
+  out.set_agent_id(id());
+  return out;
+}
+
 // -- status -------------------------------------------------------------------
 
 caf::result<v1::JobStatus> node_agent_state::status() {
@@ -277,6 +342,9 @@ v1::JobStatus node_agent_state::own_status() const {
   agent.set_slot_count(membership_.offering().slot_count);
   agent.set_share(to_wire(membership_.share()));
   agent.mutable_pids()->Assign(pids_.begin(), pids_.end());
+  auto devices = devices_status();
+  agent.mutable_gpus()->Swap(devices.mutable_gpus());
+  agent.set_gpu_trouble(devices.trouble());
   if (const auto& plan = membership_.plan()) {
     out.set_epoch(plan->epoch.value);
     out.set_restart_count(plan->restart_count);

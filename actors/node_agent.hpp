@@ -4,7 +4,10 @@
 
 #include "actorrun/actors/interfaces.hpp"
 #include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/device_monitor.hpp"
 #include "actorrun/actors/worker_supervisor.hpp"
+
+#include <caf/typed_response_promise.hpp>
 
 #include <functional>
 #include <memory>
@@ -21,6 +24,8 @@ struct node_agent_config {
   worker_supervisor_config supervisor;
   std::shared_ptr<ports::coordinator_locator> locator;
   std::vector<job_observer_actor> observers;
+  /// Null: the node has no devices that could be looked at.
+  std::shared_ptr<ports::device_monitor> devices{};
   log lines;
   /// Called once, on a scheduler thread, when the agent has ended.
   std::function<void(core::ending)> on_finished;
@@ -37,6 +42,7 @@ public:
 
 private:
   struct effect_runner;
+  using devices_promise = caf::typed_response_promise<v1::DevicesStatus>;
 
   void on(const v1::JoinAccepted& x);
   void on(const v1::EpochFormed& x);
@@ -45,8 +51,13 @@ private:
   void seek();
   void say_missing(const failure& why);
   void link_up(const ports::location& where);
+  void announce_whereabouts(const ports::location& where);
   void link_down();
   void dispatch(const core::membership_event& event);
+  void on(const devices_report& x);
+  void announce_devices();
+  caf::result<v1::DevicesStatus> devices();
+  v1::DevicesStatus devices_status() const;
   caf::result<v1::JobStatus> status();
   v1::JobStatus own_status() const;
 
@@ -81,6 +92,8 @@ private:
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
+  std::optional<core::devices_status> devices_; ///< As last seen.
+  std::vector<devices_promise> devices_wanted_; ///< Who waits for a look.
   std::string life_address_;  ///< Where this process can be probed …
   uint16_t life_port_ = 0;    ///< … or 0.
   errc missing_ = errc::none; ///< Why there is no coordinator, as last told.

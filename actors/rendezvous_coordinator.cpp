@@ -178,7 +178,8 @@ rendezvous_coordinator_state::make_behavior() {
       else
         dispatch(agent_leaving{{x.agent_id()}, x.signal()});
     },
-    [this](const v1::StatusRequest&) { return status(); },
+    [this](const v1::StatusRequest&) { return answer_status(); },
+    [this](const v1::DevicesStatus& x) { note_devices(x); },
     [this](const rendezvous_event& x) { dispatch(x); },
     [this](const probe_confirmed& x) {
       if (auto i = contacts_.find(x.agent); i != contacts_.end())
@@ -192,7 +193,10 @@ void rendezvous_coordinator_state::on_exit() {
   config_ = {}; // Its parts keep handles to us.
 }
 
+// Out of office: what we say could contradict our successor.
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
+  if (config_.may_decide && !config_.may_decide())
+    return;
   for (const auto& effect : rendezvous_.step(event, self_->clock().now()))
     std::visit(effect_runner{*this}, effect);
 }
@@ -205,7 +209,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   if (!sender || agent.value.empty())
     return;
   auto offering = from_wire(x.offer());
-  offering.leased = sender->node() != self_->system().node();
+  offering.leased
+    = config_.lease_all || sender->node() != self_->system().node();
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.link = ++link_count_;
@@ -243,77 +248,6 @@ void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
                          [handle = rendezvous_coordinator_actor{self_}, agent] {
                            tell_anonymously(handle, probe_confirmed{agent});
                          });
-}
-
-// -- status -------------------------------------------------------------------
-
-namespace {
-
-// Most bytes that tag and length of an entry, and the mark of truncation, take.
-constexpr auto entry_overhead = size_t{8};
-
-v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
-  auto out = v1::AgentStatus{};
-  out.set_agent_id(x.offering.agent.value);
-  out.set_host(x.offering.host);
-  out.set_address(x.offering.address);
-  out.set_role(x.offering.role);
-  out.set_slot_count(x.offering.slot_count);
-  out.set_connected(x.connected);
-  out.set_leaving(x.leaving);
-  if (epoch.value != 0 && x.member_of == epoch) {
-    out.set_epoch(epoch.value);
-    out.set_node_rank(x.place.node_rank);
-    out.set_first_global_rank(x.place.first_global_rank);
-    out.set_share(to_wire(x.share));
-  }
-  return out;
-}
-
-// All of them would fill the message.
-outcome without_others(outcome x) {
-  x.unlisted_failure_count += uint32_t(x.other_failures.size());
-  x.other_failures.clear();
-  return x;
-}
-
-} // namespace
-
-v1::JobStatus rendezvous_coordinator_state::status() const {
-  auto out = v1::JobStatus{};
-  out.set_job_id(config_.job.value);
-  out.set_phase(to_string(rendezvous_.current_phase()));
-  out.set_epoch(rendezvous_.epoch().value);
-  *out.mutable_settings() = to_wire(rendezvous_.settings());
-  out.set_restart_count(rendezvous_.budget().restart_count());
-  out.set_waiting_for(rendezvous_.waiting_for());
-  out.set_coordinator_pid(config_.pid);
-  out.set_coordinator_host(config_.host);
-  const auto& common = rendezvous_.common_plan();
-  out.set_world_size(common.world_size);
-  out.set_master_address(common.master_address);
-  out.set_master_port(common.master_port);
-  if (const auto& failure = rendezvous_.last_failure())
-    *out.mutable_last_failure() = to_wire(*failure);
-  if (const auto& result = rendezvous_.result())
-    *out.mutable_outcome() = to_wire(without_others(*result));
-  for (const auto& x : rendezvous_.marked_nodes())
-    *out.add_marked_nodes() = to_wire(x);
-  auto size = out.ByteSizeLong();
-  for (const auto& [id, record] : rendezvous_.agents()) {
-    auto agent = to_status(record, rendezvous_.epoch());
-    const auto i = contacts_.find(id);
-    if (i != contacts_.end() && record.holds.value != 0)
-      agent.mutable_pids()->Assign(i->second.pids.begin(),
-                                   i->second.pids.end());
-    size += agent.ByteSizeLong() + entry_overhead;
-    if (size > v1::message_size_max) {
-      out.set_truncated(true);
-      break;
-    }
-    *out.add_agents() = std::move(agent);
-  }
-  return out;
 }
 
 rendezvous_coordinator_actor

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct rendezvous_coordinator_config {
   bool successor = false;
   /// Not only this process: tell how the world changes, also when all is well.
   bool networked = false;
+  /// Agents of this process have a lease too: they outlive the coordinator.
+  bool lease_all = false;
+  /// Asked before every decision; after a no nothing is decided, granted or
+  /// said any more. Null: always yes.
+  std::function<bool()> may_decide{};
   std::shared_ptr<ports::agent_links> links;
   log lines;
   /// Called once, on a scheduler thread, when every agent knows the outcome.
@@ -51,13 +57,17 @@ private:
     uint16_t life_port = 0;
     bool can_be_probed = false;
     std::vector<int64_t> pids;
+    std::optional<core::devices_status> devices{}; ///< Once it has told.
   };
 
   void join(const v1::JoinRequest& x);
   void link_down(const agent_id& agent, uint64_t link);
   void confirm_probe(const agent_id& agent);
   void dispatch(const core::rendezvous_event& event);
+  void note_devices(const v1::DevicesStatus& x);
+  caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
+  void add_devices(v1::JobStatus& out, size_t size) const;
 
   rendezvous_coordinator_actor::pointer self_;
   rendezvous_coordinator_config config_;

@@ -16,6 +16,8 @@ namespace {
 constexpr auto host_size_max = size_t{255};
 constexpr auto agent_id_size_max = size_t{320};
 constexpr auto reason_size_max = size_t{512};
+constexpr auto gpu_name_size_max = size_t{96};
+constexpr auto gpu_trouble_size_max = size_t{256};
 
 /// No failure is older, or came later; twice as much still fits.
 constexpr auto duration_max
@@ -54,6 +56,36 @@ core::death_details from_wire(const v1::DeathDetails& x) {
           .where = x.where()};
 }
 
+v1::GpuStatus to_wire(const core::gpu_status& x) {
+  auto out = v1::GpuStatus{};
+  out.set_index(x.index);
+  out.set_name(core::one_line(x.name, gpu_name_size_max));
+  out.set_uuid(core::one_line(x.uuid, gpu_name_size_max));
+  out.set_memory_used(x.memory_used);
+  out.set_memory_total(x.memory_total);
+  if (x.utilisation)
+    out.set_utilisation(*x.utilisation);
+  if (x.temperature)
+    out.set_temperature(*x.temperature);
+  out.set_trouble(core::one_line(x.trouble, gpu_trouble_size_max));
+  return out;
+}
+
+core::gpu_status from_wire(const v1::GpuStatus& x) {
+  auto out
+    = core::gpu_status{.index = x.index(),
+                       .name = cut(x.name(), gpu_name_size_max),
+                       .uuid = cut(x.uuid(), gpu_name_size_max),
+                       .memory_used = x.memory_used(),
+                       .memory_total = x.memory_total(),
+                       .trouble = cut(x.trouble(), gpu_trouble_size_max)};
+  if (x.has_utilisation())
+    out.utilisation = x.utilisation();
+  if (x.has_temperature())
+    out.temperature = x.temperature();
+  return out;
+}
+
 } // namespace
 
 // -- to the wire --------------------------------------------------------------
@@ -66,6 +98,8 @@ v1::Offer to_wire(const core::offer& x) {
   out.set_role(x.role);
   out.set_slot_count(x.slot_count);
   out.set_master_port(x.master_port);
+  if (x.node_rank)
+    out.set_node_rank(*x.node_rank);
   return out;
 }
 
@@ -74,6 +108,7 @@ v1::Settings to_wire(const core::job_settings& x) {
   out.set_agent_count_min(x.agent_count_min);
   out.set_agent_count_max(x.agent_count_max);
   out.set_restart_count_max(x.restart_count_max);
+  out.set_ranked(x.ranked);
   return out;
 }
 
@@ -147,6 +182,15 @@ v1::ShareState to_wire(core::share_state x) {
   return static_cast<v1::ShareState>(x);
 }
 
+v1::DevicesStatus to_wire(const core::devices_status& x) {
+  auto out = v1::DevicesStatus{};
+  const auto count = std::min(x.gpus.size(), core::gpus_per_node_max);
+  for (size_t i = 0; i < count; ++i)
+    *out.add_gpus() = to_wire(x.gpus[i]);
+  out.set_trouble(core::one_line(x.trouble, gpu_trouble_size_max));
+  return out;
+}
+
 v1::MarkedNode to_wire(const core::marked_node& x) {
   auto out = v1::MarkedNode{};
   out.set_agent_id(cut(x.agent.value, agent_id_size_max));
@@ -163,13 +207,16 @@ core::offer from_wire(const v1::Offer& x) {
           .address = x.address(),
           .role = x.role(),
           .slot_count = x.slot_count(),
-          .master_port = uint16_t(x.master_port())};
+          .master_port = uint16_t(x.master_port()),
+          .node_rank
+          = x.has_node_rank() ? std::optional{x.node_rank()} : std::nullopt};
 }
 
 core::job_settings from_wire(const v1::Settings& x) {
   return {.agent_count_min = x.agent_count_min(),
           .agent_count_max = x.agent_count_max(),
-          .restart_count_max = x.restart_count_max()};
+          .restart_count_max = x.restart_count_max(),
+          .ranked = x.ranked()};
 }
 
 core::epoch_plan from_wire(const v1::EpochPlan& x) {
@@ -235,6 +282,15 @@ core::outcome from_wire(const v1::Outcome& x) {
 core::share_state from_wire(v1::ShareState x) {
   return static_cast<core::share_state>(
     std::clamp<int>(x, v1::SHARE_IDLE, v1::SHARE_STOPPING));
+}
+
+core::devices_status from_wire(const v1::DevicesStatus& x) {
+  auto out = core::devices_status{};
+  for (const auto& gpu : x.gpus())
+    if (out.gpus.size() < core::gpus_per_node_max)
+      out.gpus.push_back(from_wire(gpu));
+  out.trouble = cut(x.trouble(), gpu_trouble_size_max);
+  return out;
 }
 
 } // namespace actorrun

@@ -2,6 +2,7 @@
 // decided here; what comes in is checked where the core needs it checked.
 #pragma once
 
+#include "actorrun/actors/core/device_status.hpp"
 #include "actorrun/actors/core/membership.hpp"
 #include "actorrun/actors/core/rendezvous.hpp"
 
@@ -22,6 +23,8 @@ v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
+/// Without the agent's id. Texts are cut to what may travel.
+v1::DevicesStatus to_wire(const core::devices_status& x);
 v1::MarkedNode to_wire(const core::marked_node& x);
 
 /// `leased` is not on the wire: who comes over a link has a lease.
@@ -33,5 +36,7 @@ core::collateral from_wire(const v1::Collateral& xs);
 core::claim from_wire(const v1::Claim& x);
 core::outcome from_wire(const v1::Outcome& x);
 core::share_state from_wire(v1::ShareState x);
+/// No more than `core::gpus_per_node_max`, texts cut.
+core::devices_status from_wire(const v1::DevicesStatus& x);
 
 } // namespace actorrun

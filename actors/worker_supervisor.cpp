@@ -83,6 +83,8 @@ struct worker_supervisor_state::effect_runner {
   void operator()(const report_succeeded&) { report(group_succeeded{epoch}); }
 
   void operator()(const report_stopped& x) {
+    if (st.config_.ports)
+      st.config_.ports->close();
     const auto port = st.config_.ports ? st.config_.ports->next() : uint16_t{0};
     auto others = x.others;
     for (auto& other : others.listed)
@@ -133,6 +135,7 @@ void worker_supervisor_state::obey(const start_group& order) {
   group_.emplace(order.plan, config_.host, config_.workers.kill_patience);
   held_ = {};
   prepare_outputs(order.plan);
+  open_store(order.plan);
   dispatch(start_ordered{});
 }
 
@@ -238,6 +241,8 @@ bool worker_supervisor_state::wants_details(time_point died) const {
 
 void worker_supervisor_state::dispatch(const worker_group_event& event) {
   const auto now = self_->clock().now();
+  if (config_.on_event)
+    config_.on_event(event, *group_, now);
   for (const auto& effect : group_->step(event, now))
     std::visit(effect_runner{*this, now}, effect);
 }
@@ -267,6 +272,17 @@ void worker_supervisor_state::prepare_outputs(const epoch_plan& plan) {
         + " without log files: " + one_line(made.error().text, reason_size_max)
         + "; redirected output is lost, teed output has no labels");
   }
+}
+
+// The store of workers that have all succeeded stays: those of other nodes may
+// still need it. It goes with the next epoch at the latest.
+void worker_supervisor_state::open_store(const epoch_plan& plan) {
+  if (!config_.ports)
+    return;
+  if (plan.own.node_rank != 0)
+    return config_.ports->close();
+  if (auto opened = config_.ports->open(plan); !opened && refusal_.empty())
+    refusal_ = opened.error().text;
 }
 
 void worker_supervisor_state::start() {
@@ -313,11 +329,15 @@ ports::process_spec
 worker_supervisor_state::spec_of(uint32_t local_rank) const {
   if (config_.processes_of)
     return given_.at(local_rank);
-  return {.local_rank = local_rank,
-          .arguments = command_of(config_.workers, local_rank),
-          .environment = worker_environment(
-            config_.environment, config_.job, group_->plan(), local_rank,
-            outputs_.workers.at(local_rank).error_file)};
+  auto spec = ports::process_spec{
+    .local_rank = local_rank,
+    .arguments = command_of(config_.workers, local_rank),
+    .environment = worker_environment(
+      config_.environment, config_.job, group_->plan(), local_rank,
+      outputs_.workers.at(local_rank).error_file)};
+  if (!config_.bindings.empty())
+    spec.binding = config_.bindings.at(local_rank);
+  return spec;
 }
 
 bool worker_supervisor_state::is_shown(uint32_t local_rank) const {

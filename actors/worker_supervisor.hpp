@@ -44,6 +44,14 @@ struct worker_supervisor_config {
   /// Null: nobody looks at a worker before it is ended for its timer, or when
   /// it cannot be.
   std::shared_ptr<ports::stuck_probe> probe{};
+  /// By local rank; empty: workers are not bound. Without effect on processes
+  /// that `processes_of` makes.
+  std::vector<core::process_binding> bindings{};
+  /// Is told of every event before the group is; runs in the actor, must not
+  /// block. Null: nobody.
+  std::function<void(const core::worker_group_event&, const core::worker_group&,
+                     core::time_point now)>
+    on_event{};
   log lines;
 };
 
@@ -81,6 +89,7 @@ private:
   core::worker_group_event read(const ports::process_exited& x);
   bool wants_details(core::time_point died) const;
   void prepare_outputs(const core::epoch_plan& plan);
+  void open_store(const core::epoch_plan& plan);
   void start();
   void refuse_start();
   std::vector<ports::process_spec> processes();

@@ -1,10 +1,13 @@
 #include "actorrun/cli/arguments.hpp"
 
+#include "actorrun/actors/core/worker_environment.hpp"
 #include "actorrun/cli/arguments_logs.hpp"
+#include "actorrun/cli/arguments_nodes.hpp"
 #include "actorrun/cli/arguments_run.hpp"
 #include "actorrun/cli/arguments_scan.hpp"
 #include "actorrun/cli/arguments_signals.hpp"
 #include "actorrun/cli/arguments_timers.hpp"
+#include "actorrun/cli/arguments_variables.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -17,68 +20,6 @@ namespace {
 bool asks_for(const scanned_words& words, const std::string& name) {
   return std::any_of(words.options.begin(), words.options.end(),
                      [&](const auto& x) { return x.name == name; });
-}
-
-/// `--standalone` wins over everything that names other nodes.
-std::optional<failure> settle_standalone(const run_settings& settings,
-                                         run_arguments& out) {
-  if (settings.nodes.min > 1)
-    return bad_argument("--nnodes needs " + std::to_string(settings.nodes.min)
-                        + " nodes, and with --standalone nobody else can come");
-  if (settings.nodes.max > 1)
-    out.warnings.emplace_back(
-      "--standalone: the maximum of --nnodes is ignored,"
-      " the job has one node");
-  // localhost:0 asks for what --standalone does, and scripts write both.
-  if (settings.rendezvous && settings.rendezvous->port != 0)
-    out.warnings.emplace_back("--standalone: --rdzv-endpoint is ignored");
-  return std::nullopt;
-}
-
-/// Decides whether the job is of this node alone, and else where it meets.
-std::optional<failure> settle_nodes(const run_settings& settings,
-                                    run_arguments& out) {
-  if (settings.standalone)
-    return settle_standalone(settings, out);
-  const auto nodes = settings.nodes;
-  if (!settings.rendezvous && nodes.max > 1)
-    return bad_argument(
-      "--nnodes with more than one node needs --rdzv-endpoint, the address of"
-      " one of them: actorrun --nnodes=2 --rdzv-endpoint=node1:29400 …");
-  // torchrun's manual starts a job of one node with the endpoint localhost:0.
-  if (!settings.rendezvous
-      || (settings.rendezvous->port == 0 && nodes.max == 1))
-    return std::nullopt;
-  if (settings.rendezvous->port == 0)
-    return bad_argument("--rdzv-endpoint: port 0 stands for any free port,"
-                        " which the other nodes cannot know");
-  out.job.rendezvous = settings.rendezvous;
-  out.job.agent_count_min = nodes.min;
-  out.job.agent_count_max = nodes.max;
-  return std::nullopt;
-}
-
-/// @pre the nodes are settled
-std::optional<failure> settle_job_id(const run_settings& settings,
-                                     const surroundings& world,
-                                     run_arguments& out) {
-  const auto is_empty = settings.job && settings.job->empty();
-  if (is_empty && out.job.agent_count_max > 1)
-    return bad_argument("--rdzv-id is empty: every node would make up an id of"
-                        " its own, and they would never meet");
-  if (is_empty)
-    out.warnings.emplace_back("--rdzv-id is empty: the job gets a random id");
-  if (settings.job && !is_empty) {
-    out.job.job.value = *settings.job;
-  } else if (out.job.rendezvous && !is_empty) {
-    out.job.job.value = "none";
-    out.warnings.emplace_back(
-      "--rdzv-id is not given: the job is called \"none\","
-      " as all jobs without an id are");
-  } else {
-    out.job.job.value = world.random_id();
-  }
-  return std::nullopt;
 }
 
 std::optional<failure> settle_secret(const run_settings& settings,
@@ -95,15 +36,19 @@ std::optional<failure> settle_program(const run_settings& settings,
                                       std::vector<std::string> words,
                                       const surroundings& world,
                                       run_arguments& out) {
-  if (settings.no_python && settings.is_module)
+  if (settings.run_path && (settings.no_python || settings.is_module))
+    out.warnings.emplace_back(
+      "--run-path: --module and --no-python are ignored beside it");
+  else if (settings.no_python && settings.is_module)
     return bad_argument("--no-python and --module exclude each other");
   if (words.empty() || words.front().empty())
     return bad_argument("there is no script, module or program to run");
   out.program.name = std::move(words.front());
   words.erase(words.begin());
   out.program.arguments = std::move(words);
-  out.program.is_module = settings.is_module;
-  out.program.no_python = settings.no_python;
+  out.program.by_runpy = settings.run_path;
+  out.program.is_module = settings.is_module && !settings.run_path;
+  out.program.no_python = settings.no_python && !settings.run_path;
   out.program.interpreter = world.variable("PYTHON_EXEC").value_or("");
   return std::nullopt;
 }
@@ -129,15 +74,63 @@ std::optional<failure> settle_logs(const run_settings& settings,
   return std::nullopt;
 }
 
+/// Before what is said of single workers: their number is known from then on.
+std::optional<failure> settle_slots(run_settings& settings,
+                                    const surroundings& world,
+                                    run_arguments& out) {
+  auto chosen
+    = choose_slots(settings.devices.slots, settings.virtual_local_rank, world);
+  if (!chosen)
+    return chosen.error();
+  settings.slot_count = chosen->count;
+  out.agent.workers.slot_count = chosen->count;
+  out.agent.visible_devices = std::move(chosen->visible);
+  out.agent.binding = settings.devices.binding;
+  out.reports_bindings = settings.devices.reports_bindings;
+  out.warnings.insert(out.warnings.end(), chosen->warnings.begin(),
+                      chosen->warnings.end());
+  return std::nullopt;
+}
+
+/// Every worker must have a device to see.
+std::optional<failure> settle_virtual_ranks(const run_settings& settings,
+                                            const surroundings& world,
+                                            run_arguments& out) {
+  out.agent.virtual_local_rank = settings.virtual_local_rank;
+  if (!settings.virtual_local_rank)
+    return std::nullopt;
+  auto devices = out.agent.visible_devices;
+  if (devices.empty())
+    devices
+      = core::device_names(world.variable("CUDA_VISIBLE_DEVICES").value_or(""));
+  const auto last = core::device_of(devices, settings.slot_count - 1);
+  if (last)
+    return std::nullopt;
+  return bad_argument("--virtual-local-rank: " + last.error().text
+                      + " (CUDA_VISIBLE_DEVICES); --nproc-per-node is "
+                      + std::to_string(settings.slot_count));
+}
+
+/// What asks for nothing that we could do is told to who has typed it.
+void settle_idle(const run_settings& settings, const scanned_words& typed,
+                 run_arguments& out) {
+  if (asks_for(typed, "--start-method") && settings.start_method != "spawn")
+    out.warnings.push_back("--start-method=" + settings.start_method
+                           + " has no effect: workers are programs, each is"
+                             " started anew");
+}
+
 void copy_plain(const run_settings& settings, run_arguments& out) {
   out.warnings = settings.conf.warnings;
   out.job.timeouts = settings.conf.timeouts;
   out.job.place = settings.conf.place;
+  out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
   out.agent.local_address = settings.local_address;
-  out.agent.workers.slot_count = settings.slot_count;
   out.agent.workers.role = settings.role;
   out.agent.workers.grace_period = settings.grace_period;
+  out.agent.agent_store = !settings.store.is_workers;
+  out.logs_events = settings.logs_events;
 }
 
 std::optional<failure> check(const run_arguments& x) {
@@ -150,16 +143,22 @@ std::optional<failure> check(const run_arguments& x) {
   return std::nullopt;
 }
 
-result<run_command> put_together(const run_settings& settings,
+result<run_command> put_together(run_settings& settings,
                                  const scanned_words& typed,
                                  const surroundings& world) {
   auto out = run_arguments{};
   copy_plain(settings, out);
+  if (auto why = settle_slots(settings, world, out))
+    return *why;
   if (auto why = settle_nodes(settings, out))
+    return *why;
+  if (auto why = check_conf(settings.conf, out.job.backend))
     return *why;
   if (auto why = settle_job_id(settings, world, out))
     return *why;
   if (auto why = settle_program(settings, typed.rest, world, out))
+    return *why;
+  if (auto why = settle_virtual_ranks(settings, world, out))
     return *why;
   if (auto why = settle_logs(settings, typed, out))
     return *why;
@@ -169,6 +168,8 @@ result<run_command> put_together(const run_settings& settings,
     return *why;
   if (auto why = settle_secret(settings, world, out))
     return *why;
+  settle_idle(settings, typed, out);
+  warn_of_variables(world, out.warnings);
   if (auto why = check(out))
     return *why;
   return run_command{std::move(out)};
@@ -189,6 +190,8 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     return run_command{version{}};
   if (auto why = read_options(rules, scanned->options, world.variable))
     return *why;
+  if (settings.completion)
+    return run_command{help{completion_script(*settings.completion, rules)}};
   return put_together(settings, *scanned, world);
 }
 

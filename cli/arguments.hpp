@@ -23,6 +23,10 @@ struct run_arguments {
   std::vector<int> signals_to_handle;  ///< End this node's part; ≥ 1 of them.
   std::vector<int> signals_to_forward; ///< Passed on to the workers; others.
   std::vector<std::string> warnings;   ///< One line each, for a person.
+  /// Show a line of JSON on standard error for each event.
+  bool logs_events = false;
+  /// Say what the workers are bound to.
+  bool reports_bindings = false;
 };
 
 /// Show `text` on standard output and succeed.

@@ -15,6 +15,8 @@ struct control_settings {
   bool json = false;
   std::optional<node_range> nodes;
   std::optional<endpoint> rendezvous;
+  std::string rendezvous_text; ///< The same as it was typed.
+  std::optional<rendezvous_backend> backend;
   std::optional<std::string> job;
   rendezvous_conf conf;
   std::string secret_file;
@@ -23,15 +25,24 @@ struct control_settings {
 
 constexpr auto group = "Options";
 constexpr auto version_name = "--version";
+constexpr uint16_t etcd_port_default = 2'379;
 
 const auto ignore = value_reader{
   [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
 
+/// Which port an endpoint has without one depends on the back end.
+value_reader remembering_reader(control_settings& out) {
+  return
+    [read = endpoint_reader(out.rendezvous), &out](const std::string& text) {
+      out.rendezvous_text = text;
+      return read(text);
+    };
+}
+
 option_rules meeting_rules(control_settings& out) {
   return {
     {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-     "where the nodes meet (default port 29400)",
-     endpoint_reader(out.rendezvous)},
+     "where the nodes meet (default port 29400)", remembering_reader(out)},
     {"--rdzv-id", 0, "ID", group, "name of the job", verbatim(out.job)},
     {"--secret-file", 0, "FILE", group,
      "the job's secret, readable by its owner only\n"
@@ -62,6 +73,11 @@ option_rules coordinator_rules(control_settings& out) {
     {"--max-restarts", 0, "N", group,
      "worker failures the job survives (default 0)",
      restart_count_reader(out.restart_count_max)},
+    {"--rdzv-backend", 0, "c10d|actor|etcd|etcd-v2", group,
+     "c10d and actor (default): hosts it at the\n"
+     "endpoint. etcd, etcd-v2: whenever etcd, which is\n"
+     "at the endpoint (default port 2379), elects it",
+     backend_reader(out.backend)},
     {"--rdzv-conf", 0, "KEY=VALUE,...", group, "as for actorrun",
      into(out.conf, parse_rendezvous_conf)},
   };
@@ -155,6 +171,25 @@ result<control_command> status_from(const control_settings& settings,
   return control_command{out};
 }
 
+/// @pre there is an endpoint
+std::optional<failure> settle_backend(const control_settings& settings,
+                                      job_options& out) {
+  out.backend = settings.backend.value_or(rendezvous_backend::native);
+  out.rendezvous = settings.rendezvous;
+  out.etcd = settings.conf.etcd;
+  if (out.backend == rendezvous_backend::fixed)
+    return bad_argument("--rdzv-backend: with static the node of rank 0 hosts"
+                        " the coordinator");
+  if (out.backend == rendezvous_backend::etcd) {
+    const auto where
+      = parse_endpoint(settings.rendezvous_text, etcd_port_default);
+    if (!where)
+      return where.error();
+    out.rendezvous = *where;
+  }
+  return check_conf(settings.conf, out.backend);
+}
+
 result<control_command> coordinator_from(const control_settings& settings,
                                          const std::vector<std::string>& rest,
                                          const surroundings& world) {
@@ -172,7 +207,8 @@ result<control_command> coordinator_from(const control_settings& settings,
   auto out = coordinator_arguments{{}, settings.conf.warnings};
   out.job.job.value = *settings.job;
   out.job.secret = *secret;
-  out.job.rendezvous = settings.rendezvous;
+  if (auto why = settle_backend(settings, out.job))
+    return *why;
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;

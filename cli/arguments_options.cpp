@@ -1,6 +1,7 @@
 #include "actorrun/cli/arguments_options.hpp"
 
 #include "actorrun/cli/arguments_values.hpp"
+#include "actorrun/cli/torchrun_options.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -83,6 +84,7 @@ result<settings> settings_from(
         return bad_argument(name + ": " + is_on.error().text);
       if (*is_on)
         out[rule.name] = {name, ""};
+      break; // The first that is set counts, whatever it says.
     }
   }
   return out;
@@ -144,7 +146,8 @@ value_reader switch_on(bool& target) {
 std::vector<spelling> spellings_of(const option_rules& rules) {
   std::vector<spelling> out;
   for (const auto& rule : rules)
-    out.push_back({rule.name, rule.letter, !rule.value.empty()});
+    out.push_back({rule.name, rule.letter, !rule.value.empty(),
+                   !is_torchrun_option(rule.name)});
   return out;
 }
 

@@ -61,7 +61,7 @@ value_reader verbatim(T& target) {
 /// A reader for a flag.
 value_reader switch_on(bool& target);
 
-/// How the options of `rules` are written.
+/// How the options of `rules` are written, and which of them are ours.
 std::vector<spelling> spellings_of(const option_rules& rules);
 
 /// Gives every rule the value it has: from the last such option in `given`, or

@@ -8,77 +8,15 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto nodes_group = "Nodes and rendezvous";
 constexpr auto workers_group = "Workers";
 constexpr auto other_group = "Other";
 
 const auto ignore = value_reader{
   [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
 
-/// How many workers a word for a kind of device stands for.
-value_reader slot_count_reader(uint32_t& target,
-                               const std::function<uint32_t()>& cpu_count) {
-  const auto parse = [cpu_count](const std::string& text) -> result<uint32_t> {
-    if (text == "cpu")
-      return cpu_count();
-    if (text == "gpu" || text == "auto" || text == "xpu")
-      return bad_argument(quoted(text) + " is not supported yet; give a number"
-                          + " or cpu");
-    auto x = parse_count(text, 1, core::slots_per_agent_max);
-    if (!x)
-      return bad_argument(x.error().text + " and not cpu");
-    return x;
-  };
-  return into(target, parse);
-}
-
-option_rules node_rules(run_settings& out) {
-  const auto group = nodes_group;
-  return {
-    {"--nnodes", 0, "N|MIN:MAX", group,
-     "nodes of the job (default 1); with MIN:MAX it\n"
-     "runs with any number between, and regroups as\nnodes come and go",
-     into(out.nodes, parse_node_range)},
-    {"--standalone", 0, "", group, "this node alone; no endpoint is used",
-     switch_on(out.standalone)},
-    {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-     "where the nodes meet (default port 29400); the\n"
-     "node with this address hosts the coordinator.\n"
-     "IPv6 in brackets: [::1]:29400",
-     endpoint_reader(out.rendezvous)},
-    {"--rdzv-id", 0, "ID", group,
-     "name of the job, the same on all nodes (default\n"
-     "none; on a single node a random one)",
-     verbatim(out.job)},
-    {"--rdzv-backend", 0, "NAME", group,
-     "c10d or actor: both are actorrun's coordinator", backend_reader()},
-    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
-     "times in seconds, or as 300ms, 30s, 5m. Keys:\n"
-     "join_timeout 600, last_call_timeout 30,\n"
-     "quiet_period 3, join_settle 1, close_timeout 30,\n"
-     "read_timeout 60, heartbeat_timeout 5,\n"
-     "keep_alive_interval 0.3,\n"
-     "keep_alive_max_attempt 3 (a count),\n"
-     "fence_guard 0.3, is_host (yes or no)",
-     into(out.conf, parse_rendezvous_conf)},
-    {"--local-addr", 0, "ADDRESS", group,
-     "where other nodes reach this one (default: where\n"
-     "its connection to the coordinator goes out)",
-     verbatim(out.local_address)},
-    {"--secret-file", 0, "FILE", group,
-     "the job's secret, readable by its owner only\n"
-     "(or the secret itself in ACTORRUN_SECRET)",
-     verbatim(out.secret_file)},
-  };
-}
-
-option_rules worker_rules(run_settings& out,
-                          const std::function<uint32_t()>& cpu_count) {
+option_rules worker_rules(run_settings& out) {
   const auto group = workers_group;
   return {
-    {"--nproc-per-node", 0, "N|cpu", group,
-     "workers on this node (default 1); cpu: one per\nusable CPU",
-     slot_count_reader(out.slot_count, cpu_count)},
     {"--max-restarts", 0, "N", group,
      "worker failures the job survives (default 0)",
      restart_count_reader(out.restart_count_max)},
@@ -88,10 +26,31 @@ option_rules worker_rules(run_settings& out,
      switch_on(out.is_module)},
     {"--no-python", 0, "", group, "the script is a program, looked up in PATH",
      switch_on(out.no_python)},
+    {"--run-path", 0, "", group,
+     "the script, given by its absolute path, runs by\n"
+     "Python's runpy.run_path",
+     switch_on(out.run_path)},
+    {"--virtual-local-rank", 0, "", group,
+     "each worker has LOCAL_RANK 0 and sees one device:\n"
+     "of CUDA_VISIBLE_DEVICES the one at its local rank",
+     switch_on(out.virtual_local_rank)},
     {"--monitor-interval", 0, "SECONDS", group,
      "without effect: actorrun waits for events and\ndoes not poll",
      into(out.monitor_interval, parse_positive)},
   };
+}
+
+/// torchrun reads no variable for these.
+bool has_no_variable(const std::string& name) {
+  return name == "--logs-specs" || name == "--use-env"
+         || name == "--metrics-cfg" || name == "--numa-binding";
+}
+
+result<std::optional<shell>> parse_completion(const std::string& text) {
+  auto x = parse_shell(text);
+  if (!x)
+    return x.error();
+  return std::optional{*x};
 }
 
 void append(option_rules& out, option_rules more) {
@@ -100,17 +59,6 @@ void append(option_rules& out, option_rules more) {
 }
 
 } // namespace
-
-value_reader backend_reader() {
-  return [](const std::string& text) -> std::optional<failure> {
-    if (text == "c10d" || text == "actor")
-      return std::nullopt;
-    if (text == "static" || text == "etcd" || text == "etcd-v2")
-      return bad_argument(quoted(text) + " is not supported yet; use c10d");
-    return bad_argument(quoted(text) + " is an unknown backend; c10d and actor"
-                        + " are known");
-  };
-}
 
 value_reader endpoint_reader(std::optional<endpoint>& target) {
   return into(target,
@@ -133,18 +81,24 @@ value_reader restart_count_reader(uint32_t& target) {
 option_rules run_rules(run_settings& out,
                        const std::function<uint32_t()>& cpu_count) {
   auto rules = node_rules(out);
-  append(rules, worker_rules(out, cpu_count));
+  append(rules, device_rules(out.devices, cpu_count));
+  append(rules, worker_rules(out));
+  append(rules, store_rules(out.store));
   append(rules, log_rules(out));
   append(rules, signal_rules(out));
   append(rules, timer_rules(out));
+  append(rules, torchrun_rules(out));
   for (auto& rule : rules)
-    if (rule.variables.empty())
+    if (rule.variables.empty() && !has_no_variable(rule.name))
       rule.variables = {variable_of(rule.name)};
   append(rules, {
                   {"--help", 'h', "", other_group, "show this text", ignore},
                   {"--version", 0, "", other_group, "show the version", ignore},
+                  {"--print-completion", 0, "bash|zsh|fish|tcsh", other_group,
+                   "show a script that completes options in a shell:\n"
+                   "source <(actorrun --print-completion=bash)",
+                   into(out.completion, parse_completion)},
                 });
-  append(rules, unsupported_rules());
   return rules;
 }
 
@@ -160,8 +114,8 @@ std::string run_help() {
     "$PYTHON_EXEC,\n"
     "python3 or python; a SCRIPT that is an ELF program runs by itself.\n"
     "${local_rank} stands for a worker's rank on its node. Options may be\n"
-    "written with underscores, and set by the variable in brackets. Other\n"
-    "options of torchrun are refused: they are not supported yet.",
+    "written with underscores, cut short where that is clear, and set by the\n"
+    "variable in brackets.",
     "Exit codes:\n" + exit_code_table()
       + "\nExamples:\n"
         "  actorrun --standalone --nproc-per-node=4 train.py --epochs 3\n"

@@ -1,8 +1,11 @@
 // The options of `actorrun`, one by one: names, values, variables, help.
 #pragma once
 
+#include "actorrun/cli/arguments_devices.hpp"
 #include "actorrun/cli/arguments_options.hpp"
+#include "actorrun/cli/arguments_store.hpp"
 #include "actorrun/cli/arguments_values.hpp"
+#include "actorrun/cli/completion.hpp"
 #include "actorrun/cli/rendezvous_conf.hpp"
 #include "actorrun/runtime/options.hpp"
 
@@ -18,16 +21,28 @@ namespace actorrun::cli {
 /// What was set, each for itself; how it goes together is for `parse_run`.
 struct run_settings {
   node_range nodes;
-  std::optional<endpoint> rendezvous; ///< None: not given, or given empty.
-  std::optional<std::string> job;     ///< None: not given.
+  std::optional<rendezvous_backend> backend; ///< None: not given.
+  std::string rendezvous;                    ///< An endpoint; empty: not given.
+  std::optional<std::string> job;            ///< None: not given.
   bool standalone = false;
   rendezvous_conf conf;
   std::string secret_file; ///< Path; empty: not given.
   std::string local_address;
-  uint32_t slot_count = 1;
+  std::optional<uint32_t> node_rank;
+  std::optional<std::string> master_address; ///< Without brackets.
+  std::optional<uint16_t> master_port;       ///< 0: any free one.
+  device_settings devices;
+  uint32_t slot_count = 1; ///< By `devices`, once these are counted.
+  bool virtual_local_rank = false;
   std::string role = "default";
   bool is_module = false;
   bool no_python = false;
+  bool run_path = false;
+  std::string start_method = "spawn"; ///< Checked, and not used.
+  bool uses_environment = false;      ///< Checked, and not used.
+  bool logs_events = false;
+  store_settings store;
+  std::optional<shell> completion; ///< Print this, and do nothing else.
   uint32_t restart_count_max = 0;
   double monitor_interval = 0.1; ///< Seconds; checked, and not used.
   std::chrono::milliseconds grace_period{30'000};
@@ -40,8 +55,8 @@ struct run_settings {
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
 };
 
-/// The rules that fill `out`, which must outlive them. Options that torchrun
-/// has and we have not yet are among them: they accept torchrun's default and
+/// The rules that fill `out`, which must outlive them. Options of torchrun that
+/// have no meaning here are among them: they accept what asks for nothing and
 /// refuse everything else.
 /// @param cpu_count For `--nproc-per-node=cpu`.
 option_rules run_rules(run_settings& out,
@@ -49,15 +64,17 @@ option_rules run_rules(run_settings& out,
 
 // Parts of `run_rules`.
 
+option_rules node_rules(run_settings& out);
 option_rules log_rules(run_settings& out);
 option_rules signal_rules(run_settings& out);
 option_rules timer_rules(run_settings& out);
-option_rules unsupported_rules(); ///< Torchrun's options that are refused.
+/// Options that mean something to torchrun, and little or nothing to us.
+option_rules torchrun_rules(run_settings& out);
 
 // Readers that `actorctl` has use for, too.
 
-value_reader backend_reader();
 value_reader endpoint_reader(std::optional<endpoint>& target);
+value_reader backend_reader(std::optional<rendezvous_backend>& target);
 value_reader restart_count_reader(uint32_t& target);
 
 /// The text of `actorrun --help`.

@@ -20,12 +20,43 @@ std::string with_dashes(std::string_view name) {
 
 /// torchrun knows an option with dashes throughout and with underscores
 /// throughout, and nothing between.
-bool is_spelled(std::string_view typed, const spelling& x) {
-  if (typed == x.name)
-    return true;
+std::vector<std::string> forms_of(const spelling& x) {
   auto underscores = x.name;
   std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
-  return typed == underscores;
+  if (underscores == x.name)
+    return {x.name};
+  return {x.name, std::move(underscores)};
+}
+
+/// An option that a word may stand for, and how it would be written in full.
+struct candidate {
+  const spelling* option;
+  std::string form;
+};
+
+using candidates = std::vector<candidate>;
+
+/// Both spellings of an option count, so `--nproc` is ambiguous: argparse has
+/// it so.
+candidates beginning_with(std::string_view typed,
+                          const std::vector<spelling>& known, bool ours) {
+  auto out = candidates{};
+  for (const auto& x : known)
+    for (auto& form : forms_of(x))
+      if (x.is_ours == ours && form.starts_with(typed))
+        out.push_back({&x, std::move(form)});
+  return out;
+}
+
+/// What a word with two dashes may stand for.
+candidates meanings_of(std::string_view typed,
+                       const std::vector<spelling>& known) {
+  for (const auto& x : known)
+    for (auto& form : forms_of(x))
+      if (form == typed)
+        return {{&x, std::move(form)}};
+  auto out = beginning_with(typed, known, false);
+  return out.empty() ? beginning_with(typed, known, true) : out;
 }
 
 /// As argparse tells the value -1 from the option -1.
@@ -34,10 +65,6 @@ bool is_negative_number(std::string_view word) {
          && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
               return std::isdigit(c) || c == '.';
             });
-}
-
-bool is_option(std::string_view word) {
-  return word.size() > 1 && word[0] == '-';
 }
 
 /// Insertions, deletions and changes of one character from `a` to `b`.
@@ -95,27 +122,47 @@ private:
 
   ptrdiff_t position() const { return static_cast<ptrdiff_t>(next_); }
 
+  // As argparse: a sentence in quotes is no option that was misspelled.
+  bool is_option(const std::string& word) const {
+    if (word.size() < 2 || word[0] != '-')
+      return false;
+    return word.find(' ') == word.npos || is_known(word);
+  }
+
+  bool is_known(const std::string& word) const {
+    return word[1] == '-'
+             ? !meanings_of(word.substr(0, word.find('=')), known_).empty()
+             : with_letter(word[1]) != nullptr;
+  }
+
   std::optional<failure> read_long(const std::string& word) {
     const auto sign = word.find('=');
     const auto typed = word.substr(0, sign);
-    const auto* x = find([&](const auto& s) { return is_spelled(typed, s); });
-    if (!x)
+    const auto meanings = meanings_of(typed, known_);
+    if (meanings.empty())
       return unknown(typed);
+    if (meanings.size() > 1)
+      return ambiguous(typed, meanings);
+    const auto& x = *meanings.front().option;
     if (sign == word.npos)
-      return x->has_value ? take_value(*x, typed) : add(*x, typed, "");
-    if (!x->has_value)
+      return x.has_value ? take_value(x, typed) : add(x, typed, "");
+    if (!x.has_value)
       return bad_argument(typed + " takes no value");
-    return add(*x, typed, word.substr(sign + 1));
+    return add(x, typed, word.substr(sign + 1));
   }
 
   std::optional<failure> read_short(const std::string& word) {
-    const auto* x = find([&](const auto& s) { return s.letter == word[1]; });
+    const auto* x = with_letter(word[1]);
     const auto typed = word.substr(0, 2);
     const auto attached = word.substr(2);
-    if (!x || (!x->has_value && !attached.empty()))
+    if (!x)
       return unknown(word.substr(0, word.find('=')));
-    if (!x->has_value)
-      return add(*x, typed, "");
+    if (!x->has_value) {
+      if (!attached.empty() && !with_letter(attached[0]))
+        return unknown(word.substr(0, word.find('=')));
+      add(*x, typed, "");
+      return attached.empty() ? std::nullopt : read_short("-" + attached);
+    }
     if (attached.empty())
       return take_value(*x, typed);
     return add(*x, typed, attached.substr(attached[0] == '=' ? 1 : 0));
@@ -146,9 +193,18 @@ private:
                         + (guess.empty() ? "" : "; is " + guess + " meant?"));
   }
 
-  template <class Predicate>
-  const spelling* find(Predicate matches) const {
-    const auto i = std::find_if(known_.begin(), known_.end(), matches);
+  static failure ambiguous(const std::string& typed, const candidates& xs) {
+    constexpr size_t shown_max = 4;
+    auto text = typed + " is short for more than one option: ";
+    for (size_t i = 0; i < std::min(xs.size(), shown_max); ++i)
+      text += (i == 0 ? "" : ", ") + xs[i].form;
+    return bad_argument(text + (xs.size() > shown_max ? ", …" : ""));
+  }
+
+  const spelling* with_letter(char letter) const {
+    const auto i
+      = std::find_if(known_.begin(), known_.end(),
+                     [&](const auto& x) { return x.letter == letter; });
     return i == known_.end() ? nullptr : &*i;
   }
 

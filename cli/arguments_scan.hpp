@@ -15,6 +15,9 @@ struct spelling {
   std::string name; ///< With dashes: `--max-restarts`.
   char letter = 0;  ///< `m` for `-m`; 0: there is no short form.
   bool has_value = false;
+  /// Abbreviations mean options of torchrun first: scripts that use them shall
+  /// not break because we have more options.
+  bool is_ours = false;
 };
 
 /// One option of a command line.
@@ -39,12 +42,14 @@ struct scanned_words {
 /// Cuts `words` (without the program's name).
 ///
 /// `--max-restarts 3`, `--max-restarts=3`, `--max_restarts=3`, `-r 3` and `-r3`
-/// are one option; `-` is a word. One `--` directly before or after the first
+/// are one option; so is `--max-r 3`, for an option may be cut short as long as
+/// no other spelling begins in the same way. `-mt3` is `-m -t 3`; `-` is a word,
+/// and so is what has white space in it and is no option. One `--` directly before or after the first
 /// word of the rest is dropped; behind it, everything is rest. A value must not
 /// begin with a dash unless it is a negative number or follows a `=`.
 /// Once `--help` is found, what comes after it is not read.
 /// @retval errc::bad_argument  an option is unknown (the text suggests the
-///         nearest), lacks its value, or is a flag and has one
+///         nearest), ambiguous, lacks its value, or is a flag and has one
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule);
 

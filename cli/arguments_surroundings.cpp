@@ -1,6 +1,8 @@
 #include "actorrun/cli/arguments_surroundings.hpp"
 
 #include "actorrun/cli/arguments_values.hpp"
+#include "actorrun/runtime/detail/accelerator_count.hpp"
+#include "actorrun/runtime/detail/gpu_inventory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -85,8 +87,14 @@ bool is_ignored_by_process(int signal) {
 } // namespace
 
 surroundings this_process() {
-  return {variable_of_process, affinity_count, read_secret, make_random_id,
-          is_ignored_by_process};
+  return {variable_of_process,
+          affinity_count,
+          read_secret,
+          make_random_id,
+          is_ignored_by_process,
+          detail::list_gpus,
+          [] { return detail::count_cuda_devices(); },
+          [] { return detail::count_xpu_devices(); }};
 }
 
 result<std::string> read_secret(const std::string& path) {

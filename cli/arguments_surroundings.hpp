@@ -2,12 +2,14 @@
 // themselves, programs take `this_process()`.
 #pragma once
 
+#include "actorrun/actors/core/device_list.hpp"
 #include "actorrun/messages/result.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -22,6 +24,12 @@ struct surroundings {
   std::function<std::string()> random_id;
   /// Whether this process was started with a signal ignored, as by nohup.
   std::function<bool(int signal)> is_ignored;
+  /// The GPUs of this node that NVIDIA's driver has, none if there is no driver;
+  /// fails if that does.
+  std::function<result<std::vector<core::gpu_identity>>()> gpus = {};
+  /// How many devices CUDA and Level Zero count, ≥ 1; fail if there are none.
+  std::function<result<uint32_t>()> cuda_count = {};
+  std::function<result<uint32_t>()> xpu_count = {};
 };
 
 /// The surroundings of this process.

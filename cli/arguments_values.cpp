@@ -184,9 +184,9 @@ result<node_range> parse_node_range(std::string_view text) {
   return node_range{bounds.front(), bounds.back()};
 }
 
-result<endpoint> parse_endpoint(std::string_view text) {
+result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   text = trimmed(text);
-  auto out = endpoint{};
+  auto out = endpoint{.host = {}, .port = default_port};
   const auto separator = port_separator(text);
   auto host = text.substr(0, separator);
   if (separator != text.npos) {

@@ -63,7 +63,9 @@ result<node_range> parse_node_range(std::string_view text);
 
 /// `host`, `host:port`, `[v6]`, `[v6]:port`, `:port` (this host). Port 0 passes:
 /// on one node it means that the port does not matter.
+/// @param default_port If `text` has none.
 /// @pre `text` is not empty
-result<endpoint> parse_endpoint(std::string_view text);
+result<endpoint> parse_endpoint(std::string_view text,
+                                uint16_t default_port = endpoint{}.port);
 
 } // namespace actorrun::cli

@@ -176,6 +176,11 @@ void tell_log_folder(const core::ending& how, const launcher& node,
     lines.info("this node's workers have left files in " + folder);
 }
 
+void tell_bindings(const launcher& node, posix_console& console) {
+  for (const auto& line : node.binding_report())
+    console.say(core::output_stream::err, "actorrun: " + line + "\n");
+}
+
 /// Tells whoever started us, if they want to know.
 void record_ending(const core::ending& how, const log& lines) {
   using namespace std::chrono;
@@ -186,6 +191,19 @@ void record_ending(const core::ending& how, const log& lines) {
                                      detail::local_host_name(), now.count());
   if (!done)
     lines.warn(done.error().text);
+}
+
+} // namespace
+
+namespace {
+
+/// What shows events, if anybody wants to see them.
+std::function<void(const std::string&)>
+event_printer(const run_arguments& arguments,
+              const std::shared_ptr<posix_console>& console) {
+  if (!arguments.logs_events)
+    return nullptr;
+  return [console](const std::string& line) { console->note(line + "\n"); };
 }
 
 } // namespace
@@ -212,7 +230,8 @@ int run(const run_arguments& arguments) {
     system, arguments.job, agent,
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
-     .console = console});
+     .console = console,
+     .on_event = event_printer(arguments, console)});
   auto is_hurried = false;
   auto is_cut = false; // Nobody is to wait for the console any more.
   const auto end = [&](int code) {
@@ -224,6 +243,8 @@ int run(const run_arguments& arguments) {
     record_ending({.result = {}, .why = node.error(), .signal = 0}, lines);
     end(fail(node.error(), "actorrun", *console));
   }
+  if (arguments.reports_bindings)
+    tell_bindings(**node, *console);
   await(inbox, [&](int signal) {
     if (contains(arguments.signals_to_forward, signal)) {
       lines.info("passes on " + signal_name(signal) + " to the workers");

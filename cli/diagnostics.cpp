@@ -98,6 +98,16 @@ remedy remedy_of_meeting(errc code) {
               "its node failed, or the network to it",
               "look at the node that --rdzv-endpoint names, then start the"
               " job again"};
+    case errc::etcd_unreachable:
+      return {"etcd does not answer at the rendezvous endpoint",
+              "it is down, listens elsewhere or with TLS, or has no v3 API",
+              "check it with etcdctl endpoint health; protocol=https in"
+              " --rdzv-conf speaks TLS"};
+    case errc::etcd_denied:
+      return {"etcd does not let this node in",
+              "TLS certificates or the user's rights do not fit",
+              "check cacert, cert, key, user and password_file in"
+              " --rdzv-conf"};
     default:
       return remedy_of_connecting(code);
   }
@@ -111,8 +121,9 @@ remedy remedy_of_workers(errc code) {
               "check --nproc-per-node"};
     case errc::duplicate_agent:
       return {"a node with this identity is in the job already",
-              "two agents use one name",
-              "start the node again; it will take a new name"};
+              "two nodes were started with one --node-rank",
+              "give every node a rank of its own, 0 to one less than"
+              " --nnodes"};
     case errc::too_many_agents:
       return {"the job has no room for more nodes",
               "more nodes offer themselves than one job may have",

@@ -17,6 +17,7 @@ exit_code exit_code_of(errc code) {
     case errc::connection_failed:
     case errc::not_actorrun:
     case errc::rendezvous_timed_out:
+    case errc::etcd_unreachable:
       return exit_code::rendezvous_failed;
     case errc::protocol_mismatch:
     case errc::job_mismatch:
@@ -25,6 +26,7 @@ exit_code exit_code_of(errc code) {
     case errc::bad_slot_count:
     case errc::duplicate_agent:
     case errc::too_many_agents:
+    case errc::etcd_denied:
       return exit_code::refused;
     case errc::coordinator_lost:
       return exit_code::coordinator_lost;

@@ -53,9 +53,47 @@ std::optional<failure> read_store_type(rendezvous_conf&,
   return bad_argument(quoted(text) + " is not a store type; tcp is");
 }
 
+// -- etcd's -------------------------------------------------------------------
+
+reader text_of(std::string etcd_options::*field) {
+  return [field](rendezvous_conf& out,
+                 const std::string& text) -> std::optional<failure> {
+    out.etcd.*field = text;
+    return std::nullopt;
+  };
+}
+
+/// A file that TLS needs.
+reader file_of(std::string etcd_options::*field) {
+  return [field](rendezvous_conf& out,
+                 const std::string& text) -> std::optional<failure> {
+    out.etcd.*field = text;
+    out.etcd.secure = true;
+    return std::nullopt;
+  };
+}
+
+std::optional<failure> read_protocol(rendezvous_conf& out,
+                                     const std::string& text) {
+  if (text != "http" && text != "https")
+    return bad_argument(quoted(text) + " is neither http nor https");
+  out.etcd.secure = text == "https";
+  return std::nullopt;
+}
+
+std::optional<failure> read_lease(rendezvous_conf& out,
+                                  const std::string& text) {
+  auto x = parse_span(text);
+  if (!x)
+    return x.error();
+  out.etcd.lease = *x;
+  return std::nullopt;
+}
+
 struct known_key {
   std::string name;
   reader read;
+  bool is_of_etcd = false;
 };
 
 /// In the order in which they are listed to people.
@@ -74,6 +112,18 @@ const std::vector<known_key>& known_keys() {
     {"quiet_period", span(&t::quiet)},
     {"join_settle", span(&t::join_settle)},
     {"fence_guard", span(&t::fence_guard)},
+    {"cacert", file_of(&etcd_options::authority_file), true},
+    {"ca_cert", file_of(&etcd_options::authority_file), true},
+    {"cert", file_of(&etcd_options::certificate_file), true},
+    {"ssl_cert", file_of(&etcd_options::certificate_file), true},
+    {"key", file_of(&etcd_options::key_file), true},
+    {"ssl_cert_key", file_of(&etcd_options::key_file), true},
+    // After the files, which ask for TLS themselves.
+    {"protocol", read_protocol, true},
+    {"user", text_of(&etcd_options::user), true},
+    {"password_file", text_of(&etcd_options::password_file), true},
+    {"etcd_prefix", text_of(&etcd_options::prefix), true},
+    {"lease_ttl", read_lease, true},
   };
   return keys;
 }
@@ -153,8 +203,22 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
       continue;
     if (auto why = key.read(out, i->second))
       return bad_argument(key.name + ": " + why->text);
+    if (key.is_of_etcd)
+      out.etcd_keys.push_back(key.name);
   }
   return out;
+}
+
+std::optional<failure> check_conf(const rendezvous_conf& conf,
+                                  rendezvous_backend backend) {
+  if (backend != rendezvous_backend::etcd && !conf.etcd_keys.empty())
+    return bad_argument("--rdzv-conf: the key " + quoted(conf.etcd_keys.front())
+                        + " is for --rdzv-backend=etcd");
+  if (backend == rendezvous_backend::fixed
+      && conf.place != coordinator_place::automatic)
+    return bad_argument("--rdzv-conf: with the backend static the node of rank"
+                        " 0 hosts the coordinator; leave out is_host");
+  return std::nullopt;
 }
 
 std::string rendezvous_conf_keys() {

@@ -1,10 +1,12 @@
-// `--rdzv-conf`: the times of the rendezvous and who hosts it.
+// `--rdzv-conf`: the times of the rendezvous, who hosts it, and how etcd is
+// spoken to.
 #pragma once
 
 #include "actorrun/actors/core/time.hpp"
 #include "actorrun/messages/result.hpp"
 #include "actorrun/runtime/options.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +16,9 @@ namespace actorrun::cli {
 struct rendezvous_conf {
   core::timeouts timeouts;
   coordinator_place place = coordinator_place::automatic;
-  std::vector<std::string> warnings; ///< One line each, for a person.
+  etcd_options etcd;
+  std::vector<std::string> etcd_keys; ///< Those that were given.
+  std::vector<std::string> warnings;  ///< One line each, for a person.
 };
 
 /// Reads `key=value,key=value`; white space around both is dropped, of a key
@@ -26,9 +30,19 @@ struct rendezvous_conf {
 /// join_settle and fence_guard are ours. Times are in seconds or have a unit
 /// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout, with a warning:
 /// torchrun ignores it, and who writes it means join_timeout.
+///
+/// For etcd there are protocol, cacert, cert and key, also under the names that
+/// torchrun's etcd-v2 has for them (ca_cert, ssl_cert, ssl_cert_key),
+/// etcd_prefix, and ours: lease_ttl, user, password_file. A file of
+/// certificates asks for TLS without `protocol=https`.
 /// @retval errc::bad_argument  a pair is malformed, a key unknown or the matter
 ///         of an option, or a value is wrong; the text names the key
 result<rendezvous_conf> parse_rendezvous_conf(std::string_view text);
+
+/// Checks that the keys fit the back end.
+/// @retval errc::bad_argument  a key is for another back end; the text names it
+std::optional<failure> check_conf(const rendezvous_conf& conf,
+                                  rendezvous_backend backend);
 
 /// The known keys, comma-separated, for messages and help.
 std::string rendezvous_conf_keys();

@@ -2,6 +2,7 @@
 
 #include "actorrun/actors/core/plain_text.hpp"
 #include "actorrun/actors/translate.hpp"
+#include "actorrun/cli/status_gpus.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -102,7 +103,12 @@ std::string to_text(const v1::JobStatus& job) {
     };
     return key(a) < key(b);
   });
-  return text + table(rows);
+  text += table(rows);
+  if (const auto gpus = gpu_rows(job); !gpus.empty())
+    text += "\n" + table(gpus);
+  if (job.gpus_truncated())
+    text += "  there are more GPUs than one answer can hold\n";
+  return text;
 }
 
 json to_json(const v1::WorkerFailure& x) {
@@ -155,7 +161,11 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"connected", x.connected()},
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
-          {"workers", workers_of(job, x)}};
+          {"workers", workers_of(job, x)},
+          {"gpus", gpus_to_json(x)},
+          {"gpu_trouble", x.gpu_trouble().empty()
+                            ? json(nullptr)
+                            : json(core::printable(x.gpu_trouble()))}};
 }
 
 json to_json(const v1::JobStatus& job) {
@@ -181,6 +191,7 @@ json to_json(const v1::JobStatus& job) {
           {"coordinator",
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
           {"truncated", job.truncated()},
+          {"gpus_truncated", job.gpus_truncated()},
           {"marked_nodes", marked_nodes_of(job)},
           {"agents", std::move(agents)}};
 }

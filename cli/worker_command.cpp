@@ -17,6 +17,13 @@ namespace {
 /// Where execvp(3) looks when there is no PATH.
 constexpr std::string_view default_search_path = "/bin:/usr/bin";
 
+/// What `python -c` runs to run a script by its path. The script is then as it
+/// is in a process that torchrun forks for `--run-path`: `__main__`, with its own
+/// arguments.
+constexpr auto run_by_path
+  = "import runpy, sys; del sys.argv[0];"
+    " runpy.run_path(sys.argv[0], run_name='__main__')";
+
 std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
@@ -155,7 +162,7 @@ program_files files_of_this_machine() {
 
 result<std::vector<std::string>> worker_command(const worker_program& program,
                                                 const program_files& files) {
-  assert(!(program.is_module && program.no_python));
+  assert(program.is_module + program.no_python + program.by_runpy <= 1);
   const auto& name = program.name;
   const auto is_macro = name.find('$') != std::string::npos;
   if (program.no_python) {
@@ -168,7 +175,7 @@ result<std::vector<std::string>> worker_command(const worker_program& program,
     const auto facts = files.examine(name);
     if (auto why = check_script(name, facts, files))
       return *why;
-    if (facts.is_elf)
+    if (facts.is_elf && !program.by_runpy)
       return joined({has_slash(name) ? name : "./" + name}, program.arguments);
   }
   auto interpreter = interpreter_of(program, files);
@@ -177,6 +184,8 @@ result<std::vector<std::string>> worker_command(const worker_program& program,
   auto head = std::vector<std::string>{*interpreter, "-u"};
   if (program.is_module)
     head.emplace_back("-m");
+  if (program.by_runpy)
+    head.insert(head.end(), {"-c", run_by_path});
   head.push_back(name);
   return joined(std::move(head), program.arguments);
 }

@@ -21,6 +21,8 @@ struct worker_program {
   /// `$PYTHON_EXEC`: path or name of the interpreter; empty: python3, or else
   /// python.
   std::string interpreter;
+  /// The interpreter runs `name` by `runpy.run_path`, as `__main__`.
+  bool by_runpy = false;
 
   friend bool operator==(const worker_program&, const worker_program&)
     = default;
@@ -48,14 +50,15 @@ program_files files_of_this_machine();
 /// The words to execute, never empty; `${local_rank}` stays in them. The first
 /// is to be looked up in `$PATH` unless it has a slash.
 ///
-/// A script becomes `<interpreter> -u <script> <arguments>`. A script that is
+/// A script becomes `<interpreter> -u <script> <arguments>`, or with `by_runpy`
+/// `<interpreter> -u -c <a line of Python> <script> <arguments>`. A script that is
 /// an ELF file cannot be Python and is executed itself. Names with a `$` in
 /// them are not checked: they differ from worker to worker.
 /// @retval errc::program_not_found       interpreter, script or program is not
 ///         there; the text says what was looked for and where
 /// @retval errc::program_not_executable  it is there and cannot be executed,
 ///         or the script not be read
-/// @pre not both `is_module` and `no_python`
+/// @pre at most one of `is_module`, `no_python` and `by_runpy`
 result<std::vector<std::string>> worker_command(const worker_program& program,
                                                 const program_files& files);
 

@@ -31,9 +31,10 @@ std::string_view to_string(errc code) {
     "log_failed",
     "system_failure",
     "worker_unkillable",
+    "etcd_unreachable",
+    "etcd_denied",
   };
-  static_assert(names.size()
-                == static_cast<size_t>(errc::worker_unkillable) + 1);
+  static_assert(names.size() == static_cast<size_t>(errc::etcd_denied) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

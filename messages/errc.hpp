@@ -44,6 +44,10 @@ enum class errc : uint8_t {
 
   // The number of a code is on the wire: more of them follow here.
   worker_unkillable, ///< SIGKILL has not ended workers of this node.
+
+  // -- etcd -------------------------------------------------------------------
+  etcd_unreachable, ///< No etcd with the v3 API answers at the endpoint.
+  etcd_denied,      ///< etcd, or TLS before it, does not let us in.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -37,6 +37,10 @@ struct launcher_hooks {
   /// Where lines are shown that workers write to files. Null: this program's
   /// standard output and standard error.
   std::shared_ptr<ports::console> console{};
+  /// Told what happens to the agent and its workers, one line of JSON (without
+  /// line end) per event, in the form of torchrun's event log. Called on several
+  /// threads, one after the other; must not block.
+  std::function<void(const std::string& line)> on_event{};
   /// Spawns who watches the workers' timers; called once, if there are any. It
   /// is handed the FIFO and the socket, which it may put to its own use. Null:
   /// `spawn_timer_server`.
@@ -109,6 +113,10 @@ public:
   /// Blocks until the part is over: how the job ended, or why we left it. By
   /// then the console has all that the workers of this node wrote.
   core::ending wait();
+
+  /// What the workers of this node are bound to, in lines for people; empty if
+  /// there are none.
+  std::vector<std::string> binding_report() const;
 
   /// Where the files of this node's workers are; empty if there are none.
   std::string log_folder() const;

@@ -98,6 +98,47 @@ verdict check_endpoint(const endpoint& x) {
   return fine();
 }
 
+/// Whole seconds, for that is what etcd counts in.
+verdict check_lease(const job_options& x) {
+  const auto lease = x.etcd.lease;
+  if (lease < etcd_lease_min || lease > etcd_lease_max
+      || lease % std::chrono::seconds{1} != milliseconds{0})
+    return refuse("lease_ttl is " + std::to_string(lease.count())
+                  + " ms, not a number of seconds in 2..600");
+  if (x.timeouts.fence_guard >= lease)
+    return refuse("fence_guard is not shorter than lease_ttl");
+  return fine();
+}
+
+verdict check_etcd(const job_options& x) {
+  if (!x.rendezvous)
+    return refuse("the address of the etcd server is missing");
+  for (const auto& [name, path] :
+       {std::pair{"cacert", x.etcd.authority_file},
+        std::pair{"cert", x.etcd.certificate_file},
+        std::pair{"key", x.etcd.key_file},
+        std::pair{"password_file", x.etcd.password_file}})
+    if (path.size() > certificate_path_length_max)
+      return refuse(std::string{name} + " is longer than "
+                    + std::to_string(certificate_path_length_max) + " bytes");
+  for (const auto& [name, text] : {std::pair{"user", x.etcd.user},
+                                   std::pair{"etcd_prefix", x.etcd.prefix}})
+    if (auto ok = check_label(name, text); !ok)
+      return ok;
+  if (x.etcd.prefix.empty() || x.etcd.prefix.front() != '/')
+    return refuse("etcd_prefix is \"" + x.etcd.prefix
+                  + "\" and has to begin with /");
+  if (x.etcd.certificate_file.empty() != x.etcd.key_file.empty())
+    return refuse("cert and key go together, and one of them is missing");
+  if (x.etcd.user.empty() != x.etcd.password_file.empty())
+    return refuse("user and password_file go together, and one is missing");
+  const auto has_files
+    = !x.etcd.authority_file.empty() || !x.etcd.certificate_file.empty();
+  if (has_files && !x.etcd.secure)
+    return refuse("cacert, cert and key need protocol=https");
+  return check_lease(x);
+}
+
 verdict check_workers(const core::worker_spec& x) {
   if (x.command.empty() || x.command.front().empty())
     return refuse("there is no program to run");
@@ -195,6 +236,15 @@ verdict check_logs(const core::log_options& x, uint32_t slot_count) {
   return check_rotation(x);
 }
 
+verdict check_devices(const agent_options& x) {
+  if (!x.virtual_local_rank || x.visible_devices.empty()
+      || x.visible_devices.size() >= x.workers.slot_count)
+    return fine();
+  return refuse("there are " + std::to_string(x.visible_devices.size())
+                + " devices for " + std::to_string(x.workers.slot_count)
+                + " workers, each of which is to see its own");
+}
+
 verdict check_timers(const timer_options& x) {
   if (auto ok = check_text("the path of the timer FIFO", x.path,
                            timer_path_length_max, {"\0", 1});
@@ -239,7 +289,14 @@ result<std::monostate> validate(const job_options& options) {
       return ok;
   if (auto ok = check_agent_counts(options); !ok)
     return ok;
-  return check_timeouts(options.timeouts);
+  if (auto ok = check_timeouts(options.timeouts); !ok)
+    return ok;
+  if (options.backend == rendezvous_backend::etcd)
+    return check_etcd(options);
+  if (options.backend == rendezvous_backend::fixed
+      && options.agent_count_min != options.agent_count_max)
+    return refuse("with fixed node ranks the number of nodes is fixed, too");
+  return fine();
 }
 
 result<std::monostate> validate(const agent_options& options) {
@@ -253,7 +310,24 @@ result<std::monostate> validate(const agent_options& options) {
     return ok;
   if (auto ok = check_timers(options.timers); !ok)
     return ok;
+  if (auto ok = check_devices(options); !ok)
+    return ok;
   return check_logs(options.logs, options.workers.slot_count);
+}
+
+result<std::monostate> validate(const job_options& job,
+                                const agent_options& agent) {
+  if (auto ok = validate(job); !ok)
+    return ok;
+  if (auto ok = validate(agent); !ok)
+    return ok;
+  if (agent.node_rank.has_value() != (job.backend == rendezvous_backend::fixed))
+    return refuse("a node rank is needed with the backend static, and has no"
+                  " meaning with another");
+  if (agent.node_rank)
+    return check_count("the node rank", *agent.node_rank, 0,
+                       job.agent_count_max - 1);
+  return fine();
 }
 
 } // namespace actorrun

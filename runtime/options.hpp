@@ -1,6 +1,7 @@
 // PUBLIC: everything that can be asked of a job on this node.
 #pragma once
 
+#include "actorrun/actors/core/binding.hpp"
 #include "actorrun/actors/core/time.hpp"
 #include "actorrun/actors/core/worker_outputs.hpp"
 #include "actorrun/actors/core/worker_spec.hpp"
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace actorrun {
 
@@ -63,15 +65,53 @@ enum class coordinator_place {
   elsewhere, ///< Another agent or `actorctl coordinator` (`is_host=0`).
 };
 
+/// How the nodes of a job find each other and get their ranks.
+enum class rendezvous_backend {
+  native, ///< At a coordinator that one of them hosts (`c10d`, `actor`).
+  fixed,  ///< Likewise, and each node says which rank it has (`static`).
+  etcd,   ///< At whoever leads by the word of etcd (`etcd`, `etcd-v2`).
+};
+
+/// Longest path of a file of certificates, in bytes.
+inline constexpr size_t certificate_path_length_max = 4'095;
+
+/// Shortest and longest lease in etcd, which counts in seconds and grants none
+/// shorter than 2.
+inline constexpr std::chrono::milliseconds etcd_lease_min{2'000};
+inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
+
+/// How an etcd server is spoken to, at `job_options::rendezvous`. Names of
+/// `--rdzv-conf` stand behind each.
+struct etcd_options {
+  bool secure = false; ///< TLS (`protocol`: http or https).
+  /// PEM files, absolute or from the working directory. Empty: for the first
+  /// the system's authorities, for the others no certificate of our own.
+  std::string authority_file{};   ///< `cacert`, `ca_cert`
+  std::string certificate_file{}; ///< `cert`, `ssl_cert`
+  std::string key_file{};         ///< `key`, `ssl_cert_key`
+  std::string user{};             ///< `user`. Empty: nobody.
+  std::string password_file{};    ///< `password_file`; its first line.
+  /// In front of our keys (`etcd_prefix`).
+  std::string prefix = "/actorrun";
+  /// How long a leader that has fallen silent stays in office, and how long
+  /// etcd may be away without harm (`lease_ttl`); whole seconds.
+  std::chrono::milliseconds lease{15'000};
+
+  friend bool operator==(const etcd_options&, const etcd_options&) = default;
+};
+
 /// What all agents of a job must agree on, and how they meet.
 struct job_options {
   job_id job{"none"};
   /// Proves that a peer belongs to the job. Empty: derived from the job id,
   /// which keeps strangers out and is no stronger than the id.
   std::string secret;
-  /// None: a job of this node alone, which listens on no network port.
+  /// Where the coordinator is, or etcd. None: a job of this node alone, which
+  /// listens on no network port.
   std::optional<endpoint> rendezvous;
+  rendezvous_backend backend = rendezvous_backend::native;
   coordinator_place place = coordinator_place::automatic;
+  etcd_options etcd{};          ///< For the backend of this name.
   uint32_t agent_count_min = 1; ///< Fewest nodes that may form an epoch, ≥ 1.
   uint32_t agent_count_max = 1; ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
@@ -110,11 +150,32 @@ struct agent_options {
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this
   /// agent, which the program around the launcher handles.
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+  /// Of this node, 0..`job_options::agent_count_max`-1. Set if and only if the
+  /// backend is `fixed`.
+  std::optional<uint32_t> node_rank{};
+  /// MASTER_PORT of a job of this node alone, 1..65535. None: a free one.
+  std::optional<uint16_t> master_port{};
+  /// The agent of rank 0 serves the store where workers meet (torch's
+  /// TCPStore), at MASTER_ADDR and MASTER_PORT. Else the worker with rank 0
+  /// listens there itself.
+  bool agent_store = true;
+  /// Each worker has LOCAL_RANK 0 and sees one device: the one at its local
+  /// rank in `visible_devices`, or the device of that number.
+  bool virtual_local_rank = false;
+  /// CUDA_VISIBLE_DEVICES of the workers, as CUDA names devices. Empty: what
+  /// they inherit.
+  std::vector<std::string> visible_devices{};
+  /// To what the workers are bound from their birth on.
+  core::binding_mode binding = core::binding_mode::none;
 };
 
 /// Checks the ranges above and those of the fields within.
 /// @retval errc::bad_argument  a field is out of its range; the text names it
 result<std::monostate> validate(const job_options& options);
 result<std::monostate> validate(const agent_options& options);
+
+/// Checks both, and that they go together.
+result<std::monostate> validate(const job_options& job,
+                                const agent_options& agent);
 
 } // namespace actorrun

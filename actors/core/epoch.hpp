@@ -21,6 +21,8 @@ struct offer {
   uint32_t slot_count = 1;  ///< Workers, 1..`slots_per_agent_max`.
   uint16_t master_port = 0; ///< A free port, reserved; MASTER_PORT if rank 0.
   bool leased = true;       ///< False: it lives in the coordinator's process.
+  /// The rank its node has been given; none: the coordinator gives one.
+  std::optional<uint32_t> node_rank{};
 
   friend bool operator==(const offer&, const offer&) = default;
 };

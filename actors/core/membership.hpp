@@ -227,6 +227,9 @@ public:
     offer_.address = std::move(address);
   }
 
+  /// So is the port, where it is reserved at that address.
+  void announce_port(uint16_t port) { offer_.master_port = port; }
+
 private:
   using effects = std::vector<membership_effect>;
 

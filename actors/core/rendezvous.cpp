@@ -3,7 +3,9 @@
 #include "actorrun/actors/core/rank_assignment.hpp"
 #include "actorrun/actors/core/worker_spec.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -13,6 +15,8 @@ rendezvous::rendezvous(job_settings settings, timeouts limits)
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
   assert(settings.agent_count_max <= agents_per_epoch_max);
+  assert(!settings.ranked
+         || settings.agent_count_min == settings.agent_count_max);
 }
 
 std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
@@ -44,20 +48,8 @@ void rendezvous::on(const coordinator_started& event, time_point now,
 
 void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
   const auto& agent = event.offering.agent;
-  if (event.settings != settings_) {
-    out.emplace_back(reject_agent{agent, errc::settings_mismatch,
-                                  "the job runs with " + to_string(settings_)
-                                    + ", agent " + agent.value + " asks for "
-                                    + to_string(event.settings)});
-    return;
-  }
-  if (event.offering.slot_count < 1
-      || event.offering.slot_count > slots_per_agent_max) {
-    out.emplace_back(reject_agent{
-      agent, errc::bad_slot_count,
-      "agent " + agent.value + " offers "
-        + std::to_string(event.offering.slot_count) + " workers; 1 to "
-        + std::to_string(slots_per_agent_max) + " are possible"});
+  if (auto why = refusal(event)) {
+    out.emplace_back(reject_agent{agent, why->code, std::move(why->text)});
     return;
   }
   auto [i, added] = agents_.try_emplace(agent);
@@ -65,6 +57,7 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
   if (added) {
     marks_.clear(event.offering.host);
     record.arrival = ++arrivals_;
+    record.shadowed = is_rank_taken(event.offering);
     last_arrival_ = now;
     count(record, +1);
   }
@@ -79,6 +72,44 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     out.emplace_back(end_job{*result_, {agent}});
   else
     reconcile(record, event.held, now, out);
+}
+
+std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
+  const auto& x = event.offering;
+  if (event.settings != settings_)
+    return failure{errc::settings_mismatch,
+                   "the job runs with " + to_string(settings_) + ", agent "
+                     + x.agent.value + " asks for "
+                     + to_string(event.settings)};
+  if (x.slot_count < 1 || x.slot_count > slots_per_agent_max)
+    return failure{errc::bad_slot_count,
+                   "agent " + x.agent.value + " offers "
+                     + std::to_string(x.slot_count) + " workers; 1 to "
+                     + std::to_string(slots_per_agent_max) + " are possible"};
+  if (!settings_.ranked)
+    return std::nullopt;
+  const auto rank = x.node_rank.value_or(settings_.agent_count_max);
+  if (rank >= settings_.agent_count_max)
+    return failure{errc::settings_mismatch,
+                   "agent " + x.agent.value + " brings no node rank in 0.."
+                     + std::to_string(settings_.agent_count_max - 1)};
+  // Who claims workers has to stop them under our eyes before it may go.
+  if (event.held || agents_.contains(x.agent))
+    return std::nullopt;
+  for (const auto& [id, other] : agents_)
+    if (other.offering.node_rank == rank && other.connected && !other.leaving)
+      return failure{errc::duplicate_agent,
+                     "node rank " + std::to_string(rank) + " is taken: agent "
+                       + id.value + " on " + other.offering.host + " has it"};
+  return std::nullopt;
+}
+
+bool rendezvous::is_rank_taken(const offer& x) const {
+  return settings_.ranked
+         && std::any_of(agents_.begin(), agents_.end(), [&](const auto& y) {
+              return y.first != x.agent && !y.second.shadowed
+                     && y.second.offering.node_rank == x.node_rank;
+            });
 }
 
 void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
@@ -137,11 +168,25 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   if (!marks_.contains(agent)) // It goes because its workers do not.
     excuse(i->second, reason);
   count(i->second, -1);
+  const auto gone = std::move(i->second);
   agents_.erase(i);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent});
+  if (settings_.ranked && !gone.shadowed)
+    bequeath(gone);
   if (missed)
     revoke(reason, std::nullopt, out);
+}
+
+// Whoever waits for its rank has it now.
+void rendezvous::bequeath(const agent_record& gone) {
+  auto* heir = static_cast<agent_record*>(nullptr);
+  for (auto& [id, x] : agents_)
+    if (x.shadowed && x.offering.node_rank == gone.offering.node_rank
+        && (heir == nullptr || x.arrival < heir->arrival))
+      heir = &x;
+  if (heir != nullptr)
+    change(*heir, [](auto& x) { x.shadowed = false; });
 }
 
 // -- workers start and end ----------------------------------------------------
@@ -275,7 +320,7 @@ agent_record* rendezvous::member(const agent_id& agent, epoch_id epoch) {
 
 void rendezvous::count(const agent_record& x, int sign) {
   const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
-  const auto is_candidate = x.connected && !x.leaving;
+  const auto is_candidate = x.connected && !x.leaving && !x.shadowed;
   const auto is_member = x.member_of == epoch_ && epoch_.value != 0;
   add(tally_.candidates, is_candidate);
   add(tally_.holding, x.holds.value != 0);

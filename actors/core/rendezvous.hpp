@@ -1,5 +1,4 @@
-// Who takes part, with which rank, and when everything starts again: the
-// decisions of a job's coordinator.
+// A job's coordinator decides who takes part, with which rank, and when anew.
 #pragma once
 
 #include "actorrun/actors/core/epoch.hpp"
@@ -8,7 +7,7 @@
 #include "actorrun/actors/core/node_marks.hpp"
 #include "actorrun/actors/core/restart_policy.hpp"
 #include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/errc.hpp"
+#include "actorrun/messages/result.hpp"
 
 #include <array>
 #include <map>
@@ -24,6 +23,8 @@ struct job_settings {
   uint32_t agent_count_min = 1;
   uint32_t agent_count_max = 1;
   uint32_t restart_count_max = 0;
+  /// Every node brings its rank; the two counts are equal.
+  bool ranked = false;
 
   friend bool operator==(const job_settings&, const job_settings&) = default;
 };
@@ -33,8 +34,8 @@ std::string to_string(const job_settings& x);
 
 // -- events: what has happened ------------------------------------------------
 
-/// The coordinator runs. A successor may find workers of an earlier
-/// coordinator's epoch alive, and listens for a lease before it forms its own.
+/// A successor may find workers of an earlier coordinator's epoch alive, and
+/// listens for a lease before it forms its own.
 struct coordinator_started {
   bool successor = false;
 };
@@ -186,6 +187,8 @@ struct agent_record {
   time_point failure_told{};             ///< … at this time.
   bool connected = true;
   bool leaving = false;
+  /// Another agent has its rank; it waits for that one to be lost.
+  bool shadowed = false;
 };
 
 ///             minimum met           quiet, or maximum met        all started
@@ -306,6 +309,9 @@ private:
   void on(const workers_stopped& event, time_point now, effects& out);
   void on(const stop_requested& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
+  std::optional<failure> refusal(const agent_joined& event) const;
+  bool is_rank_taken(const offer& x) const;
+  void bequeath(const agent_record& gone);
   void lose(const agent_id& agent, const std::string& reason, effects& out);
   void expire_leases(time_point due, time_point now, effects& out);
 

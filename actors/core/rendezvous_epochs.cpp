@@ -93,7 +93,7 @@ std::vector<agent_record*> rendezvous::choose_members() {
   };
   auto chosen = std::vector<agent_record*>{};
   for (auto& [id, record] : agents_)
-    if (record.connected && !record.leaving)
+    if (record.connected && !record.leaving && !record.shadowed)
       chosen.push_back(&record);
   const auto room = std::min<size_t>(chosen.size(), settings_.agent_count_max);
   const auto seniority = [&](const agent_record* x) {
@@ -104,6 +104,12 @@ std::vector<agent_record*> rendezvous::choose_members() {
     return seniority(a) < seniority(b);
   });
   chosen.resize(room);
+  if (settings_.ranked) {
+    std::sort(chosen.begin(), chosen.end(), [](const auto* a, const auto* b) {
+      return a->offering.node_rank < b->offering.node_rank;
+    });
+    return chosen;
+  }
   const auto first_new
     = std::find_if_not(chosen.begin(), chosen.end(), returning);
   std::sort(first_new, chosen.end(), [](const auto* a, const auto* b) {

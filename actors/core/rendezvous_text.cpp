@@ -73,7 +73,8 @@ struct effect_writer {
 
 std::string to_string(const job_settings& x) {
   return "--nnodes=" + nodes_asked(x)
-         + " --max-restarts=" + std::to_string(x.restart_count_max);
+         + " --max-restarts=" + std::to_string(x.restart_count_max)
+         + (x.ranked ? " --rdzv-backend=static" : "");
 }
 
 std::string to_string(const rendezvous_effect& x) {

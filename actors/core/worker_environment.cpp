@@ -1,5 +1,6 @@
 #include "actorrun/actors/core/worker_environment.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <map>
 #include <string_view>
@@ -37,6 +38,13 @@ void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
   set("ACTORRUN_EPOCH", plan.epoch.value);
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  auto out = std::string{};
+  for (const auto& x : names)
+    out += (out.empty() ? "" : ",") + x;
+  return out;
+}
+
 // systemd's names. Its WATCHDOG_PID, if we have inherited one, names another
 // process than the worker, which would then believe that it is not meant.
 void set_timers(variables& env, const job_environment& job) {
@@ -49,7 +57,53 @@ void set_timers(variables& env, const job_environment& job) {
   env.erase("WATCHDOG_PID");
 }
 
+// What is inherited counts as the node's devices, too: a batch system gives a
+// job its share of them so.
+void set_devices(variables& env, const job_environment& job,
+                 uint32_t local_rank) {
+  constexpr auto name = "CUDA_VISIBLE_DEVICES";
+  if (!job.virtual_local_rank) {
+    if (!job.visible_devices.empty())
+      env[name] = joined(job.visible_devices);
+    return;
+  }
+  const auto inherited = env.find(name);
+  const auto devices = job.visible_devices.empty() && inherited != env.end()
+                         ? device_names(inherited->second)
+                         : job.visible_devices;
+  const auto device = device_of(devices, local_rank);
+  env["LOCAL_RANK"] = "0";
+  env[name] = device ? *device : std::string{};
+}
+
 } // namespace
+
+std::vector<std::string> device_names(std::string_view visible) {
+  constexpr auto white_space = std::string_view{" \t"};
+  auto out = std::vector<std::string>{};
+  while (!visible.empty()) {
+    const auto end = std::min(visible.find(','), visible.size());
+    auto name = visible.substr(0, end);
+    visible.remove_prefix(std::min(end + 1, visible.size()));
+    const auto first = name.find_first_not_of(white_space);
+    const auto last = name.find_last_not_of(white_space);
+    if (first != name.npos)
+      out.emplace_back(name.substr(first, last - first + 1));
+  }
+  return out;
+}
+
+result<std::string> device_of(const std::vector<std::string>& devices,
+                              uint32_t local_rank) {
+  if (devices.empty())
+    return std::to_string(local_rank);
+  if (local_rank < devices.size())
+    return devices[local_rank];
+  return failure{errc::bad_argument, "there is no device for local rank "
+                                       + std::to_string(local_rank)
+                                       + ": the devices are "
+                                       + joined(devices)};
+}
 
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
@@ -62,13 +116,14 @@ worker_environment(std::span<const std::string> inherited,
   env["MASTER_ADDR"] = plan.master_address;
   env["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(job.restart_count_max);
   env["TORCHELASTIC_RUN_ID"] = job.job.value;
-  // Rank 0 serves the store itself; workers test for the exact text.
-  env["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  // Workers test for the exact text.
+  env["TORCHELASTIC_USE_AGENT_STORE"] = job.agent_store ? "True" : "False";
   // torch's @record takes the empty text for none.
   env["TORCHELASTIC_ERROR_FILE"] = error_file;
   env["TORCHELASTIC_SIGNALS_TO_HANDLE"] = job.signals_to_handle;
   env["ACTORRUN_JOB_ID"] = job.job.value;
   set_timers(env, job);
+  set_devices(env, job, local_rank);
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   // Several workers with as many threads as cores each would fight over them.
   if (plan.own.slot_count > 1)

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/messages/result.hpp"
 
 #include <chrono>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace actorrun::core {
@@ -23,7 +25,25 @@ struct job_environment {
   std::string notify_socket{};
   /// Within what time a worker that has sent a sign of life sends another.
   std::chrono::microseconds watchdog{0};
+  /// The store at MASTER_ADDR and MASTER_PORT is the agent's; else that of the
+  /// worker with rank 0. TORCHELASTIC_USE_AGENT_STORE.
+  bool agent_store = false;
+  /// Every worker has LOCAL_RANK 0 and sees one device, or none if there are
+  /// too few.
+  bool virtual_local_rank = false;
+  /// CUDA_VISIBLE_DEVICES; empty: as it is inherited.
+  std::vector<std::string> visible_devices{};
 };
+
+/// The devices that a value of CUDA_VISIBLE_DEVICES names, one text each;
+/// without white space around them.
+std::vector<std::string> device_names(std::string_view visible);
+
+/// The device that a worker of a node with virtual local ranks sees.
+/// @param devices Of the node; empty: they go by number.
+/// @retval errc::bad_argument  there is no device for this local rank
+result<std::string> device_of(const std::vector<std::string>& devices,
+                              uint32_t local_rank);
 
 /// Everything a worker finds in its environment: what its agent has, and over
 /// it what tells it who it is.

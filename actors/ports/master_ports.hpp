@@ -1,7 +1,13 @@
-// What an agent needs to offer a MASTER_PORT: one that nobody else will take.
+// What an agent needs so that workers can meet: a MASTER_PORT that nobody else
+// will take, and who serves there.
 #pragma once
 
+#include "actorrun/actors/core/epoch.hpp"
+#include "actorrun/messages/result.hpp"
+
 #include <cstdint>
+#include <string>
+#include <variant>
 
 namespace actorrun::ports {
 
@@ -12,6 +18,22 @@ public:
   /// Reserves another port on this host and returns it; 0 if there is none.
   /// The one before stays reserved until the next call: its workers may run.
   virtual uint16_t next() = 0;
+
+  /// Tells where others reach this node; once, before the first epoch. Until
+  /// then there may be no port.
+  virtual void announce([[maybe_unused]] const std::string& address) {}
+
+  /// An epoch whose rank 0 is on this node begins: serves its store at the
+  /// plan's address and port, and none of an older epoch. Does nothing where
+  /// workers serve it themselves.
+  /// @retval errc::cannot_listen  nobody can be served there; the text says why
+  virtual result<std::monostate>
+  open([[maybe_unused]] const core::epoch_plan& plan) {
+    return std::monostate{};
+  }
+
+  /// No worker needs the store any more.
+  virtual void close() {}
 };
 
 } // namespace actorrun::ports

@@ -2,6 +2,7 @@
 // never outlive their agent. runtime/ has the real one, tests have a fake.
 #pragma once
 
+#include "actorrun/actors/core/binding.hpp"
 #include "actorrun/actors/core/time.hpp"
 #include "actorrun/actors/core/worker_outputs.hpp"
 #include "actorrun/messages/ids.hpp"
@@ -39,6 +40,9 @@ struct process_spec {
   /// The process gets these as 3, 4, …; the caller keeps them open until it is
   /// told what became of the start.
   std::vector<int> descriptors{};
+  /// Where it may run, for `exec` only; a process that cannot be bound is not
+  /// started.
+  core::process_binding binding{};
 };
 
 struct process_started {

@@ -221,7 +221,7 @@ port=$(free_port) || wrong "found no free port"
 agent_options=(--nnodes=1:4 --nproc-per-node=2 --max-restarts=3
   --rdzv-backend=c10d "--rdzv-endpoint=127.0.0.1:$port"
   "--rdzv-id=$job" --local-addr=127.0.0.1 --rdzv-conf=quiet_period=0.5
-  --no-python)
+  --no-agent-store --no-python)
 worker_options=("--checkpoint=$folder/checkpoint" "--progress=$progress"
   "--steps=$steps" "--steps-per-second=$steps_per_second"
   "--checkpoint-every=$checkpoint_every")

@@ -14,7 +14,8 @@ std::string text_of(const char* name) {
   const auto* value = std::getenv(name);
   if (value == nullptr || *value == '\0')
     fail(std::string{name} + " is not set; start me with actorrun, for example"
-           + " actorrun --nproc-per-node=2 --no-python elastic_training",
+           + " actorrun --nproc-per-node=2 --no-agent-store --no-python"
+             " elastic_training",
          exit_status::bad_usage);
   return value;
 }
@@ -37,6 +38,11 @@ environment read_environment() {
   x.world_size = number_of<uint32_t>("WORLD_SIZE", 1, world_size_max);
   x.rank = number_of<uint32_t>("RANK", 0, x.world_size - 1);
   x.local_rank = number_of<uint32_t>("LOCAL_RANK", 0, x.world_size - 1);
+  if (text_of("TORCHELASTIC_USE_AGENT_STORE") == "True")
+    fail(
+      "MASTER_PORT is taken: the agent serves torch's store there, and rank 0"
+      " has to listen; start me with actorrun --no-agent-store",
+      exit_status::bad_usage);
   x.master_address = text_of("MASTER_ADDR");
   x.master_port = number_of<uint16_t>("MASTER_PORT", 1, 65'535);
   x.job = text_of("ACTORRUN_JOB_ID");

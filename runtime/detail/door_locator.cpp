@@ -21,11 +21,15 @@ door_locator::~door_locator() {
 }
 
 void door_locator::seek(listener on_result) {
-  home_.post([this, alive = alive_, on_result = std::move(on_result)] {
+  seek_at(to_.where, std::move(on_result));
+}
+
+void door_locator::seek_at(const endpoint& where, listener on_result) {
+  home_.post([this, where, alive = alive_, on_result = std::move(on_result)] {
     if (!*alive)
       return;
     cut();
-    attempt_ = connect(home_, to_.where, {to_.mine, purpose::join, to_.agent},
+    attempt_ = connect(home_, where, {to_.mine, purpose::join, to_.agent},
                        to_.limit, [this, on_result](result<connected> x) {
                          on_connected(std::move(x), on_result);
                        });

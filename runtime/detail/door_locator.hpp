@@ -35,6 +35,9 @@ public:
   void seek(listener on_result) override;
   void drop() override;
 
+  /// As `seek`, elsewhere.
+  void seek_at(const endpoint& where, listener on_result);
+
 private:
   void on_connected(result<connected> x, const listener& on_result);
   void show_life(const std::string& address);

@@ -33,6 +33,16 @@ constexpr auto probe_count_max = size_t{1'024};
 hub::hub(caf::actor_system& system, reactor& home, log lines)
   : system_(system), home_(home), lines_(std::move(lines)) {}
 
+void hub::close() {
+  listener_.reset();
+  run_and_wait(home_, [this] {
+    for (auto& [agent, x] : links_) {
+      x.next.reset();
+      cut(x);
+    }
+  });
+}
+
 hub::~hub() {
   listener_.reset();
   run_and_wait(home_, [this] {

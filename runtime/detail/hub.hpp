@@ -35,6 +35,9 @@ public:
   result<std::string> listen(const socket_address& where,
                              const credentials& mine);
 
+  /// Lets nobody in any more and cuts all links. Returns when nobody listens.
+  void close();
+
   void probe(const std::string& address, uint16_t port,
              std::function<void()> on_gone) override;
   void confirm(const std::string& address, uint16_t port,

@@ -1,5 +1,7 @@
 #include "actorrun/runtime/detail/master_port.hpp"
 
+#include "actorrun/runtime/detail/door_socket.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -98,6 +100,30 @@ std::optional<port_reservation> try_reserve(uint16_t port) {
   return port_reservation{port, std::move(lock)};
 }
 
+result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
+  auto fd = unique_fd{
+    ::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  const auto on = 1;
+  const auto off = 0;
+  if (fd && lingers)
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // The IPv6 wildcard takes IPv4 too; for other addresses this is nothing.
+  if (fd && where.family() == AF_INET6)
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (fd && ::bind(fd.get(), where.get(), where.size) == 0)
+    return bound_port{port_of(where), std::move(fd)};
+  return failure{errno == EADDRINUSE ? errc::address_in_use
+                                     : errc::cannot_listen,
+                 to_string(where) + ": " + error_text(errno)};
+}
+
+failure nothing_free(std::span<const port_range> candidates) {
+  return {errc::address_in_use, "no free port for MASTER_PORT among "
+                                  + std::to_string(candidates.front().first)
+                                  + ".."
+                                  + std::to_string(candidates.back().last)};
+}
+
 uint32_t size_of(port_range x) {
   return x.last - x.first + 1U;
 }
@@ -116,6 +142,18 @@ uint16_t nth_port(std::span<const port_range> ranges, uint32_t n) {
   return static_cast<uint16_t>(i->first + n);
 }
 
+// From a random start through all candidates in turn, each once, until `works`.
+template <class Try>
+void try_each(std::span<const port_range> candidates, Try works) {
+  const auto count = size_of(candidates);
+  assert(count > 0);
+  auto device = std::random_device{};
+  const auto start = std::uniform_int_distribution{0U, count - 1}(device);
+  for (auto i = 0U; i < std::min(count, attempt_max); ++i)
+    if (works(nth_port(candidates, (start + i) % count)))
+      return;
+}
+
 } // namespace
 
 std::vector<port_range> master_port_candidates(port_range ephemeral) {
@@ -127,28 +165,40 @@ std::vector<port_range> master_port_candidates(port_range ephemeral) {
   return result;
 }
 
-// From a random start through all candidates in turn: each is tried once.
 result<port_reservation> reserve_port(std::span<const port_range> candidates) {
-  const auto count = size_of(candidates);
-  assert(count > 0);
-  auto device = std::random_device{};
-  const auto start = std::uniform_int_distribution{0U, count - 1}(device);
+  auto out = std::optional<port_reservation>{};
   const auto previous = last_given.load();
-  for (auto i = 0U; i < std::min(count, attempt_max); ++i) {
-    const auto port = nth_port(candidates, (start + i) % count);
-    if (port == previous)
-      continue;
-    if (auto reserved = try_reserve(port))
-      return std::move(*reserved);
-  }
-  return failure{errc::address_in_use,
-                 "no free port for MASTER_PORT among "
-                   + std::to_string(candidates.front().first) + ".."
-                   + std::to_string(candidates.back().last)};
+  try_each(candidates, [&](uint16_t port) {
+    if (port != previous)
+      out = try_reserve(port);
+    return out.has_value();
+  });
+  if (!out)
+    return nothing_free(candidates);
+  return std::move(*out);
 }
 
 result<port_reservation> reserve_master_port() {
   return reserve_port(master_port_candidates(ephemeral_range()));
+}
+
+result<bound_port> bind_master_port(const socket_address& where) {
+  const auto candidates = master_port_candidates(ephemeral_range());
+  auto out = result<bound_port>{nothing_free(candidates)};
+  try_each(candidates, [&](uint16_t port) {
+    const auto at = numeric_address(host_of(where), port);
+    assert(at);
+    auto bound = try_bind_port(*at, false);
+    if (!bound && bound.error().code == errc::address_in_use)
+      return false;
+    out = std::move(bound);
+    return true;
+  });
+  return out;
+}
+
+result<bound_port> bind_port(const socket_address& where) {
+  return try_bind_port(where, true);
 }
 
 } // namespace actorrun::detail

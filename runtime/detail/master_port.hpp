@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/socket_address.hpp"
 #include "actorrun/runtime/detail/unique_fd.hpp"
 
 #include <cstdint>
@@ -48,5 +49,23 @@ result<port_reservation> reserve_port(std::span<const port_range> candidates);
 /// Reserves a port for MASTER_PORT that nobody uses now.
 /// @retval errc::address_in_use  none of those tried is free
 result<port_reservation> reserve_master_port();
+
+/// A socket that is bound and does not listen yet. So long nobody else can
+/// bind the port at that address, and who connects is refused.
+struct bound_port {
+  uint16_t port = 0;
+  unique_fd socket;
+};
+
+/// Binds a port at `where`, whose own port does not matter; chosen as by
+/// `reserve_master_port`.
+/// @retval errc::address_in_use  none of those tried is free
+/// @retval errc::cannot_listen   nothing can be bound there; the text says why
+result<bound_port> bind_master_port(const socket_address& where);
+
+/// Binds the port of `where`, although connections may linger there.
+/// @retval errc::address_in_use  another program has it
+/// @retval errc::cannot_listen   it cannot be bound; the text says why
+result<bound_port> bind_port(const socket_address& where);
 
 } // namespace actorrun::detail

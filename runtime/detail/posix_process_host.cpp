@@ -53,8 +53,9 @@ void await_end(worker_process& worker, core::time_point deadline) {
 
 } // namespace
 
-posix_process_host::posix_process_host(reactor& loop, note_handler on_note)
-  : loop_(loop), on_note_(std::move(on_note)),
+posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
+                                       start_gate gate)
+  : loop_(loop), on_note_(std::move(on_note)), gate_(std::move(gate)),
     warden_(std::make_unique<warden>(
       loop, [this] { note("warden has died; another one takes its place"); })),
     starter_(std::make_unique<process_starter>(
@@ -90,7 +91,7 @@ void posix_process_host::signal(epoch_id epoch, int signal) {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
-    give_up_starts(i->second);
+    give_up_starts(epoch, i->second);
     for (const auto& worker : i->second.workers)
       worker.kill_group(signal);
   });
@@ -137,6 +138,29 @@ void posix_process_host::start_all(epoch_id epoch,
                                         .outputs = starter_->begin_batch()})
                   .first->second;
   group.workers.reserve(processes.size());
+  if (gate_ && !ended_.empty())
+    hold_back(epoch, std::move(processes), fire_count);
+  else
+    start_each(epoch, std::move(processes), fire_count);
+}
+
+void posix_process_host::hold_back(epoch_id epoch,
+                                   std::vector<ports::process_spec> processes,
+                                   uint64_t fire_count) {
+  batches_.at(epoch).held = std::move(processes);
+  const auto go = while_alive([=, this] {
+    const auto i = batches_.find(epoch);
+    if (i == batches_.end() || i->second.held.empty())
+      return; // It has been given up.
+    start_each(epoch, std::exchange(i->second.held, {}), fire_count);
+  });
+  gate_(std::exchange(ended_, {}), [&loop = loop_, go] { loop.post(go); });
+}
+
+void posix_process_host::start_each(epoch_id epoch,
+                                    std::vector<ports::process_spec> processes,
+                                    uint64_t fire_count) {
+  auto& group = batches_.at(epoch);
   for (size_t i = 0; i < processes.size(); ++i) {
     const auto rank = processes[i].local_rank;
     const auto id = starter_->start(
@@ -176,7 +200,12 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
   report(epoch, ports::process_started{epoch, local_rank, process.pid});
 }
 
-void posix_process_host::give_up_starts(batch& group) {
+void posix_process_host::give_up_starts(epoch_id epoch, batch& group) {
+  for (const auto& x : std::exchange(group.held, {}))
+    report(
+      epoch,
+      ports::process_not_started{
+        epoch, x.local_rank, ECANCELED, {}, std::chrono::steady_clock::now()});
   for (const auto& [place, id] : std::map{group.starting})
     starter_->give_up(id);
 }
@@ -234,8 +263,10 @@ void posix_process_host::release_now(epoch_id epoch) {
     return;
   auto& group = i->second;
   group.released = true;
-  give_up_starts(group);
+  give_up_starts(epoch, group);
   for (auto& worker : group.workers) {
+    if (gate_) // Now: the next start may come before the last orphan is gone.
+      ended_.push_back(worker.pid);
     worker.kill_group(SIGKILL);
     worker.registration.reset();
   }

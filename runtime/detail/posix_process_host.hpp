@@ -38,7 +38,14 @@ public:
   /// Takes a line for the log; called on the reactor's thread.
   using note_handler = std::function<void(const std::string&)>;
 
-  explicit posix_process_host(reactor& loop, note_handler on_note = {});
+  /// Calls `go` once, on any thread, when what the ended workers have held is
+  /// free for others: their pids, which may have been reaped.
+  using start_gate
+    = std::function<void(std::vector<pid_t> ended, std::function<void()> go)>;
+
+  /// @param gate Asked before each start but the first; null: nobody.
+  explicit posix_process_host(reactor& loop, note_handler on_note = {},
+                              start_gate gate = {});
 
   /// Kills all processes and waits for their end, one second at most.
   /// From then on no listener is called.
@@ -68,6 +75,8 @@ private:
   struct batch {
     listener on_event;
     output_files outputs;
+    /// Not started yet: the gate holds them back.
+    std::vector<ports::process_spec> held{};
     std::vector<worker_process> workers{};
     /// Starts under way, by their place in the batch.
     std::map<size_t, process_starter::id> starting{};
@@ -79,10 +88,14 @@ private:
 
   void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
                  listener on_event, uint64_t fire_count);
+  void hold_back(epoch_id epoch, std::vector<ports::process_spec> processes,
+                 uint64_t fire_count);
+  void start_each(epoch_id epoch, std::vector<ports::process_spec> processes,
+                  uint64_t fire_count);
   void on_start(epoch_id epoch, size_t place, uint32_t local_rank,
                 started_process result);
   void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
-  void give_up_starts(batch& group);
+  void give_up_starts(epoch_id epoch, batch& group);
   void conclude_starts(const batch& group) const;
   void watch(epoch_id epoch, size_t index);
   void on_ready(epoch_id epoch, size_t index);
@@ -97,6 +110,8 @@ private:
 
   reactor& loop_;
   note_handler on_note_;
+  start_gate gate_;
+  std::vector<pid_t> ended_{}; ///< Released since the last start, for the gate.
   std::unique_ptr<warden> warden_;
   std::unique_ptr<process_starter> starter_;
   std::map<epoch_id, batch> batches_;

@@ -1,5 +1,6 @@
 #include "actorrun/runtime/detail/process_starter.hpp"
 
+#include "actorrun/actors/core/binding_plan.hpp"
 #include "actorrun/runtime/detail/program_check.hpp"
 
 #include <cerrno>
@@ -14,11 +15,15 @@ namespace {
 
 using ports::start_method;
 
+const auto unbound = core::process_binding{};
+
 std::optional<started_process> fault_of(const ports::process_spec& spec) {
   const auto needs_program = spec.method != start_method::fork;
   if (needs_program ? spec.arguments.empty() : !spec.body)
     return not_started(EINVAL, needs_program ? "no program" : "no function");
   const auto name = spec.arguments.empty() ? "" : spec.arguments[0];
+  if (spec.method != start_method::exec && spec.binding != unbound)
+    return not_started(EINVAL, name + " (only programs can be bound to CPUs)");
   const auto count = spec.descriptors.size();
   if (count > descriptor_count_max)
     return not_started(
@@ -45,6 +50,9 @@ std::string subject_of_failure(const ports::process_spec& spec,
   if (error == E2BIG)
     subject += " (" + std::to_string(text_size(spec))
                + " bytes of arguments and environment)";
+  if (error == EINVAL && !spec.binding.cpus.empty())
+    subject
+      += " (bound to the CPUs " + core::to_ranges(spec.binding.cpus) + ")";
   return subject;
 }
 
@@ -105,7 +113,8 @@ started_process process_starter::execute(const ports::process_spec& spec,
   if (files.error != 0)
     return not_started(files.error, null_device);
   auto child = spawner_.start(program.path, spec.arguments, spec.environment,
-                              &place, {files.out, files.err, spec.descriptors});
+                              &place, {files.out, files.err, spec.descriptors},
+                              cpu_binding{spec.binding});
   if (child.error != 0)
     return failed(child.error);
   return {.pid = child.pid,

@@ -11,7 +11,12 @@ namespace actorrun::detail {
 
 class reserved_ports final : public ports::master_ports {
 public:
+  /// @param wish The port to tell always; none: another one for every epoch.
+  explicit reserved_ports(std::optional<uint16_t> wish) : wish_(wish) {}
+
   uint16_t next() override {
+    if (wish_)
+      return *wish_;
     auto fresh = reserve_master_port();
     if (!fresh)
       return 0;
@@ -20,6 +25,7 @@ public:
   }
 
 private:
+  std::optional<uint16_t> wish_;
   std::optional<port_reservation> current_;
   std::optional<port_reservation> last_;
 };

@@ -29,6 +29,7 @@ struct child_context {
   const sigset_t* to_reset = nullptr;
   child_gate* gate = nullptr;
   const child_files* files = nullptr;
+  const cpu_binding* binding = nullptr;
   pid_t parent = 0;
   volatile int error = 0;
 };
@@ -39,6 +40,8 @@ int become(const child_context& context) {
     return error;
   // Descriptors are a copy already; only memory is shared.
   if (const auto error = place_files(*context.files))
+    return error;
+  if (const auto error = context.binding->apply())
     return error;
   reset_signals(*context.to_reset);
   ::execve(context.path, context.arguments, context.environment);
@@ -95,7 +98,8 @@ spawner::~spawner() {
 spawned spawner::start(const std::string& path,
                        const std::vector<std::string>& arguments,
                        const std::vector<std::string>& environment,
-                       child_gate* gate, const child_files& files) {
+                       child_gate* gate, const child_files& files,
+                       const cpu_binding& binding) {
   const auto argv = pointers(arguments);
   const auto envp = pointers(environment);
   auto context = child_context{.path = path.c_str(),
@@ -104,6 +108,7 @@ spawned spawner::start(const std::string& path,
                                .to_reset = &to_reset_,
                                .gate = gate,
                                .files = &files,
+                               .binding = &binding,
                                .parent = ::getpid()};
   auto all = sigset_t{};
   auto old = sigset_t{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actorrun/runtime/detail/child_setup.hpp"
+#include "actorrun/runtime/detail/cpu_binding.hpp"
 #include "actorrun/runtime/detail/unique_fd.hpp"
 
 #include <csignal>
@@ -44,10 +45,12 @@ public:
   /// @param environment `NAME=value`, the whole of it.
   /// @param gate Asked by the child when it has its own group; may be null.
   /// @param files What the child gets for 1, 2, 3, …
+  /// @param binding Where the child runs; one that fails is a start that fails.
   spawned start(const std::string& path,
                 const std::vector<std::string>& arguments,
                 const std::vector<std::string>& environment,
-                child_gate* gate = nullptr, const child_files& files = {});
+                child_gate* gate = nullptr, const child_files& files = {},
+                const cpu_binding& binding = {});
 
 private:
   char* stack_ = nullptr;

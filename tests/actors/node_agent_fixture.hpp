@@ -31,7 +31,7 @@ struct node_agent_fixture : actor_fixture {
     config.supervisor.job = {{"job-1"}, "default", 3};
     config.supervisor.host = "node-a";
     config.supervisor.processes = host;
-    config.supervisor.ports = std::make_shared<fake_master_ports>();
+    config.supervisor.ports = ports;
     config.locator = locator;
     config.on_finished = [out = endings](core::ending x) { out->push_back(x); };
     uut = keep(spawn_node_agent(system, config));
@@ -146,6 +146,8 @@ struct node_agent_fixture : actor_fixture {
 
   coordinator_recorder coordinator = record_coordinator(elsewhere);
   std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
+  std::shared_ptr<fake_master_ports> ports
+    = std::make_shared<fake_master_ports>();
   std::shared_ptr<fake_process_host> host
     = std::make_shared<fake_process_host>();
   std::shared_ptr<std::vector<core::ending>> endings

@@ -33,6 +33,19 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: the first link tells where the store can be",
+                 "[actors]") {
+  CHECK(ports->told().empty());
+  link_up(coordinator);
+  CHECK(ports->told() == std::vector<std::string>{"announce 10.0.0.7"});
+  end(coordinator.handle);
+  advance(200ms);
+  replace_coordinator();
+  link_up(coordinator);
+  CHECK(ports->told().empty());
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: it gives up when nobody can be found",
                  "[actors]") {
   for (auto i = 0; i < 100 && endings->empty(); ++i) {

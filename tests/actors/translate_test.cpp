@@ -102,6 +102,9 @@ T through_the_wire(const T& x) {
 TEST_CASE("translate: an offer arrives as it was sent", "[actors]") {
   CHECK(through_the_wire(an_offer()) == an_offer());
   CHECK(through_the_wire(offer{}) == offer{});
+  auto ranked = an_offer();
+  ranked.node_rank = 0;
+  CHECK(through_the_wire(ranked) == ranked);
 }
 
 TEST_CASE("translate: whether an agent has a lease is not on the wire",
@@ -115,6 +118,8 @@ TEST_CASE("translate: settings arrive as they were sent", "[actors]") {
   const auto x = job_settings{2, 8, 3};
   CHECK(through_the_wire(x) == x);
   CHECK(through_the_wire(job_settings{}) == job_settings{});
+  CHECK(through_the_wire(job_settings{2, 2, 0, true})
+        == job_settings{2, 2, 0, true});
 }
 
 TEST_CASE("translate: a plan arrives as it was sent", "[actors]") {
@@ -324,4 +329,37 @@ TEST_CASE("translate: what a message does not say has the default",
   const auto how = from_wire(v1::Outcome{});
   CHECK(how.kind == outcome::verdict::succeeded);
   CHECK_FALSE(how.first_failure);
+}
+
+TEST_CASE("translate: devices survive the way there and back", "[actors]") {
+  const auto sent = devices_status{.gpus = {{.index = 3,
+                                             .name = "N",
+                                             .uuid = "GPU-a",
+                                             .memory_used = 1,
+                                             .memory_total = 2,
+                                             .utilisation = 4,
+                                             .temperature = 5,
+                                             .trouble = "XID 79"},
+                                            {.index = 4}},
+                                   .trouble = "no answer"};
+  CHECK(from_wire(to_wire(sent)) == sent);
+}
+
+TEST_CASE("translate: devices are cut to what may travel", "[actors]") {
+  auto sent = devices_status{};
+  sent.gpus.resize(gpus_per_node_max + 1);
+  sent.gpus[0].name = std::string(1'000, 'n');
+  sent.gpus[0].trouble = std::string(1'000, 't');
+  sent.trouble = std::string(1'000, 'x');
+  const auto wire = to_wire(sent);
+  CHECK(wire.gpus_size() == int(gpus_per_node_max));
+  CHECK(wire.gpus(0).name().size() <= 96);
+  CHECK(wire.gpus(0).trouble().size() <= 256);
+  CHECK(wire.trouble().size() <= 256);
+  auto foreign = v1::DevicesStatus{};
+  for (size_t i = 0; i <= gpus_per_node_max; ++i)
+    foreign.add_gpus()->set_name(std::string(1'000, 'n'));
+  const auto taken = from_wire(foreign);
+  CHECK(taken.gpus.size() == gpus_per_node_max);
+  CHECK(taken.gpus[0].name.size() == 96);
 }

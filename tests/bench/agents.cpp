@@ -1,19 +1,14 @@
 #include "agents.hpp"
 
+#include "free_port.hpp"
 #include "process_usage.hpp"
 
 #include <algorithm>
 #include <csignal>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 namespace actorrun::bench {
 
 namespace {
-
-constexpr auto host = "127.0.0.1";
 
 /// Enough for every worker that a benchmark kills.
 constexpr auto restarts = "--max-restarts=1000";
@@ -21,21 +16,6 @@ constexpr auto restarts = "--max-restarts=1000";
 /// A replaced agent shall not wait long for others; what we measure is not
 /// this.
 constexpr auto rendezvous_conf = "--rdzv-conf=join_settle=50ms,is_host=";
-
-/// @returns a port that nobody uses at the moment; 0 if there is none
-uint16_t free_port() {
-  const auto fd
-    = detail::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  auto address = sockaddr_in{};
-  address.sin_family = AF_INET;
-  ::inet_pton(AF_INET, host, &address.sin_addr);
-  auto* name = reinterpret_cast<sockaddr*>(&address);
-  auto size = socklen_t{sizeof address};
-  if (::bind(fd.get(), name, size) != 0
-      || ::getsockname(fd.get(), name, &size) != 0)
-    return 0;
-  return ntohs(address.sin_port);
-}
 
 std::string nodes(const agents::shape& x) {
   return "--nnodes=" + std::to_string(x.agent_count_min) + ":"
@@ -52,7 +32,7 @@ result<agents> agents::start(setting& s, const shape& x) {
   if (port == 0)
     return unmeasured("no port is free");
   auto job = agents{std::move(*board), x,
-                    std::string{host} + ":" + std::to_string(port)};
+                    std::string{loopback} + ":" + std::to_string(port)};
   for (uint32_t i = 0; i < x.agent_count; ++i) {
     job.outputs_.emplace_back();
     auto agent = job.start_one(s, i);

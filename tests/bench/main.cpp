@@ -28,7 +28,8 @@ constexpr part parts[] = {
   {"saturated", measure_saturated}, {"streams", measure_streams},
   {"report", measure_report},       {"timers", measure_timers},
   {"overruns", measure_overruns},   {"armed", measure_armed},
-  {"soak", measure_soak},
+  {"soak", measure_soak},           {"torchrun", measure_torchrun},
+  {"store", measure_store},
 };
 
 bool is_part(const std::string& name) {

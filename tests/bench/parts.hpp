@@ -46,6 +46,11 @@ measured measure_armed(setting& s);
 
 /// Workers that are in time, under load, must not be killed.
 measured measure_soak(setting& s);
+/// The store where workers meet, beside torch's own server.
+measured measure_store(setting& s);
+
+/// The launcher itself, beside torchrun.
+measured measure_torchrun(setting& s);
 
 /// Busy CPUs must not cost a node its place.
 measured measure_saturated(setting& s);

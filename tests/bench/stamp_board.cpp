@@ -68,6 +68,25 @@ result<stamps> stamp_board::await_any(size_t count) {
   }
 }
 
+result<stamps> stamp_board::await_world(size_t known, int32_t world_size,
+                                        size_t count, clock::time_point due) {
+  for (;;) {
+    auto found = stamps{};
+    const auto& all = read();
+    const auto first
+      = all.begin() + std::ptrdiff_t(std::min(known, all.size()));
+    std::copy_if(first, all.end(), std::back_inserter(found),
+                 [&](const auto& x) { return x.world_size == world_size; });
+    if (found.size() >= count)
+      return found;
+    if (!await_change(due))
+      return unmeasured("only " + std::to_string(found.size()) + " of "
+                        + std::to_string(count)
+                        + " workers started in a world of "
+                        + std::to_string(world_size) + " in time");
+  }
+}
+
 const stamps& stamp_board::read() {
   const auto file
     = detail::unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -91,6 +110,13 @@ bool stamp_board::await_change(clock::time_point due) {
   while (::read(watch_.get(), ignored, sizeof ignored) > 0) {
   }
   return true;
+}
+
+int64_t first_start(const stamps& xs) {
+  auto first = xs.front().time;
+  for (const auto& x : xs)
+    first = std::min(first, x.time);
+  return first;
 }
 
 int64_t last_start(const stamps& xs) {

@@ -29,6 +29,11 @@ public:
   /// Waits until `count` workers have started, whatever their epoch.
   result<stamps> await_any(size_t count);
 
+  /// Waits until `count` workers of a world of that size have started, after
+  /// the first `known` starts of all. For launchers that tell no epoch.
+  result<stamps> await_world(size_t known, int32_t world_size, size_t count,
+                             clock::time_point due);
+
   /// What has been stamped so far.
   const stamps& read();
 
@@ -43,6 +48,9 @@ private:
   detail::unique_fd watch_;
   stamps records_;
 };
+
+/// When the first of them started. @pre not empty
+int64_t first_start(const stamps& xs);
 
 /// When the last of them started.
 int64_t last_start(const stamps& xs);

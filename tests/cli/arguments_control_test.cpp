@@ -107,6 +107,28 @@ TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
   CHECK(has(with("--secret-file=x"), "--secret-file:"));
 }
 
+TEST_CASE("actorctl: coordinator may stand for election in etcd", "[cli]") {
+  const auto all = words{"coordinator", "--rdzv-id=j", "--nnodes=1:4"};
+  const auto with = [&](const words& more) { return joined(all, more); };
+  const auto x = control<coordinator_arguments>(with(
+    {"--rdzv-endpoint=n1", "--rdzv-backend=etcd", "--rdzv-conf=lease_ttl=5"}));
+  CHECK(x.job.backend == rendezvous_backend::etcd);
+  CHECK(x.job.rendezvous == endpoint{"n1", 2'379});
+  CHECK(x.job.etcd.lease == 5s);
+  const auto y = control<coordinator_arguments>(
+    with({"--rdzv-endpoint=n1:7", "--rdzv-backend=etcd-v2"}));
+  CHECK(y.job.rendezvous == endpoint{"n1", 7});
+  const auto z = control<coordinator_arguments>(
+    with({"--rdzv-endpoint=n1", "--rdzv-backend=actor"}));
+  CHECK(z.job.backend == rendezvous_backend::native);
+  CHECK(
+    has(refused_control(with({"--rdzv-endpoint=n1", "--rdzv-backend=static"})),
+        "rank 0"));
+  CHECK(
+    has(refused_control(with({"--rdzv-endpoint=n1", "--rdzv-conf=cacert=x"})),
+        "--rdzv-backend=etcd"));
+}
+
 TEST_CASE("actorctl: the variables of a job do not count", "[cli]") {
   const auto x = control<status_arguments>(
     {"status"}, {{"PET_RDZV_ENDPOINT", "n1"}, {"PET_NNODES", "x"}});

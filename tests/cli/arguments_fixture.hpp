@@ -17,6 +17,10 @@ namespace actorrun::cli {
 using words = std::vector<std::string>;
 using variables = std::map<std::string, std::string>;
 
+inline failure no_devices() {
+  return {errc::system_failure, "the test has no devices"};
+}
+
 inline surroundings world_with(const variables& environment) {
   return {
     [environment](const std::string& name) -> std::optional<std::string> {
@@ -32,6 +36,9 @@ inline surroundings world_with(const variables& environment) {
     },
     [] { return std::string{"random-id"}; },
     [](int) { return false; },
+    [] { return std::vector<core::gpu_identity>{}; },
+    []() -> result<uint32_t> { return no_devices(); },
+    []() -> result<uint32_t> { return no_devices(); },
   };
 }
 

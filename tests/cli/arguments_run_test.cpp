@@ -97,6 +97,28 @@ const option_case value_options[] = {
    [](const run_arguments& x) {
      return x.signals_to_forward == std::vector{SIGUSR1};
    }},
+  {"--node-rank",
+   "1",
+   [](const run_arguments& x) {
+     return x.job.backend == rendezvous_backend::fixed
+            && x.agent.node_rank == 1u;
+   },
+   {"--nnodes=2"}},
+  {"--master-addr",
+   "n1",
+   [](const run_arguments& x) {
+     return x.job.rendezvous == endpoint{"n1", 29'500};
+   },
+   {"--nnodes=2"}},
+  {"--master-port",
+   "7000",
+   [](const run_arguments& x) {
+     return x.job.rendezvous == endpoint{"127.0.0.1", 7'000};
+   },
+   {"--nnodes=2"}},
+  {"--start-method", "fork", [](const run_arguments&) { return true; }},
+  {"--event-log-handler", "console",
+   [](const run_arguments& x) { return x.logs_events; }},
   {"--stop-signal", "SIGINT",
    [](const run_arguments& x) {
      return x.agent.workers.stop_signal == SIGINT;
@@ -111,6 +133,11 @@ const option_case flags[] = {
   {"--module", "", [](const run_arguments& x) { return x.program.is_module; }},
   {"--no-python", "",
    [](const run_arguments& x) { return x.program.no_python; }},
+  {"--run-path", "", [](const run_arguments& x) { return x.program.by_runpy; }},
+  {"--virtual-local-rank", "",
+   [](const run_arguments& x) { return x.agent.virtual_local_rank; }},
+  {"--no-agent-store", "",
+   [](const run_arguments& x) { return !x.agent.agent_store; }},
   {"--fold-identical",
    "",
    [](const run_arguments& x) { return x.agent.logs.folds_identical; },
@@ -199,6 +226,11 @@ TEST_CASE("arguments: a wrong variable is named", "[cli]") {
     {"PET_SIGNALS_TO_HANDLE", ""},
     {"PET_SIGNALS_TO_FORWARD", "SIGKILL"},
     {"PET_STOP_SIGNAL", "SIGSTOP"},
+    {"PET_NODE_RANK", "first"},
+    {"PET_MASTER_ADDR", ""},
+    {"PET_MASTER_PORT", "65536"},
+    {"PET_START_METHOD", "bogus"},
+    {"PET_EVENT_LOG_HANDLER", ""},
   };
   for (const auto& [name, value] : wrong)
     CHECK(refused({"a"}, {{name, value}}).starts_with(std::string{name} + ":"));
@@ -255,6 +287,16 @@ TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
     {"--signals-to-handle", "SIGNAL"},
     {"--signals-to-forward", "10"},
     {"--stop-signal", "SIGRTMIN"},
+    {"--node-rank", "-1"},
+    {"--node-rank", "100000"},
+    {"--master-addr", "a b"},
+    {"--master-addr", "n1:29500"},
+    {"--master-port", "65536"},
+    {"--master-port", "-1"},
+    {"--start-method", "thread"},
+    {"--event-log-handler", "file"},
+    {"--logs-specs", "mine"},
+    {"--print-completion", "csh"},
   };
   for (const auto& [name, value] : wrong) {
     const auto text = refused({std::string{name} + "=" + value, "train.py"});
@@ -270,63 +312,13 @@ TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
 
 TEST_CASE("arguments: workers per node may be counted by the CPUs", "[cli]") {
   CHECK(accepted({"--nproc-per-node=cpu", "a"}).agent.workers.slot_count == 12);
-  for (const auto* word : {"gpu", "auto", "xpu"}) {
-    const auto text = refused({"--nproc-per-node", word, "a"});
-    CHECK(has(text, "not supported yet; give a number or cpu"));
-  }
-}
-
-TEST_CASE("arguments: backends are the coordinator, refused or unknown",
-          "[cli]") {
-  accepted({"--rdzv-backend=actor", "a"});
-  for (const auto* backend : {"static", "etcd", "etcd-v2"})
-    CHECK(has(refused({"--rdzv-backend", backend, "a"}),
-              "not supported yet; use c10d"));
-  CHECK(has(refused({"--rdzv-backend=x", "a"}), "c10d and actor are known"));
-}
-
-TEST_CASE("arguments: options that are not supported are refused", "[cli]") {
-  const std::pair<const char*, const char*> options[] = {
-    {"--start-method", "fork"}, {"--event-log-handler", "console"},
-    {"--node-rank", "1"},       {"--master-addr", "n1"},
-    {"--master-port", "29500"},
-  };
-  for (const auto& [name, value] : options) {
-    INFO(name);
-    for (const auto& spelled : {std::string{name}, underscored(name)})
-      CHECK(refused({spelled, value, "a"}) == spelled + ": not supported yet");
-    const auto variable = variable_for(name);
-    CHECK(refused({"a"}, {{variable, value}})
-          == variable + ": not supported yet");
-  }
-  for (const auto* name :
-       {"--logs-specs", "--numa-binding", "--print-completion"})
-    CHECK(has(refused({name, "x", "a"}), "not supported yet"));
-  for (const auto& name : words{"--run-path", "--virtual-local-rank"}) {
-    CHECK(has(refused({name, "a"}), "not supported yet"));
-    CHECK(has(refused({"a"}, {{variable_for(name), "1"}}), variable_for(name)));
-    accepted({"a"}, {{variable_for(name), "0"}});
-  }
-}
-
-TEST_CASE("arguments: torchrun's defaults of such options ask for nothing",
-          "[cli]") {
-  accepted({"a"}, {{"PET_START_METHOD", "spawn"},
-                   {"PET_EVENT_LOG_HANDLER", "null"},
-                   {"PET_NODE_RANK", "0"},
-                   {"PET_MASTER_ADDR", "127.0.0.1"}});
-  accepted({"--node-rank=0", "a"});
 }
 
 TEST_CASE("arguments: unknown options are refused with the nearest known one",
           "[cli]") {
   const std::pair<const char*, const char*> typed[] = {
-    {"--nproc-per", "--nproc-per-node"},
-    {"--nproc_per", "--nproc-per-node"},
     {"--nproc-per_node", "--nproc-per-node"},
-    {"--max-restart", "--max-restarts"},
     {"--max-retsarts", "--max-restarts"},
-    {"--standalon", "--standalone"},
     {"-nnodes", "--nnodes"},
     {"--nodes", "--nnodes"},
   };
@@ -337,6 +329,28 @@ TEST_CASE("arguments: unknown options are refused with the nearest known one",
   CHECK(refused({"--frobnicate=7", "a"}) == "unknown option --frobnicate");
   CHECK(refused({"-x", "a"}) == "unknown option -x");
   CHECK(refused({"-mx", "a"}) == "unknown option -mx");
+}
+
+TEST_CASE("arguments: options may be cut short as argparse has it", "[cli]") {
+  for (const auto* name : {"--nproc-p", "--nproc_per", "--nproc-per-nod"})
+    CHECK(accepted({name, "2", "a"}).agent.workers.slot_count == 2);
+  CHECK(accepted({"--nproc_per=3", "a"}).agent.workers.slot_count == 3);
+  CHECK(accepted({"--max-restart", "2", "a"}).job.restart_count_max == 2);
+  CHECK(accepted({"--nn", "2", "--rdzv-e=n1", "a"}).job.agent_count_max == 2);
+  CHECK(accepted({"--mod", "a"}).program.is_module);
+  // torchrun has no other that begins so, whatever we have.
+  CHECK(accepted({"--signals-to", "TERM", "a"}).signals_to_handle
+        == std::vector{SIGTERM});
+  CHECK(refused({"--nproc", "2", "a"})
+        == "--nproc is short for more than one option: --nproc-per-node,"
+           " --nproc_per_node");
+  CHECK(has(refused({"--lo=x", "a"}), ", …"));
+  CHECK(refused({"--nproc-p", "x", "a"}).starts_with("--nproc-p: "));
+}
+
+TEST_CASE("arguments: a cut short help is help", "[cli]") {
+  CHECK(std::holds_alternative<help>(*parse({"--he"})));
+  CHECK(std::holds_alternative<version>(*parse({"--vers"})));
 }
 
 TEST_CASE("arguments: the help names every option, variable and exit code",
@@ -352,7 +366,7 @@ TEST_CASE("arguments: the help names every option, variable and exit code",
     CHECK(has(text, code));
   for (const auto* name : {"\n  -r,--redirects ", "\n  -t,--tee "})
     CHECK(has(text, name));
-  CHECK_FALSE(has(text, "--start-method"));
+  CHECK_FALSE(has(text, "--metrics-cfg"));
   for (size_t start = 0; start < text.size();) {
     const auto end = text.find('\n', start);
     REQUIRE(end != text.npos);

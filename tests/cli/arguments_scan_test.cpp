@@ -41,6 +41,9 @@ TEST_CASE("scan: short options take attached values", "[cli]") {
     CHECK(cut(line).options == options{{"--tee", "-t", "3"}});
   CHECK(cut({"-m"}).options == options{{"--module", "-m", ""}});
   CHECK_FALSE(scan({"-m3"}, known, rest_rule::remainder));
+  for (const auto& line : {words{"-mt3"}, words{"-mt", "3"}, words{"-mt=3"}})
+    CHECK(cut(line).options
+          == options{{"--module", "-m", ""}, {"--tee", "-t", "3"}});
 }
 
 TEST_CASE("scan: only negative numbers may look like options", "[cli]") {
@@ -76,4 +79,45 @@ TEST_CASE("scan: the nearest name is an abbreviation's or a typing error's",
   CHECK(nearest("-tee", known) == "--tee");
   CHECK(nearest("--", known).empty());
   CHECK(nearest("--something-else", known).empty());
+}
+
+TEST_CASE("scan: what begins as one option alone is that option", "[cli]") {
+  for (const auto* typed : {"--max-", "--max-r", "--max_", "--max_restart"})
+    CHECK(cut({typed, "3"}).options == options{{"--max-restarts", typed, "3"}});
+  CHECK(cut({"--te=3"}).options == options{{"--tee", "--te", "3"}});
+  CHECK(cut({"--mo"}).options == options{{"--module", "--mo", ""}});
+  CHECK(cut({"--he", "--bogus"}).options.size() == 1);
+}
+
+TEST_CASE("scan: what begins as several options is none", "[cli]") {
+  const auto why = scan({"--m", "3"}, known, rest_rule::remainder);
+  REQUIRE_FALSE(why);
+  CHECK(why.error().text
+        == "--m is short for more than one option: --max-restarts,"
+           " --max_restarts, --module");
+  // Both spellings of one option count, as argparse has it.
+  CHECK_FALSE(scan({"--max", "3"}, known, rest_rule::remainder));
+}
+
+TEST_CASE("scan: options of ours do not stand in the way", "[cli]") {
+  auto more = known;
+  more.push_back({"--tee-times", 0, true, true});
+  more.push_back({"--own", 0, false, true});
+  const auto first = [&](const std::string& typed) {
+    const auto x = scan({typed + "=1"}, more, rest_rule::remainder);
+    REQUIRE(x);
+    return x->options.front().name;
+  };
+  CHECK(first("--te") == "--tee");
+  CHECK(first("--tee") == "--tee");
+  CHECK(first("--tee-") == "--tee-times");
+  CHECK(scan({"--ow"}, more, rest_rule::remainder));
+}
+
+TEST_CASE("scan: a sentence may begin with a dash", "[cli]") {
+  CHECK(cut({"--tee", "-a note"}).options.front().value == "-a note");
+  CHECK(cut({"--tee", "--a note"}).options.front().value == "--a note");
+  CHECK(cut({"-a note", "-t"}).rest == words{"-a note", "-t"});
+  CHECK_FALSE(scan({"--tee", "--tee=a b"}, known, rest_rule::remainder));
+  CHECK_FALSE(scan({"--tee", "-m b"}, known, rest_rule::remainder));
 }

@@ -30,7 +30,7 @@ const auto first_line = std::string{"actorrun: error: "};
 
 TEST_CASE("diagnostics: every error is explained in its own words", "[cli]") {
   std::set<std::string> seen;
-  for (size_t i = 0; i <= size_t(errc::system_failure); ++i) {
+  for (size_t i = 0; i <= size_t(errc::etcd_denied); ++i) {
     const auto code = errc(i);
     INFO(to_string(code));
     const auto lines = lines_of({code, ""});

@@ -33,8 +33,10 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::log_failed, 6},
     {errc::system_failure, 6},
     {errc::worker_unkillable, 7},
+    {errc::etcd_unreachable, 3},
+    {errc::etcd_denied, 4},
   };
-  CHECK(std::size(expected) == size_t(errc::worker_unkillable) + 1);
+  CHECK(std::size(expected) == size_t(errc::etcd_denied) + 1);
   for (const auto& [code, number] : expected) {
     INFO(to_string(code));
     CHECK(static_cast<int>(exit_code_of(code)) == number);
@@ -49,7 +51,7 @@ TEST_CASE("exit code: a signal ends with 128 and its number", "[cli]") {
 
 TEST_CASE("exit code: the table names every code an error has", "[cli]") {
   const auto table = "\n" + exit_code_table();
-  for (size_t i = 0; i <= size_t(errc::worker_unkillable); ++i) {
+  for (size_t i = 0; i <= size_t(errc::etcd_denied); ++i) {
     const auto code = static_cast<int>(exit_code_of(errc(i)));
     CHECK(table.find("\n  " + std::to_string(code) + " ") != std::string::npos);
   }

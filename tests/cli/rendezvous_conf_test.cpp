@@ -138,3 +138,48 @@ TEST_CASE("rendezvous conf: what has an option is no key", "[cli]") {
   for (const auto& [key, option] : options)
     CHECK(has(refused(key + "=x"), option));
 }
+
+// -- etcd ---------------------------------------------------------------------
+
+TEST_CASE("rendezvous conf: etcd is spoken to plainly unless told otherwise",
+          "[cli]") {
+  CHECK(read("").etcd == etcd_options{});
+  CHECK(read("protocol=http").etcd == etcd_options{});
+  CHECK(read("protocol=https").etcd.secure);
+  CHECK(has(refused("protocol=ftp"), "neither http nor https"));
+}
+
+TEST_CASE("rendezvous conf: etcd's files have two names each and ask for TLS",
+          "[cli]") {
+  const auto legacy = read("cacert=a,cert=b,key=c");
+  const auto v2 = read("ca_cert=a,ssl_cert=b,ssl_cert_key=c,protocol=https");
+  CHECK(legacy.etcd.secure);
+  CHECK(legacy.etcd.authority_file == "a");
+  CHECK(legacy.etcd.certificate_file == "b");
+  CHECK(legacy.etcd.key_file == "c");
+  CHECK(legacy.etcd == v2.etcd);
+  CHECK(legacy.etcd_keys == std::vector<std::string>{"cacert", "cert", "key"});
+}
+
+TEST_CASE("rendezvous conf: etcd's other keys", "[cli]") {
+  const auto x = read("user=me,password_file=p,etcd_prefix=/jobs,lease_ttl=30");
+  CHECK(x.etcd.user == "me");
+  CHECK(x.etcd.password_file == "p");
+  CHECK(x.etcd.prefix == "/jobs");
+  CHECK(x.etcd.lease == 30s);
+  CHECK(has(refused("lease_ttl=x"), "lease_ttl"));
+}
+
+TEST_CASE("rendezvous conf: keys of another back end are refused", "[cli]") {
+  using enum rendezvous_backend;
+  const auto why_not = [](const std::string& text, rendezvous_backend backend) {
+    const auto why = check_conf(read(text), backend);
+    return why ? why->text : "";
+  };
+  CHECK(why_not("lease_ttl=5,join_timeout=3", etcd).empty());
+  CHECK(has(why_not("join_timeout=3,lease_ttl=5", native), "\"lease_ttl\""));
+  CHECK(has(why_not("cert=x,key=y", fixed), "\"cert\""));
+  CHECK(why_not("is_host=yes", native).empty());
+  CHECK(why_not("is_host=no", etcd).empty());
+  CHECK(has(why_not("is_host=yes", fixed), "is_host"));
+}

@@ -114,6 +114,25 @@ TEST_CASE("worker command: an ELF file runs by itself", "[cli]") {
   CHECK(found(script("a.out"), files).front() == "./a.out");
 }
 
+TEST_CASE("worker command: a script may be run by its path", "[cli]") {
+  const auto files = machine(
+    {{"/a.py", text_file}, {"/x/a.out", elf}, {"/a/python3", runnable}});
+  auto what = script("/a.py");
+  what.by_runpy = true;
+  const auto command = found(what, files);
+  REQUIRE(command.size() == 7);
+  CHECK(words{command.begin(), command.begin() + 3}
+        == words{"python3", "-u", "-c"});
+  CHECK(has(command[3], "runpy.run_path"));
+  CHECK_FALSE(has(command[3], "$")); // Workers would expand it.
+  CHECK(words{command.begin() + 4, command.end()}
+        == words{"/a.py", "x", "${local_rank}"});
+  what.name = "/x/a.out"; // It is for Python to say what is wrong.
+  CHECK(found(what, files)[4] == "/x/a.out");
+  what.name = "/none.py";
+  CHECK(missed(what, files).code == errc::program_not_found);
+}
+
 TEST_CASE("worker command: what may not be executed or read is refused",
           "[cli]") {
   const auto files = machine(

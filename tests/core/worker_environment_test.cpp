@@ -228,6 +228,70 @@ TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
         == "TORCHELASTIC_MAX_RESTARTS=4294967295");
 }
 
+TEST_CASE("worker_environment: workers learn whose store it is", "[core]") {
+  const auto name = std::string{"TORCHELASTIC_USE_AGENT_STORE"};
+  auto job = training;
+  const auto plan = plans({offered("a", 1)})[0];
+  CHECK(variable(worker_environment({}, job, plan, 0), name)
+        == name + "=False");
+  job.agent_store = true;
+  CHECK(variable(worker_environment({}, job, plan, 0), name) == name + "=True");
+}
+
+TEST_CASE("worker_environment: a worker with a virtual rank sees one device",
+          "[core]") {
+  const auto name = std::string{"CUDA_VISIBLE_DEVICES"};
+  auto job = training;
+  job.virtual_local_rank = true;
+  const auto plan = plans({offered("a", 2)})[0];
+  const auto seen = [&](const lines& inherited, uint32_t local_rank) {
+    const auto env = worker_environment(inherited, job, plan, local_rank);
+    CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=0");
+    CHECK(variable(env, "RANK") == "RANK=" + std::to_string(local_rank));
+    CHECK(variable(env, "LOCAL_WORLD_SIZE") == "LOCAL_WORLD_SIZE=2");
+    return variable(env, name);
+  };
+  CHECK(seen({}, 0) == name + "=0");
+  CHECK(seen({}, 1) == name + "=1");
+  CHECK(seen({name + "=4, GPU-8f2e ,6"}, 0) == name + "=4");
+  CHECK(seen({name + "=4, GPU-8f2e ,6"}, 1) == name + "=GPU-8f2e");
+  CHECK(seen({name + "=4"}, 1) == name + "="); // None, rather than another's.
+  job.visible_devices = {"7", "5"};
+  CHECK(seen({name + "=4,6"}, 0) == name + "=7");
+  CHECK(seen({name + "=4,6"}, 1) == name + "=5");
+}
+
+TEST_CASE("worker_environment: a node's devices are its workers'", "[core]") {
+  auto job = training;
+  job.visible_devices = {"0", "GPU-8f2e"};
+  const auto plan = plans({offered("a", 2)})[0];
+  for (uint32_t i = 0; i < 2; ++i) {
+    const auto env
+      = worker_environment(lines{"CUDA_VISIBLE_DEVICES=4"}, job, plan, i);
+    CHECK(variable(env, "CUDA_VISIBLE_DEVICES")
+          == "CUDA_VISIBLE_DEVICES=0,GPU-8f2e");
+    CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=" + std::to_string(i));
+  }
+}
+
+TEST_CASE("worker_environment: device names are cut at commas", "[core]") {
+  CHECK(device_names("").empty());
+  CHECK(device_names(" , ,").empty());
+  CHECK(device_names("3") == lines{"3"});
+  CHECK(device_names(" 0,\tGPU-1 ,MIG-2,") == lines{"0", "GPU-1", "MIG-2"});
+}
+
+TEST_CASE("worker_environment: each local rank has a device or none",
+          "[core]") {
+  CHECK(*device_of({}, 4'095) == "4095");
+  CHECK(*device_of({"4", "6"}, 1) == "6");
+  const auto none = device_of({"4", "6"}, 2);
+  REQUIRE_FALSE(none);
+  CHECK(none.error()
+        == failure{errc::bad_argument,
+                   "there is no device for local rank 2: the devices are 4,6"});
+}
+
 TEST_CASE("worker_environment: timers and watchdog are announced under the "
           "names that programs know",
           "[core]") {

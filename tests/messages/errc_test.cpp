@@ -39,6 +39,8 @@ constexpr named all[] = {
   {errc::log_failed, "log_failed"},
   {errc::system_failure, "system_failure"},
   {errc::worker_unkillable, "worker_unkillable"},
+  {errc::etcd_unreachable, "etcd_unreachable"},
+  {errc::etcd_denied, "etcd_denied"},
 };
 
 } // namespace

@@ -58,6 +58,7 @@ inline void fill(v1::Settings& x) {
   x.set_agent_count_min(2);
   x.set_agent_count_max(8);
   x.set_restart_count_max(3);
+  x.set_ranked(true);
 }
 
 inline void fill(v1::Outcome& x) {
@@ -77,6 +78,7 @@ inline void fill(v1::Offer& x) {
   x.set_master_port(29'500);
   x.set_life_address("10.0.0.1");
   x.set_life_port(7'000);
+  x.set_node_rank(0);
 }
 
 inline void fill(v1::Claim& x) {
@@ -161,6 +163,26 @@ inline void fill(v1::JobEnded& x) {
 
 inline void fill(v1::StatusRequest&) {}
 
+inline void fill(v1::GpuStatus& x) {
+  x.set_index(1);
+  x.set_name("NVIDIA H200");
+  x.set_uuid("GPU-0f");
+  x.set_memory_used(1);
+  x.set_memory_total(UINT64_MAX);
+  x.set_utilisation(0);
+  x.set_temperature(54);
+  x.set_trouble("XID 79");
+}
+
+inline void fill(v1::DevicesRequest&) {}
+
+inline void fill(v1::DevicesStatus& x) {
+  x.set_agent_id("a");
+  fill(*x.add_gpus());
+  fill(*x.add_gpus());
+  x.set_trouble("driver not loaded");
+}
+
 inline void fill(v1::AgentStatus& x) {
   x.set_agent_id("a");
   x.set_host("node-a");
@@ -174,6 +196,8 @@ inline void fill(v1::AgentStatus& x) {
   x.set_first_global_rank(2);
   x.set_share(v1::SHARE_RUNNING);
   x.add_pids(100);
+  fill(*x.add_gpus());
+  x.set_gpu_trouble("driver not loaded");
 }
 
 inline void fill(v1::JobStatus& x) {
@@ -193,6 +217,7 @@ inline void fill(v1::JobStatus& x) {
   x.set_coordinator_pid(4711);
   x.set_coordinator_host("node-a");
   x.set_truncated(true);
+  x.set_gpus_truncated(true);
 }
 
 // -- all of them --------------------------------------------------------------

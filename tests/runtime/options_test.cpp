@@ -290,6 +290,22 @@ TEST_CASE("options: the signals to handle are a label", "[runtime]") {
   CHECK(has(with("SIGTERM\n"), "signals to handle"));
 }
 
+TEST_CASE("options: with virtual ranks there is a device for each worker",
+          "[runtime]") {
+  const auto with = [](bool is_virtual, size_t device_count) {
+    return verdict_on_agent([&](auto& x) {
+      x.workers.slot_count = 2;
+      x.virtual_local_rank = is_virtual;
+      x.visible_devices.assign(device_count, "0");
+    });
+  };
+  CHECK(with(true, 0).empty()); // By number, or as inherited.
+  CHECK(has(with(true, 1), "1 devices for 2 workers"));
+  CHECK(with(true, 2).empty());
+  CHECK(with(true, 3).empty());
+  CHECK(with(false, 1).empty());
+}
+
 TEST_CASE("options: timers have a path and a watchdog in bounds", "[runtime]") {
   const auto path = [](const std::string& text) {
     return verdict_on_agent([&](auto& x) { x.timers.path = text; });

@@ -1,7 +1,12 @@
-// Ports that nobody reserves: they count up.
+// Ports that nobody reserves: they count up. Who serves there is written down.
 #pragma once
 
 #include "actorrun/actors/ports/master_ports.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace actorrun::test {
 
@@ -9,8 +14,29 @@ class fake_master_ports final : public ports::master_ports {
 public:
   uint16_t next() override { return ++last_; }
 
+  void announce(const std::string& address) override {
+    calls_.push_back("announce " + address);
+  }
+
+  result<std::monostate> open(const core::epoch_plan& plan) override {
+    calls_.push_back("open " + to_string(plan.epoch) + " at "
+                     + plan.master_address + ":"
+                     + std::to_string(plan.master_port));
+    if (refusal)
+      return failure{errc::cannot_listen, *refusal};
+    return std::monostate{};
+  }
+
+  void close() override { calls_.push_back("close"); }
+
+  /// Since it was last asked.
+  std::vector<std::string> told() { return std::exchange(calls_, {}); }
+
+  std::optional<std::string> refusal; ///< Why nobody can be served.
+
 private:
   uint16_t last_ = 29'500;
+  std::vector<std::string> calls_;
 };
 
 } // namespace actorrun::test

@@ -111,8 +111,8 @@ agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
   out.handle = system.spawn(
-    [to, reasons = out.reasons, revoked = out.revoked](
-      node_agent_actor::pointer) -> node_agent_actor::behavior_type {
+    [to, reasons = out.reasons, revoked = out.revoked, devices = out.devices](
+      node_agent_actor::pointer self) -> node_agent_actor::behavior_type {
       return {
         [to, reasons](const v1::JoinAccepted& x) {
           to.write(to_text(x));
@@ -129,6 +129,13 @@ agent_recorder record_agent(caf::actor_system& system) {
         },
         [to](const v1::JobEnded& x) { to.write(to_text(x)); },
         [](const v1::StatusRequest&) { return v1::JobStatus{}; },
+        [self,
+         devices](const v1::DevicesRequest&) -> caf::result<v1::DevicesStatus> {
+          if (!*devices)
+            return self->make_response_promise<v1::DevicesStatus>();
+          return **devices;
+        },
+        [to](const devices_report& x) { to.write("devices " + x.event); },
         [to](const core::membership_event& x) { to.write(to_text(x)); },
         [to](const notify_group& x) {
           to.write("notify " + std::to_string(x.signal));
@@ -181,6 +188,9 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         auto status = v1::JobStatus{};
         status.set_phase("recorded");
         return status;
+      },
+      [to](const v1::DevicesStatus& x) {
+        to.write("devices " + std::to_string(x.gpus_size()) + x.trouble());
       },
       [to](const core::rendezvous_event&) { to.write("event"); },
       [to](const probe_confirmed&) { to.write("confirmed"); },

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,9 @@ struct agent_recorder {
   /// The latest.
   std::shared_ptr<v1::EpochRevoked> revoked
     = std::make_shared<v1::EpochRevoked>();
+  /// What it answers when it is asked for its devices; none: nothing.
+  std::shared_ptr<std::optional<v1::DevicesStatus>> devices
+    = std::make_shared<std::optional<v1::DevicesStatus>>();
 
   std::string told() const { return inbox.told(); }
   /// Why nothing runs yet, as it was said with its acceptance.

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["TORCHELASTIC_RESTART_COUNT"] == "0");
   CHECK(env["TORCHELASTIC_MAX_RESTARTS"] == "4");
   CHECK(env["TORCHELASTIC_RUN_ID"] == "mine");
-  CHECK(env["TORCHELASTIC_USE_AGENT_STORE"] == "False");
+  CHECK(env["TORCHELASTIC_USE_AGENT_STORE"] == "True");
   CHECK(env["TORCH_NCCL_ASYNC_ERROR_HANDLING"] == "1");
   CHECK(env["OMP_NUM_THREADS"] == "1");
   CHECK(env["ACTORRUN_EPOCH"] == "1");

@@ -80,13 +80,26 @@ bool is_empty(const std::string& folder) {
 
 TEST_CASE_METHOD(scene, "one node: no socket of the network is open",
                  "[leaks]") {
-  auto& x = run(
-    {"--standalone", "--nproc-per-node=2", "--no-python", "sleep", "617"});
+  auto& x = run({"--standalone", "--nproc-per-node=2", "--no-agent-store",
+                 "--no-python", "sleep", "617"});
   await_status([](const json& job) { return job["phase"] == "running"; });
   const auto family = family_of(x);
   REQUIRE(family.size() >= 3); // Agent and workers at the least.
   for (const auto* table : {"tcp", "tcp6", "udp", "udp6"})
     CHECK(count_sockets(family, table) == 0);
+  x.signal(SIGTERM);
+  CHECK(x.wait() == 143);
+}
+
+TEST_CASE_METHOD(scene, "one node: the workers' store is all that is open",
+                 "[leaks]") {
+  auto& x = run(
+    {"--standalone", "--nproc-per-node=2", "--no-python", "sleep", "617"});
+  await_status([](const json& job) { return job["phase"] == "running"; });
+  CHECK(count_sockets({x.pid()}, "tcp") == 1);
+  CHECK(count_sockets(descendants(x.pid()), "tcp") == 0);
+  for (const auto* table : {"tcp6", "udp", "udp6"})
+    CHECK(count_sockets(family_of(x), table) == 0);
   x.signal(SIGTERM);
   CHECK(x.wait() == 143);
 }

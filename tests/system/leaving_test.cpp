@@ -72,10 +72,13 @@ TEST_CASE_METHOD(scene, "agent killed: the node that comes instead is taken",
 TEST_CASE_METHOD(scene, "agent killed: its peers' workers fail at no cost",
                  "[leaving]") {
   // Rank 0 is on the first node; the workers of both others lose their peers.
-  auto& a = agent({.nodes = "1:3", .worker = {"--peers"}});
+  // Workers that listen at MASTER_PORT themselves.
+  const auto peers = agent_options{
+    .nodes = "1:3", .more = {"--no-agent-store"}, .worker = {"--peers"}};
+  auto& a = agent(peers);
   const auto alone = await_world(2);
-  auto& b = agent({.nodes = "1:3", .worker = {"--peers"}});
-  auto& c = agent({.nodes = "1:3", .worker = {"--peers"}});
+  auto& b = agent(peers);
+  auto& c = agent(peers);
   const auto before = await_world(6, alone[0].epoch);
   c.signal(SIGKILL);
   const auto after = await_world(4, before[0].epoch);

@@ -1,0 +1,40 @@
+// How the GPUs of a node stand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::core {
+
+/// Most GPUs of a node that are looked at; no machine has as many.
+inline constexpr size_t gpus_per_node_max = 64;
+
+/// One GPU, as its driver shows it.
+struct gpu_status {
+  uint32_t index = 0; ///< Its number at the driver, by PCI address.
+  std::string name{};
+  std::string uuid{};
+  uint64_t memory_used = 0;              ///< In bytes.
+  uint64_t memory_total = 0;             ///< In bytes; 0: not known.
+  std::optional<uint32_t> utilisation{}; ///< Per cent of the last second.
+  std::optional<uint32_t> temperature{}; ///< Degrees Celsius.
+  /// Why it should not be trusted any more; empty: nothing is known against it.
+  std::string trouble{};
+
+  friend bool operator==(const gpu_status&, const gpu_status&) = default;
+};
+
+/// The GPUs of one node, by ascending index.
+struct devices_status {
+  std::vector<gpu_status> gpus{}; ///< At most `gpus_per_node_max`.
+  /// Why the driver cannot be asked; empty: it can.
+  std::string trouble{};
+
+  friend bool operator==(const devices_status&, const devices_status&)
+    = default;
+};
+
+} // namespace actorrun::core

@@ -1,0 +1,337 @@
+#include "actorrun/actors/core/leadership.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace actorrun::core {
+
+namespace {
+
+/// Between two looks of a standing candidate at another's entry.
+constexpr auto standing_pause = std::chrono::seconds{1};
+
+/// A lease is renewed this often in its length, …
+constexpr auto renewals_per_lease = 3;
+/// … and after a failure this often.
+constexpr auto retries_per_lease = 15;
+
+failure no_proof(std::string text) {
+  return {errc::connection_failed, std::move(text)};
+}
+
+failure proof(std::string text) {
+  return {errc::connection_refused, std::move(text)};
+}
+
+} // namespace
+
+leadership::leadership(leadership_options options) : options_(options) {
+  assert(options.guard < options.lease);
+}
+
+std::vector<leadership_effect> leadership::step(const leadership_event& event,
+                                                time_point now) {
+  auto out = effects{};
+  if (phase_ != phase::retired
+      || std::holds_alternative<coordinator_wanted>(event))
+    std::visit([&](const auto& x) { on(x, now, out); }, event);
+  return out;
+}
+
+bool leadership::in_office() const {
+  return phase_ == phase::opening || phase_ == phase::publishing
+         || phase_ == phase::leading || phase_ == phase::renewing
+         || phase_ == phase::checking;
+}
+
+// -- looking for the coordinator ----------------------------------------------
+
+void leadership::on(const candidate_started&, time_point, effects& out) {
+  if (options_.is_standing)
+    look(out);
+}
+
+void leadership::on(const coordinator_wanted&, time_point now, effects& out) {
+  wanted_ = true;
+  if (phase_ == phase::leading || phase_ == phase::renewing
+      || phase_ == phase::checking) {
+    wanted_ = false;
+    out.emplace_back(tell_here{});
+  } else if (phase_ == phase::retired) {
+    miss(no_proof("this node has left the job"), now, out);
+  } else if (phase_ == phase::idle || phase_ == phase::connecting) {
+    look(out);
+  }
+}
+
+void leadership::look(effects& out) {
+  phase_ = phase::reading;
+  out.emplace_back(read_entry{});
+}
+
+void leadership::on(const entry_read& event, time_point now, effects& out) {
+  if (phase_ == phase::checking)
+    return check(event.entry, now, out);
+  if (phase_ != phase::reading)
+    return;
+  note(std::nullopt, out);
+  if (!event.entry && options_.is_candidate)
+    stand(0, out);
+  else
+    show(event.entry, now, out);
+}
+
+void leadership::show(const std::optional<office_entry>& entry, time_point now,
+                      effects& out) {
+  if (!entry)
+    return miss(proof("etcd knows no coordinator of the job"), now, out);
+  if (entry->endpoint.empty())
+    return miss(no_proof("a coordinator has just been elected"), now, out);
+  if (options_.is_standing)
+    return miss(no_proof("the coordinator is at " + entry->endpoint), now, out);
+  tried_ = *entry;
+  doubt_.reset();
+  phase_ = phase::connecting;
+  out.emplace_back(try_endpoint{tried_.endpoint});
+}
+
+void leadership::on(const endpoint_reached&, time_point, effects&) {
+  if (phase_ != phase::connecting)
+    return;
+  wanted_ = false;
+  has_met_ = true;
+  phase_ = phase::idle;
+  if (!doubt_)
+    known_ = tried_;
+}
+
+// A firewall refuses as a host does whose process is gone. Where we had been
+// let in before, it is the process.
+void leadership::on(const endpoint_refused& event, time_point now,
+                    effects& out) {
+  if (phase_ != phase::connecting)
+    return;
+  if (doubt_)
+    miss(*doubt_, now, out);
+  else if (options_.is_candidate && known_ == tried_)
+    stand(tried_.revision, out);
+  else
+    miss(known_ == tried_ ? event.why : no_proof(event.why.text), now, out);
+}
+
+void leadership::on(const endpoint_failed& event, time_point now,
+                    effects& out) {
+  if (phase_ == phase::connecting)
+    miss(doubt_.value_or(event.why), now, out);
+}
+
+void leadership::miss(failure why, time_point now, effects& out) {
+  if (phase_ != phase::retired)
+    phase_ = phase::idle;
+  if (std::exchange(wanted_, false))
+    out.emplace_back(tell_missing{std::move(why)});
+  if (options_.is_standing && phase_ == phase::idle)
+    arm(now + standing_pause, out);
+}
+
+// -- getting the office -------------------------------------------------------
+
+void leadership::stand(int64_t expected_revision, effects& out) {
+  expected_revision_ = expected_revision;
+  phase_ = phase::opening_lease;
+  out.emplace_back(open_lease{options_.lease});
+}
+
+void leadership::on(const lease_opened& event, time_point now, effects& out) {
+  if (phase_ != phase::opening_lease)
+    return;
+  lease_ = event.lease;
+  length_ = event.length;
+  renewed_ = event.sent;
+  office_end_ = event.sent + event.length - options_.guard;
+  if (now >= office_end_) {
+    drop_lease(out);
+    return miss(no_proof("etcd answers too slowly"), now, out);
+  }
+  phase_ = phase::campaigning;
+  out.emplace_back(campaign{lease_, expected_revision_});
+}
+
+void leadership::on(const campaign_won& event, time_point now, effects& out) {
+  if (phase_ != phase::campaigning)
+    return;
+  revision_ = event.revision;
+  phase_ = phase::opening;
+  if (now >= office_end_)
+    return leave("etcd answers too slowly", true, now, out);
+  out.emplace_back(set_office_end{office_end_});
+  // etcd may have lost its memory; we have not.
+  out.emplace_back(
+    open_office{event.successor || expected_revision_ != 0 || has_met_});
+}
+
+void leadership::on(const campaign_lost& event, time_point now, effects& out) {
+  if (phase_ != phase::campaigning)
+    return;
+  drop_lease(out);
+  show(event.entry, now, out);
+}
+
+void leadership::on(const office_opened& event, time_point, effects& out) {
+  if (phase_ != phase::opening)
+    return;
+  phase_ = phase::publishing;
+  out.emplace_back(publish{lease_, revision_, event.endpoint, office_end_});
+}
+
+void leadership::on(const office_not_opened& event, time_point now,
+                    effects& out) {
+  if (phase_ != phase::opening)
+    return;
+  out.emplace_back(set_office_end{time_point{}});
+  drop_lease(out);
+  miss(event.why, now, out);
+}
+
+void leadership::on(const office_published& event, time_point now,
+                    effects& out) {
+  if (phase_ != phase::publishing)
+    return;
+  revision_ = event.revision;
+  has_met_ = true;
+  phase_ = phase::leading;
+  arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
+  if (std::exchange(wanted_, false))
+    out.emplace_back(tell_here{});
+}
+
+void leadership::on(const office_lost&, time_point now, effects& out) {
+  if (phase_ == phase::publishing)
+    leave("another has taken it over", true, now, out);
+}
+
+// -- keeping it ---------------------------------------------------------------
+
+void leadership::on(const timer_fired& event, time_point now, effects& out) {
+  if (event.timer != timer_ || timer_.value == 0)
+    return;
+  if (phase_ == phase::idle && options_.is_standing)
+    return look(out);
+  if (phase_ != phase::leading)
+    return;
+  if (now >= office_end_)
+    return leave("its lease in etcd could not be renewed", false, now, out);
+  phase_ = phase::renewing;
+  out.emplace_back(renew_lease{lease_, office_end_});
+}
+
+// The lease may live on after the entry has been taken from it.
+void leadership::on(const lease_renewed& event, time_point now, effects& out) {
+  if (phase_ != phase::renewing)
+    return;
+  length_ = event.length;
+  renewed_ = event.sent;
+  // An answer that comes after the end finds nobody in office any more.
+  if (now >= office_end_)
+    return leave("its lease in etcd could not be renewed", true, now, out);
+  office_end_
+    = std::max(office_end_, event.sent + event.length - options_.guard);
+  out.emplace_back(set_office_end{office_end_});
+  phase_ = phase::checking;
+  out.emplace_back(read_entry{office_end_});
+}
+
+void leadership::check(const std::optional<office_entry>& entry, time_point now,
+                       effects& out) {
+  if (!entry || entry->revision != revision_)
+    return leave(entry ? "etcd names another coordinator"
+                       : "etcd has lost its entry",
+                 true, now, out);
+  note(std::nullopt, out);
+  phase_ = phase::leading;
+  arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
+}
+
+void leadership::on(const lease_ended&, time_point now, effects& out) {
+  if (phase_ == phase::renewing)
+    leave("its lease in etcd is over", false, now, out);
+}
+
+void leadership::on(const registry_failed& event, time_point now,
+                    effects& out) {
+  switch (phase_) {
+    case phase::reading:
+      // A coordinator serves only while it is in office: whoever lets us in is
+      // the right one.
+      if (known_ || options_.is_standing)
+        note(event.why, out);
+      if (!known_)
+        return miss(event.why, now, out);
+      tried_ = *known_;
+      doubt_ = event.why;
+      phase_ = phase::connecting;
+      out.emplace_back(try_endpoint{tried_.endpoint});
+      return;
+    case phase::opening_lease:
+      return miss(event.why, now, out);
+    case phase::campaigning:
+      drop_lease(out);
+      return miss(event.why, now, out);
+    case phase::publishing:
+      return leave(event.why.text, true, now, out);
+    case phase::renewing:
+    case phase::checking:
+      note(event.why, out);
+      phase_ = phase::leading;
+      return arm(std::min(now + length_ / retries_per_lease, office_end_), out);
+    default:
+      return;
+  }
+}
+
+// -- leaving it ---------------------------------------------------------------
+
+void leadership::leave(const std::string& reason, bool ends_lease,
+                       time_point now, effects& out) {
+  out.emplace_back(set_office_end{time_point{}});
+  out.emplace_back(close_office{reason});
+  known_.reset();
+  if (ends_lease)
+    drop_lease(out);
+  lease_ = 0;
+  miss(no_proof("this node's coordinator has left office: " + reason), now,
+       out);
+}
+
+void leadership::on(const resign_requested& event, time_point now,
+                    effects& out) {
+  if (in_office()) {
+    out.emplace_back(set_office_end{time_point{}});
+    out.emplace_back(close_office{event.job_over ? "the job is over"
+                                                 : "this node leaves the job"});
+  }
+  if (lease_ != 0)
+    out.emplace_back(end_lease{lease_, event.job_over});
+  lease_ = 0;
+  phase_ = phase::retired;
+  miss(no_proof("this node has left the job"), now, out);
+}
+
+void leadership::drop_lease(effects& out) {
+  if (lease_ != 0)
+    out.emplace_back(end_lease{lease_, false});
+  lease_ = 0;
+}
+
+void leadership::note(std::optional<failure> trouble, effects& out) {
+  if (std::exchange(is_away_, trouble.has_value()) != is_away_)
+    out.emplace_back(note_registry{std::move(trouble)});
+}
+
+void leadership::arm(time_point due, effects& out) {
+  ++timer_.value;
+  out.emplace_back(arm_timer{timer_, due});
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,52 @@
+// The store where the workers of one epoch meet: its clients' bytes come in,
+// replies go out.
+#pragma once
+
+#include "actorrun/actors/core/store_parser.hpp"
+#include "actorrun/actors/core/store_table.hpp"
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+namespace actorrun::core {
+
+/// Speaks torch's TCPStore protocol. Whatever a client sends, nobody but itself
+/// suffers for it.
+class store {
+public:
+  explicit store(const store_limits& limits);
+
+  /// @pre no client has had this number
+  void connect(store_client client);
+
+  /// Takes bytes of the client from the front of `input` up to the end of its
+  /// next request, or all.
+  /// @returns its effects; not all need be for this client
+  /// @pre the client is connected
+  store_effects receive(store_client client, std::string_view& input);
+
+  /// The client's last request may yet be another one, if nothing comes behind
+  /// it.
+  bool is_undecided(store_client client) const;
+
+  /// Nothing has come behind it for long enough.
+  /// @pre `is_undecided(client)`
+  store_effects decide(store_client client);
+
+  /// The connection is gone, or has been cut.
+  void disconnect(store_client client);
+
+  /// Bytes that are kept, of `store_limits::memory_max`.
+  size_t memory() const { return budget_->used(); }
+
+  size_t key_count() const { return table_.key_count(); }
+
+private:
+  store_limits limits_;
+  std::shared_ptr<store_budget> budget_;
+  store_table table_;
+  std::unordered_map<store_client, store_parser> parsers_;
+};
+
+} // namespace actorrun::core

@@ -1,0 +1,301 @@
+#include "actorrun/actors/core/store_parser.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace actorrun::core {
+
+namespace {
+
+/// What torch from 2.2 on sends behind its first byte.
+constexpr uint64_t magic = 0x3C85F7CE;
+constexpr size_t magic_size = 4;
+
+/// Before it is known how much will come, no more room than this is made.
+constexpr size_t first_room_max = size_t{64} * 1024;
+
+failure refuse(std::string text) {
+  return {errc::bad_argument, std::move(text)};
+}
+
+failure beyond(const char* what, uint64_t size, size_t max) {
+  return refuse(std::string{what} + " of " + std::to_string(size)
+                + "; the most is " + std::to_string(max));
+}
+
+failure out_of_memory() {
+  return refuse(store_is_full);
+}
+
+/// By opcode.
+constexpr store_verb verbs_from_2_2[] = {
+  store_verb::validate,    store_verb::set,          store_verb::compare_set,
+  store_verb::get,         store_verb::add,          store_verb::check,
+  store_verb::wait,        store_verb::count_keys,   store_verb::delete_key,
+  store_verb::append,      store_verb::multi_get,    store_verb::multi_set,
+  store_verb::cancel_wait, store_verb::ping,         store_verb::queue_push,
+  store_verb::queue_pop,   store_verb::queue_length, store_verb::list_keys,
+  store_verb::barrier,
+};
+
+/// Likewise, without validation. 2.0 and before have WATCH_KEY in the place of
+/// 7 and DELETE_KEY in that of 8.
+constexpr store_verb verbs_of_2_1[] = {
+  store_verb::set,        store_verb::compare_set, store_verb::get,
+  store_verb::add,        store_verb::check,       store_verb::wait,
+  store_verb::count_keys, store_verb::delete_key,  store_verb::append,
+  store_verb::multi_get,  store_verb::multi_set,   store_verb::cancel_wait,
+};
+constexpr uint8_t first_disputed = 7;
+constexpr uint8_t delete_upto_2_0 = 8;
+
+} // namespace
+
+store_parser::store_parser(const store_limits& limits,
+                           std::shared_ptr<store_budget> budget)
+  : limits_(limits), charge_(std::move(budget)) {}
+
+const store_parser::grammar* store_parser::grammar_of(store_verb verb) {
+  static constexpr grammar all[] = {
+    {store_verb::validate, false, "m"},
+    {store_verb::set, false, "kv"},
+    {store_verb::compare_set, false, "kvv"},
+    {store_verb::get, false, "k"},
+    {store_verb::add, false, "kn"},
+    {store_verb::check, true, "k"},
+    {store_verb::wait, true, "k"},
+    {store_verb::count_keys, false, ""},
+    {store_verb::delete_key, false, "k"},
+    {store_verb::append, false, "kv"},
+    {store_verb::multi_get, true, "k"},
+    {store_verb::multi_set, true, "kv"},
+    {store_verb::cancel_wait, false, ""},
+    {store_verb::ping, false, "m"},
+    {store_verb::queue_push, false, "kv"},
+    {store_verb::queue_pop, false, "k"},
+    {store_verb::queue_length, false, "k"},
+    {store_verb::list_keys, false, ""},
+    {store_verb::barrier, false, "kn"},
+  };
+  return &all[static_cast<size_t>(verb)];
+}
+
+result<std::optional<store_request>>
+store_parser::next(std::string_view& input) {
+  while (!input.empty() || stage_ == stage::done) {
+    if (stage_ == stage::done)
+      return std::optional{finish()};
+    if (stage_ == stage::opcode) {
+      const auto opcode = static_cast<uint8_t>(input.front());
+      input.remove_prefix(1);
+      if (auto why = begin(opcode))
+        return *why;
+    } else if (auto why = take(input)) {
+      return *why;
+    }
+  }
+  return std::optional<store_request>{};
+}
+
+// -- which request ------------------------------------------------------------
+
+std::optional<failure> store_parser::begin(uint8_t opcode) {
+  if (dialect_ == store_dialect::unknown) {
+    dialect_ = store_dialect::upto_2_1;
+    is_probing_ = opcode == 0;
+  }
+  const auto verb = verb_of(opcode);
+  if (!verb)
+    return refuse("unknown request " + std::to_string(opcode)
+                  + "; it is no client of torch's TCPStore, or newer than we"
+                    " know");
+  grammar_ = grammar_of(*verb);
+  request_.verb = *verb;
+  piece_ = 0;
+  rounds_ = 1;
+  if (!charge_.grow(store_overhead))
+    return out_of_memory();
+  if (grammar_->is_counted)
+    stage_ = stage::count;
+  else
+    expect_next();
+  return std::nullopt;
+}
+
+std::optional<store_verb> store_parser::verb_of(uint8_t opcode) {
+  if (dialect_ != store_dialect::from_2_2)
+    return old_verb_of(opcode);
+  if (opcode >= std::size(verbs_from_2_2))
+    return std::nullopt;
+  return verbs_from_2_2[opcode];
+}
+
+// Watching keys is for 2.0 and before, and for programs in C++; nobody does.
+std::optional<store_verb> store_parser::old_verb_of(uint8_t opcode) {
+  if (opcode >= std::size(verbs_of_2_1))
+    return std::nullopt;
+  if (opcode < first_disputed)
+    return verbs_of_2_1[opcode];
+  if (dialect_ == store_dialect::upto_2_0)
+    return opcode == delete_upto_2_0 ? std::optional{store_verb::delete_key}
+                                     : std::nullopt;
+  if (opcode != delete_upto_2_0)
+    dialect_ = store_dialect::only_2_1;
+  return verbs_of_2_1[opcode];
+}
+
+bool store_parser::is_undecided() const {
+  return dialect_ == store_dialect::upto_2_1
+         && request_.verb == store_verb::append && stage_ == stage::length
+         && piece_ == 1 && scratch_size_ == 0;
+}
+
+store_request store_parser::decide_delete() {
+  assert(is_undecided());
+  dialect_ = store_dialect::upto_2_0;
+  request_.verb = store_verb::delete_key;
+  return finish();
+}
+
+// -- its parts ----------------------------------------------------------------
+
+std::optional<failure> store_parser::take(std::string_view& input) {
+  if (is_undecided())
+    dialect_ = store_dialect::only_2_1;
+  switch (stage_) {
+    case stage::count:
+      return fill(input, sizeof(uint64_t)) ? take_count() : std::nullopt;
+    case stage::length:
+      if (is_probing_) {
+        if (!fill(input, magic_size))
+          return std::nullopt;
+        is_probing_ = false;
+        if (is_magic()) {
+          dialect_ = store_dialect::from_2_2;
+          request_.verb = store_verb::validate;
+          return take_number();
+        }
+      }
+      return fill(input, sizeof(uint64_t)) ? take_length() : std::nullopt;
+    case stage::text:
+      return take_text(input);
+    case stage::number: {
+      const auto size
+        = grammar_->pieces[piece_] == 'n' ? sizeof(uint64_t) : sizeof(uint32_t);
+      return fill(input, size) ? take_number() : std::nullopt;
+    }
+    case stage::opcode:
+    case stage::done:
+      break;
+  }
+  assert(false);
+  return std::nullopt;
+}
+
+// Says whether all of it is there.
+bool store_parser::fill(std::string_view& input, size_t size) {
+  const auto taken = std::min(size - scratch_size_, input.size());
+  std::copy_n(input.begin(), taken, scratch_.begin() + scratch_size_);
+  input.remove_prefix(taken);
+  scratch_size_ += taken;
+  return scratch_size_ == size;
+}
+
+// Least significant byte first.
+uint64_t store_parser::scratch_value() const {
+  auto out = uint64_t{0};
+  for (size_t i = scratch_size_; i > 0; --i)
+    out = out << 8 | static_cast<uint8_t>(scratch_[i - 1]);
+  return out;
+}
+
+// As the length of a key it would be beyond every limit.
+bool store_parser::is_magic() const {
+  return scratch_value() == magic;
+}
+
+std::optional<failure> store_parser::take_count() {
+  rounds_ = scratch_value();
+  scratch_size_ = 0;
+  if (rounds_ > limits_.keys_per_request_max)
+    return beyond("a number of keys", rounds_, limits_.keys_per_request_max);
+  if (rounds_ == 0)
+    stage_ = stage::done;
+  else
+    expect_next();
+  return std::nullopt;
+}
+
+std::optional<failure> store_parser::take_length() {
+  const auto size = scratch_value();
+  scratch_size_ = 0;
+  const auto is_key = grammar_->pieces[piece_] == 'k';
+  const auto max = is_key ? limits_.key_size_max : limits_.value_size_max;
+  if (size > max)
+    return beyond(is_key ? "a key length" : "a value length", size, max);
+  if (!charge_.grow(store_overhead))
+    return out_of_memory();
+  text_left_ = size;
+  text_.clear();
+  text_.reserve(std::min(text_left_, first_room_max));
+  if (size == 0)
+    finish_text();
+  else
+    stage_ = stage::text;
+  return std::nullopt;
+}
+
+std::optional<failure> store_parser::take_text(std::string_view& input) {
+  const auto taken = std::min(text_left_, input.size());
+  if (!charge_.grow(taken))
+    return out_of_memory();
+  text_.append(input.substr(0, taken));
+  input.remove_prefix(taken);
+  text_left_ -= taken;
+  if (text_left_ == 0)
+    finish_text();
+  return std::nullopt;
+}
+
+std::optional<failure> store_parser::take_number() {
+  request_.number = static_cast<int64_t>(scratch_value());
+  scratch_size_ = 0;
+  if (request_.verb == store_verb::validate
+      && static_cast<uint64_t>(request_.number) != magic)
+    return refuse("a wrong magic number; it is no client of torch's TCPStore");
+  if (request_.verb == store_verb::validate) {
+    stage_ = stage::done; // The grammar may still be that of a first SET.
+    return std::nullopt;
+  }
+  ++piece_;
+  expect_next();
+  return std::nullopt;
+}
+
+void store_parser::finish_text() {
+  const auto is_key = grammar_->pieces[piece_] == 'k';
+  (is_key ? request_.keys : request_.values).push_back(std::move(text_));
+  text_ = {};
+  ++piece_;
+  if (piece_ == grammar_->pieces.size() && --rounds_ > 0)
+    piece_ = 0;
+  expect_next();
+}
+
+void store_parser::expect_next() {
+  if (piece_ == grammar_->pieces.size()) {
+    stage_ = stage::done;
+    return;
+  }
+  const auto piece = grammar_->pieces[piece_];
+  stage_ = piece == 'k' || piece == 'v' ? stage::length : stage::number;
+}
+
+store_request store_parser::finish() {
+  stage_ = stage::opcode;
+  charge_.reset();
+  return std::exchange(request_, {});
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,105 @@
+// Owns the bytes of the store, and counts all of them against one limit.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace actorrun::core {
+
+/// Counted for everything that is kept, on top of its bytes: containers are not
+/// free, and empty values would be countless.
+inline constexpr size_t store_overhead = 128;
+
+/// What a client's connection is cut for when the budget is spent.
+inline constexpr auto store_is_full
+  = "the store is full; see its limits in docs/store.md";
+
+/// How many bytes may be kept at once, wherever they are: half-read requests,
+/// values, and values that a slow client has not yet taken.
+class store_budget {
+public:
+  explicit store_budget(size_t max) : max_(max) {}
+
+  /// Counts `size` bytes, or nothing if that is too much.
+  bool take(size_t size) {
+    if (size > max_ - used_)
+      return false;
+    used_ += size;
+    return true;
+  }
+
+  void give_back(size_t size) { used_ -= size; }
+
+  size_t used() const { return used_; }
+
+private:
+  size_t max_ = 0;
+  size_t used_ = 0;
+};
+
+/// Bytes that are counted for as long as this lives.
+class store_charge {
+public:
+  explicit store_charge(std::shared_ptr<store_budget> budget)
+    : budget_(std::move(budget)) {}
+  store_charge(store_charge&& other) noexcept
+    : budget_(std::move(other.budget_)),
+      size_(std::exchange(other.size_, size_t{0})) {}
+  ~store_charge() { reset(); }
+
+  store_charge& operator=(store_charge&& other) noexcept {
+    reset();
+    budget_ = std::move(other.budget_);
+    size_ = std::exchange(other.size_, size_t{0});
+    return *this;
+  }
+
+  /// Counts so many more; false, and none of them, if that is too much.
+  bool grow(size_t size) {
+    if (!budget_->take(size))
+      return false;
+    size_ += size;
+    return true;
+  }
+
+  void reset() {
+    if (budget_)
+      budget_->give_back(size_);
+    size_ = 0;
+  }
+
+private:
+  std::shared_ptr<store_budget> budget_;
+  size_t size_ = 0;
+};
+
+/// Bytes that never change. A copy is cheap and keeps the same bytes.
+class store_value {
+public:
+  /// None if the budget is spent.
+  static std::optional<store_value>
+  make(const std::shared_ptr<store_budget>& budget, std::string bytes);
+
+  std::string_view bytes() const { return content_->bytes; }
+
+  /// The same bytes with `tail` behind them. Takes the old ones if nobody else
+  /// keeps them; none, and nothing is changed, if the budget is spent.
+  bool append(const std::shared_ptr<store_budget>& budget,
+              std::string_view tail);
+
+private:
+  struct content {
+    std::string bytes;
+    store_charge charge;
+  };
+
+  explicit store_value(std::shared_ptr<content> x) : content_(std::move(x)) {}
+
+  std::shared_ptr<content> content_;
+};
+
+} // namespace actorrun::core

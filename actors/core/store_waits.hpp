@@ -1,0 +1,78 @@
+// Who waits for which keys, and who has come to which barrier.
+#pragma once
+
+#include "actorrun/actors/core/store_value.hpp"
+#include "actorrun/messages/ids.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace actorrun::core {
+
+/// A connection to the store; numbers are not used again.
+using store_client = strong_id<struct store_client_tag, uint64_t>;
+
+/// At most one wait per client.
+class store_waits {
+public:
+  explicit store_waits(std::shared_ptr<store_budget> budget);
+
+  /// The client waits until every key has been there, whether or not it is
+  /// still there then.
+  /// @param missing The keys that are not there; not empty.
+  /// @returns false, and nothing is kept, if the budget is spent
+  bool wait(store_client client, std::vector<std::string> missing);
+
+  /// The client waits at the barrier of that name; returns like `wait`.
+  bool join(store_client client, const std::string& name);
+
+  /// The key is there now.
+  /// @returns whose wait is over, in the order in which they came
+  std::vector<store_client> on_key(const std::string& key);
+
+  /// Something is in the queue of that name, for one client.
+  /// @returns who came first, if its wait is over
+  std::optional<store_client> on_queue(const std::string& name);
+
+  /// The barrier is complete.
+  /// @returns who has waited there, in the order in which they came
+  std::vector<store_client> on_barrier(const std::string& name);
+
+  /// Forgets the wait of the client, if it has one.
+  void cancel(store_client client);
+
+  size_t size() const { return tickets_.size(); }
+
+private:
+  /// Of a wait: they count up.
+  using ticket = uint64_t;
+  using line = std::set<ticket>;
+  /// Ordered: names come from others, who could choose such that collide.
+  using lines = std::map<std::string, line>;
+
+  struct entry {
+    store_client client;
+    std::set<std::string> missing;
+    bool is_barrier = false;
+    store_charge charge;
+  };
+
+  bool enter(store_client client, std::set<std::string> names, bool is_barrier);
+  static void leave(lines& from, const std::string& name, ticket who);
+  std::optional<store_client> satisfy(ticket who, const std::string& key);
+
+  std::shared_ptr<store_budget> budget_;
+  lines keys_;
+  lines barriers_;
+  std::map<ticket, entry> tickets_;
+  std::unordered_map<uint64_t, ticket> by_client_;
+  ticket last_ = 0;
+};
+
+} // namespace actorrun::core

@@ -1,0 +1,212 @@
+#include "actorrun/cli/arguments_devices.hpp"
+
+#include "actorrun/actors/core/device_list.hpp"
+#include "actorrun/actors/core/worker_spec.hpp"
+#include "actorrun/cli/arguments_values.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace actorrun::cli {
+
+namespace {
+
+constexpr auto group = "Workers";
+constexpr auto list_prefix = std::string_view{"gpu:"};
+constexpr auto visible_variable = "CUDA_VISIBLE_DEVICES";
+
+result<core::binding_mode> parse_binding(const std::string& text) {
+  using enum core::binding_mode;
+  constexpr std::pair<const char*, core::binding_mode> known[]
+    = {{"node", node},
+       {"socket", socket},
+       {"exclusive", exclusive},
+       {"core-complex", core_complex}};
+  for (const auto& [name, mode] : known)
+    if (text == name)
+      return mode;
+  return bad_argument(quoted(text) + " is not a binding; node, socket,"
+                      + " exclusive and core-complex are");
+}
+
+failure about_slots(const std::string& text) {
+  return bad_argument("--nproc-per-node: " + text);
+}
+
+/// What CUDA offers to this node's workers.
+struct cuda_devices {
+  std::vector<core::visible_gpu> visible{};
+  std::string bad_name{}; ///< Ends CUDA_VISIBLE_DEVICES; empty: none does.
+};
+
+/// By the driver itself, which has obeyed the variable: names are its own if
+/// there are as many, or else numbers.
+cuda_devices devices_by_count(uint32_t count,
+                              const std::optional<std::string>& list) {
+  auto out = cuda_devices{};
+  auto names = list ? split(*list, ',') : std::vector<std::string_view>{};
+  names.resize(list ? std::min<size_t>(names.size(), count) : 0);
+  for (uint32_t i = 0; i < count; ++i)
+    out.visible.push_back({.name = i < names.size()
+                                     ? std::string{trimmed(names[i])}
+                                     : std::to_string(i),
+                           .gpu = i});
+  return out;
+}
+
+/// @retval errc::bad_argument  there is none; the text says why
+result<cuda_devices> find_cuda(const surroundings& world) {
+  const auto list = world.variable(visible_variable);
+  const auto gpus = world.gpus();
+  if (gpus && !gpus->empty()) {
+    auto found = core::find_visible(list, *gpus);
+    if (!found.listed.empty())
+      return cuda_devices{std::move(found.listed), std::move(found.bad_name)};
+    const auto total = std::to_string(gpus->size());
+    return bad_argument(
+      "CUDA is not available: CUDA_VISIBLE_DEVICES=" + quoted(list.value_or(""))
+      + " leaves none of the " + total + (gpus->size() == 1 ? " GPU" : " GPUs")
+      + (found.bad_name.empty() ? ""
+                                : "; there is no " + quoted(found.bad_name)
+                                    + ", or it is named twice"));
+  }
+  if (const auto count = world.cuda_count())
+    return devices_by_count(*count, list);
+  return bad_argument("CUDA is not available: "
+                      + (gpus ? "this node has no GPU with an NVIDIA driver"
+                              : gpus.error().text));
+}
+
+void warn_of_bad_name(const cuda_devices& found, slot_choice& out) {
+  if (!found.bad_name.empty())
+    out.warnings.push_back(
+      std::string{visible_variable} + ": there is no GPU "
+      + quoted(found.bad_name) + "; CUDA leaves it out and all behind it, so"
+      + " that " + std::to_string(found.visible.size()) + " remain");
+}
+
+slot_choice count_gpus(const cuda_devices& found, bool each_sees_one) {
+  auto out = slot_choice{};
+  out.count = static_cast<uint32_t>(
+    each_sees_one ? found.visible.size() : core::usable_count(found.visible));
+  warn_of_bad_name(found, out);
+  return out;
+}
+
+result<slot_choice> choose_listed(const std::vector<uint32_t>& gpus,
+                                  const cuda_devices& found) {
+  auto names = core::choose_gpus(gpus, found.visible);
+  if (!names && !found.bad_name.empty())
+    return about_slots(names.error().text + "; CUDA_VISIBLE_DEVICES ends at "
+                       + quoted(found.bad_name) + ", which names none");
+  if (!names)
+    return about_slots(names.error().text + " (by CUDA's count)");
+  auto out = slot_choice{.count = static_cast<uint32_t>(gpus.size()),
+                         .visible = std::move(*names)};
+  warn_of_bad_name(found, out);
+  return out;
+}
+
+result<slot_choice> choose_gpus(const slot_wish& wish, bool each_sees_one,
+                                const surroundings& world) {
+  const auto found = find_cuda(world);
+  if (!found)
+    return about_slots(found.error().text
+                       + "; give a number of workers, or cpu");
+  return wish.what == slot_wish::kind::chosen
+           ? choose_listed(wish.gpus, *found)
+           : count_gpus(*found, each_sees_one);
+}
+
+result<slot_choice> choose_xpus(const surroundings& world) {
+  const auto count = world.xpu_count();
+  if (!count)
+    return about_slots("XPU is not available: " + count.error().text
+                       + "; give a number of workers, or cpu");
+  return slot_choice{.count = std::min(*count, core::slots_per_agent_max)};
+}
+
+// A driver that is there and fails is worth a word: somebody expects GPUs.
+slot_choice choose_automatically(bool each_sees_one,
+                                 const surroundings& world) {
+  if (const auto found = find_cuda(world))
+    return count_gpus(*found, each_sees_one);
+  if (const auto count = world.xpu_count())
+    return {.count = std::min(*count, core::slots_per_agent_max)};
+  auto out = slot_choice{
+    .count = std::min(world.cpu_count(), core::slots_per_agent_max)};
+  if (const auto gpus = world.gpus(); !gpus)
+    out.warnings.push_back("--nproc-per-node=auto: one worker for each CPU,"
+                           " because the GPUs cannot be counted: "
+                           + gpus.error().text);
+  return out;
+}
+
+} // namespace
+
+result<slot_wish> parse_slots(const std::string& text,
+                              const std::function<uint32_t()>& cpu_count) {
+  using enum slot_wish::kind;
+  if (text == "cpu")
+    return slot_wish{.count = cpu_count()};
+  if (text == "gpu")
+    return slot_wish{.what = gpus};
+  if (text == "xpu")
+    return slot_wish{.what = xpus};
+  if (text == "auto")
+    return slot_wish{.what = automatic};
+  if (std::string_view{text}.starts_with(list_prefix)) {
+    auto list
+      = core::parse_gpu_list(std::string_view{text}.substr(list_prefix.size()));
+    if (!list)
+      return list.error();
+    return slot_wish{.what = chosen, .gpus = std::move(*list)};
+  }
+  const auto count = parse_count(text, 1, core::slots_per_agent_max);
+  if (!count)
+    return bad_argument(count.error().text
+                        + " and not cpu, gpu, gpu:0,2,5, xpu or auto");
+  return slot_wish{.count = *count};
+}
+
+option_rules device_rules(device_settings& out,
+                          const std::function<uint32_t()>& cpu_count) {
+  return {
+    {"--nproc-per-node", 0, "N|WORD", group,
+     "workers on this node (default 1), or one per\n"
+     "device: cpu (usable CPUs), gpu (GPUs that CUDA\n"
+     "shows), gpu:0,2,5 (these only), xpu, auto (GPUs,\n"
+     "or else CPUs)",
+     into(out.slots,
+          [cpu_count](const std::string& x) {
+            return parse_slots(x, cpu_count);
+          })},
+    {"--numa-binding", 0, "NAME", group,
+     "bind workers near their GPU, or in turns: node,\n"
+     "socket (all CPUs of one), exclusive (cores of its\n"
+     "own), core-complex (a last-level cache)",
+     into(out.binding, parse_binding)},
+    {"--report-bindings", 0, "", group, "print what workers are bound to",
+     switch_on(out.reports_bindings)},
+  };
+}
+
+result<slot_choice> choose_slots(const slot_wish& wish, bool each_sees_one,
+                                 const surroundings& world) {
+  switch (wish.what) {
+    case slot_wish::kind::number:
+      return slot_choice{.count = wish.count};
+    case slot_wish::kind::xpus:
+      return choose_xpus(world);
+    case slot_wish::kind::automatic:
+      return choose_automatically(each_sees_one, world);
+    case slot_wish::kind::gpus:
+    case slot_wish::kind::chosen:
+      break;
+  }
+  return choose_gpus(wish, each_sees_one, world);
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,61 @@
+// The options about CPUs and GPUs: how many workers, on which devices, bound to
+// what.
+#pragma once
+
+#include "actorrun/actors/core/binding.hpp"
+#include "actorrun/cli/arguments_options.hpp"
+#include "actorrun/cli/arguments_surroundings.hpp"
+#include "actorrun/messages/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// What `--nproc-per-node` asks for.
+struct slot_wish {
+  enum class kind {
+    number,    ///< `count` workers.
+    gpus,      ///< One for each GPU.
+    chosen,    ///< One for each of `gpus`.
+    xpus,      ///< One for each GPU of Level Zero.
+    automatic, ///< One for each GPU, or else for each CPU.
+  };
+  kind what = kind::number;
+  uint32_t count = 1;
+  std::vector<uint32_t> gpus{}; ///< By CUDA's numbers.
+};
+
+struct device_settings {
+  slot_wish slots;
+  core::binding_mode binding = core::binding_mode::none;
+  bool reports_bindings = false;
+};
+
+/// The rules that fill `out`, which must outlive them.
+/// @param cpu_count For `--nproc-per-node=cpu`.
+option_rules device_rules(device_settings& out,
+                          const std::function<uint32_t()>& cpu_count);
+
+/// Reads the value of `--nproc-per-node`.
+result<slot_wish> parse_slots(const std::string& text,
+                              const std::function<uint32_t()>& cpu_count);
+
+/// The workers of this node, and what they see.
+struct slot_choice {
+  uint32_t count = 1; ///< 1..`core::slots_per_agent_max`.
+  /// CUDA_VISIBLE_DEVICES of the workers; empty: as inherited.
+  std::vector<std::string> visible{};
+  std::vector<std::string> warnings{}; ///< One line each, for a person.
+};
+
+/// Counts devices if the wish is for some; drivers are asked then only.
+/// @param each_sees_one Workers see one device each (`--virtual-local-rank`),
+///                      so that the instances of a GPU count each for itself.
+/// @retval errc::bad_argument  there are no such devices; the text says why
+result<slot_choice> choose_slots(const slot_wish& wish, bool each_sees_one,
+                                 const surroundings& world);
+
+} // namespace actorrun::cli

@@ -1,0 +1,28 @@
+// The nodes of a job, and where and how they meet: how the options on them go
+// together.
+#pragma once
+
+#include "actorrun/cli/arguments.hpp"
+#include "actorrun/cli/arguments_run.hpp"
+
+#include <optional>
+
+namespace actorrun::cli {
+
+/// Decides whether the job is of this node alone, and else who takes part,
+/// where they meet and by which back end.
+///
+/// torchrun's default back end is `static`. Here it is meant by who says which
+/// rank this node has, or where node rank 0 is; else ours is. A job of one node
+/// needs neither.
+/// @retval errc::bad_argument  options exclude each other, or one is missing;
+///         the text names it
+std::optional<failure> settle_nodes(const run_settings& settings,
+                                    run_arguments& out);
+
+/// @pre the nodes are settled
+std::optional<failure> settle_job_id(const run_settings& settings,
+                                     const surroundings& world,
+                                     run_arguments& out);
+
+} // namespace actorrun::cli

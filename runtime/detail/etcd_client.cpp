@@ -1,0 +1,140 @@
+#include "actorrun/runtime/detail/etcd_client.hpp"
+
+#include <fstream>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// The first line of a file.
+result<std::string> password_in(const std::string& path) {
+  auto file = std::ifstream{path};
+  auto out = std::string{};
+  if (!std::getline(file, out) || out.empty())
+    return failure{errc::etcd_denied,
+                   "password_file: there is no password in " + path};
+  if (out.size() > secret_length_max)
+    return failure{errc::etcd_denied,
+                   "password_file: the password in " + path + " is too long"};
+  return out;
+}
+
+} // namespace
+
+result<std::unique_ptr<etcd_client>>
+etcd_client::open(const endpoint& where, const etcd_options& options,
+                  const job_id& job) {
+  auto password = std::string{};
+  if (!options.user.empty()) {
+    auto found = password_in(options.password_file);
+    if (!found)
+      return found.error();
+    password = std::move(*found);
+  }
+  auto http = etcd_http::open(where, options);
+  if (!http)
+    return http.error();
+  return std::unique_ptr<etcd_client>{
+    new etcd_client{std::move(*http), etcd::keys_of(options.prefix, job),
+                    options.user, std::move(password)}};
+}
+
+etcd_client::etcd_client(std::unique_ptr<etcd_http> http, etcd::job_keys keys,
+                         std::string user, std::string password)
+  : http_(std::move(http)), keys_(std::move(keys)), user_(std::move(user)),
+    password_(std::move(password)) {}
+
+result<std::optional<core::office_entry>>
+etcd_client::read(time_point deadline) {
+  const auto x = ask("/v3/kv/range", etcd::read_body(keys_), deadline);
+  if (!x)
+    return x.error();
+  return etcd::read_entry(*x);
+}
+
+result<core::lease_opened> etcd_client::open_lease(std::chrono::seconds length,
+                                                   time_point deadline) {
+  const auto sent = clock::now();
+  const auto x
+    = ask("/v3/lease/grant", etcd::open_lease_body(length), deadline);
+  if (!x)
+    return x.error();
+  auto out = etcd::read_lease(*x);
+  if (out)
+    out->sent = sent;
+  return out;
+}
+
+result<etcd_client::campaign_answer>
+etcd_client::campaign(int64_t lease, int64_t revision, time_point deadline) {
+  const auto x
+    = ask("/v3/kv/txn", etcd::campaign_body(keys_, lease, revision), deadline);
+  if (!x)
+    return x.error();
+  return etcd::read_campaign(*x);
+}
+
+result<std::optional<int64_t>> etcd_client::publish(int64_t lease,
+                                                    int64_t revision,
+                                                    const std::string& endpoint,
+                                                    time_point deadline) {
+  const auto x
+    = ask("/v3/kv/txn", etcd::publish_body(keys_, lease, revision, endpoint),
+          deadline);
+  if (!x)
+    return x.error();
+  return etcd::read_published(*x);
+}
+
+result<std::optional<core::duration>> etcd_client::renew(int64_t lease,
+                                                         time_point deadline) {
+  const auto x = ask("/v3/lease/keepalive", etcd::renew_body(lease), deadline);
+  if (!x)
+    return x.error();
+  return etcd::read_renewed(*x);
+}
+
+void etcd_client::end_lease(int64_t lease, bool job_over, time_point deadline) {
+  if (job_over)
+    ask("/v3/kv/deleterange", etcd::forget_job_body(keys_), deadline);
+  ask("/v3/lease/revoke", etcd::end_lease_body(lease), deadline);
+}
+
+// A token lasts a few minutes after its last use, and dies with the server.
+result<http_answer> etcd_client::ask(const std::string& path,
+                                     const std::string& body,
+                                     time_point deadline) {
+  if (!user_.empty() && !is_logged_in_)
+    if (auto why = log_in(deadline))
+      return *why;
+  auto x = http_->post(path, body, deadline);
+  if (!x)
+    return x;
+  const auto why = etcd::refusal_of(*x);
+  if (!why || why->code != errc::secret_mismatch)
+    return x;
+  is_logged_in_ = false;
+  if (user_.empty())
+    return failure{errc::etcd_denied, why->text};
+  if (auto refused = log_in(deadline))
+    return *refused;
+  return http_->post(path, body, deadline);
+}
+
+std::optional<failure> etcd_client::log_in(time_point deadline) {
+  http_->set_token({});
+  const auto x
+    = http_->post("/v3/auth/authenticate",
+                  etcd::authenticate_body(user_, password_), deadline);
+  if (!x)
+    return x.error();
+  auto token = etcd::read_token(*x);
+  if (!token)
+    return token.error();
+  http_->set_token(std::move(*token));
+  is_logged_in_ = true;
+  return std::nullopt;
+}
+
+} // namespace actorrun::detail

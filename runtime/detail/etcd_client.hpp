@@ -1,0 +1,70 @@
+// The office of one job's coordinator, in etcd.
+#pragma once
+
+#include "actorrun/runtime/detail/etcd_messages.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace actorrun::detail {
+
+/// Blocks its caller; for one thread but where it says otherwise. Every call
+/// fails by its deadline with what etcd_http and etcd_messages fail with.
+class etcd_client {
+public:
+  using clock = etcd_http::clock;
+  using time_point = clock::time_point;
+  using campaign_answer = std::variant<core::campaign_won, core::campaign_lost>;
+
+  /// Talks to nobody yet.
+  /// @retval errc::system_failure  as `etcd_http::open`
+  /// @retval errc::etcd_denied     a file that is named cannot be read
+  static result<std::unique_ptr<etcd_client>>
+  open(const endpoint& where, const etcd_options& options, const job_id& job);
+
+  /// What is in the entry, as of a moment after the call.
+  result<std::optional<core::office_entry>> read(time_point deadline);
+
+  result<core::lease_opened> open_lease(std::chrono::seconds length,
+                                        time_point deadline);
+
+  result<campaign_answer> campaign(int64_t lease, int64_t revision,
+                                   time_point deadline);
+
+  /// @returns the new revision; none: the entry is another's
+  result<std::optional<int64_t>> publish(int64_t lease, int64_t revision,
+                                         const std::string& endpoint,
+                                         time_point deadline);
+
+  /// @returns its length from the call on; none: it is over
+  result<std::optional<core::duration>> renew(int64_t lease,
+                                              time_point deadline);
+
+  /// Best effort: what fails here ends by itself.
+  void end_lease(int64_t lease, bool job_over, time_point deadline);
+
+  /// This end's address of the connection to etcd; empty before the first.
+  const std::string& local_address() const { return http_->local_address(); }
+
+  /// As `etcd_http::hurry`; from any thread.
+  void hurry(time_point deadline) { http_->hurry(deadline); }
+
+private:
+  etcd_client(std::unique_ptr<etcd_http> http, etcd::job_keys keys,
+              std::string user, std::string password);
+
+  result<http_answer> ask(const std::string& path, const std::string& body,
+                          time_point deadline);
+  std::optional<failure> log_in(time_point deadline);
+
+  std::unique_ptr<etcd_http> http_;
+  etcd::job_keys keys_;
+  std::string user_; ///< Empty: nobody.
+  std::string password_;
+  bool is_logged_in_ = false;
+};
+
+} // namespace actorrun::detail

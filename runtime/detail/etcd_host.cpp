@@ -1,0 +1,160 @@
+#include "actorrun/runtime/detail/etcd_host.hpp"
+
+#include "actorrun/runtime/detail/etcd_office.hpp"
+#include "actorrun/runtime/detail/keep.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <utility>
+
+namespace actorrun::detail {
+
+result<std::unique_ptr<etcd_host>>
+etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
+                etcd_host_config config) {
+  const auto& job = config.job;
+  auto registry = etcd_client::open(*job.rendezvous, job.etcd, job.job);
+  if (!registry)
+    return registry.error();
+  auto settings = etcd_leadership_config{
+    .options = {.is_candidate
+                = config.is_alone || job.place != coordinator_place::elsewhere,
+                .is_standing = config.is_alone,
+                .lease = job.etcd.lease,
+                .guard = job.timeouts.fence_guard},
+    .request_limit = job.timeouts.connect,
+    .registry = std::move(*registry),
+    .open_office = {},
+    .close_office = {},
+    .lines = config.lines};
+  auto out = std::unique_ptr<etcd_host>{
+    new etcd_host{system, std::move(home), std::move(config)}};
+  settings.open_office
+    = [x = out.get()](bool successor, const std::string& seen) {
+        return x->open_office(successor, seen);
+      };
+  settings.close_office = [x = out.get()] { x->close_office(); };
+  out->leadership_ = std::make_shared<etcd_leadership>(std::move(settings));
+  return out;
+}
+
+etcd_host::etcd_host(caf::actor_system& system, std::shared_ptr<reactor> home,
+                     etcd_host_config config)
+  : system_(system), home_(std::move(home)), config_(std::move(config)) {}
+
+etcd_host::~etcd_host() {
+  stop();
+}
+
+void etcd_host::stop() {
+  leadership_->stop();
+}
+
+std::shared_ptr<ports::coordinator_locator>
+etcd_host::locator_for(const agent_id& agent) {
+  auto door
+    = keep(std::make_unique<door_locator>(
+             system_, *home_,
+             door_locator::target{.where = *config_.job.rendezvous,
+                                  .mine = config_.mine,
+                                  .agent = agent.value,
+                                  .limit = config_.job.timeouts.connect},
+             config_.lines),
+           home_);
+  return std::make_shared<etcd_locator>(leadership_, std::move(door),
+                                        [this] { return here(); });
+}
+
+rendezvous_coordinator_actor etcd_host::coordinator() const {
+  const auto guard = std::lock_guard{mutex_};
+  return coordinator_;
+}
+
+ports::location etcd_host::here() const {
+  const auto guard = std::lock_guard{mutex_};
+  return {caf::actor_cast<caf::strong_actor_ptr>(coordinator_), address_};
+}
+
+// -- the office, on the leadership's thread -----------------------------------
+
+result<std::string> etcd_host::open_office(bool successor,
+                                           const std::string& seen) {
+  const auto place
+    = office_place_of(config_.announced, seen, *config_.job.rendezvous);
+  if (!place)
+    return place.error();
+  auto links
+    = keep(std::make_unique<hub>(system_, *home_, config_.lines), home_);
+  auto settings = config_.configure(successor);
+  settings.links = links;
+  settings.lease_all = true;
+  settings.may_decide = leadership_->office_check();
+  settings.on_closed = [this](const core::outcome& x) {
+    leadership_->resign(true); // First: who hears of the end may stop us.
+    config_.on_closed(x);
+  };
+  auto coordinator = spawn_rendezvous_coordinator(system_, std::move(settings));
+  links->serve_for(coordinator);
+  const auto listening = links->listen(place->where, config_.mine);
+  if (!listening) {
+    end(coordinator, links);
+    return listening.error();
+  }
+  if (config_.job.secret.empty() && !is_loopback(place->where))
+    config_.lines.warn(
+      "the job has no secret: whoever knows its id may take part; set "
+      "--secret-file or ACTORRUN_SECRET on all nodes");
+  const auto port = endpoint_of(*listening);
+  if (!port) {
+    end(coordinator, links);
+    return port.error();
+  }
+  {
+    const auto guard = std::lock_guard{mutex_};
+    coordinator_ = std::move(coordinator);
+    links_ = std::move(links);
+    address_ = place->host;
+  }
+  let_operators_in();
+  config_.lines.info("coordinator of job " + config_.job.job.value
+                     + " listens on " + *listening);
+  return to_string(endpoint{place->host, port->port});
+}
+
+void etcd_host::close_office() {
+  auto coordinator = rendezvous_coordinator_actor{};
+  auto links = std::shared_ptr<hub>{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    std::swap(coordinator, coordinator_);
+    std::swap(links, links_);
+  }
+  operators_.reset();
+  if (links)
+    end(coordinator, links);
+  config_.on_left();
+}
+
+// Whoever finds the port closed may take for certain that nobody decides here.
+void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
+                    const std::shared_ptr<hub>& links) const {
+  caf::scoped_actor self{system_};
+  self->send_exit(coordinator, caf::exit_reason::kill);
+  self->wait_for(coordinator); // It calls back until then.
+  links->close();
+}
+
+void etcd_host::let_operators_in() {
+  if (!config_.is_alone)
+    return; // They come to the agent.
+  auto door
+    = operator_door::open(system_, *home_, config_.job.job,
+                          caf::actor_cast<caf::strong_actor_ptr>(coordinator()),
+                          socket_role::coordinator);
+  if (door)
+    operators_.emplace(std::move(*door));
+  else
+    config_.lines.warn("actorctl cannot reach this job: " + door.error().text);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,108 @@
+// Runs core::leadership against a real etcd, on a thread of its own: whatever
+// etcd does or does not answer, no worker and no actor waits for it.
+#pragma once
+
+#include "actorrun/actors/core/leadership.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/runtime/detail/etcd_client.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+
+namespace actorrun::detail {
+
+/// How long the end of a launcher may take to tell etcd of it.
+inline constexpr auto farewell_limit = std::chrono::seconds{1};
+
+struct etcd_leadership_config {
+  core::leadership_options options;
+  /// Longest wait for one answer of etcd's.
+  core::duration request_limit = std::chrono::seconds{5};
+  std::unique_ptr<etcd_client> registry;
+  /// Starts the coordinator and says where it listens, `host:port`. `seen` is
+  /// this host's address on its connection to etcd.
+  std::function<result<std::string>(bool successor, const std::string& seen)>
+    open_office;
+  /// Ends it; when it returns, nobody listens there any more. May be called
+  /// when there is none. Neither may call back.
+  std::function<void()> close_office;
+  log lines{};
+};
+
+class etcd_leadership {
+public:
+  /// The coordinator is in this process.
+  struct here {};
+
+  /// An endpoint is to be tried, and is followed by another answer unless
+  /// `endpoint_reached` is reported.
+  using answer = std::variant<here, std::string, failure>;
+  using seeker = std::function<void(const answer&)>;
+
+  explicit etcd_leadership(etcd_leadership_config config);
+
+  /// As `stop`.
+  ~etcd_leadership();
+
+  etcd_leadership(const etcd_leadership&) = delete;
+  etcd_leadership& operator=(const etcd_leadership&) = delete;
+
+  // All from any thread. None waits, but `stop`.
+
+  /// Looks for the coordinator, or becomes it. One search at a time.
+  void seek(seeker on_answer);
+
+  /// What came of an endpoint: `endpoint_reached`, `…_refused` or `…_failed`.
+  void report(core::leadership_event what);
+
+  /// Leaves the office for good and wants no other.
+  void resign(bool job_over);
+
+  /// Says whether our coordinator is in office at this moment. Outlives us.
+  std::function<bool()> office_check() const;
+
+  /// Resigns; waits until etcd knows, `farewell_limit` at most.
+  void stop();
+
+private:
+  using clock = etcd_client::clock;
+  using reply = std::optional<core::leadership_event>;
+  struct effect_runner;
+
+  struct incoming {
+    core::leadership_event event;
+    seeker on_answer{};
+  };
+
+  void post(incoming x);
+  std::optional<incoming> next();
+  void run();
+  void dispatch(core::leadership_event event);
+  clock::time_point limit(std::optional<clock::time_point> deadline) const;
+  void tell(const answer& x, bool is_last);
+
+  etcd_leadership_config config_;
+  std::shared_ptr<std::atomic<clock::rep>> office_end_
+    = std::make_shared<std::atomic<clock::rep>>(0);
+  // These belong to the thread.
+  core::leadership core_;
+  seeker seeker_;
+  core::arm_timer timer_{};
+
+  std::mutex mutex_; // Guards the rest.
+  std::condition_variable news_;
+  std::deque<incoming> inbox_;
+  bool is_stopping_ = false;
+
+  std::thread thread_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,305 @@
+#include "actorrun/runtime/detail/etcd_messages.hpp"
+
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace actorrun::detail::etcd {
+
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+/// Most of an unexpected answer that is shown to a person, in bytes.
+constexpr size_t excerpt_size_max = 120;
+
+// gRPC's numbers for what went wrong, as the gateway hands them on.
+constexpr int64_t code_permission_denied = 7;
+constexpr int64_t code_unauthenticated = 16;
+
+constexpr long status_ok = 200;
+constexpr long status_not_found = 404;
+
+std::string base64(const std::string& text) {
+  auto out = std::string(4 * ((text.size() + 2) / 3) + 1, '\0');
+  const auto size = ::EVP_EncodeBlock(
+    reinterpret_cast<unsigned char*>(out.data()),
+    reinterpret_cast<const unsigned char*>(text.data()), int(text.size()));
+  out.resize(size_t(size));
+  return out;
+}
+
+std::optional<std::string> from_base64(const std::string& text) {
+  auto out = std::string(3 * text.size() / 4 + 3, '\0');
+  const auto size = ::EVP_DecodeBlock(
+    reinterpret_cast<unsigned char*>(out.data()),
+    reinterpret_cast<const unsigned char*>(text.data()), int(text.size()));
+  if (size < 0)
+    return std::nullopt;
+  const auto padding
+    = std::count(text.end() - std::min<long>(2, text.size()), text.end(), '=');
+  out.resize(size_t(size) - size_t(padding));
+  return out;
+}
+
+failure strange(const http_answer& x) {
+  auto excerpt = x.body.substr(0, excerpt_size_max);
+  std::replace_if(
+    excerpt.begin(), excerpt.end(),
+    [](unsigned char c) { return c < ' ' || c >= 0x7f; }, ' ');
+  return {errc::etcd_unreachable,
+          "what answers is not etcd with its v3 API: HTTP status "
+            + std::to_string(x.status) + ", " + excerpt};
+}
+
+/// Parsed without exceptions; `null` for what is not JSON.
+json document_of(const http_answer& x) {
+  auto out = json::parse(x.body, nullptr, false);
+  return out.is_object() ? out : json{};
+}
+
+/// A member of an object; `null` if there is none.
+const json& at(const json& x, const char* name) {
+  static const auto nothing = json{};
+  if (!x.is_object())
+    return nothing;
+  const auto i = x.find(name);
+  return i == x.end() ? nothing : *i;
+}
+
+const json& first(const json& x) {
+  static const auto nothing = json{};
+  return x.is_array() && !x.empty() ? x.front() : nothing;
+}
+
+/// A number, or a text that is one; what is left out is 0.
+std::optional<int64_t> number(const json& x) {
+  if (x.is_null())
+    return 0;
+  if (x.is_number_integer())
+    return x.is_number_unsigned()
+               && x.get<uint64_t>() > std::numeric_limits<int64_t>::max()
+             ? std::nullopt
+             : std::optional{x.get<int64_t>()};
+  if (!x.is_string())
+    return std::nullopt;
+  const auto& text = x.get_ref<const std::string&>();
+  auto out = int64_t{0};
+  const auto [end, error]
+    = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size())
+    return std::nullopt;
+  return out;
+}
+
+int64_t revision_of(const json& document) {
+  return number(at(at(document, "header"), "revision")).value_or(0);
+}
+
+/// The entry in the answer to a range, which is of one key at most.
+result<std::optional<core::office_entry>> entry_in(const json& range,
+                                                   const http_answer& x) {
+  const auto& kv = first(at(range, "kvs"));
+  if (kv.is_null())
+    return std::optional<core::office_entry>{};
+  const auto revision = number(at(kv, "mod_revision"));
+  const auto& value = at(kv, "value");
+  auto text = std::optional{std::string{}};
+  if (value.is_string())
+    text = from_base64(value.get_ref<const std::string&>());
+  if (!revision || *revision <= 0 || !text)
+    return strange(x);
+  return std::optional{core::office_entry{*revision, std::move(*text)}};
+}
+
+bool is_plain(unsigned char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+         || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+json compare(const std::string& key, int64_t revision) {
+  return {{"key", base64(key)},
+          {"target", "MOD"},
+          {"result", "EQUAL"},
+          {"mod_revision", std::to_string(revision)}};
+}
+
+json put(const std::string& key, const std::string& value, int64_t lease) {
+  auto body = json{{"key", base64(key)}, {"value", base64(value)}};
+  if (lease != 0)
+    body["lease"] = std::to_string(lease);
+  return {{"request_put", body}};
+}
+
+json range(const std::string& key) {
+  return {{"request_range", {{"key", base64(key)}}}};
+}
+
+} // namespace
+
+job_keys keys_of(const std::string& prefix, const job_id& job) {
+  auto name = std::string{};
+  for (const unsigned char c : job.value) {
+    static constexpr auto digits = "0123456789abcdef";
+    if (is_plain(c))
+      name += char(c);
+    else
+      name += std::string{'%', digits[c >> 4], digits[c & 15]};
+  }
+  const auto base = prefix + (prefix.back() == '/' ? "" : "/") + name;
+  return {base + "/coordinator", base + "/job"};
+}
+
+// -- requests -----------------------------------------------------------------
+
+std::string authenticate_body(const std::string& user,
+                              const std::string& password) {
+  return json{{"name", user}, {"password", password}}.dump(
+    -1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string read_body(const job_keys& keys) {
+  return json{{"key", base64(keys.coordinator)}}.dump();
+}
+
+std::string open_lease_body(seconds length) {
+  return json{{"TTL", std::to_string(length.count())}}.dump();
+}
+
+std::string renew_body(int64_t lease) {
+  return json{{"ID", std::to_string(lease)}}.dump();
+}
+
+std::string end_lease_body(int64_t lease) {
+  return renew_body(lease);
+}
+
+std::string forget_job_body(const job_keys& keys) {
+  return json{{"key", base64(keys.job)}}.dump();
+}
+
+// In one transaction: the entry becomes ours, and we learn whether the job has
+// had a coordinator before.
+std::string campaign_body(const job_keys& keys, int64_t lease,
+                          int64_t revision) {
+  return json{
+    {"compare", json::array({compare(keys.coordinator, revision)})},
+    {"success", json::array({put(keys.coordinator, "", lease), range(keys.job),
+                             put(keys.job, "1", 0)})},
+    {"failure", json::array({range(keys.coordinator)})}}
+    .dump();
+}
+
+std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
+                         const std::string& endpoint) {
+  return json{
+    {"compare", json::array({compare(keys.coordinator, revision)})},
+    {"success", json::array({put(keys.coordinator, endpoint, lease)})}}
+    .dump();
+}
+
+// -- answers ------------------------------------------------------------------
+
+std::optional<failure> refusal_of(const http_answer& x) {
+  const auto document = document_of(x);
+  const auto& error = at(document, "error");
+  if (x.status == status_ok && !document.is_null() && error.is_null())
+    return std::nullopt;
+  if (!error.is_string())
+    return strange(x);
+  const auto text = error.get<std::string>();
+  const auto code = number(at(document, "code")).value_or(0);
+  if (code == code_unauthenticated)
+    return failure{errc::secret_mismatch, "etcd: " + text};
+  const auto is_denied = code == code_permission_denied
+                         || text.find("user name is empty") != text.npos
+                         || text.find("authentication") != text.npos;
+  return failure{is_denied ? errc::etcd_denied : errc::etcd_unreachable,
+                 "etcd: " + text};
+}
+
+result<std::string> read_token(const http_answer& x) {
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  const auto& token = at(document, "token");
+  if (!token.is_string())
+    return strange(x);
+  return token.get<std::string>();
+}
+
+result<std::optional<core::office_entry>> read_entry(const http_answer& x) {
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  if (at(document, "header").is_null())
+    return strange(x);
+  return entry_in(document, x);
+}
+
+result<core::lease_opened> read_lease(const http_answer& x) {
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  const auto lease = number(at(document, "ID"));
+  const auto length = number(at(document, "TTL"));
+  if (!lease || *lease == 0 || !length || *length <= 0
+      || *length > etcd_lease_max.count())
+    return strange(x);
+  return core::lease_opened{*lease, seconds{*length}, {}};
+}
+
+result<std::variant<core::campaign_won, core::campaign_lost>>
+read_campaign(const http_answer& x) {
+  using answer = std::variant<core::campaign_won, core::campaign_lost>;
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  const auto& responses = at(document, "responses");
+  const auto revision = revision_of(document);
+  if (!responses.is_array() || revision <= 0)
+    return strange(x);
+  if (at(document, "succeeded") == true) {
+    if (responses.size() != 3)
+      return strange(x);
+    const auto& before = at(at(responses[1], "response_range"), "kvs");
+    return answer{core::campaign_won{revision, !first(before).is_null()}};
+  }
+  auto entry = entry_in(at(first(responses), "response_range"), x);
+  if (!entry)
+    return entry.error();
+  return answer{core::campaign_lost{std::move(*entry)}};
+}
+
+result<std::optional<int64_t>> read_published(const http_answer& x) {
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  const auto revision = revision_of(document);
+  if (revision <= 0)
+    return strange(x);
+  return at(document, "succeeded") == true ? std::optional{revision}
+                                           : std::nullopt;
+}
+
+result<std::optional<core::duration>> read_renewed(const http_answer& x) {
+  if (x.status == status_not_found
+      && x.body.find("lease not found") != x.body.npos)
+    return std::optional<core::duration>{};
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  const auto& answer = at(document, "result");
+  const auto length = number(at(answer, "TTL"));
+  if (answer.is_null() || !length || *length > etcd_lease_max.count())
+    return strange(x);
+  if (*length <= 0)
+    return std::optional<core::duration>{};
+  return std::optional<core::duration>{seconds{*length}};
+}
+
+} // namespace actorrun::detail::etcd

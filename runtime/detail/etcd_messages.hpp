@@ -1,0 +1,65 @@
+// What is said to etcd and what it answers: the JSON of its v3 gateway.
+//
+// Reference: etcd's api_reference_v3; numbers of 64 bits are texts in JSON,
+// keys and values are base64, and what is 0, false or empty is left out.
+#pragma once
+
+#include "actorrun/actors/core/leadership.hpp"
+#include "actorrun/messages/ids.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/etcd_http.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace actorrun::detail::etcd {
+
+/// The keys of one job.
+struct job_keys {
+  std::string coordinator; ///< Exists while somebody has the office.
+  std::string job;         ///< Exists from the first coordinator to the end.
+};
+
+/// Below `prefix`, and apart from those of every other job. Job ids may hold
+/// anything, so they go in as hexadecimal digits unless they are plain.
+job_keys keys_of(const std::string& prefix, const job_id& job);
+
+// -- requests -----------------------------------------------------------------
+
+std::string authenticate_body(const std::string& user,
+                              const std::string& password);
+std::string read_body(const job_keys& keys);
+std::string open_lease_body(std::chrono::seconds length);
+std::string renew_body(int64_t lease);
+std::string end_lease_body(int64_t lease);
+std::string forget_job_body(const job_keys& keys);
+/// @param revision Of the entry as it must be; 0: none must be there.
+std::string campaign_body(const job_keys& keys, int64_t lease,
+                          int64_t revision);
+std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
+                         const std::string& endpoint);
+
+// -- answers ------------------------------------------------------------------
+//
+// All of them may fail as `refusal_of` says, and:
+// @retval errc::etcd_unreachable  it is not of the form that etcd's have
+
+/// Why an answer is none, if it is none. An old token is the only reason for
+/// `errc::secret_mismatch`: get another.
+/// @retval errc::etcd_denied, errc::etcd_unreachable
+std::optional<failure> refusal_of(const http_answer& x);
+
+result<std::string> read_token(const http_answer& x);
+result<std::optional<core::office_entry>> read_entry(const http_answer& x);
+result<core::lease_opened> read_lease(const http_answer& x);
+result<std::variant<core::campaign_won, core::campaign_lost>>
+read_campaign(const http_answer& x);
+/// The new revision; none: the entry is not ours.
+result<std::optional<int64_t>> read_published(const http_answer& x);
+/// The length of the lease; none: it is over.
+result<std::optional<core::duration>> read_renewed(const http_answer& x);
+
+} // namespace actorrun::detail::etcd

@@ -1,0 +1,30 @@
+// Which GPUs this node has, and how they stand: what NVML answers, as values.
+#pragma once
+
+#include "actorrun/actors/core/device_list.hpp"
+#include "actorrun/actors/core/device_status.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/nvml_api.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+// All of these may take long, as `load_nvml` does.
+
+/// The GPUs by the driver's numbers, those above `core::gpus_per_node_max` left
+/// out; none is a list that is empty.
+/// @retval errc::system_failure  the driver cannot be asked, or a GPU is lost
+result<std::vector<core::gpu_identity>> list_gpus();
+
+/// What NVML shows of every GPU. What it cannot tell stays empty; a GPU that is
+/// lost says so in `trouble`.
+core::devices_status look_at_gpus(const nvml::functions& library);
+
+/// Processes that hold memory of some GPU, by the ids of this or, in a
+/// container, of the host's namespace; each once.
+std::vector<int64_t> gpu_processes(const nvml::functions& library);
+
+} // namespace actorrun::detail

@@ -1,0 +1,177 @@
+// The coordinator's part of a launcher, and how all of it ends.
+#include "actorrun/runtime/detail/launcher_parts.hpp"
+
+#include "actorrun/runtime/detail/keep.hpp"
+#include "actorrun/runtime/detail/run_folder.hpp"
+
+#include <caf/send.hpp>
+
+#include <unistd.h>
+
+namespace actorrun {
+
+using namespace detail;
+
+// -- the coordinator ----------------------------------------------------------
+
+result<std::monostate>
+launcher::parts::maybe_host_coordinator(const agent_options& options) {
+  if (!job.rendezvous) {
+    spawn_coordinator(false);
+    return std::monostate{};
+  }
+  if (job.backend == rendezvous_backend::etcd)
+    return open_etcd(options.local_address, false);
+  if (job.backend == rendezvous_backend::fixed)
+    return options.node_rank == 0 ? host_as_first() : std::monostate{};
+  if (job.place == coordinator_place::elsewhere
+      || (job.place == coordinator_place::automatic
+          && !names_this_host(job.rendezvous->host)))
+    return std::monostate{};
+  auto hosted = host_coordinator(false);
+  if (!hosted && hosted.error().code == errc::address_in_use
+      && job.place == coordinator_place::automatic) {
+    // Most likely another agent of the job on this host; its door will tell.
+    occupied = true;
+    return std::monostate{};
+  }
+  return hosted;
+}
+
+// A coordinator on its own may be started again while its agents wait for it;
+// one that an agent hosts only follows another if that ended untidily.
+result<std::monostate> launcher::parts::host_coordinator(bool alone) {
+  const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
+  if (!where)
+    return where.error();
+  const auto folder = run_folder::open();
+  const auto successor
+    = (folder && folder->left_by_predecessor(job.job)) || alone;
+  spawn_coordinator(successor); // Before anybody can come in to it.
+  auto listening = links->listen(*where, mine);
+  if (!listening) {
+    caf::anon_send_exit(coordinator, caf::exit_reason::kill);
+    coordinator = nullptr;
+    links.reset();
+    return listening.error();
+  }
+  lines.info("coordinator of job " + job.job.value + " listens on "
+             + *listening);
+  if (job.secret.empty() && !is_loopback(*where))
+    lines.warn("the job has no secret: whoever knows its id may take part; "
+               "set --secret-file or ACTORRUN_SECRET on all nodes");
+  return std::monostate{};
+}
+
+void launcher::parts::spawn_coordinator(bool successor) {
+  links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+  auto config = coordinator_config(successor);
+  config.links = links;
+  coordinator = spawn_rendezvous_coordinator(system, std::move(config));
+  links->serve_for(coordinator);
+}
+
+rendezvous_coordinator_config
+launcher::parts::coordinator_config(bool successor) {
+  auto out = rendezvous_coordinator_config{};
+  out.job = job.job;
+  out.settings = settings();
+  out.limits = job.timeouts;
+  out.host = host;
+  out.pid = ::getpid();
+  out.successor = successor;
+  out.networked = job.rendezvous.has_value();
+  out.lines = lines;
+  out.on_closed = [this](const core::outcome& x) { coordinator_closed(x); };
+  return out;
+}
+
+core::job_settings launcher::parts::settings() const {
+  return {job.agent_count_min, job.agent_count_max, job.restart_count_max,
+          job.backend == rendezvous_backend::fixed};
+}
+
+// Whoever gives no rank to any node gives them all rank 0.
+result<std::monostate> launcher::parts::host_as_first() {
+  auto hosted = host_coordinator(false);
+  if (!hosted)
+    return failure{hosted.error().code,
+                   hosted.error().text
+                     + "; the node of --node-rank=0, which is the default, "
+                       "hosts the job at --master-addr and --master-port"};
+  return hosted;
+}
+
+result<std::monostate> launcher::parts::open_etcd(const std::string& announced,
+                                                  bool alone) {
+  auto opened = etcd_host::open(
+    system, loop,
+    {.job = job,
+     .mine = mine,
+     .announced = announced,
+     .is_alone = alone,
+     .configure
+     = [this](bool successor) { return coordinator_config(successor); },
+     .on_closed = [this](const core::outcome& x) { coordinator_closed(x); },
+     .on_left =
+       [this] {
+         const auto guard = std::lock_guard{mutex};
+         end_if_over();
+       },
+     .lines = lines});
+  if (!opened)
+    return opened.error();
+  etcd = std::move(*opened);
+  return std::monostate{};
+}
+
+// -- the end ------------------------------------------------------------------
+
+void launcher::parts::coordinator_closed(const core::outcome& result) {
+  const auto guard = std::lock_guard{mutex};
+  coordinators_ending = core::ending{.result = result, .why = {}, .signal = 0};
+  end_if_over();
+}
+
+void launcher::parts::agent_finished(const core::ending& how) {
+  if (events)
+    events->note(how);
+  {
+    const auto guard = std::lock_guard{mutex};
+    ending = how;
+  }
+  // The others go on without us, or need us until they know the outcome.
+  if (etcd && !(how.result && etcd->coordinator()))
+    etcd->resign();
+  logs->flush([this] { logs_shown(); });
+}
+
+void launcher::parts::logs_shown() {
+  const auto guard = std::lock_guard{mutex};
+  shown = true;
+  end_if_over();
+}
+
+// The host of the coordinator stays until all others know the outcome.
+bool launcher::parts::is_protocol_over() const {
+  if (etcd && !agent)
+    return coordinators_ending.has_value();
+  if (etcd)
+    return ending && (coordinators_ending || !etcd->coordinator());
+  return (!agent || ending) && (!coordinator || coordinators_ending);
+}
+
+void launcher::parts::end_if_over() {
+  if (over || !is_protocol_over() || (agent && !shown))
+    return;
+  over = true;
+  auto how = ending ? *ending : *coordinators_ending;
+  // An agent that gives up workers goes before it hears what became of the job.
+  if (how.why && !how.result && coordinators_ending)
+    how.result = coordinators_ending->result;
+  promise.set_value(how);
+  if (hooks.on_ended)
+    hooks.on_ended(how);
+}
+
+} // namespace actorrun

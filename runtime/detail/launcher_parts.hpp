@@ -1,0 +1,87 @@
+// All that belongs to one node's part in one job, behind `launcher`.
+#pragma once
+
+#include "actorrun/actors/ports/master_ports.hpp"
+#include "actorrun/actors/rendezvous_coordinator.hpp"
+#include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/etcd_host.hpp"
+#include "actorrun/runtime/detail/event_feed.hpp"
+#include "actorrun/runtime/detail/hub.hpp"
+#include "actorrun/runtime/detail/node_devices.hpp"
+#include "actorrun/runtime/detail/node_logs.hpp"
+#include "actorrun/runtime/detail/node_timers.hpp"
+#include "actorrun/runtime/detail/operator_door.hpp"
+#include "actorrun/runtime/detail/socket_address.hpp"
+#include "actorrun/runtime/launcher.hpp"
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace actorrun {
+
+struct launcher::parts {
+  parts(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
+    : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
+      lines(hooks.lines), mine(credentials_of_job()),
+      host(detail::local_host_name()) {}
+
+  detail::credentials credentials_of_job() const {
+    return job.rendezvous ? detail::credentials_of(job.job, job.secret)
+                          : detail::credentials{};
+  }
+
+  result<std::monostate> open_logs(const agent_options& options);
+  result<std::monostate> open_timers(const agent_options& options);
+  result<std::monostate> open_devices(const agent_options& options);
+  result<std::monostate> host_coordinator(bool alone);
+  result<std::monostate> maybe_host_coordinator(const agent_options& options);
+  result<std::monostate> host_as_first();
+  core::job_settings settings() const;
+  rendezvous_coordinator_config coordinator_config(bool successor);
+  void spawn_coordinator(bool successor);
+  result<std::monostate> open_etcd(const std::string& announced, bool alone);
+  void spawn_agent(const agent_options& options);
+  std::shared_ptr<ports::coordinator_locator>
+  make_locator(const core::offer& offering);
+  std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
+  void open_events(const agent_options& options);
+  void open_operator_door();
+  void coordinator_closed(const core::outcome& result);
+  void agent_finished(const core::ending& how);
+  void logs_shown();
+  bool is_protocol_over() const;
+  void end_if_over();
+
+  caf::actor_system& system;
+  job_options job;
+  launcher_hooks hooks;
+  log lines;
+  detail::credentials mine;
+  std::string host;
+  bool occupied = false; ///< Somebody else listens at our endpoint.
+  std::shared_ptr<detail::reactor> loop = std::make_shared<detail::reactor>();
+  std::shared_ptr<detail::hub> links;
+  rendezvous_coordinator_actor coordinator;
+  std::unique_ptr<detail::etcd_host>
+    etcd; ///< Has the coordinator, if it is ours.
+  node_agent_actor agent;
+  std::optional<detail::operator_door> operators;
+  std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
+  std::unique_ptr<detail::node_timers> timers; ///< Likewise.
+  std::optional<detail::node_devices> devices; ///< Likewise.
+  std::shared_ptr<detail::event_feed> events;  ///< Null: nobody wants to know.
+
+  std::mutex mutex; // Guards the rest.
+  std::optional<core::ending> ending;
+  std::optional<core::ending> coordinators_ending;
+  bool shown = false; ///< Nobody waits for the console any more.
+  bool over = false;
+  size_t leave_count = 0;
+  std::promise<core::ending> promise;
+  std::shared_future<core::ending> future = promise.get_future().share();
+};
+
+} // namespace actorrun

@@ -1,0 +1,51 @@
+// All that one agent has to do with the CPUs and GPUs of its node.
+#pragma once
+
+#include "actorrun/actors/core/binding.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/device_monitor.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/gpu_monitor.hpp"
+#include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "actorrun/runtime/detail/reactor.hpp"
+#include "actorrun/runtime/options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+class node_devices {
+public:
+  /// Decides on the bindings. Loads nothing unless these are asked for; a node
+  /// without a GPU driver costs one look for its device.
+  /// @retval as `bind_workers`
+  static result<node_devices> open(const agent_options& options, log lines);
+
+  /// Null: there is nothing to look at.
+  std::shared_ptr<ports::device_monitor> monitor() const { return monitor_; }
+
+  /// Holds workers back until the GPUs have got over the last ones.
+  /// @param loop That of the process host.
+  posix_process_host::start_gate gate(std::weak_ptr<reactor> loop) const;
+
+  /// By local rank; empty: workers are not bound.
+  const std::vector<core::process_binding>& bindings() const {
+    return bindings_;
+  }
+
+  /// What the workers are bound to, in lines for people.
+  std::vector<std::string> report() const;
+
+private:
+  node_devices(const agent_options& options, log lines);
+
+  log lines_;
+  uint32_t worker_count_;
+  std::shared_ptr<gpu_monitor> monitor_{};
+  std::vector<core::process_binding> bindings_{};
+  std::vector<std::string> report_{}; ///< Empty: workers are not bound.
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,122 @@
+#include "actorrun/runtime/detail/numa_binding.hpp"
+
+#include "actorrun/runtime/detail/cpu_binding.hpp"
+#include "actorrun/runtime/detail/gpu_inventory.hpp"
+#include "actorrun/runtime/detail/numa_topology.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// The GPU of each worker, by local rank.
+struct worker_gpu {
+  std::string name{}; ///< Empty: it has none.
+  std::string pci_address{};
+  std::optional<uint32_t> node{};
+};
+
+std::vector<worker_gpu> gpus_of_workers(const binding_order& order) {
+  auto out = std::vector<worker_gpu>(order.worker_count);
+  const auto gpus = order.gpus();
+  if (!gpus)
+    return out;
+  const auto visible = core::find_visible(order.visible_devices, *gpus).listed;
+  if (visible.empty())
+    return out;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto& x = visible[i % visible.size()];
+    const auto& address = gpus->at(x.gpu).pci_address;
+    out[i] = {x.name, address, order.numa_node(address)};
+  }
+  return out;
+}
+
+std::vector<std::optional<uint32_t>>
+wishes_of(const std::vector<worker_gpu>& gpus) {
+  auto out = std::vector<std::optional<uint32_t>>{};
+  for (const auto& x : gpus)
+    out.push_back(x.node);
+  return out;
+}
+
+/// Leaves memory as it is where we may not say where it is from.
+std::string settle_memory(const binding_order& order,
+                          std::vector<core::process_binding>& bindings) {
+  auto why = 0;
+  for (const auto& x : bindings)
+    if (why == 0 && !x.memory_nodes.empty())
+      why = order.check_memory(x);
+  if (why == 0)
+    return {};
+  for (auto& x : bindings)
+    x.memory_nodes.clear();
+  return "workers are bound to CPUs, and not to memory: the kernel or the"
+         " container does not let us set a memory policy ("
+         + std::string{std::strerror(why)} + ")";
+}
+
+std::string line_of(uint32_t local_rank, const core::process_binding& binding,
+                    const worker_gpu& gpu,
+                    std::span<const core::cpu_place> cpus) {
+  auto out = "local rank " + std::to_string(local_rank) + ": "
+             + core::to_string(binding, cpus);
+  if (!gpu.name.empty())
+    out += ", GPU " + gpu.name
+           + (gpu.pci_address.empty() ? "" : " (" + gpu.pci_address + ")");
+  return out;
+}
+
+worker_bindings bind_nobody(const binding_order& order) {
+  auto out = worker_bindings{};
+  const auto cpus = order.topology();
+  auto own = std::vector<uint32_t>{};
+  if (cpus)
+    for (const auto& x : *cpus)
+      own.push_back(x.cpu);
+  out.report.push_back(
+    "workers are not bound"
+    + (own.empty() ? ""
+                   : "; they have the agent's CPUs " + core::to_ranges(own)));
+  return out;
+}
+
+} // namespace
+
+binding_order order_for_this_machine(core::binding_mode mode,
+                                     uint32_t worker_count) {
+  auto out = binding_order{.mode = mode, .worker_count = worker_count};
+  if (const auto* list = std::getenv("CUDA_VISIBLE_DEVICES"))
+    out.visible_devices = list;
+  out.gpus = list_gpus;
+  out.topology = [] { return read_topology(); };
+  out.numa_node = [](const std::string& x) { return numa_node_of(x); };
+  out.check_memory = check_memory_policy;
+  return out;
+}
+
+result<worker_bindings> bind_workers(const binding_order& order) {
+  if (order.mode == core::binding_mode::none)
+    return bind_nobody(order);
+  const auto cpus = order.topology();
+  if (!cpus)
+    return cpus.error();
+  const auto gpus = gpus_of_workers(order);
+  const auto nodes = core::choose_numa_nodes(*cpus, wishes_of(gpus));
+  if (!nodes)
+    return nodes.error();
+  auto bindings = core::plan_bindings(order.mode, *cpus, *nodes);
+  if (!bindings)
+    return bindings.error();
+  auto out = worker_bindings{};
+  out.warning = settle_memory(order, *bindings);
+  out.by_rank = std::move(*bindings);
+  for (uint32_t i = 0; i < order.worker_count; ++i)
+    out.report.push_back(line_of(i, out.by_rank[i], gpus[i], *cpus));
+  return out;
+}
+
+} // namespace actorrun::detail

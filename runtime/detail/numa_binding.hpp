@@ -1,0 +1,54 @@
+// Decides on what the workers of this node are bound to, from how the machine
+// is built and where its GPUs are.
+#pragma once
+
+#include "actorrun/actors/core/binding.hpp"
+#include "actorrun/actors/core/binding_plan.hpp"
+#include "actorrun/actors/core/device_list.hpp"
+#include "actorrun/messages/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// What is to be bound, and what may be asked of the machine.
+struct binding_order {
+  core::binding_mode mode = core::binding_mode::none;
+  uint32_t worker_count = 1;
+  /// CUDA_VISIBLE_DEVICES of the workers; none: not set.
+  std::optional<std::string> visible_devices{};
+  /// The GPUs of this node; fails where there are none.
+  std::function<result<std::vector<core::gpu_identity>>()> gpus{};
+  std::function<result<std::vector<core::cpu_place>>()> topology{};
+  /// Of a GPU by its PCI address.
+  std::function<std::optional<uint32_t>(const std::string&)> numa_node{};
+  /// See `check_memory_policy`.
+  std::function<int(const core::process_binding&)> check_memory{};
+};
+
+/// The order for this machine.
+binding_order order_for_this_machine(core::binding_mode mode,
+                                     uint32_t worker_count);
+
+struct worker_bindings {
+  /// By local rank; empty: nobody is bound.
+  std::vector<core::process_binding> by_rank{};
+  /// For people: one line for each worker, or one for all if nobody is bound.
+  std::vector<std::string> report{};
+  /// What could not be done as it was meant; empty: nothing.
+  std::string warning{};
+};
+
+/// A worker is bound near its GPU: the visible one at its local rank, again from
+/// the first if there are more workers. Without GPUs the NUMA nodes take turns.
+/// @retval errc::bad_argument    the CPUs do not suffice; see `binding_plan`
+/// @retval errc::system_failure  the machine does not say how it is built
+/// @see torch/numa/binding.py does so with GPUs, and refuses without.
+result<worker_bindings> bind_workers(const binding_order& order);
+
+} // namespace actorrun::detail

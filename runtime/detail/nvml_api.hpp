@@ -1,0 +1,81 @@
+// The part of NVIDIA's management library (NVML) that we call, as its binary
+// interface has it: there is no package with its header to build with.
+#pragma once
+
+#include "actorrun/runtime/detail/shared_library.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace actorrun::detail::nvml {
+
+using device = struct device_tag*;
+using event_set = struct event_set_tag*;
+
+/// Return codes.
+enum code : int {
+  success = 0,
+  not_supported = 3,
+  not_found = 6,
+  insufficient_size = 7,
+  timeout = 10,
+  gpu_is_lost = 15,
+};
+
+struct memory {
+  unsigned long long total, free, used; ///< Bytes.
+};
+
+struct utilization {
+  unsigned gpu, memory; ///< Per cent.
+};
+
+struct pci_info {
+  char old_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+
+/// As version 3 of the call for running processes has it.
+struct process_info {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+struct event_data {
+  device where;
+  unsigned long long type;
+  unsigned long long data; ///< The XID.
+  unsigned gpu_instance, compute_instance;
+};
+
+inline constexpr unsigned long long xid_event = 8;
+inline constexpr unsigned core_temperature = 0; ///< The sensor on the chip.
+inline constexpr size_t text_size_max = 96;     ///< Of names and UUIDs.
+
+/// Names of the functions in the library: `nvml` and these.
+struct functions {
+  int (*init)() = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  int (*device_count)(unsigned*) = nullptr;
+  int (*device_at)(unsigned, device*) = nullptr;
+  int (*uuid)(device, char*, unsigned) = nullptr;
+  int (*name)(device, char*, unsigned) = nullptr;
+  int (*pci)(device, pci_info*) = nullptr;
+  int (*memory_info)(device, memory*) = nullptr;
+  int (*utilization_rates)(device, utilization*) = nullptr;
+  int (*temperature)(device, unsigned sensor, unsigned*) = nullptr;
+  int (*processes)(device, unsigned* count, process_info*) = nullptr;
+  // Null where the driver is older than these.
+  int (*mig_mode)(device, unsigned* current, unsigned* pending) = nullptr;
+  int (*mig_count_max)(device, unsigned*) = nullptr;
+  int (*mig_device_at)(device, unsigned, device*) = nullptr;
+  int (*event_set_create)(event_set*) = nullptr;
+  int (*event_register)(device, unsigned long long types, event_set) = nullptr;
+  int (*event_wait)(event_set, event_data*, unsigned timeout_ms) = nullptr;
+  int (*event_set_free)(event_set) = nullptr;
+};
+
+} // namespace actorrun::detail::nvml

@@ -1,0 +1,111 @@
+#include "actorrun/runtime/detail/nvml_library.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// What the driver makes when it is loaded; WSL has the second instead.
+constexpr const char* driver_files[] = {"/dev/nvidiactl", "/dev/dxg"};
+
+const char* library_name() {
+  const auto* name = std::getenv(nvml_variable);
+  return name != nullptr && *name != '\0' ? name : nvml_name;
+}
+
+failure broken(std::string text) {
+  return {errc::system_failure, std::move(text)};
+}
+
+bool find_all(const shared_library& from, nvml::functions& out) {
+  from.find("nvmlDeviceGetMigMode", out.mig_mode);
+  from.find("nvmlDeviceGetMaxMigDeviceCount", out.mig_count_max);
+  from.find("nvmlDeviceGetMigDeviceHandleByIndex", out.mig_device_at);
+  from.find("nvmlEventSetCreate", out.event_set_create);
+  from.find("nvmlDeviceRegisterEvents", out.event_register);
+  from.find("nvmlEventSetWait_v2", out.event_wait);
+  from.find("nvmlEventSetFree", out.event_set_free);
+  from.find("nvmlDeviceGetComputeRunningProcesses_v3", out.processes);
+  return from.find("nvmlInit_v2", out.init)
+         && from.find("nvmlErrorString", out.error_string)
+         && from.find("nvmlDeviceGetCount_v2", out.device_count)
+         && from.find("nvmlDeviceGetHandleByIndex_v2", out.device_at)
+         && from.find("nvmlDeviceGetUUID", out.uuid)
+         && from.find("nvmlDeviceGetName", out.name)
+         && from.find("nvmlDeviceGetPciInfo_v3", out.pci)
+         && from.find("nvmlDeviceGetMemoryInfo", out.memory_info)
+         && from.find("nvmlDeviceGetUtilizationRates", out.utilization_rates)
+         && from.find("nvmlDeviceGetTemperature", out.temperature);
+}
+
+/// Threads that a library starts must not take this program's signals.
+class signals_blocked {
+public:
+  signals_blocked() {
+    auto all = sigset_t{};
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &old_);
+  }
+  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+private:
+  sigset_t old_{};
+};
+
+result<nvml::functions> load() {
+  const auto block = signals_blocked{};
+  const auto library = shared_library::load(library_name());
+  if (!library)
+    return broken("the NVIDIA driver's library cannot be loaded: "
+                  + library.error().text);
+  auto out = nvml::functions{};
+  if (!find_all(*library, out))
+    return broken(std::string{library_name()}
+                  + " is too old or no NVML; actorrun needs a driver from 450"
+                    " on");
+  if (const auto code = out.init(); code != nvml::success)
+    return broken("the NVIDIA driver does not answer: " + text_of(out, code));
+  return out;
+}
+
+} // namespace
+
+bool may_have_gpus() {
+  if (const auto* name = std::getenv(nvml_variable);
+      name != nullptr && *name != '\0')
+    return true;
+  for (const auto* path : driver_files)
+    if (::access(path, F_OK) == 0)
+      return true;
+  return false;
+}
+
+// What has failed is tried again: the driver may be loaded by then.
+result<const nvml::functions*> load_nvml() {
+  static std::mutex mutex;
+  static nvml::functions loaded;
+  static bool is_loaded = false;
+  const auto guard = std::lock_guard{mutex};
+  if (!is_loaded) {
+    const auto x = load();
+    if (!x)
+      return x.error();
+    loaded = *x;
+    is_loaded = true;
+  }
+  return &loaded;
+}
+
+std::string text_of(const nvml::functions& library, int code) {
+  const auto* text = library.error_string(code);
+  return text != nullptr ? text : "code " + std::to_string(code);
+}
+
+} // namespace actorrun::detail

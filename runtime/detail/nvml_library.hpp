@@ -1,0 +1,28 @@
+// Loads NVIDIA's management library once, for all who ask the driver.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/nvml_api.hpp"
+
+#include <string>
+
+namespace actorrun::detail {
+
+/// Names another library than the driver's, for tests and unusual places.
+inline constexpr const char* nvml_variable = "ACTORRUN_NVML_LIBRARY";
+inline constexpr const char* nvml_name = "libnvidia-ml.so.1";
+
+/// Whether it is worth while to load the library: the driver's device is there,
+/// or the variable is set. Takes a microsecond.
+bool may_have_gpus();
+
+/// Loads and initialises the library, the first time that it can be; it then
+/// stays so. Creates no context on a GPU. May take seconds, or hang with a
+/// driver that hangs: not for threads that others wait for.
+/// @retval errc::system_failure  there is none, or no driver, or it fails
+result<const nvml::functions*> load_nvml();
+
+/// The library's words for one of its codes.
+std::string text_of(const nvml::functions& library, int code);
+
+} // namespace actorrun::detail

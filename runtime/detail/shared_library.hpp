@@ -1,0 +1,34 @@
+// A library that is loaded only when it is needed: its absence is an answer,
+// not an error at the start.
+#pragma once
+
+#include "actorrun/messages/result.hpp"
+
+#include <string>
+
+namespace actorrun::detail {
+
+/// Stays loaded for good: vendors' libraries start threads and leave handlers
+/// behind, and cannot be unloaded safely.
+class shared_library {
+public:
+  /// @param name As dlopen(3) takes it.
+  /// @retval errc::system_failure  it cannot be loaded; the text says why
+  static result<shared_library> load(const std::string& name);
+
+  /// Points `target` to the function `name`.
+  /// @returns false if the library has none; `target` is null then
+  template <class Function>
+  bool find(const char* name, Function*& target) const {
+    target = reinterpret_cast<Function*>(address_of(name));
+    return target != nullptr;
+  }
+
+private:
+  explicit shared_library(void* handle) : handle_(handle) {}
+  void* address_of(const char* name) const;
+
+  void* handle_ = nullptr;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,114 @@
+#include "actorrun/runtime/detail/store_link.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Smaller values are copied behind each other; to refer to one costs as much.
+constexpr size_t copied_size_max = 4'096;
+
+/// Of one chunk of such.
+constexpr size_t text_size_max = size_t{64} * 1024;
+
+/// Chunks sent by one system call.
+constexpr size_t chunks_per_call_max = 64;
+
+bool comes_later(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+std::string length_of(std::string_view bytes) {
+  auto out = std::string(sizeof(uint64_t), '\0');
+  auto size = static_cast<uint64_t>(bytes.size());
+  for (auto& c : out) {
+    c = static_cast<char>(size);
+    size >>= 8;
+  }
+  return out;
+}
+
+} // namespace
+
+std::optional<size_t> store_link::read(std::span<char> room) {
+  const auto got = ::recv(fd(), room.data(), room.size(), 0);
+  if (got > 0)
+    return static_cast<size_t>(got);
+  if (got < 0 && comes_later(errno))
+    return 0;
+  return std::nullopt;
+}
+
+void store_link::add(core::send_reply reply) {
+  add_text(reply.head);
+  for (auto& x : reply.values) {
+    add_text(length_of(x.bytes()));
+    add_value(std::move(x));
+  }
+  if (reply.tail)
+    add_value(std::move(*reply.tail));
+  if (reply.charge && !output_.empty())
+    output_.back().charge = std::move(reply.charge);
+}
+
+void store_link::add_text(std::string_view text) {
+  if (text.empty())
+    return;
+  const auto continues = !output_.empty() && !output_.back().value
+                         && output_.back().text.size() < text_size_max;
+  if (!continues)
+    output_.emplace_back();
+  output_.back().text.append(text);
+  output_size_ += text.size();
+}
+
+void store_link::add_value(core::store_value value) {
+  const auto size = value.bytes().size();
+  if (size <= copied_size_max && output_size_ < store_output_max)
+    return add_text(value.bytes());
+  output_.emplace_back();
+  output_.back().value = std::move(value);
+  output_size_ += size;
+}
+
+bool store_link::write() {
+  while (!output_.empty()) {
+    auto parts = std::array<iovec, chunks_per_call_max>{};
+    auto count = size_t{0};
+    for (const auto& x : output_) {
+      auto bytes = x.bytes();
+      if (count == 0)
+        bytes.remove_prefix(first_sent_);
+      parts[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
+      if (count == parts.size())
+        break;
+    }
+    auto message = msghdr{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    const auto done = ::sendmsg(fd(), &message, MSG_NOSIGNAL);
+    if (done < 0)
+      return comes_later(errno);
+    sent(static_cast<size_t>(done));
+  }
+  return true;
+}
+
+void store_link::sent(size_t size) {
+  output_size_ -= size;
+  size += std::exchange(first_sent_, size_t{0});
+  while (!output_.empty() && size >= output_.front().bytes().size()) {
+    size -= output_.front().bytes().size();
+    output_.pop_front();
+  }
+  first_sent_ = size;
+}
+
+} // namespace actorrun::detail

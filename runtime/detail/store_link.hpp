@@ -1,0 +1,73 @@
+// Owns one client's connection to the store: what it has sent and nobody has
+// looked at yet, and what is still to be sent to it.
+#pragma once
+
+#include "actorrun/actors/core/store_table.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// A client that has so many bytes to fetch is not listened to until it has
+/// fetched them.
+inline constexpr size_t store_output_max = size_t{256} * 1024;
+
+class store_link {
+public:
+  /// @param socket Non-blocking.
+  explicit store_link(unique_fd socket) : socket_(std::move(socket)) {}
+
+  int fd() const { return socket_.get(); }
+
+  /// Puts what has come into `room`.
+  /// @returns how much; 0: nothing now; none: the connection is over
+  std::optional<size_t> read(std::span<char> room);
+
+  /// Keeps input for later, when there is too much output.
+  void keep(std::string_view input) { kept_.assign(input); }
+
+  /// @returns what has been kept, which goes from here
+  std::string take_kept() { return std::exchange(kept_, {}); }
+
+  bool has_kept() const { return !kept_.empty(); }
+
+  void add(core::send_reply reply);
+
+  /// Sends what the system takes now.
+  /// @returns false: the connection is over
+  bool write();
+
+  size_t output_size() const { return output_size_; }
+  bool is_full() const { return output_size_ >= store_output_max; }
+
+  /// For epoll, as last told to it.
+  uint32_t watched = 0;
+
+private:
+  /// Bytes of our own, or shared ones.
+  struct chunk {
+    std::string text;
+    std::optional<core::store_value> value;
+    std::optional<core::store_charge> charge; ///< For what keeps it.
+
+    std::string_view bytes() const { return value ? value->bytes() : text; }
+  };
+
+  void add_text(std::string_view text);
+  void add_value(core::store_value value);
+  void sent(size_t size);
+
+  unique_fd socket_;
+  std::string kept_;
+  std::deque<chunk> output_;
+  size_t first_sent_ = 0; ///< Of the first chunk.
+  size_t output_size_ = 0;
+};
+
+} // namespace actorrun::detail

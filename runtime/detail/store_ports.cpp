@@ -1,0 +1,101 @@
+#include "actorrun/runtime/detail/store_ports.hpp"
+
+#include "actorrun/runtime/detail/door_socket.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace actorrun::detail {
+
+void store_ports::announce(const std::string& address) {
+  if (std::exchange(address_, address) == address)
+    return;
+  if (auto where = look_up())
+    where_ = *where;
+  else
+    open_to_all(where.error().text);
+}
+
+// On one host a name may well lead to loopback.
+result<socket_address> store_ports::look_up() const {
+  const auto port = place_.port.value_or(0);
+  if (!place_.is_alone)
+    return listen_address(address_, port);
+  const auto found = resolve(address_, port);
+  if (!found)
+    return found.error();
+  return found->front();
+}
+
+// Both families, where the system has IPv6.
+void store_ports::open_to_all(const std::string& why) {
+  lines_.warn("the store is not served at " + address_
+              + " but at all addresses of this host: " + why);
+  const auto has_both = static_cast<bool>(bind_port(*numeric_address("::", 0)));
+  where_
+    = numeric_address(has_both ? "::" : "0.0.0.0", place_.port.value_or(0));
+}
+
+result<bound_port> store_ports::bind() const {
+  return place_.port ? bind_port(*where_) : bind_master_port(*where_);
+}
+
+uint16_t store_ports::next() {
+  if (!where_)
+    return 0;
+  if (place_.port && current_)
+    return current_->port;
+  auto fresh = bind();
+  if (!fresh && fresh.error().code == errc::cannot_listen) {
+    open_to_all(fresh.error().text);
+    fresh = bind();
+  }
+  if (!fresh) {
+    trouble_ = fresh.error().text;
+    return 0;
+  }
+  last_ = std::exchange(current_, std::move(*fresh));
+  return current_->port;
+}
+
+std::optional<bound_port>* store_ports::find(uint16_t port) {
+  for (auto* x : {&current_, &last_})
+    if (*x && (*x)->port == port)
+      return x;
+  return nullptr;
+}
+
+// The socket stays ours: an epoch may have the port of the one before, if that
+// has ended without its workers here being stopped.
+result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
+  server_.reset();
+  const auto name = "store of epoch " + to_string(plan.epoch);
+  const auto refuse = [&](const std::string& why) {
+    return failure{
+      errc::cannot_listen,
+      "cannot serve the " + name + " at " + plan.master_address + ":"
+        + std::to_string(plan.master_port) + ": " + why
+        + "; with --no-agent-store the worker with rank 0 listens"};
+  };
+  const auto* held = find(plan.master_port);
+  if (held == nullptr)
+    return refuse(trouble_.empty() ? "that port is not held here" : trouble_);
+  auto socket = unique_fd{::fcntl((*held)->socket.get(), F_DUPFD_CLOEXEC, 0)};
+  if (!socket)
+    return refuse(error_text(errno));
+  auto server = store_server::start(
+    std::move(socket), {.limits = {}, .name = name, .lines = lines_});
+  if (!server)
+    return refuse(server.error().text);
+  server_ = std::move(*server);
+  return std::monostate{};
+}
+
+void store_ports::close() {
+  if (server_)
+    server_->stop();
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,56 @@
+// Keeps a port bound for the next epoch's store, and serves that of this one.
+#pragma once
+
+#include "actorrun/actors/log.hpp"
+#include "actorrun/actors/ports/master_ports.hpp"
+#include "actorrun/runtime/detail/master_port.hpp"
+#include "actorrun/runtime/detail/store_server.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace actorrun::detail {
+
+struct store_place {
+  /// The port to use always; none: another one for every epoch.
+  std::optional<uint16_t> port{};
+  /// All workers are on this host.
+  bool is_alone = false;
+};
+
+/// A port that has been told to others stays bound at this node's address from
+/// then on, so nobody can take it; it listens for as long as its epoch needs
+/// it, if rank 0 is here.
+class store_ports final : public ports::master_ports {
+public:
+  store_ports(store_place place, log lines)
+    : place_(place), lines_(std::move(lines)) {}
+
+  uint16_t next() override;
+
+  /// Blocks like `listen_address` if it is a name. What is no address of this
+  /// host (behind address translation, say) stands for all of them.
+  void announce(const std::string& address) override;
+
+  result<std::monostate> open(const core::epoch_plan& plan) override;
+  void close() override;
+
+private:
+  result<socket_address> look_up() const;
+  result<bound_port> bind() const;
+  void open_to_all(const std::string& why);
+  std::optional<bound_port>* find(uint16_t port);
+
+  store_place place_;
+  log lines_;
+  std::string address_; ///< As announced; empty: not yet.
+  std::optional<socket_address> where_;
+  std::string trouble_; ///< Why there is no port.
+  std::optional<bound_port> current_;
+  std::optional<bound_port> last_;
+  std::unique_ptr<store_server> server_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,101 @@
+// Serves the store of one epoch on a thread of its own.
+#pragma once
+
+#include "actorrun/actors/core/store.hpp"
+#include "actorrun/actors/core/time.hpp"
+#include "actorrun/actors/log.hpp"
+#include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/store_link.hpp"
+#include "actorrun/runtime/detail/unique_fd.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// Connections at a time. Torch 2.0 and before open two per worker.
+inline constexpr size_t store_clients_max = 65'536;
+
+/// Torch 2.1 sends the second half of an APPEND at once; a client that has not
+/// done so for this long is older and meant DELETE_KEY.
+inline constexpr auto store_decision_delay = std::chrono::milliseconds{250};
+
+struct store_server_config {
+  core::store_limits limits{};
+  /// Further ones are let in and cut at once. Below, half of the descriptors
+  /// that this process may have.
+  size_t client_count_max = store_clients_max;
+  std::string name{}; ///< Of the store, for the log: `store of epoch 2`.
+  log lines{};
+};
+
+class store_server {
+public:
+  /// Listens, and serves until it is destroyed.
+  /// @param socket Bound, of TCP. Listens no more afterwards; whoever has
+  ///               another descriptor of it keeps the port.
+  /// @retval errc::cannot_listen   the system refuses
+  /// @retval errc::system_failure  there is no thread or no descriptor left
+  static result<std::unique_ptr<store_server>>
+  start(unique_fd socket, store_server_config config);
+
+  /// Cuts all connections; waits for the thread.
+  ~store_server();
+
+  store_server(const store_server&) = delete;
+  store_server& operator=(const store_server&) = delete;
+
+  /// Cuts all connections and listens no more, soon; does not wait.
+  void stop();
+
+private:
+  using client = core::store_client;
+  using clock = std::chrono::steady_clock;
+
+  store_server(unique_fd socket, store_server_config config);
+
+  result<std::monostate> open();
+  void run();
+  void round();
+  int round_timeout() const;
+  void accept_all();
+  void admit(unique_fd socket);
+  void pause_accepting();
+  void on_event(client who, uint32_t events);
+  bool read(client who, store_link& link);
+  void serve(client who, std::string_view input);
+  void run_effects(core::store_effects effects);
+  void decide_late();
+  void flush();
+  void watch(client who, store_link& link);
+  void drop(client who, std::string_view why);
+  void tell(std::string text);
+
+  store_server_config config_;
+  unique_fd listener_;
+  unique_fd epoll_;
+  unique_fd wake_up_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+
+  // Of the thread.
+  std::unique_ptr<core::store> store_;
+  std::unordered_map<client, store_link> links_;
+  std::vector<client> touched_; ///< Have output or may be read again.
+  std::map<client, clock::time_point> undecided_;
+  std::vector<char> room_; ///< For what is read.
+  client last_{};
+  clock::time_point accepts_again_ = clock::time_point::min();
+  bool is_accepting_ = true;
+  size_t told_count_ = 0;
+};
+
+} // namespace actorrun::detail

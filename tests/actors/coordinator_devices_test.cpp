@@ -1,0 +1,140 @@
+// What the coordinator knows and tells of the devices of its agents' nodes.
+#include "coordinator_fixture.hpp"
+#include "support/fake_device_monitor.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct devices_fixture : coordinator_fixture {
+  static v1::DevicesStatus devices(const std::string& id,
+                                   const core::devices_status& x) {
+    auto out = to_wire(x);
+    out.set_agent_id(id);
+    return out;
+  }
+
+  void announce(const agent_recorder& from, const std::string& id,
+                const core::devices_status& x) {
+    send(from.handle, uut, devices(id, x));
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: an agent that has not told of devices is not "
+                 "asked for them",
+                 "[actors]") {
+  run_two(); // They would never answer.
+  CHECK(status().agents(0).gpus_size() == 0);
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: the status has what agents see when it is asked "
+                 "for",
+                 "[actors]") {
+  run_two();
+  announce(b, "2", one_gpu(1));
+  *b.devices = devices("2", one_gpu(5));
+  const auto seen = status();
+  CHECK(seen.agents(0).gpus_size() == 0);
+  REQUIRE(seen.agents(1).gpus_size() == 1);
+  const auto& gpu = seen.agents(1).gpus(0);
+  CHECK(gpu.name() == "N");
+  CHECK(gpu.uuid() == "GPU-a");
+  CHECK(gpu.memory_used() == 5);
+  CHECK(gpu.memory_total() == 9);
+  CHECK(gpu.utilisation() == 50);
+  CHECK_FALSE(gpu.has_temperature());
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: an agent that does not answer is shown as it "
+                 "last was, half a second later",
+                 "[actors]") {
+  run_two();
+  announce(a, "1", one_gpu(1));
+  announce(b, "2", one_gpu(2));
+  *a.devices = devices("1", one_gpu(7));
+  const auto seen = ask_status(uut);
+  advance(499ms);
+  CHECK_FALSE(seen->has_value());
+  advance(1ms);
+  REQUIRE(seen->has_value());
+  CHECK((*seen)->agents(0).gpus(0).memory_used() == 7);
+  CHECK((*seen)->agents(1).gpus(0).memory_used() == 2);
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: a GPU in trouble marks the node, once",
+                 "[actors]") {
+  run_two_leased();
+  lines.told();
+  announce(b, "2", one_gpu(1));
+  CHECK(lines.told().empty());
+  announce(b, "2", one_gpu(1, "XID 79"));
+  CHECK(lines.told()
+        == "warning coordinator marks node node-2: GPU 0: XID 79\n");
+  announce(b, "2", one_gpu(2, "XID 79"));
+  CHECK(lines.told().empty());
+  *b.devices = devices("2", one_gpu(2, "XID 79"));
+  CHECK(status().agents(1).gpus(0).trouble() == "XID 79");
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: trouble of its own process is told by the agent",
+                 "[actors]") {
+  run_two();
+  lines.told();
+  announce(b, "2", one_gpu(1, "XID 79"));
+  CHECK(lines.told().empty());
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: a driver that fails is told of the node",
+                 "[actors]") {
+  run_two();
+  const auto failing
+    = core::devices_status{.gpus = {}, .trouble = "driver/library mismatch"};
+  announce(a, "1", failing);
+  *a.devices = devices("1", failing);
+  CHECK(status().agents(0).gpu_trouble() == "driver/library mismatch");
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: devices of strangers are no news", "[actors]") {
+  run_two();
+  announce(a, "9", one_gpu(1));
+  CHECK(status().agents_size() == 2);
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: GPUs that do not fit into the status are left "
+                 "out, agents are not",
+                 "[actors]") {
+  a = local();
+  auto many = core::devices_status{};
+  for (uint32_t i = 0; i < core::gpus_per_node_max; ++i)
+    many.gpus.push_back({.index = i,
+                         .name = std::string(96, 'n'),
+                         .uuid = std::string(96, 'u'),
+                         .trouble = std::string(256, 't')});
+  for (auto i = 0; i < 4; ++i) {
+    const auto id = std::to_string(1'000 + i);
+    auto offered = request("1");
+    offered.mutable_offer()->set_agent_id(id);
+    send(a.handle, uut, offered);
+    announce(a, id, many);
+  }
+  const auto seen = ask_status(uut);
+  advance(1s);
+  REQUIRE(seen->has_value());
+  CHECK((*seen)->agents_size() == 4);
+  CHECK_FALSE((*seen)->truncated());
+  CHECK((*seen)->gpus_truncated());
+  CHECK((*seen)->agents(0).gpus_size() == int(core::gpus_per_node_max));
+  CHECK((*seen)->agents(3).gpus_size() == 0);
+  CHECK((*seen)->ByteSizeLong() <= v1::message_size_max);
+}

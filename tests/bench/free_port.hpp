@@ -1,0 +1,14 @@
+// A port for launchers to meet at.
+#pragma once
+
+#include <cstdint>
+
+namespace actorrun::bench {
+
+inline constexpr auto loopback = "127.0.0.1";
+
+/// @returns a port of the loopback interface that nobody uses at the moment; 0
+///          if there is none
+uint16_t free_port();
+
+} // namespace actorrun::bench

@@ -1,0 +1,189 @@
+// What the launcher itself costs, beside torchrun: workers that import nothing.
+
+#include "parts.hpp"
+#include "process_usage.hpp"
+#include "torchrun_nodes.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace actorrun::bench {
+
+namespace {
+
+constexpr uint32_t worker_count = 4;
+constexpr uint32_t workers_per_node = 2;
+
+/// torchrun waits 15 s until it believes that a node has gone, and 30 s for
+/// others that might come.
+constexpr auto loss_patience = std::chrono::seconds{90};
+
+/// Where a node joins, its first wait is not what we measure.
+constexpr auto short_last_call = ",last_call_timeout=1";
+
+/// The lines of one node.
+struct node_lines {
+  row first{.what = "start of 4 workers: the first", .unit = "ms"};
+  row last{.what = "start of 4 workers: the last", .unit = "ms"};
+  row restart{.what = "worker dies, 1 node × 4: last new start", .unit = "ms"};
+  row resident{.what = "launcher: resident, the largest process",
+               .unit = "MiB"};
+  row proportional{.what = "launcher: Pss of all its processes", .unit = "MiB"};
+};
+
+figures& side(row& x, launcher_kind kind) {
+  return kind == launcher_kind::ours ? x.ours : x.peer;
+}
+
+void conclude(row& x) {
+  x.goal = "≤ torchrun";
+  if (!x.ours.empty() && !x.peer.empty())
+    x.met = ratio(x.ours, x.peer) <= 1;
+  print(x);
+}
+
+void add_memory(launched_job& job, launcher_kind kind, node_lines& to) {
+  auto resident = 0.0;
+  auto proportional = 0.0;
+  for (const auto pid : tree_of(job.pid(0), job.workers_of(0))) {
+    resident = std::max(resident, resident_mib(pid));
+    proportional += proportional_mib(pid);
+  }
+  side(to.resident, kind).add(resident);
+  side(to.proportional, kind).add(proportional);
+}
+
+measured add_node(setting& s, launcher_kind kind, node_lines& to) {
+  auto job = launched_job::prepare(s, kind, {.worker_count = worker_count});
+  if (!job)
+    return job.error();
+  settle();
+  const auto start = stamp_now();
+  if (const auto done = job->start_node(s); !done)
+    return done;
+  const auto all = job->await_world(worker_count, worker_count, deadline());
+  if (!all)
+    return all.error();
+  side(to.first, kind).add(milliseconds_between(start, first_start(*all)));
+  side(to.last, kind).add(milliseconds_between(start, last_start(*all)));
+  settle();
+  add_memory(*job, kind, to);
+  const auto death = stamp_now();
+  ::kill(all->front().pid, SIGKILL);
+  const auto again = job->await_world(worker_count, worker_count, deadline());
+  if (!again)
+    return again.error();
+  side(to.restart, kind).add(milliseconds_between(death, last_start(*again)));
+  return std::monostate{};
+}
+
+/// From the start of a second node's launcher to the first worker of both.
+measured add_joining(setting& s, launcher_kind kind, row& to) {
+  auto job = launched_job::prepare(s, kind,
+                                   {.nodes = "1:2",
+                                    .worker_count = workers_per_node,
+                                    .torchrun_conf = short_last_call});
+  if (!job)
+    return job.error();
+  if (const auto done = job->start_node(s); !done)
+    return done;
+  if (const auto alone
+      = job->await_world(workers_per_node, workers_per_node, deadline());
+      !alone)
+    return alone.error();
+  settle();
+  const auto start = stamp_now();
+  if (const auto done = job->start_node(s); !done)
+    return done;
+  const auto both
+    = job->await_world(2 * workers_per_node, 2 * workers_per_node, deadline());
+  if (!both)
+    return both.error();
+  side(to, kind).add(milliseconds_between(start, first_start(*both)));
+  return std::monostate{};
+}
+
+/// From the end of a node to the first worker of who is left. One of its own
+/// workers fails as well, as it does when it misses a peer: by itself torchrun
+/// never notices.
+measured add_loss(setting& s, launcher_kind kind, row& to) {
+  auto job = launched_job::prepare(
+    s, kind, {.nodes = "1:2", .worker_count = workers_per_node});
+  if (!job)
+    return job.error();
+  for (auto i = 0; i < 2; ++i)
+    if (const auto done = job->start_node(s); !done)
+      return done;
+  if (const auto both = job->await_world(2 * workers_per_node,
+                                         2 * workers_per_node, deadline());
+      !both)
+    return both.error();
+  settle();
+  const auto survivors = job->workers_of(0);
+  if (survivors.empty())
+    return unmeasured("the first node has no workers");
+  const auto death = stamp_now();
+  job->kill_node(1);
+  ::kill(survivors.front(), SIGKILL);
+  const auto rest = job->await_world(workers_per_node, workers_per_node,
+                                     clock::now() + loss_patience);
+  if (!rest)
+    return rest.error();
+  side(to, kind).add(milliseconds_between(death, first_start(*rest)));
+  return std::monostate{};
+}
+
+// In turns, so that whatever else the machine does strikes both alike.
+measured measure_node(setting& s) {
+  auto lines = node_lines{};
+  for (size_t i = 0; i < s.stream_repetitions(); ++i)
+    for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
+      if (const auto done = add_node(s, kind, lines); !done)
+        return done;
+  for (auto* x : {&lines.first, &lines.last, &lines.restart, &lines.resident,
+                  &lines.proportional})
+    conclude(*x);
+  return std::monostate{};
+}
+
+measured measure_joining(setting& s) {
+  auto x = row{.what = "a node joins: first worker of 2 × 2", .unit = "ms"};
+  for (size_t i = 0; i < s.stream_repetitions(); ++i)
+    for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
+      if (const auto done = add_joining(s, kind, x); !done)
+        return done;
+  conclude(x);
+  return std::monostate{};
+}
+
+// Once is enough for the peer: it takes three quarters of a minute.
+measured measure_loss(setting& s) {
+  auto x
+    = row{.what = "a node and a worker die: first new start", .unit = "ms"};
+  for (size_t i = 0; i < s.stream_repetitions(); ++i)
+    if (const auto done = add_loss(s, launcher_kind::ours, x); !done)
+      return done;
+  if (s.quick())
+    print_note("torchrun's loss of a node", "left out of a quick run; 45 s");
+  else if (const auto done = add_loss(s, launcher_kind::torchrun, x); !done)
+    return done;
+  conclude(x);
+  return std::monostate{};
+}
+
+} // namespace
+
+measured measure_torchrun(setting& s) {
+  if (!s.python_with_torch()) {
+    print_note("no torchrun", "no Python here has torch; "
+                              "install-dependencies.sh --with-torch");
+    return std::monostate{};
+  }
+  for (auto* measure : {measure_node, measure_joining, measure_loss})
+    if (const auto done = measure(s); !done)
+      return done;
+  return std::monostate{};
+}
+
+} // namespace actorrun::bench

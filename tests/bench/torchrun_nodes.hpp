@@ -1,0 +1,63 @@
+// The same job under two launchers, node by node: ours and torchrun.
+#pragma once
+
+#include "setting.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace actorrun::bench {
+
+enum class launcher_kind { ours, torchrun };
+
+/// A job of stamping workers whose nodes are started one by one.
+class launched_job {
+public:
+  struct shape {
+    std::string nodes = "1";   ///< As `--nnodes` takes it.
+    uint32_t worker_count = 1; ///< Of each node.
+    std::string torchrun_conf
+      = {}; ///< More of its `--rdzv-conf`, behind a comma.
+  };
+
+  /// @pre s.python_with_torch() if it is torchrun
+  static result<launched_job> prepare(setting& s, launcher_kind kind,
+                                      const shape& x);
+
+  /// Starts one more node; the first is where the others meet it.
+  result<std::monostate> start_node(setting& s);
+
+  pid_t pid(size_t node) const { return nodes_[node].pid(); }
+
+  /// Kills a node's agent with SIGKILL.
+  void kill_node(size_t node) const { nodes_[node].signal(SIGKILL); }
+
+  /// The workers that a node has now.
+  std::vector<pid_t> workers_of(size_t node);
+
+  /// Waits for workers of a world of that size which have not been seen yet.
+  /// Those that have been stamped until then are known afterwards.
+  result<stamps> await_world(uint32_t world_size, size_t count,
+                             clock::time_point due);
+
+private:
+  launched_job(launcher_kind kind, shape x, stamp_board board,
+               std::string endpoint)
+    : kind_(kind), shape_(std::move(x)), board_(std::move(board)),
+      endpoint_(std::move(endpoint)) {}
+
+  std::vector<std::string> ours(setting& s) const;
+  std::vector<std::string> torchrun(setting& s) const;
+
+  launcher_kind kind_;
+  shape shape_;
+  stamp_board board_;
+  std::string endpoint_;
+  std::string output_; ///< Of the newest node.
+  size_t known_ = 0;   ///< Starts that have been seen.
+  std::vector<program> nodes_;
+};
+
+} // namespace actorrun::bench

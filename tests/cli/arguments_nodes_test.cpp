@@ -1,0 +1,162 @@
+#include "arguments_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+using enum rendezvous_backend;
+
+namespace {
+
+/// `static n1:29500 rank 1 of 2`, for a job of several nodes.
+std::string meeting_of(const run_arguments& x) {
+  if (!x.job.rendezvous)
+    return "alone";
+  const auto* name = x.job.backend == native  ? "native "
+                     : x.job.backend == fixed ? "static "
+                                              : "etcd ";
+  auto out = name + to_string(*x.job.rendezvous);
+  if (x.agent.node_rank)
+    out += " rank " + std::to_string(*x.agent.node_rank);
+  const auto min = x.job.agent_count_min;
+  const auto max = x.job.agent_count_max;
+  return out + " of " + (min == max ? "" : std::to_string(min) + ":")
+         + std::to_string(max);
+}
+
+std::string meeting(const words& line, const variables& environment = {}) {
+  return meeting_of(accepted(with_script(line), environment));
+}
+
+std::string one_warning(const words& line) {
+  const auto warnings = accepted(with_script(line)).warnings;
+  REQUIRE(warnings.size() == 1);
+  return warnings.front();
+}
+
+} // namespace
+
+TEST_CASE("nodes: every back end of torchrun has its name", "[cli]") {
+  const auto at = [](const std::string& name) {
+    return meeting({"--rdzv-backend", name, "--rdzv-endpoint=n1", "--nnodes=2",
+                    "--rdzv-id=j"});
+  };
+  CHECK(at("c10d") == "native n1:29400 of 2");
+  CHECK(at("actor") == "native n1:29400 of 2");
+  CHECK(at("static") == "static n1:29500 rank 0 of 2");
+  CHECK(at("etcd") == "etcd n1:2379 of 2");
+  CHECK(at("etcd-v2") == "etcd n1:2379 of 2");
+  for (const auto* name : {"zookeeper", "", "C10D"})
+    CHECK(has(refused({"--rdzv-backend", name, "a"}), "c10d, actor, static,"
+                                                      " etcd and etcd-v2"));
+}
+
+TEST_CASE("nodes: who names the master means static", "[cli]") {
+  CHECK(meeting({"--nnodes=2", "--node-rank=1", "--master-addr=n1",
+                 "--master-port=7000"})
+        == "static n1:7000 rank 1 of 2");
+  CHECK(meeting({"--nnodes=2", "--master-addr=n1"})
+        == "static n1:29500 rank 0 of 2");
+  CHECK(meeting({"--nnodes=2", "--node-rank=0"})
+        == "static 127.0.0.1:29500 rank 0 of 2");
+  CHECK(meeting({"--nnodes=2", "--node-rank=1", "--rdzv-endpoint=n1:5000"})
+        == "static n1:5000 rank 1 of 2");
+  CHECK(meeting({}, {{"PET_NNODES", "2"},
+                     {"PET_NODE_RANK", "1"},
+                     {"PET_MASTER_ADDR", "n1"},
+                     {"PET_MASTER_PORT", "7000"}})
+        == "static n1:7000 rank 1 of 2");
+  CHECK(meeting({"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j"})
+        == "native n1:29400 of 2");
+}
+
+TEST_CASE("nodes: addresses of masters may have brackets", "[cli]") {
+  for (const auto* address : {"::1", "[::1]"})
+    CHECK(meeting({"--nnodes=2", "--master-addr", address})
+          == "static [::1]:29500 rank 0 of 2");
+}
+
+TEST_CASE("nodes: static has all its nodes, each with a rank", "[cli]") {
+  const auto line = words{"--nnodes=1:3", "--node-rank=2"};
+  CHECK(meeting(line) == "static 127.0.0.1:29500 rank 2 of 3");
+  CHECK(has(one_warning(line), "never fewer"));
+  CHECK(has(refused({"--nnodes=3", "--node-rank=3", "a"}),
+            "--node-rank is 3, and the 3 nodes of --nnodes have the ranks"
+            " 0..2"));
+  CHECK(has(refused({"--nnodes=2", "--master-port=0", "a"}),
+            "--master-port: port 0"));
+  CHECK(has(refused({"--nnodes=2", "--rdzv-backend=static",
+                     "--rdzv-endpoint=n1:0", "a"}),
+            "--rdzv-endpoint: port 0"));
+  CHECK(
+    has(one_warning({"--nnodes=2", "--master-addr=n1", "--rdzv-endpoint=n2:1"}),
+        "--master-addr is ignored"));
+}
+
+TEST_CASE("nodes: static jobs go without an id, and without a word about it",
+          "[cli]") {
+  const auto x = accepted({"--nnodes=2", "--node-rank=1", "a"});
+  CHECK(x.job.job.value == "none");
+  CHECK(x.warnings.empty());
+}
+
+TEST_CASE("nodes: a job of one node takes the master's port for its workers",
+          "[cli]") {
+  for (const auto& line : {words{"--master-port=7000"},
+                           words{"--standalone", "--master-port=7000"},
+                           words{"--rdzv-backend=static", "--master-port=7000"},
+                           words{"--master-addr=127.0.0.1",
+                                 "--master-port=7000", "--node-rank=0"}}) {
+    const auto x = accepted(with_script(line));
+    CHECK(meeting_of(x) == "alone");
+    CHECK(x.agent.master_port == 7'000);
+    CHECK_FALSE(x.agent.node_rank);
+    CHECK(x.warnings.empty());
+  }
+  CHECK_FALSE(accepted({"--master-port=0", "a"}).agent.master_port);
+  CHECK_FALSE(accepted({"a"}).agent.master_port);
+  CHECK(accepted({"--master-port=65535", "a"}).agent.master_port == 65'535);
+}
+
+TEST_CASE("nodes: a job of one node needs no master, and says so", "[cli]") {
+  CHECK(has(one_warning({"--node-rank=1"}),
+            "--node-rank is ignored: the job has one node"));
+  CHECK(has(one_warning({"--master-addr=n1"}), "--master-addr is ignored"));
+  CHECK(has(one_warning({"--standalone", "--node-rank=1"}),
+            "--node-rank is ignored"));
+  CHECK(has(one_warning({"--node-rank=0", "--rdzv-endpoint=n1:5"}),
+            "--rdzv-endpoint is ignored"));
+  CHECK(has(refused({"--rdzv-backend=static", "--node-rank=1", "a"}),
+            "--node-rank is 1, and the one node"));
+}
+
+TEST_CASE("nodes: other back ends have no use for a master, and say so",
+          "[cli]") {
+  const auto line = words{"--rdzv-backend=c10d", "--rdzv-endpoint=n1",
+                          "--nnodes=2", "--rdzv-id=j", "--node-rank=1"};
+  CHECK(meeting(line) == "native n1:29400 of 2");
+  CHECK(has(one_warning(line), "only the backend static uses it"));
+  CHECK(has(one_warning({"--rdzv-backend=etcd", "--rdzv-endpoint=n1",
+                         "--rdzv-id=j", "--master-addr=n2"}),
+            "--master-addr is ignored"));
+}
+
+TEST_CASE("nodes: etcd is asked at its endpoint, also by one node", "[cli]") {
+  CHECK(
+    meeting({"--rdzv-backend=etcd", "--rdzv-endpoint=n1:4001", "--rdzv-id=j"})
+    == "etcd n1:4001 of 1");
+  CHECK(meeting({"--rdzv-backend=etcd-v2", "--rdzv-endpoint=[::1]",
+                 "--nnodes=1:4", "--rdzv-id=j"})
+        == "etcd [::1]:2379 of 1:4");
+  CHECK(has(refused({"--rdzv-backend=etcd", "a"}), "needs --rdzv-endpoint"));
+  CHECK(has(refused({"--rdzv-backend=etcd", "--rdzv-endpoint=n1:0", "a"}),
+            "port 0"));
+}
+
+TEST_CASE("nodes: standalone ignores back ends, and says so", "[cli]") {
+  for (const auto* name : {"static", "etcd"})
+    CHECK(has(one_warning({"--standalone", "--rdzv-backend", name}),
+              "--rdzv-backend is ignored"));
+  CHECK(
+    accepted({"--standalone", "--rdzv-backend=c10d", "a"}).warnings.empty());
+}

@@ -1,0 +1,92 @@
+// The ledger is complete, and the page is what it says.
+#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actorrun/actors/core/worker_environment.hpp"
+#include "actorrun/cli/arguments_run.hpp"
+#include "actorrun/cli/compatibility.hpp"
+#include "actorrun/cli/torchrun_options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+using namespace actorrun;
+using namespace actorrun::cli;
+
+namespace {
+
+using names = std::set<std::string>;
+
+names subjects_of(ledger_entries entries) {
+  auto out = names{};
+  for (const auto& x : entries) {
+    INFO(x.subject);
+    CHECK(out.insert(std::string{x.subject}).second);
+  }
+  return out;
+}
+
+/// The variables that a worker has, whatever its agent has.
+names given_variables() {
+  auto job = core::job_environment{};
+  job.agent_store = true;
+  job.virtual_local_rank = true;
+  job.timer_file = "fifo";
+  auto plan = core::epoch_plan{};
+  plan.own.slot_count = 2;
+  auto out = names{};
+  for (const auto& x : core::worker_environment({}, job, plan, 0))
+    out.insert(x.substr(0, x.find('=')));
+  return out;
+}
+
+ledger_entries every_part[5] = {
+  option_entries(), read_variable_entries(), given_variable_entries(),
+  file_entries(),   behaviour_entries(),
+};
+
+} // namespace
+
+TEST_CASE("compatibility: every option has an entry, and only those", "[cli]") {
+  auto unused = run_settings{};
+  auto expected = names{};
+  for (const auto& x : run_rules(unused, [] { return 1u; }))
+    expected.insert(x.name);
+  CHECK(subjects_of(option_entries()) == expected);
+}
+
+TEST_CASE("compatibility: options are torchrun's or added", "[cli]") {
+  for (const auto& x : option_entries()) {
+    INFO(x.subject);
+    const auto is_left_over = x.subject == "--metrics-cfg";
+    CHECK((is_torchrun_option(x.subject) || is_left_over)
+          == (x.is != verdict::added));
+  }
+}
+
+TEST_CASE("compatibility: every variable of a worker has an entry", "[cli]") {
+  CHECK(subjects_of(given_variable_entries()) == given_variables());
+}
+
+TEST_CASE("compatibility: what is not the same is explained", "[cli]") {
+  for (const auto part : every_part) {
+    CHECK_FALSE(subjects_of(part).empty());
+    for (const auto& x : part) {
+      INFO(x.subject);
+      const auto speaks_for_itself
+        = x.is == verdict::same || x.is == verdict::added;
+      CHECK((speaks_for_itself || !x.text.empty()));
+      for (const auto text : {x.subject, x.text})
+        CHECK(text.find_first_of("|\n") == text.npos); // Would tear the table.
+    }
+  }
+}
+
+TEST_CASE("compatibility: the page says what the table says", "[cli]") {
+  auto text = std::ostringstream{};
+  text << std::ifstream{COMPATIBILITY_PAGE}.rdbuf();
+  INFO("out of date? cmake --build BUILD --target compatibility_ledger");
+  CHECK(text.str() == compatibility_page());
+}

@@ -1,0 +1,236 @@
+// How an office is kept and left, and who wants it unasked.
+#include "../support/leadership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+using fixture = leadership_fixture;
+using phase = leadership::phase;
+
+struct standing : leadership_fixture {
+  standing() : leadership_fixture(true, true) {}
+};
+
+} // namespace
+
+// -- keeping it ---------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "leadership: a renewed lease prolongs the office",
+                 "[core]") {
+  lead();
+  CHECK(at(5s, fired()) == "renew_lease 7");
+  CHECK(at(5010ms, renewed(5s)) == "set_office_end 19700; read_entry");
+  CHECK(at(5020ms, entry(3, "n1:4000")) == "arm_timer 2");
+  CHECK(armed.due == time_point{10s});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: an agent that looks meanwhile is told "
+                 "at once",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  CHECK(at(5s, coordinator_wanted{}) == "tell_here");
+  at(5s, renewed(5s));
+  CHECK(at(5s, coordinator_wanted{}) == "tell_here");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: who cannot renew its lease leaves "
+                 "before it can end",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  CHECK(at(10s, away()) == "note_registry away; arm_timer 2");
+  CHECK(armed.due == time_point{11s});
+  CHECK(at(11s, fired()) == "renew_lease 7");
+  CHECK(at(14s, away()) == "arm_timer 3");
+  CHECK(armed.due == time_point{14'700ms});
+  CHECK(at(14'700ms, fired())
+        == "set_office_end now; "
+           "close_office: its lease in etcd could not be renewed");
+  CHECK_FALSE(uut.in_office());
+}
+
+TEST_CASE_METHOD(fixture, "leadership: etcd that is back in time is noted",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  at(10s, away());
+  at(11s, fired());
+  CHECK(at(11s, renewed(11s)) == "set_office_end 25700; read_entry");
+  CHECK(at(11s, entry(3, "n1:4000")) == "note_registry back; arm_timer 3");
+  CHECK(armed.due == time_point{16s});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a renewal that comes after the end "
+                 "comes too late",
+                 "[core]") {
+  lead();
+  at(14s, fired());
+  SECTION("one instant before, it does not") {
+    CHECK(at(14'699ms, renewed(14s)) == "set_office_end 28700; read_entry");
+  }
+  SECTION("at the end it does") {
+    CHECK(at(14'700ms, renewed(14s))
+          == "set_office_end now; "
+             "close_office: its lease in etcd could not be renewed; "
+             "end_lease 7");
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a lease that etcd does not know any "
+                 "more ends the office",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  CHECK(at(5s, lease_ended{})
+        == "set_office_end now; close_office: its lease in etcd is over");
+  CHECK(at(6s, coordinator_wanted{}) == "read_entry");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: an entry that is another's, or gone, "
+                 "ends the office",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  at(5s, renewed(5s));
+  SECTION("another's") {
+    CHECK(at(5s, entry(9, "n2:4000"))
+          == "set_office_end now; "
+             "close_office: etcd names another coordinator; end_lease 7");
+  }
+  SECTION("gone") {
+    CHECK(at(5s, entry_read{})
+          == "set_office_end now; "
+             "close_office: etcd has lost its entry; end_lease 7");
+  }
+  CHECK_FALSE(uut.in_office());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: old timers and late answers are "
+                 "ignored",
+                 "[core]") {
+  CHECK(at(0s, timer_fired{}) == "");
+  lead();
+  CHECK(at(1s, timer_fired{{99}}) == "");
+  const auto first = fired();
+  at(5s, first);
+  at(5s, renewed(5s));
+  at(5s, entry(3, "n1:4000"));
+  CHECK(at(6s, first) == "");
+  for (const auto& late : std::vector<leadership_event>{
+         entry_read{}, lease(8), campaign_won{9, true}, campaign_lost{},
+         office_opened{"x:1"}, office_not_opened{}, office_published{9},
+         office_lost{}, renewed(6s), lease_ended{}, away(), endpoint_reached{},
+         refused(), endpoint_failed{}})
+    CHECK(at(6s, late) == "");
+  CHECK(uut.current_phase() == phase::leading);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: who has known a coordinator is a "
+                 "successor, even if etcd has forgotten",
+                 "[core]") {
+  SECTION("as its agent") {
+    follow();
+  }
+  SECTION("as its host") {
+    lead();
+    at(5s, fired());
+    at(5s, lease_ended{});
+  }
+  at(6s, coordinator_wanted{});
+  CHECK(at(6s, entry_read{}) == "open_lease");
+  at(6s, lease(8, 6s));
+  CHECK(at(6s, campaign_won{2, false})
+        == "set_office_end 20700; open_office as successor");
+}
+
+// -- leaving it ---------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: who resigns ends its lease, so that "
+                 "another can follow at once",
+                 "[core]") {
+  lead();
+  CHECK(at(1s, resign_requested{})
+        == "set_office_end now; close_office: this node leaves the job; "
+           "end_lease 7");
+  CHECK(uut.current_phase() == phase::retired);
+  CHECK(at(2s, fired()) == "");
+  CHECK(at(2s, coordinator_wanted{}) == "tell_missing connection_failed");
+  CHECK(at(2s, resign_requested{}) == "");
+}
+
+TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
+                 "[core]") {
+  lead();
+  CHECK(at(1s, resign_requested{true})
+        == "set_office_end now; close_office: the job is over; "
+           "end_lease 7 and job");
+}
+
+TEST_CASE_METHOD(fixture, "leadership: who resigns while it waits says so",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  CHECK(at(0s, resign_requested{})
+        == "end_lease 7; tell_missing connection_failed");
+}
+
+// -- a candidate of its own ---------------------------------------------------
+
+TEST_CASE_METHOD(standing, "leadership: a standing candidate asks for itself",
+                 "[core]") {
+  CHECK(at(0s, candidate_started{}) == "read_entry");
+  CHECK(at(0s, entry_read{}) == "open_lease");
+  at(0s, lease(7));
+  at(0s, campaign_won{2, false});
+  at(0s, office_opened{"n1:4000"});
+  CHECK(at(0s, office_published{3}) == "arm_timer 1");
+}
+
+TEST_CASE_METHOD(standing,
+                 "leadership: a standing candidate looks again while "
+                 "another is in office or etcd away",
+                 "[core]") {
+  at(0s, candidate_started{});
+  CHECK(at(0s, entry(5, "n2:4000")) == "arm_timer 1");
+  CHECK(armed.due == time_point{1s});
+  CHECK(at(1s, fired()) == "read_entry");
+  CHECK(at(1s, away()) == "note_registry away; arm_timer 2");
+  CHECK(at(2s, fired()) == "read_entry");
+  CHECK(at(2s, entry_read{}) == "note_registry back; open_lease");
+}
+
+TEST_CASE_METHOD(standing,
+                 "leadership: a standing candidate that has left "
+                 "office stands again",
+                 "[core]") {
+  at(0s, candidate_started{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  at(0s, campaign_won{2, false});
+  at(0s, office_opened{"n1:4000"});
+  at(0s, office_published{3});
+  at(5s, fired());
+  CHECK(at(5s, lease_ended{})
+        == "set_office_end now; close_office: its lease in etcd is over; "
+           "arm_timer 2");
+  CHECK(at(6s, fired()) == "read_entry");
+}
+
+TEST_CASE("leadership: phases have names", "[core]") {
+  CHECK(to_string(phase::idle) == "idle");
+  CHECK(to_string(phase::opening_lease) == "opening lease");
+  CHECK(to_string(phase::retired) == "retired");
+  CHECK(to_string(phase{99}) == "unknown");
+}

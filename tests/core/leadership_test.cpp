@@ -1,0 +1,240 @@
+// How a coordinator is found, and how one is elected.
+#include "../support/leadership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+using fixture = leadership_fixture;
+
+struct bystander : leadership_fixture {
+  bystander() : leadership_fixture(false) {}
+};
+
+} // namespace
+
+// -- getting the office -------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
+                 "[core]") {
+  CHECK(at(0s, candidate_started{}) == "");
+  CHECK(uut.current_phase() == phase::idle);
+  CHECK_FALSE(uut.in_office());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: where nobody is in office a candidate "
+                 "takes it, publishes, and tells its agent",
+                 "[core]") {
+  CHECK(at(0s, coordinator_wanted{}) == "read_entry");
+  CHECK(at(10ms, entry_read{}) == "open_lease");
+  CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
+  CHECK(at(30ms, campaign_won{2, false})
+        == "set_office_end 14710; open_office");
+  CHECK(uut.in_office());
+  CHECK(at(40ms, office_opened{"n1:4000"}) == "publish n1:4000 at 2");
+  CHECK(at(50ms, office_published{3}) == "arm_timer 1; tell_here");
+  CHECK(armed.due == time_point{5010ms});
+  CHECK(at(60ms, coordinator_wanted{}) == "tell_here");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: whoever follows another in office holds "
+                 "back as a successor",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  CHECK(at(0s, campaign_won{2, true})
+        == "set_office_end 14700; open_office as successor");
+}
+
+TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  CHECK(at(0s, campaign_lost{office_entry{5, "n2:4000"}})
+        == "end_lease 7; try_endpoint n2:4000");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: who has just been elected is no proof "
+                 "of an empty office",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  CHECK(at(0s, entry(5, "")) == "tell_missing connection_failed");
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  CHECK(at(0s, campaign_lost{office_entry{6, ""}})
+        == "end_lease 7; tell_missing connection_failed");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a lease that is over when it comes is "
+                 "not used",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  SECTION("one instant before, it is") {
+    CHECK(at(14'699ms, lease(7)) == "campaign 7 over 0");
+  }
+  SECTION("at its end it is not") {
+    CHECK(at(14'700ms, lease(7))
+          == "end_lease 7; tell_missing connection_failed");
+  }
+}
+
+TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  CHECK(at(14'700ms, campaign_won{2, false})
+        == "set_office_end now; close_office: etcd answers too slowly; "
+           "end_lease 7; tell_missing connection_failed");
+  CHECK_FALSE(uut.in_office());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a coordinator that cannot listen gives "
+                 "the office back",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  at(0s, campaign_won{2, false});
+  CHECK(at(0s, office_not_opened{{errc::cannot_listen, "no port"}})
+        == "set_office_end now; end_lease 7; tell_missing cannot_listen");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: an entry that is taken before it is "
+                 "published ends the office",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  at(0s, lease(7));
+  at(0s, campaign_won{2, false});
+  at(0s, office_opened{"n1:4000"});
+  CHECK(at(0s, office_lost{})
+        == "set_office_end now; close_office: another has taken it over; "
+           "end_lease 7; tell_missing connection_failed");
+}
+
+TEST_CASE_METHOD(bystander, "leadership: who is no candidate waits for one",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  CHECK(at(0s, entry_read{}) == "tell_missing connection_refused");
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, entry(5, "n2:4000"));
+  CHECK(at(1s, refused()) == "tell_missing connection_refused");
+}
+
+// -- finding it ---------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: an agent is sent to whoever is in "
+                 "office",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  CHECK(at(0s, entry(5, "n2:4000")) == "try_endpoint n2:4000");
+  CHECK(at(0s, endpoint_reached{}) == "");
+  CHECK(uut.current_phase() == phase::idle);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: where the agent was never let in, a "
+                 "refusal proves nothing",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry(5, "n2:4000"));
+  CHECK(at(0s, refused()) == "tell_missing connection_failed");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: where the agent was let in before, a "
+                 "refusal ends the other's office",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, entry(5, "n2:4000"));
+  CHECK(at(1s, refused()) == "open_lease");
+  CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5");
+  CHECK(at(1s, campaign_won{6, false})
+        == "set_office_end 15700; open_office as successor");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a new entry at the old address is "
+                 "another's",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, entry(6, "n2:4000"));
+  CHECK(at(1s, refused()) == "tell_missing connection_failed");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: every other failure to connect is told "
+                 "as it is",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, entry(5, "n2:4000"));
+  CHECK(at(1s, endpoint_failed{{errc::secret_mismatch, "no"}})
+        == "tell_missing secret_mismatch");
+}
+
+// -- etcd away ----------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "leadership: without etcd a stranger finds nobody",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  CHECK(at(0s, away()) == "tell_missing etcd_unreachable");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: without etcd an agent tries where it "
+                 "was last let in, and a refusal proves nothing",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  CHECK(at(1s, away()) == "note_registry away; try_endpoint n2:4000");
+  CHECK(at(1s, refused()) == "tell_missing etcd_unreachable");
+  at(2s, coordinator_wanted{});
+  CHECK(at(2s, away()) == "try_endpoint n2:4000");
+  CHECK(at(2s, endpoint_failed{{errc::connection_timed_out, ""}})
+        == "tell_missing etcd_unreachable");
+  at(3s, coordinator_wanted{});
+  at(3s, away());
+  CHECK(at(3s, endpoint_reached{}) == "");
+  at(4s, coordinator_wanted{});
+  CHECK(at(4s, entry(5, "n2:4000"))
+        == "note_registry back; try_endpoint n2:4000");
+}
+
+TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{});
+  SECTION("no lease") {
+    CHECK(at(0s, away()) == "tell_missing etcd_unreachable");
+  }
+  SECTION("no answer to the campaign, which may be won all the same") {
+    at(0s, lease(7));
+    CHECK(at(0s, away()) == "end_lease 7; tell_missing etcd_unreachable");
+  }
+  SECTION("nobody can be told where we are") {
+    at(0s, lease(7));
+    at(0s, campaign_won{2, false});
+    at(0s, office_opened{"n1:4000"});
+    CHECK(at(0s, away())
+          == "set_office_end now; close_office: etcd: no answer in time; "
+             "end_lease 7; tell_missing connection_failed");
+  }
+  CHECK(uut.current_phase() == phase::idle);
+}

@@ -1,0 +1,75 @@
+// A store and its clients; what they get, as text.
+#pragma once
+
+#include "actorrun/actors/core/store.hpp"
+#include "support/store_bytes.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace actorrun::test {
+
+struct store_fixture {
+  explicit store_fixture(const core::store_limits& limits = {}) : uut(limits) {}
+
+  /// What all clients get when `client` (1..) asks; the client is there from
+  /// its first request on, as one of torch 2.14.
+  /// @returns `1: 00` per reply, in hexadecimal, and `1 is cut: why`
+  std::string ask(uint64_t client, const core::store_request& x) {
+    return send(client, store_bytes(torch::v2_14, x), torch::v2_14);
+  }
+
+  std::string send(uint64_t client, std::string_view bytes, torch version) {
+    if (!known[client]) {
+      known[client] = true;
+      uut.connect({client});
+      auto hello = std::string_view{"\0\xce\xf7\x85\x3c", 5};
+      if (version == torch::v2_14)
+        uut.receive({client}, hello);
+    }
+    auto out = std::string{};
+    while (!bytes.empty()) {
+      const auto effects = uut.receive({client}, bytes);
+      out += text_of(effects);
+      if (!known[client])
+        break;
+    }
+    return out;
+  }
+
+  std::string text_of(const core::store_effects& effects) {
+    auto out = std::string{};
+    for (const auto& x : effects) {
+      if (const auto* reply = std::get_if<core::send_reply>(&x)) {
+        out += std::to_string(reply->client.value) + ": " + hex(*reply) + "\n";
+        continue;
+      }
+      const auto& cut = std::get<core::drop_client>(x);
+      out += std::to_string(cut.client.value) + " is cut: " + cut.why + "\n";
+      uut.disconnect(cut.client);
+      known[cut.client.value] = false;
+    }
+    return out;
+  }
+
+  /// Values as text in quotes: they are long otherwise.
+  static std::string hex(const core::send_reply& x) {
+    auto out = std::string{};
+    for (const auto c : x.head) {
+      constexpr auto digits = "0123456789abcdef";
+      out += digits[static_cast<unsigned char>(c) >> 4];
+      out += digits[static_cast<unsigned char>(c) & 15];
+    }
+    for (const auto& y : x.values)
+      out += (out.empty() ? "'" : " '") + std::string{y.bytes()} + "'";
+    if (x.tail)
+      out += " +" + std::to_string(x.tail->bytes().size());
+    return out;
+  }
+
+  core::store uut;
+  std::map<uint64_t, bool> known;
+};
+
+} // namespace actorrun::test

@@ -1,0 +1,81 @@
+// The GPUs of a test: those of a stand-in, which the test describes, or with
+// ACTORRUN_TEST_GPUS=real those of this machine.
+#pragma once
+
+#include "actorrun/runtime/detail/nvml_library.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail::gpu_test {
+
+namespace fs = std::filesystem;
+
+inline bool uses_real_gpus() {
+  const auto* which = std::getenv("ACTORRUN_TEST_GPUS");
+  return which != nullptr && std::string_view{which} == "real";
+}
+
+/// A world of drivers that the test writes; see gpu_standin.cpp.
+class standin {
+public:
+  standin() {
+    auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+    for (const auto* variable :
+         {"ACTORRUN_NVML_LIBRARY", "ACTORRUN_CUDA_LIBRARY",
+          "ACTORRUN_ZE_LIBRARY"})
+      ::setenv(variable, GPU_STANDIN, 1);
+    ::setenv("ACTORRUN_GPU_STANDIN", (folder_ / "world").c_str(), 1);
+    write("");
+  }
+
+  ~standin() { fs::remove_all(folder_); }
+  standin(const standin&) = delete;
+  standin& operator=(const standin&) = delete;
+
+  /// From now on the world is so; nobody sees half of it.
+  void write(const std::string& text) const {
+    std::ofstream{folder_ / "next"} << text;
+    fs::rename(folder_ / "next", folder_ / "world");
+  }
+
+private:
+  fs::path folder_;
+};
+
+/// Two ordinary GPUs.
+inline constexpr auto two_gpus
+  = "gpu uuid=GPU-aa name=NVIDIA_H200 pci=00000000:65:00.0 used=1000"
+    " total=150000 util=87 temp=54 pids=\n"
+    "gpu uuid=GPU-bb name=NVIDIA_H200 pci=00000000:E5:00.0 used=0"
+    " total=150000 util=0 temp=41 pids=\n"
+    "cuda 2\n";
+
+/// Real GPUs if these are to be tested, or else two of a stand-in.
+class any_gpus {
+public:
+  any_gpus() {
+    if (!uses_real_gpus()) {
+      standin_.emplace();
+      standin_->write(two_gpus);
+    } else if (!may_have_gpus()) {
+      std::cout << "SKIPPED: this machine has no GPU with an NVIDIA driver\n";
+    }
+  }
+
+  bool are_there() const { return standin_ || may_have_gpus(); }
+
+private:
+  std::optional<standin> standin_{};
+};
+
+} // namespace actorrun::detail::gpu_test

@@ -1,0 +1,59 @@
+// An authority, and a certificate of it for both ends, as PEM files.
+#pragma once
+
+#include "runtime/folders.hpp"
+
+#include <cstdlib>
+#include <string>
+
+namespace actorrun::detail {
+
+class certificates {
+public:
+  certificates() {
+    const auto authority
+      = " -CA " + this->authority() + " -CAkey " + (folder_ / "ca.key");
+    is_made_
+      = run(make_self_signed("ca", "/CN=authority"))
+        && run(make_self_signed("stranger", "/CN=stranger"))
+        && run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+               " -subj /CN=node -keyout "
+               + key() + " -out " + (folder_ / "node.csr"))
+        && run("printf 'subjectAltName=IP:127.0.0.1' > "
+               + (folder_ / "extensions"))
+        && run("openssl x509 -req -days 2 -in " + (folder_ / "node.csr")
+               + authority + " -CAcreateserial -extfile "
+               + (folder_ / "extensions") + " -out " + certificate());
+    if (!is_made_)
+      WARN("SKIPPED: openssl(1) cannot make certificates");
+  }
+
+  /// False: there are none; the test case cannot be run.
+  explicit operator bool() const { return is_made_; }
+
+  std::string authority() const { return folder_ / "ca.pem"; }
+  std::string certificate() const { return folder_ / "node.pem"; }
+  std::string key() const { return folder_ / "node.key"; }
+
+  /// Of somebody whom nobody trusts.
+  std::string strange_certificate() const { return folder_ / "stranger.pem"; }
+  std::string strange_key() const { return folder_ / "stranger.key"; }
+
+private:
+  std::string make_self_signed(const std::string& name,
+                               const std::string& subject) const {
+    return "openssl req -x509 -days 2 -newkey ec -pkeyopt"
+           " ec_paramgen_curve:P-256 -nodes -subj "
+           + subject + " -keyout " + (folder_ / (name + ".key")) + " -out "
+           + (folder_ / (name + ".pem"));
+  }
+
+  static bool run(const std::string& command) {
+    return std::system(("(" + command + ") >/dev/null 2>&1").c_str()) == 0;
+  }
+
+  test_folders::folder folder_;
+  bool is_made_ = false;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,304 @@
+// Against a real etcd.
+#include "actorrun/runtime/detail/etcd_client.hpp"
+#include "etcd_certificates.hpp"
+#include "etcd_server.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <thread>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock = etcd_client::clock;
+using client = std::unique_ptr<etcd_client>;
+
+clock::time_point soon() {
+  return clock::now() + 10s;
+}
+
+client open(uint16_t port, const etcd_options& options = {},
+            const std::string& job = "job") {
+  auto x = etcd_client::open({"127.0.0.1", port}, options, {job});
+  INFO((x ? "" : x.error().text));
+  REQUIRE(x);
+  return std::move(*x);
+}
+
+template <class T>
+T value_of(result<T> x) {
+  INFO((x ? "" : x.error().text));
+  REQUIRE(x);
+  return std::move(*x);
+}
+
+core::campaign_won win(etcd_client& x, int64_t lease, int64_t revision) {
+  const auto answer = value_of(x.campaign(lease, revision, soon()));
+  REQUIRE(std::holds_alternative<core::campaign_won>(answer));
+  return std::get<core::campaign_won>(answer);
+}
+
+/// Says whether etcd is here; tells why not.
+bool has_etcd() {
+  const auto obstacle = etcd_server::obstacle();
+  if (!obstacle.empty())
+    WARN(obstacle);
+  return obstacle.empty();
+}
+
+} // namespace
+
+TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  const auto a = open(server.port());
+  const auto b = open(server.port());
+  CHECK_FALSE(value_of(a->read(soon())));
+  CHECK(a->local_address() == "127.0.0.1");
+  const auto lease = value_of(a->open_lease(15s, soon()));
+  CHECK(lease.length == 15s);
+  const auto won = win(*a, lease.lease, 0);
+  CHECK_FALSE(won.successor);
+  CHECK(value_of(b->read(soon())) == core::office_entry{won.revision, ""});
+  const auto published
+    = value_of(a->publish(lease.lease, won.revision, "n1:1", soon()));
+  REQUIRE(published);
+  CHECK(*published > won.revision);
+  const auto other = value_of(b->open_lease(15s, soon()));
+  const auto lost = value_of(b->campaign(other.lease, 0, soon()));
+  CHECK(std::get<core::campaign_lost>(lost).entry
+        == core::office_entry{*published, "n1:1"});
+  CHECK(value_of(a->renew(lease.lease, soon())) == core::duration{15s});
+}
+
+TEST_CASE("etcd client: an entry is taken over at the revision it has",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  const auto a = open(server.port());
+  const auto b = open(server.port());
+  const auto mine = value_of(a->open_lease(15s, soon()));
+  const auto old = win(*a, mine.lease, 0);
+  const auto theirs = value_of(b->open_lease(15s, soon()));
+  const auto missed
+    = value_of(b->campaign(theirs.lease, old.revision + 1, soon()));
+  CHECK(std::holds_alternative<core::campaign_lost>(missed));
+  const auto won = win(*b, theirs.lease, old.revision);
+  CHECK(won.successor);
+  CHECK_FALSE(value_of(a->publish(mine.lease, old.revision, "x:1", soon())));
+  // The end of the old lease is not the end of the new entry.
+  a->end_lease(mine.lease, false, soon());
+  CHECK(value_of(b->read(soon())) == core::office_entry{won.revision, ""});
+}
+
+TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
+          "the job stays until its end",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  const auto x = open(server.port());
+  const auto first = value_of(x->open_lease(15s, soon()));
+  win(*x, first.lease, 0);
+  x->end_lease(first.lease, false, soon());
+  CHECK_FALSE(value_of(x->read(soon())));
+  CHECK_FALSE(value_of(x->renew(first.lease, soon())));
+  const auto second = value_of(x->open_lease(15s, soon()));
+  CHECK(win(*x, second.lease, 0).successor);
+  x->end_lease(second.lease, true, soon());
+  const auto third = value_of(x->open_lease(15s, soon()));
+  CHECK_FALSE(win(*x, third.lease, 0).successor);
+}
+
+TEST_CASE("etcd client: jobs do not see each other", "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  const auto a = open(server.port(), {}, "a");
+  const auto b = open(server.port(), {}, "b");
+  const auto apart = open(server.port(), {.prefix = "/elsewhere"}, "a");
+  win(*a, value_of(a->open_lease(15s, soon())).lease, 0);
+  CHECK_FALSE(value_of(b->read(soon())));
+  CHECK_FALSE(value_of(apart->read(soon())));
+  CHECK(value_of(a->read(soon())));
+}
+
+TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
+  if (!has_etcd())
+    return;
+  auto server = etcd_server{};
+  const auto x = open(server.port());
+  const auto lease = value_of(x->open_lease(15s, soon()));
+  const auto won = win(*x, lease.lease, 0);
+  server.kill();
+  const auto away = x->read(soon());
+  REQUIRE_FALSE(away);
+  CHECK(away.error().code == errc::etcd_unreachable);
+  CHECK(away.error().text.find(server.endpoint()) != std::string::npos);
+  server.start();
+  CHECK(value_of(x->renew(lease.lease, soon())) == core::duration{15s});
+  CHECK(value_of(x->read(soon())) == core::office_entry{won.revision, ""});
+}
+
+// -- waiting ------------------------------------------------------------------
+
+TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
+          "until somebody hurries",
+          "[runtime]") {
+  const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto address = sockaddr_in{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto size = socklen_t{sizeof address};
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(fd, name, size) == 0);
+  REQUIRE(::getsockname(fd, name, &size) == 0);
+  REQUIRE(::listen(fd, 8) == 0);
+  const auto x = open(ntohs(address.sin_port));
+  const auto begin = clock::now();
+  SECTION("the deadline") {
+    const auto answer = x->read(begin + 200ms);
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().code == errc::etcd_unreachable);
+    CHECK(answer.error().text.find("no answer in time") != std::string::npos);
+    CHECK(clock::now() - begin >= 200ms);
+  }
+  SECTION("hurry") {
+    auto other = std::thread{[&] { x->hurry(clock::now()); }};
+    const auto answer = x->read(begin + 60s);
+    other.join();
+    CHECK_FALSE(answer);
+    // And so do all later requests.
+    CHECK_FALSE(x->read(clock::now() + 60s));
+  }
+  CHECK(clock::now() - begin < 30s);
+  ::close(fd);
+}
+
+// -- who is let in ------------------------------------------------------------
+
+TEST_CASE("etcd client: TLS lets in who shows the right certificate",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!has_etcd() || !files)
+    return;
+  const auto server = etcd_server{
+    {"--cert-file=" + files.certificate(), "--key-file=" + files.key(),
+     "--client-cert-auth", "--trusted-ca-file=" + files.authority()},
+    true};
+  const auto good = etcd_options{.secure = true,
+                                 .authority_file = files.authority(),
+                                 .certificate_file = files.certificate(),
+                                 .key_file = files.key()};
+  CHECK(open(server.port(), good)->read(soon()));
+  const auto refused = [&](const etcd_options& options) {
+    const auto x = open(server.port(), options)->read(soon());
+    REQUIRE_FALSE(x);
+    return x.error();
+  };
+  // The server's word of it may be lost: it has closed the connection.
+  const auto is_about_ours = [](const failure& x) {
+    INFO(x.text);
+    CHECK((x.code == errc::etcd_denied
+           || x.text.find("(cert, key)") != std::string::npos));
+  };
+  auto x = good;
+  SECTION("no certificate of ours") {
+    x.certificate_file = x.key_file = "";
+    is_about_ours(refused(x));
+  }
+  SECTION("somebody else's") {
+    x.certificate_file = files.strange_certificate();
+    x.key_file = files.strange_key();
+    is_about_ours(refused(x));
+  }
+  SECTION("a server that we do not trust") {
+    x.authority_file = files.strange_certificate();
+    CHECK(refused(x).code == errc::etcd_denied);
+  }
+  SECTION("a file that is not there") {
+    x.key_file = files.key() + ".gone";
+    const auto early
+      = etcd_client::open({"127.0.0.1", server.port()}, x, {"job"});
+    REQUIRE_FALSE(early);
+    CHECK(early.error().code == errc::etcd_denied);
+    CHECK(early.error().text.starts_with("key: " + x.key_file));
+  }
+  SECTION("a file that holds no key") {
+    x.key_file = files.authority();
+    CHECK(refused(x).code == errc::etcd_denied);
+  }
+  SECTION("no TLS at all") {
+    CHECK(refused({}).code == errc::etcd_unreachable);
+  }
+}
+
+TEST_CASE("etcd client: a server that asks for users lets in who has the "
+          "password",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  auto server = etcd_server{};
+  auto http = etcd_http::open({"127.0.0.1", server.port()}, {});
+  REQUIRE(http);
+  const auto order = [&](const std::string& path, const std::string& body) {
+    const auto x = (*http)->post(path, body, soon());
+    REQUIRE(x);
+    REQUIRE(x->status == 200);
+  };
+  order("/v3/auth/user/add", R"({"name":"root","password":"secret"})");
+  order("/v3/auth/role/add", R"({"name":"root"})");
+  order("/v3/auth/user/grant", R"({"user":"root","role":"root"})");
+  order("/v3/auth/user/add", R"({"name":"weak","password":"secret"})");
+  order("/v3/auth/enable", "{}");
+  const auto file = [&](const std::string& password) {
+    const auto path = server.folder() + "/password";
+    std::ofstream{path} << password;
+    return path;
+  };
+  const auto refused = [&](const etcd_options& options) {
+    const auto x = open(server.port(), options)->read(soon());
+    REQUIRE_FALSE(x);
+    return x.error().code;
+  };
+  const auto me
+    = etcd_options{.user = "root", .password_file = file("secret\n")};
+  const auto x = open(server.port(), me);
+  CHECK(x->read(soon()));
+  CHECK(refused({}) == errc::etcd_denied);
+  CHECK(refused({.user = "weak", .password_file = file("secret")})
+        == errc::etcd_denied);
+  CHECK(refused({.user = "root", .password_file = file("wrong")})
+        == errc::etcd_denied);
+  CHECK_FALSE(etcd_client::open(
+    {"127.0.0.1", server.port()},
+    {.user = "root", .password_file = server.folder() + "/none"}, {"job"}));
+  // A new server does not know our token, and we ask for another.
+  server.kill();
+  server.start();
+  CHECK(x->read(soon()));
+}
+
+// -- libcurl ------------------------------------------------------------------
+
+TEST_CASE("etcd client: without libcurl it says what to install", "[runtime]") {
+  const auto x = load_curl({"libno-such-curl.so.4", "libno-such-curl.so.5"});
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::system_failure);
+  CHECK(x.error().text.find("install libcurl4") != std::string::npos);
+  const auto y = load_curl({"libno-such-curl.so.4", "libcurl.so.4"});
+  CHECK(y);
+}
+
+TEST_CASE("etcd client: a library that is not libcurl is refused",
+          "[runtime]") {
+  const auto x = load_curl({"libm.so.6"});
+  REQUIRE_FALSE(x);
+  CHECK(x.error().text.find("curl_global_init") != std::string::npos);
+}

@@ -1,0 +1,234 @@
+// Against a real etcd.
+#include "actorrun/runtime/detail/etcd_leadership.hpp"
+#include "etcd_server.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <future>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test_patience;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A candidate whose coordinator is a name.
+struct candidate {
+  candidate(uint16_t port, std::string where, bool is_standing = false,
+            core::duration lease = 15s)
+    : name(std::move(where)) {
+    auto client = etcd_client::open({"127.0.0.1", port}, {}, {"job"});
+    REQUIRE(client);
+    auto config = etcd_leadership_config{};
+    config.options = {.is_standing = is_standing, .lease = lease};
+    config.registry = std::move(*client);
+    config.open_office
+      = [this](bool successor, const std::string&) -> result<std::string> {
+      if (cannot_open)
+        return failure{errc::cannot_listen, "no port"};
+      is_successor = successor;
+      is_open = true;
+      return name;
+    };
+    config.close_office = [this] { is_open = false; };
+    uut.emplace(std::move(config));
+  }
+
+  etcd_leadership::answer seek() {
+    auto promise = std::promise<etcd_leadership::answer>{};
+    uut->seek([&](const etcd_leadership::answer& x) { promise.set_value(x); });
+    auto future = promise.get_future();
+    REQUIRE(future.wait_for(patience) == std::future_status::ready);
+    return future.get();
+  }
+
+  /// Where it is sent to; `here`, or why nowhere.
+  std::string find() {
+    const auto x = seek();
+    if (const auto* where = std::get_if<std::string>(&x)) {
+      uut->report(core::endpoint_reached{});
+      return *where;
+    }
+    if (const auto* why = std::get_if<failure>(&x))
+      return std::string{to_string(why->code)};
+    return "here";
+  }
+
+  bool in_office() const { return uut->office_check()(); }
+
+  std::string name;
+  std::atomic<bool> is_open = false;
+  std::atomic<bool> is_successor = false;
+  std::atomic<bool> cannot_open = false;
+  std::optional<etcd_leadership> uut;
+};
+
+bool has_etcd() {
+  const auto obstacle = etcd_server::obstacle();
+  if (!obstacle.empty())
+    WARN(obstacle);
+  return obstacle.empty();
+}
+
+} // namespace
+
+TEST_CASE("etcd leadership: the first that looks leads, the next follows",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1"};
+  auto b = candidate{server.port(), "b:1"};
+  CHECK_FALSE(a.in_office());
+  CHECK(a.find() == "here");
+  CHECK(a.in_office());
+  CHECK(a.is_open);
+  CHECK_FALSE(a.is_successor);
+  CHECK(b.find() == "a:1");
+  CHECK_FALSE(b.in_office());
+  CHECK(a.find() == "here");
+}
+
+TEST_CASE("etcd leadership: who resigns is followed at once", "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1"};
+  auto b = candidate{server.port(), "b:1"};
+  CHECK(a.find() == "here");
+  a.uut->stop();
+  CHECK_FALSE(a.is_open);
+  CHECK_FALSE(a.in_office());
+  CHECK(b.find() == "here");
+  CHECK(b.is_successor);
+}
+
+TEST_CASE("etcd leadership: who finds its coordinator's process gone takes "
+          "over at once",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1", false, 600s};
+  auto b = candidate{server.port(), "b:1"};
+  CHECK(a.find() == "here");
+  CHECK(b.find() == "a:1");
+  // What a killed process leaves behind is what `a` has in etcd now.
+  auto answers = std::vector<etcd_leadership::answer>{};
+  auto promise = std::promise<void>{};
+  b.uut->seek([&](const etcd_leadership::answer& x) {
+    answers.push_back(x);
+    if (answers.size() == 2)
+      promise.set_value();
+    else
+      b.uut->report(
+        core::endpoint_refused{{errc::connection_refused, "nobody listens"}});
+  });
+  REQUIRE(promise.get_future().wait_for(patience) == std::future_status::ready);
+  CHECK(std::holds_alternative<etcd_leadership::here>(answers[1]));
+  CHECK(b.is_successor);
+}
+
+TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
+          "finds the next",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1", false, 2s};
+  CHECK(a.find() == "here");
+  auto http = etcd_http::open({"127.0.0.1", server.port()}, {});
+  REQUIRE(http);
+  const auto deadline = etcd_http::clock::now() + patience;
+  const auto leases = (*http)->post("/v3/lease/leases", "{}", deadline);
+  REQUIRE(leases);
+  const auto begin = leases->body.find(R"("ID":")") + 6;
+  const auto lease
+    = leases->body.substr(begin, leases->body.find('"', begin) - begin);
+  REQUIRE(
+    (*http)->post("/v3/lease/revoke", R"({"ID":")" + lease + "\"}", deadline));
+  CHECK(soon([&] { return !a.is_open; }));
+  CHECK_FALSE(a.in_office());
+  CHECK(a.find() == "here");
+  CHECK(a.is_successor);
+}
+
+TEST_CASE("etcd leadership: while etcd is away nobody leaves office before the "
+          "end of its lease, and nobody stays longer",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1", false, 3s};
+  const auto begin = clock_type::now();
+  CHECK(a.find() == "here");
+  server.kill();
+  CHECK(a.in_office());
+  CHECK(soon([&] { return !a.in_office(); }));
+  // Renewed at most once before etcd went away.
+  CHECK(clock_type::now() - begin >= 2s);
+  CHECK(clock_type::now() - begin <= 6s);
+  CHECK(soon([&] { return !a.is_open; }));
+  CHECK(a.find() == "etcd_unreachable");
+}
+
+TEST_CASE("etcd leadership: etcd may be started again without harm",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1", false, 3s};
+  auto b = candidate{server.port(), "b:1"};
+  CHECK(a.find() == "here");
+  server.kill();
+  server.start();
+  const auto begin = clock_type::now();
+  // Longer than its lease would have lasted.
+  CHECK(soon([&] { return clock_type::now() - begin > 4s || !a.is_open; }));
+  CHECK(a.in_office());
+  CHECK(b.find() == "a:1");
+}
+
+TEST_CASE("etcd leadership: a coordinator that cannot be opened frees the "
+          "office",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1"};
+  auto b = candidate{server.port(), "b:1"};
+  a.cannot_open = true;
+  CHECK(a.find() == "cannot_listen");
+  CHECK(b.find() == "here");
+}
+
+TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
+          "whoever was there before",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  const auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1"};
+  CHECK(a.find() == "here");
+  auto b = candidate{server.port(), "b:1", true};
+  a.uut->stop();
+  CHECK(soon([&] { return b.in_office() && b.is_open; }));
+  CHECK(b.is_successor);
+}
+
+TEST_CASE("etcd leadership: it ends in time although etcd is mute",
+          "[runtime]") {
+  if (!has_etcd())
+    return;
+  auto server = etcd_server{};
+  auto a = candidate{server.port(), "a:1"};
+  CHECK(a.find() == "here");
+  ::kill(server.pid(), SIGSTOP);
+  auto is_answered = std::atomic<bool>{false};
+  a.uut->seek([&](const etcd_leadership::answer&) { is_answered = true; });
+  const auto begin = clock_type::now();
+  a.uut->stop();
+  CHECK(clock_type::now() - begin < farewell_limit + 4s);
+  ::kill(server.pid(), SIGCONT);
+}

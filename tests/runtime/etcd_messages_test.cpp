@@ -1,0 +1,230 @@
+#include "actorrun/runtime/detail/etcd_messages.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::etcd;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+const auto keys = keys_of("/p", {"job"});
+
+http_answer ok(std::string body) {
+  return {200, std::move(body)};
+}
+
+template <class T>
+T value_of(result<T> x) {
+  REQUIRE(x);
+  return std::move(*x);
+}
+
+template <class T>
+errc code_of(const result<T>& x) {
+  return x ? errc::none : x.error().code;
+}
+
+// As etcd 3.4 writes them.
+const std::string header = R"("header":{"cluster_id":"3","revision":"9"})";
+const std::string entry
+  = R"({"key":"L3A=","create_revision":"2","mod_revision":"7","version":"2",)"
+    R"("value":"bjE6NDAwMA==","lease":"5"})";
+
+} // namespace
+
+TEST_CASE("etcd messages: a job has keys of its own", "[runtime]") {
+  CHECK(keys.coordinator == "/p/job/coordinator");
+  CHECK(keys.job == "/p/job/job");
+  CHECK(keys_of("/p/", {"job"}).job == keys.job);
+  CHECK(keys_of("/p", {"a/b c%"}).job == "/p/a%2fb%20c%25/job");
+  CHECK(keys_of("/p", {"\xff"}).job == "/p/%ff/job");
+  // No two ids share keys.
+  CHECK(keys_of("/p", {"a%2fb"}).job != keys_of("/p", {"a/b"}).job);
+}
+
+TEST_CASE("etcd messages: a campaign compares, takes the entry and marks the "
+          "job",
+          "[runtime]") {
+  const auto x = json::parse(campaign_body(keys, 5, 7));
+  const auto& compare = x["compare"][0];
+  CHECK(compare["target"] == "MOD");
+  CHECK(compare["result"] == "EQUAL");
+  CHECK(compare["mod_revision"] == "7");
+  REQUIRE(x["success"].size() == 3);
+  CHECK(x["success"][0]["request_put"]["lease"] == "5");
+  CHECK(x["success"][0]["request_put"]["value"] == "");
+  CHECK(x["success"][1].contains("request_range"));
+  CHECK_FALSE(x["success"][2]["request_put"].contains("lease"));
+  CHECK(x["failure"][0].contains("request_range"));
+}
+
+TEST_CASE("etcd messages: texts go as base64", "[runtime]") {
+  const auto value_of = [](const std::string& endpoint) {
+    const auto x = json::parse(publish_body(keys, 5, 7, endpoint));
+    return x["success"][0]["request_put"]["value"].get<std::string>();
+  };
+  CHECK(value_of("") == "");
+  CHECK(value_of("n") == "bg==");
+  CHECK(value_of("n1:4000") == "bjE6NDAwMA==");
+}
+
+TEST_CASE("etcd messages: numbers go as texts", "[runtime]") {
+  CHECK(open_lease_body(15s) == R"({"TTL":"15"})");
+  CHECK(renew_body(int64_t{1} << 62) == R"({"ID":"4611686018427387904"})");
+  CHECK(end_lease_body(5) == R"({"ID":"5"})");
+}
+
+TEST_CASE("etcd messages: an entry is read", "[runtime]") {
+  const auto none = read_entry(ok("{" + header + "}"));
+  REQUIRE(none);
+  CHECK_FALSE(none->has_value());
+  const auto some = read_entry(
+    ok("{" + header + R"(,"kvs":[)" + entry + R"(],"count":"1"})"));
+  REQUIRE(some);
+  CHECK(**some == core::office_entry{7, "n1:4000"});
+  const auto empty = read_entry(
+    ok("{" + header + R"(,"kvs":[{"key":"L3A=","mod_revision":"7"}]})"));
+  REQUIRE(empty);
+  CHECK(**empty == core::office_entry{7, ""});
+}
+
+TEST_CASE("etcd messages: a lease is read", "[runtime]") {
+  const auto x = read_lease(
+    ok("{" + header + R"(,"ID":"2324035516719784453","TTL":"2"})"));
+  REQUIRE(x);
+  CHECK(x->lease == 2324035516719784453);
+  CHECK(x->length == 2s);
+  CHECK(read_lease(ok("{" + header + R"(,"ID":"1","TTL":"600000"})")));
+  CHECK(code_of(read_lease(ok("{" + header + R"(,"ID":"1","TTL":"600001"})")))
+        == errc::etcd_unreachable);
+}
+
+TEST_CASE("etcd messages: a campaign is won, the first time or again",
+          "[runtime]") {
+  const auto won = [](const std::string& before) {
+    const auto x = read_campaign(
+      ok("{" + header
+         + R"(,"succeeded":true,"responses":[{"response_put":{}},)"
+           R"({"response_range":{)"
+         + before + R"(}},{"response_put":{}}]})"));
+    REQUIRE(x);
+    REQUIRE(std::holds_alternative<core::campaign_won>(*x));
+    return std::get<core::campaign_won>(*x);
+  };
+  CHECK(won("").revision == 9);
+  CHECK_FALSE(won("").successor);
+  CHECK(won(R"("kvs":[{"key":"L3A="}])").successor);
+}
+
+TEST_CASE("etcd messages: a campaign is lost to somebody", "[runtime]") {
+  const auto x = read_campaign(
+    ok("{" + header + R"(,"responses":[{"response_range":{"kvs":[)" + entry
+       + "]}}]}"));
+  REQUIRE(x);
+  REQUIRE(std::holds_alternative<core::campaign_lost>(*x));
+  CHECK(std::get<core::campaign_lost>(*x).entry
+        == core::office_entry{7, "n1:4000"});
+}
+
+TEST_CASE("etcd messages: an entry is published, or not ours", "[runtime]") {
+  CHECK(value_of(read_published(ok("{" + header + R"(,"succeeded":true})")))
+        == 9);
+  CHECK_FALSE(value_of(read_published(ok("{" + header + "}"))));
+}
+
+TEST_CASE("etcd messages: a lease is renewed, or over", "[runtime]") {
+  const auto body = [](const std::string& rest) {
+    return ok(R"({"result":{)" + header + R"(,"ID":"5")" + rest + "}}\n");
+  };
+  CHECK(value_of(read_renewed(body(R"(,"TTL":"5")"))) == core::duration{5s});
+  CHECK_FALSE(value_of(read_renewed(body(""))));
+  CHECK_FALSE(value_of(read_renewed(
+    {404, R"({"error":"etcdserver: requested lease not found","code":5})"})));
+}
+
+TEST_CASE("etcd messages: who is not let in is told why", "[runtime]") {
+  const auto refused = [](long status, const std::string& text, int code) {
+    return refusal_of({status, R"({"error":")" + text + R"(","code":)"
+                                 + std::to_string(code) + "}"});
+  };
+  CHECK(refused(403, "etcdserver: permission denied", 7)->code
+        == errc::etcd_denied);
+  CHECK(refused(400, "etcdserver: user name is empty", 3)->code
+        == errc::etcd_denied);
+  CHECK(refused(400,
+                "etcdserver: authentication failed, invalid user ID or "
+                "password",
+                3)
+          ->code
+        == errc::etcd_denied);
+  CHECK(refused(401, "etcdserver: invalid auth token", 16)->code
+        == errc::secret_mismatch);
+  const auto busy = refused(503, "etcdserver: no leader", 14);
+  CHECK(busy->code == errc::etcd_unreachable);
+  CHECK(busy->text == "etcd: etcdserver: no leader");
+  CHECK_FALSE(refusal_of(ok("{}")));
+}
+
+TEST_CASE("etcd messages: what is not etcd's is refused", "[runtime]") {
+  const auto answers = std::vector<http_answer>{
+    {200, ""},
+    {200, "[]"},
+    {200, "null"},
+    {200, "\"x\""},
+    {200, "<html>"},
+    {200, "{"},
+    {404, "Not Found\n"},
+    {400, "Client sent an HTTP request to an HTTPS server.\n"},
+    {500, "{}"},
+    {200, R"({"error":5})"},
+    {200, std::string(1'000, '[')},
+    {200, "{\"a\":" + std::string(5'000, '[')},
+  };
+  for (const auto& x : answers) {
+    INFO(x.body.substr(0, 80));
+    const auto strange = errc::etcd_unreachable;
+    CHECK(code_of(read_entry(x)) == strange);
+    CHECK(code_of(read_lease(x)) == strange);
+    CHECK(code_of(read_campaign(x)) == strange);
+    CHECK(code_of(read_published(x)) == strange);
+    CHECK(code_of(read_renewed(x)) == strange);
+    CHECK(code_of(read_token(x)) == strange);
+  }
+}
+
+TEST_CASE("etcd messages: parts of the wrong kind are refused", "[runtime]") {
+  for (const auto* kv :
+       {R"({"mod_revision":"0"})", R"({"mod_revision":"-1"})",
+        R"({"mod_revision":"9223372036854775808"})", R"({"mod_revision":[]})",
+        R"({"mod_revision":"7x"})", R"({"mod_revision":1.5})",
+        R"({"mod_revision":18446744073709551615})",
+        R"({"mod_revision":"7","value":"*"})", R"({})"}) {
+    INFO(kv);
+    CHECK(code_of(read_entry(ok("{" + header + R"(,"kvs":[)" + kv + "]}")))
+          == errc::etcd_unreachable);
+  }
+  for (const auto* rest :
+       {R"("responses":5)", R"("succeeded":true,"responses":[])",
+        R"("succeeded":true,"responses":[1,2])"}) {
+    INFO(rest);
+    CHECK(code_of(read_campaign(ok("{" + header + "," + rest + "}")))
+          == errc::etcd_unreachable);
+  }
+  // Odd, and no harm: nobody is in office, and nothing was there before.
+  CHECK(read_campaign(ok("{" + header + R"(,"responses":[]})")));
+  CHECK(read_campaign(
+    ok("{" + header + R"(,"succeeded":true,"responses":[1,2,3]})")));
+}
+
+TEST_CASE("etcd messages: what is shown of a strange answer is short and "
+          "harmless",
+          "[runtime]") {
+  const auto x = read_entry({200, "\x1b[2J" + std::string(9'000, 'x')});
+  REQUIRE_FALSE(x);
+  CHECK(x.error().text.size() < 250);
+  CHECK(x.error().text.find('\x1b') == std::string::npos);
+}

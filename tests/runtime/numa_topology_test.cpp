@@ -1,0 +1,141 @@
+#include "actorrun/runtime/detail/numa_topology.hpp"
+#include "script_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using actorrun::detail::script_test::folder;
+
+namespace {
+
+std::vector<core::cpu_place> machine(const std::string& text) {
+  const auto cpus = read_topology(text);
+  INFO((cpus ? "" : cpus.error().text));
+  REQUIRE(cpus);
+  return *cpus;
+}
+
+/// How many CPUs there are of each `property`.
+size_t kinds(const std::vector<core::cpu_place>& cpus,
+             uint32_t core::cpu_place::*property) {
+  auto out = std::set<uint32_t>{};
+  for (const auto& x : cpus)
+    out.insert(x.*property);
+  return out.size();
+}
+
+} // namespace
+
+TEST_CASE("numa_topology: packages, NUMA nodes, caches, cores and threads are "
+          "told apart",
+          "[runtime]") {
+  const auto cpus = machine("pack:2 [numa] l3:2 core:3 pu:2");
+  CHECK(cpus.size() == 24);
+  CHECK(kinds(cpus, &core::cpu_place::package) == 2);
+  CHECK(kinds(cpus, &core::cpu_place::node) == 2);
+  CHECK(kinds(cpus, &core::cpu_place::cache) == 4);
+  CHECK(kinds(cpus, &core::cpu_place::core) == 12);
+  CHECK(kinds(cpus, &core::cpu_place::cpu) == 24);
+  CHECK(cpus.front().node == 0);
+  CHECK(cpus.back().node == 1);
+  CHECK(
+    std::is_sorted(cpus.begin(), cpus.end(),
+                   [](const auto& a, const auto& b) { return a.cpu < b.cpu; }));
+}
+
+TEST_CASE("numa_topology: a package may have several NUMA nodes", "[runtime]") {
+  const auto cpus = machine("pack:2 [numa] group:2 [numa] core:2 pu:1");
+  CHECK(kinds(cpus, &core::cpu_place::package) == 2);
+  CHECK(kinds(cpus, &core::cpu_place::node) >= 2);
+}
+
+TEST_CASE("numa_topology: a machine without anything between is one of each",
+          "[runtime]") {
+  const auto cpus = machine("pu:4");
+  CHECK(cpus.size() == 4);
+  CHECK(kinds(cpus, &core::cpu_place::package) == 1);
+  CHECK(kinds(cpus, &core::cpu_place::node) == 1);
+  CHECK(kinds(cpus, &core::cpu_place::cache) == 1);
+  CHECK(kinds(cpus, &core::cpu_place::core) == 4);
+}
+
+TEST_CASE("numa_topology: synthetic machines can be shared out", "[runtime]") {
+  const auto cpus = machine("pack:2 [numa] l3:2 core:2 pu:2");
+  const auto nodes
+    = core::choose_numa_nodes(cpus, std::vector<std::optional<uint32_t>>(3));
+  REQUIRE(nodes);
+  const auto plan = [&](core::binding_mode mode) {
+    auto out = std::string{};
+    const auto bound = core::plan_bindings(mode, cpus, *nodes);
+    for (const auto& x : *bound)
+      out += (out.empty() ? "" : " | ") + core::to_ranges(x.cpus);
+    return out;
+  };
+  using enum core::binding_mode;
+  CHECK(plan(node) == "0-7 | 8-15 | 0-7");
+  CHECK(plan(socket) == "0-7 | 8-15 | 0-7");
+  CHECK(plan(exclusive) == "0-3 | 8-15 | 4-7");
+  CHECK(plan(core_complex) == "0-3 | 8-11 | 4-7");
+}
+
+TEST_CASE("numa_topology: on this machine it shows the CPUs that we may use",
+          "[runtime]") {
+  auto own = cpu_set_t{};
+  REQUIRE(::sched_getaffinity(0, sizeof own, &own) == 0);
+  const auto cpus = machine("");
+  CHECK(cpus.size() == size_t(CPU_COUNT(&own)));
+  for (const auto& x : cpus)
+    CHECK(CPU_ISSET(x.cpu, &own));
+}
+
+TEST_CASE("numa_topology: CPUs that we are kept from do not show",
+          "[runtime]") {
+  auto own = cpu_set_t{};
+  REQUIRE(::sched_getaffinity(0, sizeof own, &own) == 0);
+  const auto last = machine("").back().cpu;
+  auto one = cpu_set_t{};
+  CPU_SET(last, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  const auto cpus = read_topology();
+  ::sched_setaffinity(0, sizeof own, &own);
+  REQUIRE(cpus);
+  REQUIRE(cpus->size() == 1);
+  CHECK(cpus->front().cpu == last);
+}
+
+TEST_CASE("numa_topology: a missing hwloc is named with its package",
+          "[runtime]") {
+  const auto cpus = read_topology({}, "libnone.so.1");
+  REQUIRE_FALSE(cpus);
+  CHECK(cpus.error().code == errc::system_failure);
+  CHECK(cpus.error().text.find("libnone.so.1") != std::string::npos);
+  CHECK(cpus.error().text.ends_with("; install it (Debian: libhwloc15)"));
+  CHECK_FALSE(read_topology({}, "libc.so.6"));
+  CHECK_FALSE(read_topology("nonsense"));
+}
+
+TEST_CASE("numa_topology: the NUMA node of a device is what the kernel says",
+          "[runtime]") {
+  const auto here = folder{};
+  const auto put = [&](const std::string& address, const std::string& text) {
+    std::filesystem::create_directory(here.path / address);
+    std::ofstream{here.path / address / "numa_node"} << text;
+  };
+  put("0000:65:00.0", "1\n");
+  put("0000:66:00.0", "-1\n");
+  put("0000:67:00.0", "");
+  CHECK(numa_node_of("0000:65:00.0", here.path) == 1u);
+  CHECK(numa_node_of("0000:66:00.0", here.path) == 0u);
+  CHECK(numa_node_of("0000:67:00.0", here.path) == std::nullopt);
+  CHECK(numa_node_of("0000:68:00.0", here.path) == std::nullopt);
+}

@@ -1,0 +1,161 @@
+#include "actorrun/runtime/detail/store_ports.hpp"
+#include "runtime/store_client.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <netinet/in.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::test;
+
+namespace {
+
+core::epoch_plan plan_at(uint64_t epoch, uint16_t port) {
+  auto out = core::epoch_plan{};
+  out.epoch = {epoch};
+  out.master_address = "127.0.0.1";
+  out.master_port = port;
+  return out;
+}
+
+socket_address loopback(uint16_t port) {
+  return *numeric_address("127.0.0.1", port);
+}
+
+bool is_refused(uint16_t port) {
+  const auto where = loopback(port);
+  const auto fd
+    = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  return ::connect(fd.get(), where.get(), where.size) != 0
+         && errno == ECONNREFUSED;
+}
+
+// Whoever it is and however it asks.
+bool can_be_taken(uint16_t port) {
+  const auto where = loopback(port);
+  const auto fd
+    = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const auto on = 1;
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return ::bind(fd.get(), where.get(), where.size) == 0;
+}
+
+size_t keys_at(uint16_t port) {
+  auto client = store_client{loopback(port)};
+  client.ask({.verb = core::store_verb::count_keys});
+  return client.number<uint64_t>();
+}
+
+void set_key_at(uint16_t port) {
+  auto client = store_client{loopback(port)};
+  client.ask({.verb = core::store_verb::set, .keys = {"k"}, .values = {""}});
+  CHECK(client.is_silent());
+}
+
+struct fixture {
+  fixture() { uut.announce("127.0.0.1"); }
+
+  store_ports uut{{}, {}};
+};
+
+} // namespace
+
+TEST_CASE("store_ports: without an address there is no port", "[runtime]") {
+  auto uut = store_ports{{}, {}};
+  CHECK(uut.next() == 0);
+  const auto opened = uut.open(plan_at(1, 0));
+  REQUIRE(!opened);
+  CHECK(opened.error().code == errc::cannot_listen);
+  CHECK(opened.error().text.find("store of epoch 1") != std::string::npos);
+}
+
+TEST_CASE("store_ports: an address that is not ours stands for all",
+          "[runtime]") {
+  for (const auto* address : {"no such host.", "192.0.2.1"}) {
+    auto uut = store_ports{{}, {}};
+    uut.announce(address);
+    const auto port = uut.next();
+    REQUIRE(port != 0);
+    REQUIRE(uut.open(plan_at(1, port)));
+    CHECK(keys_at(port) == 0);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "store_ports: a port is held before it is served",
+                 "[runtime]") {
+  const auto port = uut.next();
+  REQUIRE(port != 0);
+  CHECK(!can_be_taken(port));
+  CHECK(is_refused(port));
+  REQUIRE(uut.open(plan_at(1, port)));
+  CHECK(keys_at(port) == 0);
+  uut.close();
+}
+
+TEST_CASE_METHOD(fixture, "store_ports: each epoch has another port and store",
+                 "[runtime]") {
+  const auto first = uut.next();
+  REQUIRE(uut.open(plan_at(1, first)));
+  set_key_at(first);
+  CHECK(keys_at(first) == 1);
+  uut.close();
+  const auto second = uut.next();
+  CHECK(second != first);
+  CHECK(!can_be_taken(first)); // Its workers may run.
+  REQUIRE(uut.open(plan_at(2, second)));
+  CHECK(is_refused(first));
+  CHECK(keys_at(second) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_ports: the same port has a new store, too",
+                 "[runtime]") {
+  const auto port = uut.next();
+  REQUIRE(uut.open(plan_at(1, port)));
+  set_key_at(port);
+  REQUIRE(uut.open(plan_at(2, port)));
+  CHECK(keys_at(port) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_ports: an offer that came late is kept",
+                 "[runtime]") {
+  const auto first = uut.next();
+  const auto second = uut.next();
+  REQUIRE(uut.open(plan_at(1, first)));
+  CHECK(keys_at(first) == 0);
+  const auto third = uut.next();
+  CHECK(!can_be_taken(second));
+  CHECK(!can_be_taken(third));
+  const auto opened = uut.open(plan_at(2, first));
+  REQUIRE(!opened);
+  CHECK(opened.error().text.find("not held") != std::string::npos);
+}
+
+TEST_CASE("store_ports: a wish is granted again and again", "[runtime]") {
+  const auto free = bind_master_port(loopback(0));
+  REQUIRE(free);
+  const auto port = free->port;
+  auto uut = store_ports{{.port = port}, {}};
+  uut.announce("127.0.0.1");
+  CHECK(uut.next() == 0); // It is taken.
+  CHECK(uut.open(plan_at(1, port)).error().text.find("use")
+        != std::string::npos);
+  const_cast<bound_port&>(*free).socket.reset();
+  for (auto epoch = 1U; epoch < 4; ++epoch) {
+    CHECK(uut.next() == port);
+    REQUIRE(uut.open(plan_at(epoch, port)));
+    set_key_at(port);
+    CHECK(keys_at(port) == 1);
+    uut.close();
+  }
+}
+
+TEST_CASE_METHOD(fixture, "store_ports: serves nowhere but at its address",
+                 "[runtime]") {
+  const auto port = uut.next();
+  REQUIRE(uut.open(plan_at(1, port)));
+  const auto other = *numeric_address("127.0.0.2", port);
+  const auto fd
+    = unique_fd{::socket(other.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  CHECK(::connect(fd.get(), other.get(), other.size) != 0);
+}

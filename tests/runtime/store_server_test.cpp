@@ -1,0 +1,271 @@
+#include "actorrun/runtime/detail/master_port.hpp"
+#include "actorrun/runtime/detail/store_server.hpp"
+#include "runtime/store_client.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::test;
+
+namespace {
+
+using enum core::store_verb;
+using core::store_request;
+
+constexpr auto megabyte = size_t{1} << 20;
+
+struct fixture {
+  explicit fixture(store_server_config config = {}) {
+    auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
+    REQUIRE(bound);
+    where = *numeric_address("127.0.0.1", bound->port);
+    auto started = store_server::start(std::move(bound->socket), config);
+    REQUIRE(started);
+    uut = std::move(*started);
+  }
+
+  socket_address where;
+  std::unique_ptr<store_server> uut;
+};
+
+store_request set_of(std::string key, std::string value) {
+  return {.verb = set, .keys = {std::move(key)}, .values = {std::move(value)}};
+}
+
+store_request get_of(std::string key) {
+  return {.verb = get, .keys = {std::move(key)}};
+}
+
+bool is_refused(const socket_address& where) {
+  const auto fd
+    = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  return ::connect(fd.get(), where.get(), where.size) != 0
+         && errno == ECONNREFUSED;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "store_server: serves torch 2.14", "[runtime]") {
+  auto a = store_client{where};
+  auto b = store_client{where};
+  a.ask(set_of("/k", "value"));
+  b.ask({.verb = wait, .keys = {"/k"}});
+  CHECK(b.number<uint8_t>() == 0);
+  b.ask(get_of("/k"));
+  CHECK(b.value() == "value");
+  b.ask({.verb = add, .keys = {"init/"}, .number = 1});
+  CHECK(b.number<int64_t>() == 1);
+  b.ask({.verb = compare_set, .keys = {"/k"}, .values = {"value", "new"}});
+  CHECK(b.value() == "new");
+  a.ask({.verb = check, .keys = {"/k", "/none"}});
+  CHECK(a.number<uint8_t>() == 1);
+  a.ask({.verb = append, .keys = {"/k"}, .values = {"er"}});
+  a.ask({.verb = multi_set, .keys = {"/a", "/b"}, .values = {"1", "22"}});
+  a.ask({.verb = multi_get, .keys = {"/k", "/b", "/a"}});
+  CHECK(a.value() == "newer");
+  CHECK(a.value() == "22");
+  CHECK(a.value() == "1");
+  a.ask({.verb = count_keys});
+  CHECK(a.number<int64_t>() == 4);
+  a.ask({.verb = delete_key, .keys = {"init/"}});
+  CHECK(a.number<int64_t>() == 1);
+  a.ask({.verb = list_keys});
+  CHECK(a.number<int64_t>() == 3);
+  CHECK(a.value() == "/a");
+  CHECK(a.value() == "/b");
+  CHECK(a.value() == "/k");
+  a.ask({.verb = queue_push, .keys = {"/q"}, .values = {"item"}});
+  a.ask({.verb = queue_length, .keys = {"/q"}});
+  CHECK(a.number<int64_t>() == 1);
+  a.ask({.verb = queue_pop, .keys = {"/q"}});
+  CHECK(a.number<int64_t>() == 1);
+  CHECK(a.value() == "item");
+}
+
+TEST_CASE_METHOD(fixture, "store_server: serves torch 1.13 beside torch 2.1",
+                 "[runtime]") {
+  auto a = store_client{where, torch::v1_13};
+  auto b = store_client{where, torch::v2_1};
+  b.ask(set_of("/k", "a"));
+  b.ask({.verb = append, .keys = {"/k"}, .values = {"b"}});
+  b.ask(get_of("/k"));
+  CHECK(b.value() == "ab");
+  a.ask({.verb = delete_key, .keys = {"/k"}}); // Is looked at again, later.
+  CHECK(a.number<int64_t>() == 1);
+  a.ask({.verb = delete_key, .keys = {"/k"}});
+  CHECK(a.number<int64_t>() == 0);
+  b.ask(set_of("/k", ""));
+  b.ask({.verb = delete_key, .keys = {"/k"}});
+  CHECK(b.number<int64_t>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "store_server: wakes who waits", "[runtime]") {
+  auto a = store_client{where};
+  auto b = store_client{where};
+  b.ask({.verb = wait, .keys = {"/late"}});
+  a.ask(set_of("/late", ""));
+  CHECK(b.number<uint8_t>() == 0);
+  b.ask({.verb = wait, .keys = {"/never"}});
+  b.ask({.verb = cancel_wait});
+  CHECK(b.number<uint8_t>() == 1);
+  a.ask(set_of("/never", ""));
+  CHECK(a.is_silent());
+  CHECK(b.is_silent());
+}
+
+TEST_CASE_METHOD(fixture, "store_server: 256 clients meet at a barrier",
+                 "[runtime]") {
+  constexpr auto count = 256;
+  auto clients = std::vector<std::unique_ptr<store_client>>{};
+  for (auto i = 0; i < count; ++i)
+    clients.push_back(std::make_unique<store_client>(where));
+  for (auto& x : clients)
+    x->ask({.verb = barrier, .keys = {"/all"}, .number = count});
+  for (auto& x : clients)
+    CHECK(x->number<uint8_t>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_server: large values go both ways",
+                 "[runtime]") {
+  auto a = store_client{where};
+  auto large = std::string(20 * megabyte, 'x');
+  large.front() = 'a';
+  large.back() = 'z';
+  a.ask(set_of("/k", large));
+  a.ask(get_of("/k"));
+  CHECK((a.value() == large));
+  a.ask({.verb = multi_get, .keys = {"/k", "/none", "/k"}});
+  CHECK((a.value() == large));
+  CHECK(a.value().empty());
+  CHECK((a.value() == large));
+}
+
+TEST_CASE_METHOD(fixture, "store_server: who does not read delays nobody",
+                 "[runtime]") {
+  auto a = store_client{where};
+  auto b = store_client{where};
+  a.ask(set_of("/k", std::string(megabyte, 'x')));
+  // As many as arrive before it is no longer heard.
+  auto requests = std::string{};
+  for (auto i = 0; i < 50; ++i)
+    requests += store_bytes(torch::v2_14, get_of("/k"));
+  REQUIRE(a.send(requests));
+  b.ask({.verb = add, .keys = {"/n"}, .number = 1});
+  CHECK(b.number<int64_t>() == 1);
+  for (auto i = 0; i < 50; ++i)
+    REQUIRE(a.value().size() == megabyte);
+  CHECK(a.is_silent());
+}
+
+TEST_CASE_METHOD(fixture, "store_server: cuts strangers, and nobody else",
+                 "[runtime]") {
+  auto a = store_client{where};
+  auto stranger = store_client{where, torch::v1_13};
+  stranger.send("GET / HTTP/1.1\r\n\r\n");
+  CHECK(stranger.is_over());
+  auto greedy = store_client{where};
+  greedy.send(std::string{'\x01'} + store_int(UINT64_MAX));
+  CHECK(greedy.is_over());
+  auto half = store_client{where};
+  half.send(std::string{'\x01'} + store_int(uint64_t{100}) + "half");
+  half.close();
+  CHECK(a.is_silent());
+}
+
+TEST_CASE("store_server: has room for so many and no more", "[runtime]") {
+  auto x = fixture{{.client_count_max = 2}};
+  auto a = store_client{x.where};
+  {
+    auto b = store_client{x.where};
+    auto c = store_client{x.where, torch::v1_13};
+    CHECK(c.is_over());
+    CHECK(b.is_silent());
+  }
+  // The place of who has left is free again.
+  CHECK(test_patience::soon([&] {
+    auto d = store_client{x.where, torch::v1_13};
+    d.send(store_bytes(torch::v1_13, {.verb = count_keys}));
+    return d.read(8).size() == 8;
+  }));
+  CHECK(a.is_silent());
+}
+
+TEST_CASE("store_server: a full store cuts who wants more", "[runtime]") {
+  auto x = fixture{{.limits = {.memory_max = megabyte}}};
+  auto a = store_client{x.where};
+  auto b = store_client{x.where};
+  a.ask(set_of("/k", std::string(megabyte / 3, 'x')));
+  b.send(store_bytes(torch::v2_14, set_of("/l", std::string(megabyte, 'x'))));
+  CHECK(b.is_over());
+  a.ask({.verb = delete_key, .keys = {"/k"}});
+  CHECK(a.number<int64_t>() == 1);
+}
+
+TEST_CASE("store_server: listens no more when it has stopped", "[runtime]") {
+  auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
+  REQUIRE(bound);
+  const auto where = *numeric_address("127.0.0.1", bound->port);
+  const auto mine = unique_fd{::dup(bound->socket.get())};
+  CHECK(is_refused(where)); // It is only bound.
+  for (auto i = 0; i < 2; ++i) {
+    auto uut = store_server::start(unique_fd{::dup(mine.get())}, {});
+    REQUIRE(uut);
+    auto a = store_client{where};
+    a.ask({.verb = count_keys});
+    CHECK(a.number<int64_t>() == 0); // A new store each time.
+    a.ask(set_of("/k", ""));
+    CHECK(a.is_silent());
+    (*uut)->stop();
+    CHECK(a.is_over());
+    *uut = nullptr;
+    CHECK(is_refused(where));
+  }
+}
+
+TEST_CASE("store_server: goes on when descriptors run out", "[runtime]") {
+  auto x = fixture{};
+  auto a = store_client{x.where};
+  auto many = std::vector<std::unique_ptr<store_client>>{};
+  auto before = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  // Both ends are in this process: one is left for this end, none for the other.
+  const auto next = unique_fd{::dup(a.fd())}.get();
+  auto b = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const auto none = rlimit{static_cast<rlim_t>(b.get() + 1), before.rlim_max};
+  CHECK(next <= b.get());
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto connected = ::connect(b.get(), x.where.get(), x.where.size);
+  const auto is_alive = a.is_silent();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  REQUIRE(connected == 0); // The system has accepted it for us.
+  CHECK(is_alive);
+  const auto request = store_bytes(torch::v1_13, {.verb = count_keys});
+  CHECK(::send(b.get(), request.data(), request.size(), MSG_NOSIGNAL) == 1);
+  auto reply = char{};
+  CHECK(::recv(b.get(), &reply, 1, MSG_WAITALL) == 1);
+}
+
+// Whatever comes, in whatever pieces, the others are served.
+TEST_CASE_METHOD(fixture, "store_server: survives clients that send anything",
+                 "[runtime]") {
+  auto random = std::mt19937{20261121};
+  auto a = store_client{where};
+  for (auto run = 0; run < 200; ++run) {
+    auto x = store_client{where, torch::v1_13};
+    auto bytes = run % 2 == 0 ? store_hello(1) : std::string{};
+    for (auto n = random() % 200; n > 0; --n)
+      bytes += static_cast<char>(random() % (run % 4 < 2 ? 20 : 256));
+    x.send(bytes);
+  }
+  a.ask({.verb = ping, .number = 7});
+  CHECK(a.number<uint32_t>() == 7);
+}

@@ -1,0 +1,298 @@
+#include "leadership_world.hpp"
+
+#include <algorithm>
+
+namespace actorrun::sim {
+
+using namespace core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto lease_length = 5s;
+constexpr auto guard = 300ms;
+constexpr auto request_limit = 2s;
+constexpr auto pause_between_searches = 200ms;
+constexpr auto trouble_every = 700ms;
+
+} // namespace
+
+void fake_registry::expire(time_point now) {
+  std::erase_if(leases, [&](const auto& x) { return x.second.second <= now; });
+  if (office && !leases.contains(office->lease))
+    office.reset();
+}
+
+/// A process with an agent that always wants to be linked to a coordinator.
+struct leadership_world::candidate {
+  uint32_t id = 0;
+  leadership uut{{.lease = lease_length, .guard = guard}};
+  time_point office_end{};
+  std::string open;   ///< Where its coordinator listens; empty: nowhere.
+  std::string linked; ///< Where its agent is.
+  bool is_alive = true;
+  bool is_cut = false;    ///< Does not reach etcd.
+  bool is_walled = false; ///< A firewall has always refused all others.
+  bool is_searching = false;
+  time_point awake_at{};
+  uint32_t opened_count = 0;
+};
+
+leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
+  : dice_(seed) {
+  while (candidates_.size() < candidate_count)
+    spawn();
+}
+
+leadership_world::~leadership_world() = default;
+
+std::optional<std::string> leadership_world::run(time_point calm,
+                                                 time_point limit) {
+  queue_.at(calm, [this] {
+    is_calm_ = true;
+    is_away_ = false;
+    for (auto& x : candidates_)
+      x->is_cut = x->is_walled = false;
+  });
+  trouble();
+  while (queue_.step(limit)) {
+    registry_.expire(queue_.now());
+    if (auto why = breach())
+      return why;
+  }
+  for (const auto& x : candidates_)
+    if (x->is_alive && !is_served(*x))
+      return "agent " + std::to_string(x->id) + " has no coordinator in office";
+  return std::nullopt;
+}
+
+bool leadership_world::is_served(const candidate& x) const {
+  return std::any_of(
+    candidates_.begin(), candidates_.end(), [&](const auto& y) {
+      return y->is_alive && !y->open.empty() && y->open == x.linked
+             && queue_.now() < y->office_end;
+    });
+}
+
+/// Two in office at one time.
+std::optional<std::string> leadership_world::breach() {
+  auto reigning = std::string{};
+  for (const auto& x : candidates_) {
+    if (!x->is_alive || queue_.now() >= x->office_end)
+      continue;
+    if (!reigning.empty())
+      return "in office at once: " + reigning + " and " + std::to_string(x->id);
+    reigning = std::to_string(x->id);
+  }
+  return std::nullopt;
+}
+
+// -- what happens -------------------------------------------------------------
+
+void leadership_world::trouble() {
+  if (is_calm_)
+    return;
+  auto& x = *dice_.pick(candidates_);
+  switch (dice_.between(0, 5)) {
+    case 0:
+      kill(x);
+      spawn();
+      break;
+    case 1:
+      x.is_cut = !x.is_cut;
+      break;
+    case 2:
+      is_away_ = !is_away_;
+      break;
+    case 3:
+      x.awake_at = queue_.now() + dice_.between(duration{1s}, 8s);
+      break;
+    case 4:
+      if (x.is_alive && dice_.percent(30)) {
+        feed(x, resign_requested{});
+        kill(x);
+        spawn();
+      }
+      break;
+    default:
+      break;
+  }
+  queue_.after(trouble_every, [this] { trouble(); });
+}
+
+void leadership_world::spawn() {
+  std::erase_if(candidates_, [](const auto& x) { return !x->is_alive; });
+  auto x = std::make_shared<candidate>();
+  x->id = ++last_id_;
+  x->is_walled = !is_calm_ && dice_.percent(15);
+  candidates_.push_back(x);
+  queue_.after(dice_.between(duration{0}, 500ms), [this, x] { want(*x); });
+}
+
+void leadership_world::kill(candidate& x) {
+  x.is_alive = false;
+  close(x);
+}
+
+void leadership_world::close(candidate& x) {
+  for (const auto& y : candidates_)
+    if (y->is_alive && !x.open.empty() && y->linked == x.open) {
+      y->linked.clear();
+      queue_.after(20ms, [this, y] { want(*y); });
+    }
+  x.open.clear();
+}
+
+void leadership_world::want(candidate& x) {
+  if (!x.is_alive || x.is_searching || !x.linked.empty())
+    return;
+  x.is_searching = true;
+  feed(x, coordinator_wanted{});
+}
+
+// A process that sleeps gets its events when it wakes up.
+void leadership_world::feed(candidate& x, leadership_event event) {
+  const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                  [&](const auto& y) { return &*y == &x; });
+  if (queue_.now() < x.awake_at)
+    return queue_.at(x.awake_at, [this, self, event] {
+      if (self->is_alive)
+        feed(*self, event);
+    });
+  for (const auto& effect : x.uut.step(event, queue_.now()))
+    if (x.is_alive)
+      obey(x, effect);
+}
+
+void leadership_world::connect(candidate& x, const std::string& endpoint) {
+  const auto host
+    = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& y) {
+        return y->is_alive && y->open == endpoint && !y->is_walled;
+      });
+  if (host == candidates_.end())
+    return feed(x, endpoint_refused{{errc::connection_refused, ""}});
+  if (queue_.now() < (*host)->awake_at)
+    return feed(x, endpoint_failed{{errc::connection_timed_out, ""}});
+  x.linked = endpoint;
+  x.is_searching = false;
+  feed(x, endpoint_reached{});
+}
+
+// -- etcd ---------------------------------------------------------------------
+
+/// A request that is lost, or whose answer is, fails at its deadline; it may
+/// have been served.
+void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
+                           std::function<leadership_event()> serve) {
+  const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                  [&](const auto& y) { return &*y == &x; });
+  const auto own = queue_.now() + request_limit;
+  const auto due = deadline ? std::min(*deadline, own) : own;
+  const auto there = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
+  const auto back = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
+  const auto is_answered = std::make_shared<bool>(false);
+  const auto answer = [this, self, is_answered](const leadership_event& what) {
+    if (!self->is_alive || std::exchange(*is_answered, true))
+      return;
+    feed(*self, what);
+  };
+  queue_.at(due, [answer] {
+    answer(registry_failed{{errc::etcd_unreachable, "no answer in time"}});
+  });
+  if (!is_calm_ && dice_.percent(5))
+    return;
+  queue_.after(there, [=, this] {
+    if (is_away_ || self->is_cut)
+      return;
+    registry_.expire(queue_.now());
+    const auto what = serve();
+    if (is_calm_ || !dice_.percent(5))
+      queue_.after(back, [answer, what] { answer(what); });
+  });
+}
+
+leadership_event leadership_world::answer(const campaign& order) {
+  const auto revision = registry_.office ? registry_.office->what.revision : 0;
+  if (revision != order.expected_revision)
+    return campaign_lost{
+      registry_.office ? std::optional{registry_.office->what} : std::nullopt};
+  if (!registry_.leases.contains(order.lease))
+    return registry_failed{{errc::etcd_unreachable, "lease not found"}};
+  registry_.office = {{++registry_.revision, ""}, order.lease};
+  return campaign_won{registry_.revision, std::exchange(registry_.job, true)};
+}
+
+leadership_event leadership_world::answer(const publish& order) {
+  if (!registry_.office || registry_.office->what.revision != order.revision)
+    return office_lost{};
+  registry_.office->what = {++registry_.revision, order.endpoint};
+  return office_published{registry_.revision};
+}
+
+leadership_event leadership_world::answer(const renew_lease& order) {
+  const auto i = registry_.leases.find(order.lease);
+  if (i == registry_.leases.end())
+    return lease_ended{};
+  auto& [length, due] = i->second;
+  due = queue_.now() + length;
+  return lease_renewed{length, {}};
+}
+
+// -- what candidates order ----------------------------------------------------
+
+void leadership_world::obey(candidate& x, const leadership_effect& effect) {
+  const auto now = queue_.now();
+  if (const auto* order = std::get_if<read_entry>(&effect)) {
+    ask(x, order->deadline, [this]() -> leadership_event {
+      return entry_read{registry_.office ? std::optional{registry_.office->what}
+                                         : std::nullopt};
+    });
+  } else if (const auto* wish = std::get_if<open_lease>(&effect)) {
+    ask(x, {}, [this, now, length = wish->length]() -> leadership_event {
+      registry_.leases[++registry_.last_lease]
+        = {length, queue_.now() + length};
+      return lease_opened{registry_.last_lease, length, now};
+    });
+  } else if (const auto* bid = std::get_if<campaign>(&effect)) {
+    ask(x, {}, [this, y = *bid] { return answer(y); });
+  } else if (const auto* entry = std::get_if<publish>(&effect)) {
+    ask(x, entry->deadline, [this, y = *entry] { return answer(y); });
+  } else if (const auto* renewal = std::get_if<renew_lease>(&effect)) {
+    ask(x, renewal->deadline, [this, now, y = *renewal] {
+      auto out = answer(y);
+      if (auto* renewed = std::get_if<lease_renewed>(&out))
+        renewed->sent = now;
+      return out;
+    });
+  } else if (const auto* end = std::get_if<end_lease>(&effect)) {
+    if (!x.is_cut && !is_away_)
+      registry_.leases.erase(end->lease);
+  } else if (std::holds_alternative<open_office>(effect)) {
+    x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
+    ++reign_count_;
+    feed(x, office_opened{x.open});
+  } else if (const auto* office = std::get_if<set_office_end>(&effect)) {
+    x.office_end = office->due;
+  } else if (std::holds_alternative<close_office>(effect)) {
+    close(x);
+  } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
+    connect(x, target->endpoint);
+  } else if (std::holds_alternative<tell_here>(effect)) {
+    x.linked = x.open;
+    x.is_searching = false;
+  } else if (std::holds_alternative<tell_missing>(effect)) {
+    x.is_searching = false;
+    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const auto& y) { return &*y == &x; });
+    queue_.after(pause_between_searches, [this, self] { want(*self); });
+  } else if (const auto* timer = std::get_if<arm_timer>(&effect)) {
+    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const auto& y) { return &*y == &x; });
+    queue_.at(timer->due, [this, self, id = timer->timer] {
+      if (self->is_alive)
+        feed(*self, timer_fired{id});
+    });
+  }
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,77 @@
+// An etcd and some candidates for one job's office, in virtual time: requests
+// get lost on either way, processes die and sleep, etcd goes away.
+#pragma once
+
+#include "actorrun/actors/core/leadership.hpp"
+#include "dice.hpp"
+#include "event_queue.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::sim {
+
+/// What etcd holds. Times are its own, which are everybody's here.
+struct fake_registry {
+  struct entry {
+    core::office_entry what;
+    int64_t lease = 0;
+  };
+
+  std::optional<entry> office;
+  std::map<int64_t, std::pair<core::duration, core::time_point>> leases;
+  bool job = false; ///< The mark that the job has had a coordinator.
+  int64_t revision = 0;
+  int64_t last_lease = 0;
+
+  /// Ends what is over.
+  void expire(core::time_point now);
+};
+
+class leadership_world {
+public:
+  leadership_world(uint64_t seed, size_t candidate_count);
+  ~leadership_world();
+
+  /// Runs until `limit`, with trouble until `calm`.
+  /// @returns what is wrong, if something is
+  std::optional<std::string> run(core::time_point calm, core::time_point limit);
+
+  /// How often somebody has got into office.
+  uint32_t reign_count() const { return reign_count_; }
+
+private:
+  struct candidate;
+
+  void trouble();
+  void spawn();
+  void kill(candidate& x);
+  void feed(candidate& x, core::leadership_event event);
+  void obey(candidate& x, const core::leadership_effect& effect);
+  void ask(candidate& x, std::optional<core::time_point> deadline,
+           std::function<core::leadership_event()> serve);
+  void want(candidate& x);
+  void connect(candidate& x, const std::string& endpoint);
+  void close(candidate& x);
+  core::leadership_event answer(const core::campaign& order);
+  core::leadership_event answer(const core::publish& order);
+  core::leadership_event answer(const core::renew_lease& order);
+  std::optional<std::string> breach();
+  bool is_served(const candidate& x) const;
+
+  event_queue queue_;
+  dice dice_;
+  fake_registry registry_;
+  std::vector<std::shared_ptr<candidate>> candidates_;
+  bool is_calm_ = false;
+  bool is_away_ = false; ///< etcd.
+  uint32_t last_id_ = 0;
+  uint32_t reign_count_ = 0;
+};
+
+} // namespace actorrun::sim

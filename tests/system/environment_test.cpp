@@ -1,0 +1,164 @@
+// What workers find in their environment, of whole jobs, against golden files.
+// ACTORRUN_WRITE_GOLDEN=1 writes those anew.
+#include "system/scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace actorrun::test {
+
+namespace {
+
+using variables = std::map<std::string, std::string>;
+
+/// Leaves its environment in a file by epoch and rank, whole or not at all, and
+/// runs until the file `end` is there. To actorrun, `$$` is a `$`.
+constexpr auto worker = "f=env.$ACTORRUN_EPOCH.$RANK; cat /proc/$$$$/environ > "
+                        "$f.new && mv $f.new $f;"
+                        " while [ ! -e end ]; do sleep 0.05; done";
+
+variables variables_in(const std::string& text) {
+  auto out = variables{};
+  auto lines = std::istringstream{text};
+  for (std::string line; std::getline(lines, line, '\0');)
+    out[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
+  return out;
+}
+
+/// The value without what differs from run to run.
+std::string steady(const std::string& name, const std::string& value) {
+  if (name == "MASTER_PORT")
+    return "<a port>";
+  if (name == "TORCHELASTIC_ERROR_FILE")
+    return "<a folder>"
+           + value.substr(std::min(value.find("/attempt_"), value.size()));
+  if (name == "TORCHELASTIC_TIMER_FILE")
+    return "<a FIFO>";
+  return value;
+}
+
+class world : public scene {
+public:
+  program& node(const std::string& nodes, int slots) {
+    return run(
+      {"--nnodes=" + nodes, "--nproc-per-node", std::to_string(slots),
+       "--rdzv-id=golden", "--max-restarts=3", "--local-addr=127.0.0.1",
+       "--rdzv-conf=quiet_period=0.3,join_settle=0.2",
+       "--rdzv-endpoint=" + endpoint(), "--no-python", "sh", "-c", worker});
+  }
+
+  /// Waits until all workers of an epoch have said what they have.
+  void await_epoch(int epoch, int size) {
+    for (auto rank = 0; rank < size; ++rank)
+      require(eventually(
+                [&] { return std::filesystem::exists(file_of(epoch, rank)); }),
+              "worker " + std::to_string(rank) + " of epoch "
+                + std::to_string(epoch) + " runs");
+    describe(epoch, size);
+  }
+
+  void end() {
+    write("end", "");
+    for (auto& x : programs())
+      CHECK(x.wait() == 0);
+  }
+
+  /// Compares all that was described with a golden file.
+  void compare(const std::string& name) const {
+    const auto path = std::string{GOLDEN_FOLDER} + "/" + name;
+    if (std::getenv("ACTORRUN_WRITE_GOLDEN") != nullptr)
+      std::ofstream{path} << text_;
+    INFO("golden file " << path);
+    CHECK(text_ == content_of(path));
+  }
+
+private:
+  std::string file_of(int epoch, int rank) const {
+    return folder() + "/env." + std::to_string(epoch) + "."
+           + std::to_string(rank);
+  }
+
+  /// What is inherited is left out.
+  void describe(int epoch, int size) {
+    static const auto foreign = std::set<std::string>{
+      "ACTORRUN_RUN_DIR", "HOME", "LANG", "PATH", "TMPDIR"};
+    for (auto rank = 0; rank < size; ++rank) {
+      text_ += "epoch " + std::to_string(epoch) + ", rank "
+               + std::to_string(rank) + "\n";
+      for (const auto& [name, value] :
+           variables_in(content_of(file_of(epoch, rank))))
+        if (!foreign.contains(name))
+          text_ += "  " + name + "=" + steady(name, value) + "\n";
+    }
+  }
+
+  std::string text_;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(world, "environment: one node of four workers",
+                 "[environment]") {
+  run({"--nproc-per-node=4", "--rdzv-id=golden", "--max-restarts=3",
+       "--no-python", "sh", "-c", worker});
+  await_epoch(1, 4);
+  end();
+  compare("environment_1x4.txt");
+}
+
+TEST_CASE_METHOD(world, "environment: two nodes of two workers",
+                 "[environment]") {
+  node("2", 2);
+  node("2", 2);
+  await_epoch(1, 4);
+  end();
+  compare("environment_2x2.txt");
+}
+
+TEST_CASE_METHOD(world, "environment: two to four nodes, as they come",
+                 "[environment]") {
+  node("2:4", 1);
+  node("2:4", 1);
+  await_epoch(1, 2);
+  node("2:4", 1);
+  await_epoch(2, 3);
+  node("2:4", 1);
+  await_epoch(3, 4);
+  end();
+  compare("environment_2to4.txt");
+}
+
+TEST_CASE_METHOD(world, "environment: two roles on two nodes",
+                 "[environment]") {
+  const auto start = [&](const std::string& role, int slots, bool hosts) {
+    run({"--nnodes=2", "--nproc-per-node", std::to_string(slots),
+         "--role=" + role, "--rdzv-id=golden", "--local-addr=127.0.0.1",
+         std::string{"--rdzv-conf=is_host="} + (hosts ? "1" : "0"),
+         "--rdzv-endpoint=" + endpoint(), "--no-python", "sh", "-c", worker});
+  };
+  start("trainer", 2, true); // Whose node ranks first.
+  start("reader", 1, false);
+  await_epoch(1, 3);
+  end();
+  compare("environment_roles.txt");
+}
+
+TEST_CASE_METHOD(world, "environment: virtual local ranks see a device each",
+                 "[environment]") {
+  auto& x = run({"--nproc-per-node=2", "--virtual-local-rank", "--no-python",
+                 "sh", "-c",
+                 "echo rank $RANK local $LOCAL_RANK sees $CUDA_VISIBLE_DEVICES"
+                 " argument ${local_rank}"},
+                {{"CUDA_VISIBLE_DEVICES", "6,GPU-8f2e"}});
+  CHECK(x.wait() == 0);
+  CHECK(count_of(x.output(), "rank 0 local 0 sees 6 argument 0\n") == 1);
+  CHECK(count_of(x.output(), "rank 1 local 0 sees GPU-8f2e argument 1\n") == 1);
+}
+
+} // namespace actorrun::test

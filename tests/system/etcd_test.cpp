@@ -1,0 +1,283 @@
+// Jobs that meet through a real etcd: any node may host the coordinator.
+#include "runtime/etcd_server.hpp"
+#include "system/scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+namespace actorrun::test {
+
+namespace {
+
+using detail::etcd_server;
+
+/// Why the tests cannot be run here; said once.
+bool is_skipped() {
+  const auto obstacle = etcd_server::obstacle();
+  if (!obstacle.empty())
+    WARN(obstacle);
+  return !obstacle.empty();
+}
+
+struct etcd_scene : scene {
+  agent_options options(const std::string& nodes = "2") {
+    auto x = agent_options{.nodes = nodes};
+    x.endpoint = server.endpoint();
+    // A lease that no test waits out, unless it says so.
+    x.conf = ",is_host=1,lease_ttl=30,read_timeout=15" + conf;
+    x.more = {"--rdzv-backend=etcd-v2"};
+    return x;
+  }
+
+  program& etcd_coordinator(const std::string& nodes = "2") {
+    auto x = options(nodes);
+    auto& out = start({ACTORCTL_PROGRAM, "coordinator", "--rdzv-backend=etcd",
+                       "--nnodes=" + nodes, "--rdzv-id=" + x.job,
+                       "--rdzv-endpoint=" + x.endpoint,
+                       "--rdzv-conf=" + x.conf.substr(1)});
+    REQUIRE(out.says("listens on"));
+    return out;
+  }
+
+  /// The same processes in the same epoch, all alive.
+  void check_untouched(const worker_records& before) {
+    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+    for (const auto& x : before)
+      CHECK(alive(x.pid));
+    CHECK(records().size() == before.size());
+  }
+
+  /// One of the agents has taken over as coordinator.
+  bool took_over(program& x) {
+    return count_of(x.output(), "takes over the job") > 0;
+  }
+
+  etcd_server server;
+  std::string conf;
+};
+
+} // namespace
+
+TEST_CASE("etcd: two nodes meet, work and end", "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto workers = x.await_world(4);
+  CHECK(workers[3].node_rank == 1);
+  CHECK(workers[0].master_address == "127.0.0.1");
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  // The next job of this id begins anew.
+  auto& c = x.agent(x.options("1"));
+  CHECK(c.wait() == 0); // Its workers find the order to end.
+  CHECK(c.says("etcd elects"));
+  CHECK_FALSE(x.took_over(c));
+}
+
+TEST_CASE("etcd: two jobs with two ids meet in one etcd", "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  auto y = x.options();
+  auto other = x.options();
+  other.job = "other";
+  other.slots = 1;
+  auto ended = std::vector<program*>{&x.agent(y), &x.agent(other), &x.agent(y),
+                                     &x.agent(other)};
+  CHECK(eventually([&] { return x.records().size() == 6; }));
+  for (const auto& w : x.records())
+    CHECK(w.world_size == (w.job == "other" ? 2 : 4));
+  x.order_end();
+  for (auto* p : ended)
+    CHECK(p->wait() == 0);
+}
+
+TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
+          "notices",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  auto& c = x.etcd_coordinator();
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  c.signal(SIGKILL);
+  CHECK(c.wait() == -SIGKILL);
+  REQUIRE(eventually([&] { return x.took_over(a) || x.took_over(b); }));
+  const auto now = x.await_status([](const json& s) {
+    return s["phase"] == "running" && s["world_size"] == 4;
+  });
+  CHECK(now["epoch"] == before[0].epoch);
+  x.check_untouched(before);
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE("etcd: the node with the coordinator is killed, and the others go on "
+          "without it",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  auto& a = x.agent(x.options("1:3"));
+  REQUIRE(a.says("etcd elects"));
+  auto& b = x.agent(x.options("1:3"));
+  auto& c = x.agent(x.options("1:3"));
+  const auto before = x.await_world(6);
+  a.signal(SIGKILL);
+  const auto after = x.await_world(4, before[0].epoch);
+  CHECK(after[0].restart_count == 0);
+  CHECK(after[0].node_rank == 0);
+  CHECK(last_of(x.records_of(before)) < first_of(after));
+  x.order_end();
+  CHECK(b.wait() == 0);
+  CHECK(c.wait() == 0);
+}
+
+TEST_CASE("etcd: the node with the coordinator sleeps longer than its lease, "
+          "and decides nothing when it wakes up",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  x.conf = ",lease_ttl=2,heartbeat_timeout=1";
+  auto& a = x.agent(x.options("1:2"));
+  REQUIRE(a.says("etcd elects"));
+  auto& b = x.agent(x.options("1:2"));
+  const auto before = x.await_world(4);
+  a.signal(SIGSTOP);
+  const auto alone = x.await_world(2, before[0].epoch);
+  CHECK(last_of(x.records_of(before)) < first_of(alone));
+  CHECK(x.took_over(b));
+  a.signal(SIGCONT);
+  const auto together = x.await_world(4, alone[0].epoch);
+  CHECK(together[0].restart_count == 0);
+  CHECK(last_of(x.records_of(alone)) < first_of(together));
+  CHECK(a.says("leaves office"));
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  auto& a = x.agent(x.options("1:2"));
+  REQUIRE(a.says("etcd elects"));
+  auto& b = x.agent(x.options("1:2"));
+  const auto before = x.await_world(4);
+  a.signal(SIGTERM);
+  CHECK(a.wait() == 128 + SIGTERM);
+  x.await_world(2, before[0].epoch);
+  CHECK(eventually([&] { return x.took_over(b); }));
+  x.order_end();
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE("etcd: it is killed and started again, and no worker notices",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  x.conf = ",lease_ttl=4";
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  x.server.kill();
+  auto& host = a.says("etcd elects", 1s) ? a : b;
+  CHECK(host.says("etcd is away"));
+  x.server.start();
+  CHECK(host.says("etcd is back"));
+  x.check_untouched(before);
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE("etcd: it comes back without its memory, and no worker notices",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  x.conf = ",lease_ttl=3";
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  x.server.forget();
+  REQUIRE(eventually([&] { return x.took_over(a) || x.took_over(b); }));
+  const auto now
+    = x.await_status([](const json& s) { return s["phase"] == "running"; });
+  CHECK(now["epoch"] == before[0].epoch);
+  x.check_untouched(before);
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE("etcd: without it and without the coordinator workers end, and "
+          "agents say why",
+          "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  x.conf = ",read_timeout=2";
+  auto& c = x.etcd_coordinator();
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  x.server.kill();
+  c.signal(SIGKILL);
+  CHECK(all_dead(before));
+  CHECK(a.wait() == 5);
+  CHECK(b.wait() == 5);
+  CHECK(a.says("the coordinator is gone and did not come back"));
+  CHECK(a.says(x.server.endpoint()));
+}
+
+TEST_CASE("etcd: nodes wait for it, and then meet", "[etcd]") {
+  if (is_skipped())
+    return;
+  etcd_scene x;
+  x.server.kill();
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  CHECK(a.says("no coordinator yet"));
+  CHECK(b.says(x.server.endpoint()));
+  x.server.start();
+  x.await_world(4);
+  x.order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE_METHOD(scene, "etcd: nobody is there, and it says so", "[etcd]") {
+  auto x = agent_options{};
+  x.conf = ",read_timeout=1";
+  x.more = {"--rdzv-backend=etcd"};
+  auto& a = agent(x);
+  CHECK(a.wait() == 3);
+  CHECK(a.says("etcd at http://" + endpoint()));
+  CHECK(a.says("etcdctl endpoint health"));
+}
+
+TEST_CASE_METHOD(scene,
+                 "etcd: files that TLS needs and are not there end the "
+                 "agent at once",
+                 "[etcd]") {
+  auto x = agent_options{};
+  x.conf = ",cacert=/nonexistent.pem";
+  x.more = {"--rdzv-backend=etcd"};
+  auto& a = agent(x);
+  CHECK(a.wait() == 4);
+  CHECK(a.says("/nonexistent.pem"));
+}
+
+} // namespace actorrun::test

@@ -1,0 +1,43 @@
+// The same script under torchrun, in the same place.
+#include "torch/training_scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <iostream>
+
+namespace actorrun::test {
+
+TEST_CASE_METHOD(training_scene,
+                 "training: actorrun goes on where torchrun has stopped",
+                 "[torchrun]") {
+  if (!has_torch())
+    return;
+  // Torch 1.13 on Python 3.11 takes neither 0 nor 3 for the streams.
+  auto command = words{python(),
+                       "-m",
+                       "torch.distributed.run",
+                       "--standalone",
+                       "--nproc_per_node=2",
+                       "--redirects=2",
+                       "--tee=1",
+                       "--log_dir=" + folder() + "/torchrun"};
+  const auto first_half = script({"--steps=30"});
+  command.insert(command.end(), first_half.begin(), first_half.end());
+  auto& theirs = start(command, variables());
+  const auto code = theirs.wait(training_patience);
+  // Debian's from torch 2.4 on: torchrun insists on what was left out.
+  if (count_of(theirs.output(), "without libuv support") > 0) {
+    std::cout << "SKIPPED: torchrun cannot start here: its torch has no libuv"
+              << std::endl;
+    return;
+  }
+  REQUIRE(code == 0);
+  CHECK(end_in(theirs.output()).steps == 30);
+  auto& ours = node({.slots = 3});
+  REQUIRE(ours.wait(training_patience) == 0);
+  for (const auto& x : starts_in(ours.output()))
+    CHECK(x.step == 30);
+  CHECK(are_close(end_in(ours.output()).weights, undisturbed_weights()));
+}
+
+} // namespace actorrun::test
