@@ -111,6 +111,7 @@ struct node_agent_state::effect_runner {
 
   void operator()(const finish& x) {
     st.config_.on_finished(x.how);
+    st.is_over_ = true;
     st.self_->quit();
   }
 
@@ -151,9 +152,9 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::DevicesRequest&) { return devices(); },
     [this](const devices_report& x) { on(x); },
     [this](const membership_event& x) {
+      dispatch(x);
       if (const auto* missing = std::get_if<coordinator_not_found>(&x))
         say_missing(missing->why);
-      dispatch(x);
     },
     [this](const notify_group& x) { tell(self_, supervisor_, group_order{x}); },
     [this](const ports::location& x) { link_up(x); },
@@ -194,18 +195,22 @@ void node_agent_state::seek() {
 
 // Once per reason: the search goes on several times a second.
 void node_agent_state::say_missing(const failure& why) {
-  if (std::exchange(missing_, why.code) == why.code)
+  if (is_over_ || std::exchange(missing_, why.code) == why.code)
     return;
   const auto seconds
     = std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek);
-  config_.lines.info("no coordinator yet, tries again for "
-                     + std::to_string(seconds.count()) + " s: " + why.text);
+  const auto limit = std::to_string(seconds.count()) + " s: " + why.text;
+  if (has_met_)
+    config_.lines.warn("the coordinator is gone, looks for one for " + limit);
+  else
+    config_.lines.info("no coordinator yet, tries again for " + limit);
 }
 
 void node_agent_state::link_up(const ports::location& where) {
   coordinator_
     = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
   missing_ = errc::none;
+  has_met_ = true;
   remote_ = where.coordinator->node() != self_->system().node();
   announce_whereabouts(where);
   life_address_ = where.local_address;

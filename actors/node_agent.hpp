@@ -97,6 +97,8 @@ private:
   std::string life_address_;  ///< Where this process can be probed …
   uint16_t life_port_ = 0;    ///< … or 0.
   errc missing_ = errc::none; ///< Why there is no coordinator, as last told.
+  bool has_met_ = false;      ///< There was one.
+  bool is_over_ = false;      ///< Has told how it ended.
   bool remote_ = false;       ///< The coordinator is in another process.
   bool dropping_ = false;     ///< A link was cut and is not down yet.
   bool seek_deferred_ = false;

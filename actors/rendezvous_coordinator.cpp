@@ -146,7 +146,7 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
-  dispatch(coordinator_started{config_.successor});
+  dispatch(coordinator_started{config_.successor, config_.unseen});
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {

@@ -23,6 +23,8 @@ struct rendezvous_coordinator_config {
   int64_t pid = 0;
   /// An earlier coordinator of this job may have left workers behind.
   bool successor = false;
+  /// As `core::coordinator_started` has it.
+  epoch_id unseen{};
   /// Not only this process: tell how the world changes, also when all is well.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.

@@ -109,6 +109,7 @@ v1::Settings to_wire(const core::job_settings& x) {
   out.set_agent_count_max(x.agent_count_max);
   out.set_restart_count_max(x.restart_count_max);
   out.set_ranked(x.ranked);
+  out.set_lease_ms(static_cast<uint64_t>(x.lease.count()));
   return out;
 }
 
@@ -216,7 +217,8 @@ core::job_settings from_wire(const v1::Settings& x) {
   return {.agent_count_min = x.agent_count_min(),
           .agent_count_max = x.agent_count_max(),
           .restart_count_max = x.restart_count_max(),
-          .ranked = x.ranked()};
+          .ranked = x.ranked(),
+          .lease = std::chrono::milliseconds{x.lease_ms()}};
 }
 
 core::epoch_plan from_wire(const v1::EpochPlan& x) {

@@ -8,6 +8,7 @@
 #include "actorrun/cli/arguments_signals.hpp"
 #include "actorrun/cli/arguments_timers.hpp"
 #include "actorrun/cli/arguments_variables.hpp"
+#include "actorrun/cli/torchrun_options.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -32,20 +33,37 @@ std::optional<failure> settle_secret(const run_settings& settings,
   return std::nullopt;
 }
 
+/// A script that the option in front of it has taken is missed here.
+std::string missing_program(const run_settings& settings,
+                            const std::vector<given_option>& options) {
+  const auto* form = settings.no_python   ? "--no-python PROGRAM"
+                     : settings.is_module ? "-m MODULE"
+                                          : "SCRIPT";
+  auto text = std::string{"there is nothing to run: actorrun [OPTIONS] "} + form
+              + " [ARGUMENTS…]";
+  if (!options.empty() && !options.back().value.empty())
+    text += "; " + quoted(options.back().value) + " is taken for the value of "
+            + options.back().source;
+  return text;
+}
+
 std::optional<failure> settle_program(const run_settings& settings,
-                                      std::vector<std::string> words,
+                                      const scanned_words& typed,
                                       const surroundings& world,
                                       run_arguments& out) {
+  const auto& words = typed.rest;
   if (settings.run_path && (settings.no_python || settings.is_module))
     out.warnings.emplace_back(
       "--run-path: --module and --no-python are ignored beside it");
   else if (settings.no_python && settings.is_module)
     return bad_argument("--no-python and --module exclude each other");
-  if (words.empty() || words.front().empty())
-    return bad_argument("there is no script, module or program to run");
-  out.program.name = std::move(words.front());
-  words.erase(words.begin());
-  out.program.arguments = std::move(words);
+  if (words.empty())
+    return bad_argument(missing_program(settings, typed.options));
+  if (words.front().empty())
+    return bad_argument("the name of what to run is empty; maybe a variable of"
+                        " the shell is not set");
+  out.program.name = words.front();
+  out.program.arguments.assign(words.begin() + 1, words.end());
   out.program.by_runpy = settings.run_path;
   out.program.is_module = settings.is_module && !settings.run_path;
   out.program.no_python = settings.no_python && !settings.run_path;
@@ -53,24 +71,21 @@ std::optional<failure> settle_program(const run_settings& settings,
   return std::nullopt;
 }
 
-/// What is typed in vain is refused; what a variable says in vain is not, for
-/// an environment serves many jobs.
+/// What is typed in vain is refused; but not what a variable says, for an
+/// environment serves many jobs, nor what torchrun takes, for its scripts are to
+/// go on working.
 std::optional<failure> settle_logs(const run_settings& settings,
                                    const scanned_words& typed,
                                    run_arguments& out) {
-  if (auto why = check_log_ranks(settings))
-    return why;
   for (const auto& x : idle_log_options(settings)) {
     const auto is_typed = asks_for(typed, x.name);
     const auto text = x.name + ": " + x.why;
-    if (is_typed && !x.is_harmless)
+    if (is_typed && !is_torchrun_option(x.name))
       return bad_argument(text);
     if (is_typed || !x.is_harmless)
       out.warnings.push_back(text);
   }
-  out.agent.logs = settings.logs;
-  out.agent.logs.rotate_keep
-    = settings.rotate_keep.value_or(out.agent.logs.rotate_keep);
+  out.agent.logs = log_options_of(settings);
   return std::nullopt;
 }
 
@@ -145,6 +160,7 @@ std::optional<failure> check(const run_arguments& x) {
 
 result<run_command> put_together(run_settings& settings,
                                  const scanned_words& typed,
+                                 const option_rules& rules,
                                  const surroundings& world) {
   auto out = run_arguments{};
   copy_plain(settings, out);
@@ -156,7 +172,7 @@ result<run_command> put_together(run_settings& settings,
     return *why;
   if (auto why = settle_job_id(settings, world, out))
     return *why;
-  if (auto why = settle_program(settings, typed.rest, world, out))
+  if (auto why = settle_program(settings, typed, world, out))
     return *why;
   if (auto why = settle_virtual_ranks(settings, world, out))
     return *why;
@@ -169,7 +185,7 @@ result<run_command> put_together(run_settings& settings,
   if (auto why = settle_secret(settings, world, out))
     return *why;
   settle_idle(settings, typed, out);
-  warn_of_variables(world, out.warnings);
+  warn_of_variables(world, rules, out.warnings);
   if (auto why = check(out))
     return *why;
   return run_command{std::move(out)};
@@ -192,7 +208,7 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     return *why;
   if (settings.completion)
     return run_command{help{completion_script(*settings.completion, rules)}};
-  return put_together(settings, *scanned, world);
+  return put_together(settings, *scanned, rules, world);
 }
 
 } // namespace actorrun::cli

@@ -1,7 +1,9 @@
 #include "actorrun/cli/arguments_control.hpp"
 
+#include "actorrun/cli/arguments_nodes.hpp"
 #include "actorrun/cli/arguments_run.hpp"
 #include "actorrun/cli/exit_code.hpp"
+#include "actorrun/cli/nearest.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,46 +16,45 @@ namespace {
 struct control_settings {
   bool json = false;
   std::optional<node_range> nodes;
-  std::optional<endpoint> rendezvous;
-  std::string rendezvous_text; ///< The same as it was typed.
+  std::string rendezvous; ///< Empty: not given.
   std::optional<rendezvous_backend> backend;
   std::optional<std::string> job;
-  rendezvous_conf conf;
+  std::optional<rendezvous_conf> conf;
   std::string secret_file;
   uint32_t restart_count_max = 0;
 };
 
 constexpr auto group = "Options";
 constexpr auto version_name = "--version";
-constexpr uint16_t etcd_port_default = 2'379;
 
 const auto ignore = value_reader{
   [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
 
-/// Which port an endpoint has without one depends on the back end.
-value_reader remembering_reader(control_settings& out) {
-  return
-    [read = endpoint_reader(out.rendezvous), &out](const std::string& text) {
-      out.rendezvous_text = text;
-      return read(text);
-    };
-}
-
 option_rules meeting_rules(control_settings& out) {
   return {
     {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-     "where the nodes meet (default port 29400)", remembering_reader(out)},
+     "where the nodes meet (default port 29400; with\n"
+     "static 29500), or members of etcd with commas\n"
+     "between (default port 2379)",
+     endpoint_reader(out.rendezvous)},
     {"--rdzv-id", 0, "ID", group, "name of the job", verbatim(out.job)},
-    {"--secret-file", 0, "FILE", group,
-     "the job's secret, readable by its owner only\n"
-     "(or the secret itself in ACTORRUN_SECRET)",
-     verbatim(out.secret_file)},
+    secret_rule(group, out.secret_file),
     {"--help", 'h', "", group, "show this text", ignore},
   };
 }
 
 option_rules status_rules(control_settings& out) {
   auto rules = meeting_rules(out);
+  const auto more = option_rules{
+    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
+     "as the job has it (default c10d): with etcd and\n"
+     "etcd-v2, etcd knows where the coordinator is",
+     backend_reader(out.backend)},
+    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
+     "as the job has it; only what it says of etcd\ncounts here",
+     into(out.conf, parse_rendezvous_conf)},
+  };
+  rules.insert(rules.end() - 1, more.begin(), more.end());
   rules.insert(rules.begin(), {"--json", 0, "", group, "one JSON document",
                                switch_on(out.json)});
   return rules;
@@ -63,13 +64,7 @@ option_rules coordinator_rules(control_settings& out) {
   auto rules = meeting_rules(out);
   const auto more = option_rules{
     {"--nnodes", 0, "N|MIN:MAX", group, "nodes of the job",
-     into(out.nodes,
-          [](const std::string& text) -> result<std::optional<node_range>> {
-            auto x = parse_node_range(text);
-            if (!x)
-              return x.error();
-            return std::optional{*x};
-          })},
+     into(out.nodes, parse_node_range)},
     {"--max-restarts", 0, "N", group,
      "worker failures the job survives (default 0)",
      restart_count_reader(out.restart_count_max)},
@@ -110,7 +105,8 @@ help help_of_status() {
      "that"
      "\nmeets at an endpoint.\n",
      "Usage: actorctl status [--json] [JOB]\n"
-     "       actorctl status [--json] --rdzv-endpoint=HOST --rdzv-id=ID",
+     "       actorctl status [--json] --rdzv-endpoint=HOST --rdzv-id=ID"
+     " [OPTIONS]",
      "Exit codes: actorctl --help"})};
 }
 
@@ -140,6 +136,25 @@ failure surplus(const std::string& word) {
   return bad_argument("there is no place for the word " + quoted(word));
 }
 
+/// Where the job meets, whose name and secret it has.
+result<job_options> job_from(const control_settings& settings,
+                             const surroundings& world) {
+  auto out = job_options{};
+  out.job.value = settings.job.value_or("none");
+  auto secret = secret_of(settings.secret_file, world);
+  if (!secret)
+    return secret.error();
+  out.secret = std::move(*secret);
+  const auto conf = settings.conf.value_or(rendezvous_conf{});
+  const auto backend = settings.backend.value_or(rendezvous_backend::native);
+  out.etcd = conf.etcd;
+  if (auto why = settle_meeting(settings.rendezvous, backend, out))
+    return *why;
+  if (auto why = check_conf(conf, backend))
+    return *why;
+  return out;
+}
+
 result<control_command> status_from(const control_settings& settings,
                                     const std::vector<std::string>& rest,
                                     const surroundings& world) {
@@ -148,46 +163,25 @@ result<control_command> status_from(const control_settings& settings,
     return surplus(rest[1]);
   if (!rest.empty())
     out.job = rest.front();
-  const auto is_remote_option = settings.job || !settings.secret_file.empty();
-  if (!settings.rendezvous && is_remote_option)
-    return bad_argument("--rdzv-id and --secret-file need --rdzv-endpoint; for"
-                        " a job of this host: actorctl status JOB");
-  if (!settings.rendezvous)
+  const auto is_remote_option = settings.job || settings.backend
+                                || settings.conf
+                                || !settings.secret_file.empty();
+  if (settings.rendezvous.empty() && is_remote_option)
+    return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf and"
+                        " --secret-file need --rdzv-endpoint; for a job of"
+                        " this host: actorctl status JOB");
+  if (settings.rendezvous.empty())
     return control_command{out};
   if (!out.job.empty())
     return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
                         " give --rdzv-id");
-  auto secret = secret_of(settings.secret_file, world);
-  if (!secret)
-    return secret.error();
-  auto remote = remote_job{
-    *settings.rendezvous, {settings.job.value_or("none")}, *secret};
-  auto probe = job_options{};
-  probe.job = remote.job;
-  probe.rendezvous = remote.rendezvous;
-  if (auto ok = validate(probe); !ok)
+  auto remote = job_from(settings, world);
+  if (!remote)
+    return remote.error();
+  if (auto ok = validate(*remote); !ok)
     return ok.error();
-  out.remote = std::move(remote);
+  out.remote = std::move(*remote);
   return control_command{out};
-}
-
-/// @pre there is an endpoint
-std::optional<failure> settle_backend(const control_settings& settings,
-                                      job_options& out) {
-  out.backend = settings.backend.value_or(rendezvous_backend::native);
-  out.rendezvous = settings.rendezvous;
-  out.etcd = settings.conf.etcd;
-  if (out.backend == rendezvous_backend::fixed)
-    return bad_argument("--rdzv-backend: with static the node of rank 0 hosts"
-                        " the coordinator");
-  if (out.backend == rendezvous_backend::etcd) {
-    const auto where
-      = parse_endpoint(settings.rendezvous_text, etcd_port_default);
-    if (!where)
-      return where.error();
-    out.rendezvous = *where;
-  }
-  return check_conf(settings.conf, out.backend);
 }
 
 result<control_command> coordinator_from(const control_settings& settings,
@@ -195,25 +189,25 @@ result<control_command> coordinator_from(const control_settings& settings,
                                          const surroundings& world) {
   if (!rest.empty())
     return surplus(rest.front());
-  if (!settings.rendezvous || !settings.job || !settings.nodes)
+  if (settings.rendezvous.empty() || !settings.job || !settings.nodes)
     return bad_argument("a coordinator needs --rdzv-endpoint, --rdzv-id and"
                         " --nnodes");
-  if (settings.conf.place == coordinator_place::elsewhere)
+  if (settings.backend == rendezvous_backend::fixed)
+    return bad_argument("--rdzv-backend: with static the node of rank 0 hosts"
+                        " the coordinator");
+  const auto conf = settings.conf.value_or(rendezvous_conf{});
+  if (conf.place == coordinator_place::elsewhere)
     return bad_argument("--rdzv-conf: is_host=0 makes no sense for the"
                         " coordinator itself");
-  auto secret = secret_of(settings.secret_file, world);
-  if (!secret)
-    return secret.error();
-  auto out = coordinator_arguments{{}, settings.conf.warnings};
-  out.job.job.value = *settings.job;
-  out.job.secret = *secret;
-  if (auto why = settle_backend(settings, out.job))
-    return *why;
+  auto job = job_from(settings, world);
+  if (!job)
+    return job.error();
+  auto out = coordinator_arguments{std::move(*job), conf.warnings};
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;
-  out.job.timeouts = settings.conf.timeouts;
+  out.job.timeouts = conf.timeouts;
   if (auto ok = validate(out.job); !ok)
     return ok.error();
   return control_command{std::move(out)};
@@ -256,8 +250,8 @@ result<control_command> parse_control(const std::vector<std::string>& words,
   if (asks_for(scanned->options, version_name))
     return control_command{version{}};
   if (scanned->rest.empty())
-    return bad_argument(
-      "there is no command; status and coordinator are known");
+    return bad_argument("there is no command; status and coordinator are known,"
+                        " as in: actorctl status");
   const auto& name = scanned->rest.front();
   const auto rest
     = std::vector<std::string>(scanned->rest.begin() + 1, scanned->rest.end());
@@ -267,8 +261,10 @@ result<control_command> parse_control(const std::vector<std::string>& words,
   if (name == "coordinator")
     return parse_command(
       {coordinator_rules, help_of_coordinator, coordinator_from}, rest, world);
-  return bad_argument("unknown command " + quoted(name)
-                      + "; status and coordinator are known");
+  const auto meant = guess(name, {"status", "coordinator"});
+  return bad_argument(
+    "unknown command " + quoted(name)
+    + (meant.empty() ? "; status and coordinator are known" : meant));
 }
 
 } // namespace actorrun::cli

@@ -10,18 +10,13 @@
 
 namespace actorrun::cli {
 
-/// A job by the place where its nodes meet.
-struct remote_job {
-  endpoint rendezvous;
-  job_id job{"none"};
-  std::string secret; ///< Empty: the job has none.
-};
-
 /// `actorctl status`: say how jobs are doing.
 struct status_arguments {
   bool json = false;
-  std::string job;                  ///< Of this host; empty: all of them.
-  std::optional<remote_job> remote; ///< Asked instead of this host's jobs.
+  std::string job; ///< Of this host; empty: all of them.
+  /// Asked instead of this host's jobs. Valid, with a rendezvous; of the rest
+  /// no more is set than what finds the job.
+  std::optional<job_options> remote;
 };
 
 /// `actorctl coordinator`: host a job's coordinator, and no workers.

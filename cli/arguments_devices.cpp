@@ -19,14 +19,13 @@ constexpr auto visible_variable = "CUDA_VISIBLE_DEVICES";
 
 result<core::binding_mode> parse_binding(const std::string& text) {
   using enum core::binding_mode;
-  constexpr std::pair<const char*, core::binding_mode> known[]
+  static constexpr std::pair<std::string_view, core::binding_mode> known[]
     = {{"node", node},
        {"socket", socket},
        {"exclusive", exclusive},
        {"core-complex", core_complex}};
-  for (const auto& [name, mode] : known)
-    if (text == name)
-      return mode;
+  if (const auto mode = value_of(text, known))
+    return *mode;
   return bad_argument(quoted(text) + " is not a binding; node, socket,"
                       + " exclusive and core-complex are");
 }
@@ -174,7 +173,7 @@ result<slot_wish> parse_slots(const std::string& text,
 option_rules device_rules(device_settings& out,
                           const std::function<uint32_t()>& cpu_count) {
   return {
-    {"--nproc-per-node", 0, "N|WORD", group,
+    {"--nproc-per-node", 0, "N|cpu|gpu|xpu|auto", group,
      "workers on this node (default 1), or one per\n"
      "device: cpu (usable CPUs), gpu (GPUs that CUDA\n"
      "shows), gpu:0,2,5 (these only), xpu, auto (GPUs,\n"
@@ -183,7 +182,7 @@ option_rules device_rules(device_settings& out,
           [cpu_count](const std::string& x) {
             return parse_slots(x, cpu_count);
           })},
-    {"--numa-binding", 0, "NAME", group,
+    {"--numa-binding", 0, "node|socket|exclusive|core-complex", group,
      "bind workers near their GPU, or in turns: node,\n"
      "socket (all CPUs of one), exclusive (cores of its\n"
      "own), core-complex (a last-level cache)",

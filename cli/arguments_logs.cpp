@@ -78,6 +78,31 @@ void judge_files(const run_settings& x, idle_options& out) {
       {"--log-rotate-keep", "nothing is rotated without --log-rotate-size"});
 }
 
+void judge_rank(const char* name, uint32_t rank, const run_settings& x,
+                idle_options& out) {
+  if (rank < x.slot_count)
+    return;
+  out.push_back(
+    {name, "there is no local rank " + std::to_string(rank)
+             + "; --nproc-per-node is " + std::to_string(x.slot_count)
+             + (x.slot_count == 1
+                  ? ", so there is 0 only"
+                  : ", so there are 0.." + std::to_string(x.slot_count - 1))});
+}
+
+/// The highest rank that each option names: one remark will do.
+void judge_ranks(const run_settings& x, idle_options& out) {
+  const auto& redirects = x.logs.redirects.by_rank;
+  if (!redirects.empty())
+    judge_rank("--redirects", redirects.rbegin()->first, x, out);
+  const auto& tees = x.logs.tees.by_rank;
+  if (!tees.empty())
+    judge_rank("--tee", tees.rbegin()->first, x, out);
+  const auto& shown = x.logs.shown_ranks;
+  if (shown && !shown->empty())
+    judge_rank("--local-ranks-filter", *shown->rbegin(), x, out);
+}
+
 } // namespace
 
 option_rules log_rules(run_settings& out) {
@@ -128,13 +153,7 @@ option_rules log_rules(run_settings& out) {
      into(logs.rotate_size, parse_rotate_size)},
     {"--log-rotate-keep", 0, "N", group,
      "rotated files kept of each (default 3)",
-     into(out.rotate_keep,
-          [](const std::string& text) -> result<std::optional<uint32_t>> {
-            auto x = parse_count(text, 1, core::rotate_keep_max);
-            if (!x)
-              return x.error();
-            return std::optional{*x};
-          })},
+     into(out.rotate_keep, count_parser(1, core::rotate_keep_max))},
   };
 }
 
@@ -150,32 +169,22 @@ std::vector<idle_option> idle_log_options(const run_settings& x) {
                    "with --log-dir=/dev/null all output goes to the console as"
                    " it is",
                    true});
+  judge_ranks(x, out);
   judge_lines(x, out);
   judge_files(x, out);
   return out;
 }
 
-std::optional<failure> check_log_ranks(const run_settings& x) {
-  const auto check
-    = [&](const char* name, uint32_t rank) -> std::optional<failure> {
-    if (rank < x.slot_count)
-      return std::nullopt;
-    return bad_argument(
-      std::string{name} + ": there is no local rank " + std::to_string(rank)
-      + "; --nproc-per-node is " + std::to_string(x.slot_count)
-      + (x.slot_count == 1
-           ? ", so there is 0 only"
-           : ", so there are 0.." + std::to_string(x.slot_count - 1)));
-  };
-  for (const auto& [rank, streams] : x.logs.redirects.by_rank)
-    if (auto why = check("--redirects", rank))
-      return why;
-  for (const auto& [rank, streams] : x.logs.tees.by_rank)
-    if (auto why = check("--tee", rank))
-      return why;
-  if (x.logs.shown_ranks && !x.logs.shown_ranks->empty())
-    return check("--local-ranks-filter", *x.logs.shown_ranks->rbegin());
-  return std::nullopt;
+core::log_options log_options_of(const run_settings& x) {
+  auto out = x.logs;
+  out.rotate_keep = x.rotate_keep.value_or(out.rotate_keep);
+  const auto is_missing = [&](uint32_t rank) { return rank >= x.slot_count; };
+  for (auto* streams : {&out.redirects, &out.tees})
+    std::erase_if(streams->by_rank,
+                  [&](const auto& y) { return is_missing(y.first); });
+  if (out.shown_ranks)
+    std::erase_if(*out.shown_ranks, is_missing);
+  return out;
 }
 
 } // namespace actorrun::cli

@@ -3,13 +3,12 @@
 
 #include "actorrun/cli/arguments_run.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace actorrun::cli {
 
-/// An option that was set and changes nothing.
+/// An option that was set and, at least in part, changes nothing.
 struct idle_option {
   std::string name;
   std::string why; ///< And what to do.
@@ -20,8 +19,7 @@ struct idle_option {
 /// The log options that can have no effect beside the others.
 std::vector<idle_option> idle_log_options(const run_settings& x);
 
-/// Checks that the local ranks which log options name exist.
-/// @retval errc::bad_argument  one does not; the text names option and rank
-std::optional<failure> check_log_ranks(const run_settings& x);
+/// What the log options come to, for the local ranks that exist.
+core::log_options log_options_of(const run_settings& x);
 
 } // namespace actorrun::cli

@@ -10,10 +10,27 @@ namespace {
 constexpr auto master_address_default = "127.0.0.1";
 constexpr uint16_t master_port_default = 29'500;
 constexpr uint16_t etcd_port_default = 2'379;
+constexpr auto endpoint_name = "--rdzv-endpoint";
+
+/// Where node rank 0 is, if that is said.
+std::optional<std::string> master_of(const run_settings& x) {
+  return x.master_address && x.master_address->empty() ? std::nullopt
+                                                       : x.master_address;
+}
+
+/// `--master-port`, if it is given.
+std::optional<uint16_t> port_of(const run_settings& x) {
+  return x.master_port ? std::optional{static_cast<uint16_t>(*x.master_port)}
+                       : std::nullopt;
+}
 
 /// Whether one of torchrun's options for `static` is set.
 bool names_master(const run_settings& x) {
-  return x.node_rank || x.master_address || x.master_port;
+  return x.node_rank || master_of(x) || x.master_port;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 rendezvous_backend backend_of(const run_settings& x) {
@@ -22,12 +39,19 @@ rendezvous_backend backend_of(const run_settings& x) {
 }
 
 /// What `--rdzv-endpoint` says, if it does.
+std::vector<endpoint> endpoints_of(const std::string& text,
+                                   uint16_t default_port) {
+  if (trimmed(text).empty())
+    return {};
+  auto out = parse_endpoints(text, default_port);
+  return out ? std::move(*out) : std::vector<endpoint>{}; // It was checked.
+}
+
+/// The first of them.
 std::optional<endpoint> endpoint_of(const run_settings& x,
                                     uint16_t default_port) {
-  if (trimmed(x.rendezvous).empty())
-    return std::nullopt;
-  auto out = parse_endpoint(x.rendezvous, default_port);
-  return out ? std::optional{*out} : std::nullopt; // It was checked.
+  const auto all = endpoints_of(x.rendezvous, default_port);
+  return all.empty() ? std::nullopt : std::optional{all.front()};
 }
 
 std::optional<failure> refuse_port_0(const endpoint& x,
@@ -46,7 +70,7 @@ void warn_of_master(const run_settings& x, const std::string& why,
   };
   if (x.node_rank.value_or(0) != 0)
     warn("--node-rank");
-  if (x.master_address && *x.master_address != master_address_default)
+  if (const auto master = master_of(x); master && !is_loopback(*master))
     warn("--master-addr");
 }
 
@@ -55,7 +79,8 @@ std::optional<failure> settle_standalone(const run_settings& settings,
                                          run_arguments& out) {
   if (settings.nodes.min > 1)
     return bad_argument("--nnodes needs " + std::to_string(settings.nodes.min)
-                        + " nodes, and with --standalone nobody else can come");
+                        + " nodes, and with --standalone nobody else can come;"
+                          " leave one of the two out");
   if (settings.nodes.max > 1)
     out.warnings.emplace_back(
       "--standalone: the maximum of --nnodes is ignored,"
@@ -70,14 +95,16 @@ std::optional<failure> settle_standalone(const run_settings& settings,
   return std::nullopt;
 }
 
-// torchrun would meet itself at the master's port. Nobody else comes there, so
-// it is for the workers.
+// With `static`, torchrun would meet itself at the endpoint. Nobody else comes
+// there, so the port is for the workers.
 std::optional<failure> settle_alone(const run_settings& settings,
                                     run_arguments& out) {
   const auto named = endpoint_of(settings, master_port_default);
   if (named && named->port != 0)
-    out.warnings.emplace_back(
-      "--rdzv-endpoint is ignored: the job has one node");
+    out.agent.master_port = named->port;
+  if (named && !is_loopback(named->host))
+    out.warnings.emplace_back("--rdzv-endpoint is ignored but for its port: the"
+                              " job has one node");
   if (settings.backend == rendezvous_backend::fixed
       && settings.node_rank.value_or(0) != 0)
     return bad_argument("--node-rank is " + std::to_string(*settings.node_rank)
@@ -92,14 +119,17 @@ std::optional<failure> settle_fixed(const run_settings& settings,
   const auto count = settings.nodes.max;
   const auto rank = settings.node_rank.value_or(0);
   const auto named = endpoint_of(settings, master_port_default);
-  if (named && settings.master_address)
+  if (named && master_of(settings))
     out.warnings.emplace_back("--master-addr is ignored: --rdzv-endpoint says"
                               " where node rank 0 is");
+  if (!named && settings.master_address && !master_of(settings))
+    return bad_argument("--master-addr is empty, so that each node would look"
+                        " for node rank 0 on itself; maybe a variable of the"
+                        " shell is not set");
   const auto where = named.value_or(
-    endpoint{.host = settings.master_address.value_or(master_address_default),
-             .port = settings.master_port.value_or(master_port_default)});
-  if (auto why
-      = refuse_port_0(where, named ? "--rdzv-endpoint" : "--master-port"))
+    endpoint{.host = master_of(settings).value_or(master_address_default),
+             .port = port_of(settings).value_or(master_port_default)});
+  if (auto why = refuse_port_0(where, named ? endpoint_name : "--master-port"))
     return why;
   if (rank >= count)
     return bad_argument("--node-rank is " + std::to_string(rank) + ", and the "
@@ -116,17 +146,38 @@ std::optional<failure> settle_fixed(const run_settings& settings,
   return std::nullopt;
 }
 
+std::optional<failure> meet_through_etcd(const std::string& endpoints,
+                                         job_options& out) {
+  auto members = endpoints_of(endpoints, etcd_port_default);
+  if (members.empty())
+    return bad_argument("--rdzv-backend=etcd needs --rdzv-endpoint, the address"
+                        " of an etcd server, or of several of one cluster:"
+                        " --rdzv-endpoint=etcd1:2379,etcd2:2379");
+  for (const auto& member : members)
+    if (auto why = refuse_port_0(member, endpoint_name))
+      return why;
+  out.backend = rendezvous_backend::etcd;
+  out.rendezvous = std::move(members.front());
+  out.etcd.more_members.assign(members.begin() + 1, members.end());
+  return std::nullopt;
+}
+
+std::optional<failure> refuse_list(const std::string& endpoints) {
+  const auto count = endpoints_of(endpoints, master_port_default).size();
+  if (count <= 1)
+    return std::nullopt;
+  return bad_argument(std::string{endpoint_name} + " names "
+                      + std::to_string(count)
+                      + " addresses, which is for"
+                        " --rdzv-backend=etcd and the members of its cluster;"
+                        " all nodes of a job meet at one");
+}
+
 std::optional<failure> settle_etcd(const run_settings& settings,
                                    run_arguments& out) {
-  const auto where = endpoint_of(settings, etcd_port_default);
-  if (!where)
-    return bad_argument("--rdzv-backend=etcd needs --rdzv-endpoint, the address"
-                        " of the etcd server: --rdzv-endpoint=etcd1:2379");
-  if (auto why = refuse_port_0(*where, "--rdzv-endpoint"))
+  if (auto why = meet_through_etcd(settings.rendezvous, out.job))
     return why;
   warn_of_master(settings, "etcd knows where the nodes meet", out);
-  out.job.backend = rendezvous_backend::etcd;
-  out.job.rendezvous = where;
   out.job.agent_count_min = settings.nodes.min;
   out.job.agent_count_max = settings.nodes.max;
   return std::nullopt;
@@ -144,7 +195,7 @@ std::optional<failure> settle_native(const run_settings& settings,
   // torchrun's manual starts a job of one node with the endpoint localhost:0.
   if (!where || (where->port == 0 && nodes.max == 1))
     return settle_alone(settings, out);
-  if (auto why = refuse_port_0(*where, "--rdzv-endpoint"))
+  if (auto why = refuse_port_0(*where, endpoint_name))
     return why;
   warn_of_master(settings, "only the backend static uses it", out);
   out.job.rendezvous = where;
@@ -155,14 +206,35 @@ std::optional<failure> settle_native(const run_settings& settings,
 
 } // namespace
 
+std::optional<failure> settle_meeting(const std::string& endpoints,
+                                      rendezvous_backend backend,
+                                      job_options& out) {
+  if (backend == rendezvous_backend::etcd)
+    return meet_through_etcd(endpoints, out);
+  if (auto why = refuse_list(endpoints))
+    return why;
+  const auto where = endpoints_of(
+    endpoints, backend == rendezvous_backend::fixed ? master_port_default
+                                                    : endpoint{}.port);
+  if (where.empty())
+    return bad_argument(std::string{endpoint_name} + " is empty");
+  out.backend = backend;
+  out.rendezvous = where.front();
+  return refuse_port_0(where.front(), endpoint_name);
+}
+
 std::optional<failure> settle_nodes(const run_settings& settings,
                                     run_arguments& out) {
   if (settings.nodes.max == 1 || settings.standalone)
     if (settings.master_port.value_or(0) != 0)
-      out.agent.master_port = settings.master_port;
+      out.agent.master_port = port_of(settings);
   if (settings.standalone)
     return settle_standalone(settings, out);
-  switch (backend_of(settings)) {
+  const auto backend = backend_of(settings);
+  if (backend != rendezvous_backend::etcd)
+    if (auto why = refuse_list(settings.rendezvous))
+      return why;
+  switch (backend) {
     case rendezvous_backend::native:
       return settle_native(settings, out);
     case rendezvous_backend::fixed:

@@ -20,6 +20,14 @@ namespace actorrun::cli {
 std::optional<failure> settle_nodes(const run_settings& settings,
                                     run_arguments& out);
 
+/// Where and how the nodes of a job meet, for who is none of them.
+/// @param endpoints As `--rdzv-endpoint` has them.
+/// @retval errc::bad_argument  there is none, or one too many, or one that
+///         nobody else can know
+std::optional<failure> settle_meeting(const std::string& endpoints,
+                                      rendezvous_backend backend,
+                                      job_options& out);
+
 /// @pre the nodes are settled
 std::optional<failure> settle_job_id(const run_settings& settings,
                                      const surroundings& world,

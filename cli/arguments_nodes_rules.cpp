@@ -12,68 +12,78 @@ namespace {
 
 constexpr auto group = "Nodes and rendezvous";
 
-result<std::optional<rendezvous_backend>>
-parse_backend(const std::string& text) {
+result<rendezvous_backend> parse_backend(const std::string& text) {
   using enum rendezvous_backend;
-  static constexpr std::pair<const char*, rendezvous_backend> names[]
+  static constexpr std::pair<std::string_view, rendezvous_backend> names[]
     = {{"c10d", native},
        {"actor", native},
        {"static", fixed},
        {"etcd", etcd},
        {"etcd-v2", etcd}};
-  for (const auto& [name, backend] : names)
-    if (text == name)
-      return std::optional{backend};
+  if (const auto backend = value_of(text, names))
+    return *backend;
   return bad_argument(quoted(text) + " is an unknown backend; c10d, actor,"
                       + " static, etcd and etcd-v2 are known");
 }
 
-/// Checks an endpoint and keeps it as it was typed: which port it has without
-/// one depends on the back end.
 result<std::string> parse_endpoint_text(const std::string& text) {
   if (trimmed(text).empty())
     return std::string{};
-  if (auto x = parse_endpoint(text); !x)
+  if (auto x = parse_endpoints(text); !x)
     return x.error();
   return text;
 }
 
-result<std::optional<uint32_t>> parse_node_rank(const std::string& text) {
-  auto x = parse_count(text, 0, core::agents_per_epoch_max - 1);
-  if (!x)
-    return x.error();
-  return std::optional{*x};
-}
-
-/// @returns the host without brackets
-result<std::optional<std::string>>
-parse_master_address(const std::string& text) {
-  if (trimmed(text).empty())
-    return bad_argument("an address is missing");
+/// @returns the host without brackets; empty if the text is
+result<std::string> parse_master_address(const std::string& text) {
   const auto bare = std::string{trimmed(text)};
+  if (bare.empty())
+    return bare;
   // An IPv6 address without brackets has two colons at least.
   const auto has_port = std::count(bare.begin(), bare.end(), ':') == 1;
   if (is_host(bare) && !has_port)
-    return std::optional{bare};
+    return bare;
   auto x = parse_endpoint(bare + ":1");
   if (!x)
     return bad_argument(quoted(text)
                         + " is neither a host name nor an IP address; the port"
                           " goes to --master-port");
-  return std::optional{x->host};
+  return x->host;
 }
 
-result<std::optional<uint16_t>> parse_master_port(const std::string& text) {
-  auto x = parse_count(text, 0, std::numeric_limits<uint16_t>::max());
-  if (!x)
-    return x.error();
-  return std::optional{static_cast<uint16_t>(*x)};
+result<std::string> parse_local_address(const std::string& text) {
+  const auto bare = std::string{trimmed(text)};
+  if (bare.empty() || is_host(bare))
+    return bare;
+  return bad_argument(quoted(text)
+                      + " is neither a host name nor an IP address");
+}
+
+/// Where a secret was asked for there must be one.
+result<std::string> parse_secret_file(const std::string& text) {
+  if (text.empty())
+    return bad_argument("no file is named");
+  return text;
 }
 
 } // namespace
 
+value_reader endpoint_reader(std::string& target) {
+  return into(target, parse_endpoint_text);
+}
+
 value_reader backend_reader(std::optional<rendezvous_backend>& target) {
   return into(target, parse_backend);
+}
+
+option_rule secret_rule(const std::string& heading, std::string& target) {
+  return {"--secret-file",
+          0,
+          "FILE",
+          heading,
+          "the job's secret, readable by its owner only\n"
+          "(or the secret itself in ACTORRUN_SECRET)",
+          into(target, parse_secret_file)};
 }
 
 option_rules node_rules(run_settings& out) {
@@ -87,9 +97,10 @@ option_rules node_rules(run_settings& out) {
     {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
      "where the nodes meet (default port 29400); the\n"
      "node with this address hosts the coordinator.\n"
-     "IPv6 in brackets: [::1]:29400. With etcd: the\n"
-     "server's address (default port 2379)",
-     into(out.rendezvous, parse_endpoint_text)},
+     "IPv6 in brackets: [::1]:29400. With etcd: its\n"
+     "members, as etcd1:2379,etcd2:2379 (default port\n"
+     "2379)",
+     endpoint_reader(out.rendezvous)},
     {"--rdzv-id", 0, "ID", group,
      "name of the job, the same on all nodes (default\n"
      "none; on a single node a random one)",
@@ -112,22 +123,20 @@ option_rules node_rules(run_settings& out) {
     {"--node-rank", 0, "N", group,
      "static: this node's rank (default 0); implies\n"
      "that backend, as the next two do",
-     into(out.node_rank, parse_node_rank)},
+     into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1))},
     {"--master-addr", 0, "ADDRESS", group,
      "static: where node rank 0 is (default 127.0.0.1)",
      into(out.master_address, parse_master_address)},
     {"--master-port", 0, "PORT", group,
      "static: where it listens (default 29500); on one\n"
      "node MASTER_PORT of the workers (default: any)",
-     into(out.master_port, parse_master_port)},
+     into(out.master_port,
+          count_parser(0, std::numeric_limits<uint16_t>::max()))},
     {"--local-addr", 0, "ADDRESS", group,
      "where other nodes reach this one (default: where\n"
      "its connection to the coordinator goes out)",
-     verbatim(out.local_address)},
-    {"--secret-file", 0, "FILE", group,
-     "the job's secret, readable by its owner only\n"
-     "(or the secret itself in ACTORRUN_SECRET)",
-     verbatim(out.secret_file)},
+     into(out.local_address, parse_local_address)},
+    secret_rule(group, out.secret_file),
   };
 }
 

@@ -41,6 +41,15 @@ std::string description_of(const option_rule& rule) {
   return rule.help + (fits ? " " : "\n") + variable;
 }
 
+/// What to add when an empty value is refused: it is hardly what was meant.
+std::string remark_on_empty(const setting& x) {
+  if (!trimmed(x.value).empty())
+    return "";
+  return x.source.starts_with('-')
+           ? "; the value is empty, maybe a variable of the shell is not set"
+           : "; it is set and empty: unset it, or give it a value";
+}
+
 /// Calls back with each option's rule and value while it parses.
 using on_option = std::function<void(const option_rule&, const std::string&)>;
 
@@ -146,8 +155,8 @@ value_reader switch_on(bool& target) {
 std::vector<spelling> spellings_of(const option_rules& rules) {
   std::vector<spelling> out;
   for (const auto& rule : rules)
-    out.push_back({rule.name, rule.letter, !rule.value.empty(),
-                   !is_torchrun_option(rule.name)});
+    out.push_back(
+      {rule.name, rule.letter, rule.value, !is_torchrun_option(rule.name)});
   return out;
 }
 
@@ -161,9 +170,10 @@ std::optional<failure> read_options(
   std::optional<failure> first;
   const auto take = [&](const option_rule& rule, const std::string& text) {
     const auto why = rule.read(text);
+    const auto& from = values->at(rule.name);
     if (why && !first)
-      first
-        = failure{why->code, values->at(rule.name).source + ": " + why->text};
+      first = failure{why->code,
+                      from.source + ": " + why->text + remark_on_empty(from)};
   };
   try {
     CLI::App app;

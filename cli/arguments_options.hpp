@@ -37,7 +37,7 @@ inline constexpr size_t help_line_max = 48;
 std::string variable_of(const std::string& name);
 
 /// A reader that puts what `parse` makes of the text into `target`, which must
-/// live as long as the reader.
+/// live as long as the reader. A `T` may be the optional of what `parse` makes.
 template <class T, class Parse>
 value_reader into(T& target, Parse parse) {
   return [&target, parse](const std::string& text) -> std::optional<failure> {

@@ -46,13 +46,6 @@ bool has_no_variable(const std::string& name) {
          || name == "--metrics-cfg" || name == "--numa-binding";
 }
 
-result<std::optional<shell>> parse_completion(const std::string& text) {
-  auto x = parse_shell(text);
-  if (!x)
-    return x.error();
-  return std::optional{*x};
-}
-
 void append(option_rules& out, option_rules more) {
   for (auto& rule : more)
     out.push_back(std::move(rule));
@@ -60,22 +53,8 @@ void append(option_rules& out, option_rules more) {
 
 } // namespace
 
-value_reader endpoint_reader(std::optional<endpoint>& target) {
-  return into(target,
-              [](const std::string& text) -> result<std::optional<endpoint>> {
-                if (trimmed(text).empty())
-                  return std::optional<endpoint>{};
-                auto x = parse_endpoint(text);
-                if (!x)
-                  return x.error();
-                return std::optional{*x};
-              });
-}
-
 value_reader restart_count_reader(uint32_t& target) {
-  return into(target, [](const std::string& text) {
-    return parse_count(text, 0, std::numeric_limits<uint32_t>::max());
-  });
+  return into(target, count_parser(0, std::numeric_limits<uint32_t>::max()));
 }
 
 option_rules run_rules(run_settings& out,
@@ -97,7 +76,7 @@ option_rules run_rules(run_settings& out,
                   {"--print-completion", 0, "bash|zsh|fish|tcsh", other_group,
                    "show a script that completes options in a shell:\n"
                    "source <(actorrun --print-completion=bash)",
-                   into(out.completion, parse_completion)},
+                   into(out.completion, parse_shell)},
                 });
   return rules;
 }

@@ -29,8 +29,9 @@ struct run_settings {
   std::string secret_file; ///< Path; empty: not given.
   std::string local_address;
   std::optional<uint32_t> node_rank;
-  std::optional<std::string> master_address; ///< Without brackets.
-  std::optional<uint16_t> master_port;       ///< 0: any free one.
+  /// Without brackets; empty: a variable of the shell was, maybe.
+  std::optional<std::string> master_address;
+  std::optional<uint32_t> master_port; ///< A port; 0: any free one.
   device_settings devices;
   uint32_t slot_count = 1; ///< By `devices`, once these are counted.
   bool virtual_local_rank = false;
@@ -71,9 +72,13 @@ option_rules timer_rules(run_settings& out);
 /// Options that mean something to torchrun, and little or nothing to us.
 option_rules torchrun_rules(run_settings& out);
 
-// Readers that `actorctl` has use for, too.
+// Rules and readers that `actorctl` has use for, too.
 
-value_reader endpoint_reader(std::optional<endpoint>& target);
+option_rule secret_rule(const std::string& heading, std::string& target);
+
+/// Checks addresses and keeps them as they were typed: how many there may be,
+/// and which port they have without one, depends on the back end.
+value_reader endpoint_reader(std::string& target);
 value_reader backend_reader(std::optional<rendezvous_backend>& target);
 value_reader restart_count_reader(uint32_t& target);
 

@@ -1,10 +1,10 @@
 #include "actorrun/cli/arguments_scan.hpp"
 
 #include "actorrun/cli/arguments_values.hpp"
+#include "actorrun/cli/nearest.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -65,21 +65,6 @@ bool is_negative_number(std::string_view word) {
          && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
               return std::isdigit(c) || c == '.';
             });
-}
-
-/// Insertions, deletions and changes of one character from `a` to `b`.
-size_t distance(std::string_view a, std::string_view b) {
-  auto row = std::vector<size_t>(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    auto diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const auto change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 class scanner {
@@ -145,9 +130,10 @@ private:
       return ambiguous(typed, meanings);
     const auto& x = *meanings.front().option;
     if (sign == word.npos)
-      return x.has_value ? take_value(x, typed) : add(x, typed, "");
-    if (!x.has_value)
-      return bad_argument(typed + " takes no value");
+      return x.value.empty() ? add(x, typed, "") : take_value(x, typed);
+    if (x.value.empty())
+      return bad_argument(typed + " is a switch and takes no value; leave out "
+                          + quoted(word.substr(sign)));
     return add(x, typed, word.substr(sign + 1));
   }
 
@@ -157,7 +143,7 @@ private:
     const auto attached = word.substr(2);
     if (!x)
       return unknown(word.substr(0, word.find('=')));
-    if (!x->has_value) {
+    if (x->value.empty()) {
       if (!attached.empty() && !with_letter(attached[0]))
         return unknown(word.substr(0, word.find('=')));
       add(*x, typed, "");
@@ -171,7 +157,7 @@ private:
   std::optional<failure> take_value(const spelling& x,
                                     const std::string& typed) {
     if (next_ == words_.size())
-      return bad_argument(typed + " needs a value");
+      return bad_argument(typed + " needs a value: " + x.value);
     const auto& value = words_[next_];
     if (is_option(value) && !is_negative_number(value))
       return bad_argument(typed + " needs a value, and " + quoted(value)
@@ -188,9 +174,11 @@ private:
   }
 
   std::optional<failure> unknown(const std::string& typed) const {
-    const auto guess = nearest(typed, known_);
+    auto names = std::vector<std::string>{};
+    for (const auto& x : known_)
+      names.push_back(x.name);
     return bad_argument("unknown option " + typed
-                        + (guess.empty() ? "" : "; is " + guess + " meant?"));
+                        + guess(with_dashes(lowered(typed)), names));
   }
 
   static failure ambiguous(const std::string& typed, const candidates& xs) {
@@ -198,7 +186,8 @@ private:
     auto text = typed + " is short for more than one option: ";
     for (size_t i = 0; i < std::min(xs.size(), shown_max); ++i)
       text += (i == 0 ? "" : ", ") + xs[i].form;
-    return bad_argument(text + (xs.size() > shown_max ? ", …" : ""));
+    return bad_argument(text + (xs.size() > shown_max ? ", …" : "")
+                        + "; write more of it");
   }
 
   const spelling* with_letter(char letter) const {
@@ -220,24 +209,6 @@ private:
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule) {
   return scanner{words, known, rule}.run();
-}
-
-std::string nearest(std::string_view name, const std::vector<spelling>& known) {
-  constexpr size_t shortest_abbreviation = 4; // two dashes, two letters
-  const auto wanted = with_dashes(name);
-  const auto allowed = std::max<size_t>(2, wanted.size() / 4);
-  std::string best;
-  auto best_cost = allowed + 1;
-  for (const auto& x : known) {
-    const auto is_abbreviation
-      = wanted.size() >= shortest_abbreviation && x.name.starts_with(wanted);
-    const auto cost = is_abbreviation ? 0 : distance(wanted, x.name);
-    if (cost < best_cost) {
-      best = x.name;
-      best_cost = cost;
-    }
-  }
-  return best;
 }
 
 } // namespace actorrun::cli

@@ -12,9 +12,9 @@ namespace actorrun::cli {
 
 /// How an option is written.
 struct spelling {
-  std::string name; ///< With dashes: `--max-restarts`.
-  char letter = 0;  ///< `m` for `-m`; 0: there is no short form.
-  bool has_value = false;
+  std::string name;  ///< With dashes: `--max-restarts`.
+  char letter = 0;   ///< `m` for `-m`; 0: there is no short form.
+  std::string value; ///< What stands for its value; empty: a flag.
   /// Abbreviations mean options of torchrun first: scripts that use them shall
   /// not break because we have more options.
   bool is_ours = false;
@@ -44,16 +44,14 @@ struct scanned_words {
 /// `--max-restarts 3`, `--max-restarts=3`, `--max_restarts=3`, `-r 3` and `-r3`
 /// are one option; so is `--max-r 3`, for an option may be cut short as long as
 /// no other spelling begins in the same way. `-mt3` is `-m -t 3`; `-` is a word,
-/// and so is what has white space in it and is no option. One `--` directly before or after the first
-/// word of the rest is dropped; behind it, everything is rest. A value must not
-/// begin with a dash unless it is a negative number or follows a `=`.
+/// and so is what has white space in it and is no option. One `--` directly
+/// before or after the first word of the rest is dropped; behind it, everything
+/// is rest. A value must not begin with a dash unless it is a negative number or
+/// follows a `=`.
 /// Once `--help` is found, what comes after it is not read.
 /// @retval errc::bad_argument  an option is unknown (the text suggests the
 ///         nearest), ambiguous, lacks its value, or is a flag and has one
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule);
-
-/// The known name that `name` was most likely meant to be, or nothing.
-std::string nearest(std::string_view name, const std::vector<spelling>& known);
 
 } // namespace actorrun::cli

@@ -20,15 +20,12 @@ bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
 
-result<std::optional<std::vector<int>>>
-parse_signals_to_handle(const std::string& text) {
+result<std::vector<int>> parse_signals_to_handle(const std::string& text) {
   auto x = parse_signals(text);
-  if (!x)
-    return x.error();
-  if (x->empty())
+  if (x && x->empty())
     return bad_argument("no signal is named, so each would kill actorrun and"
                         " its workers without notice");
-  return std::optional{std::move(*x)};
+  return x;
 }
 
 /// What to write so that `signal` is free for other use.
@@ -84,13 +81,7 @@ option_rules signal_rules(run_settings& out) {
     {"--stop-signal", 0, "SIGNAL", group,
      "asks workers to end, on every occasion (default\n"
      "SIGTERM, or the signal that we handle)",
-     into(out.stop_signal,
-          [](const std::string& text) -> result<std::optional<int>> {
-            auto x = parse_stop_signal(text);
-            if (!x)
-              return x.error();
-            return std::optional{*x};
-          })},
+     into(out.stop_signal, parse_stop_signal)},
     {"--shutdown-timeout",
      0,
      "SECONDS",

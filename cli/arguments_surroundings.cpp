@@ -79,6 +79,13 @@ std::optional<std::string> variable_of_process(const std::string& name) {
   return value ? std::optional<std::string>{value} : std::nullopt;
 }
 
+std::vector<std::string> variables_of_process() {
+  auto out = std::vector<std::string>{};
+  for (auto** x = environ; x != nullptr && *x != nullptr; ++x)
+    out.emplace_back(*x, std::strcspn(*x, "="));
+  return out;
+}
+
 bool is_ignored_by_process(int signal) {
   struct sigaction now = {};
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
@@ -94,7 +101,8 @@ surroundings this_process() {
           is_ignored_by_process,
           detail::list_gpus,
           [] { return detail::count_cuda_devices(); },
-          [] { return detail::count_xpu_devices(); }};
+          [] { return detail::count_xpu_devices(); },
+          variables_of_process};
 }
 
 result<std::string> read_secret(const std::string& path) {

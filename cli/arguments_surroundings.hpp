@@ -30,6 +30,8 @@ struct surroundings {
   /// How many devices CUDA and Level Zero count, ≥ 1; fail if there are none.
   std::function<result<uint32_t>()> cuda_count = {};
   std::function<result<uint32_t>()> xpu_count = {};
+  /// The names of all environment variables that are set.
+  std::function<std::vector<std::string>()> variables = {};
 };
 
 /// The surroundings of this process.

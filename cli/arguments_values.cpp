@@ -33,13 +33,6 @@ std::optional<Number> number(std::string_view text, Format... format) {
   return x;
 }
 
-std::string lowered(std::string_view text) {
-  auto out = std::string{text};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 result<uint16_t> parse_port(std::string_view text) {
   constexpr size_t digits_max = 5;
   const auto all_digits = std::all_of(
@@ -84,6 +77,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(white) - first + 1);
 }
 
+std::string lowered(std::string_view text) {
+  auto out = std::string{text};
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   for (;;) {
@@ -93,6 +93,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
       return out;
     text.remove_prefix(i + 1);
   }
+}
+
+std::string joined_with(const std::vector<std::string>& parts,
+                        std::string_view separator) {
+  auto out = std::string{};
+  for (const auto& x : parts)
+    (out += out.empty() ? "" : separator) += x;
+  return out;
 }
 
 result<uint32_t> parse_count(std::string_view text, uint32_t min,
@@ -186,6 +194,10 @@ result<node_range> parse_node_range(std::string_view text) {
 
 result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   text = trimmed(text);
+  if (const auto scheme = text.find("://"); scheme != text.npos)
+    return bad_argument(quoted(text) + " begins with a protocol; HOST[:PORT]"
+                        + " is wanted: "
+                        + std::string{text.substr(scheme + 3)});
   auto out = endpoint{.host = {}, .port = default_port};
   const auto separator = port_separator(text);
   auto host = text.substr(0, separator);
@@ -204,8 +216,23 @@ result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
                         + " stands in brackets: [::1]:29400");
   out.host = host.empty() ? "localhost" : std::string{host};
   if (!is_host(out.host))
-    return bad_argument("in " + quoted(text) + ", " + quoted(out.host)
+    return bad_argument((out.host == text ? "" : "in " + quoted(text) + ", ")
+                        + quoted(out.host)
                         + " is neither a host name nor an IP address");
+  return out;
+}
+
+result<std::vector<endpoint>> parse_endpoints(std::string_view text,
+                                              uint16_t default_port) {
+  auto out = std::vector<endpoint>{};
+  for (const auto part : split(text, ',')) {
+    if (trimmed(part).empty())
+      return bad_argument("in " + quoted(text) + ", an address is missing");
+    auto x = parse_endpoint(part, default_port);
+    if (!x)
+      return x.error();
+    out.push_back(std::move(*x));
+  }
   return out;
 }
 

@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace actorrun::cli {
@@ -24,11 +26,33 @@ std::string quoted(std::string_view text);
 /// `text` without white space at both ends.
 std::string_view trimmed(std::string_view text);
 
+/// `text` in lower case, as ASCII has it.
+std::string lowered(std::string_view text);
+
 /// The parts of `text` between separators, one more than there are of those.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// The parts with `separator` between them.
+std::string joined_with(const std::vector<std::string>& parts,
+                        std::string_view separator);
+
+/// What a name stands for in a table; nothing if it is not there.
+template <class T, size_t N>
+std::optional<T> value_of(std::string_view name,
+                          const std::pair<std::string_view, T> (&table)[N]) {
+  for (const auto& [known, value] : table)
+    if (known == name)
+      return value;
+  return std::nullopt;
+}
+
 /// An integer in `min`..`max`.
 result<uint32_t> parse_count(std::string_view text, uint32_t min, uint32_t max);
+
+/// `parse_count` with its bounds, for the readers of options.
+inline auto count_parser(uint32_t min, uint32_t max) {
+  return [=](std::string_view text) { return parse_count(text, min, max); };
+}
 
 /// A finite number above 0.
 result<double> parse_positive(std::string_view text);
@@ -67,5 +91,10 @@ result<node_range> parse_node_range(std::string_view text);
 /// @pre `text` is not empty
 result<endpoint> parse_endpoint(std::string_view text,
                                 uint16_t default_port = endpoint{}.port);
+
+/// A list of them with commas between; at least one.
+/// @pre `text` is not empty
+result<std::vector<endpoint>>
+parse_endpoints(std::string_view text, uint16_t default_port = endpoint{}.port);
 
 } // namespace actorrun::cli

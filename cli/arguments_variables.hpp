@@ -1,6 +1,7 @@
-// Environment variables that tell torchrun something and us nothing.
+// Environment variables that somebody set in vain.
 #pragma once
 
+#include "actorrun/cli/arguments_options.hpp"
 #include "actorrun/cli/arguments_surroundings.hpp"
 
 #include <string>
@@ -8,9 +9,10 @@
 
 namespace actorrun::cli {
 
-/// Adds a line for each such variable that is set and asks for something, with
-/// what to use instead.
-void warn_of_variables(const surroundings& world,
+/// Adds a line for each variable `PET_…` that is none of `rules`, with the one
+/// that was meant; and for each that tells torchrun something and us nothing,
+/// with what to use instead.
+void warn_of_variables(const surroundings& world, const option_rules& rules,
                        std::vector<std::string>& warnings);
 
 } // namespace actorrun::cli

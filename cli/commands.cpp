@@ -111,6 +111,19 @@ void await(signal_inbox& inbox, Handler on_signal) {
       return;
 }
 
+/// etcd knows who was at the endpoint last, and the endpoint does not.
+int fail_to_find(const failure& why, const job_options& job) {
+  if (job.backend != rendezvous_backend::etcd
+      || why.code != errc::connection_refused)
+    return cli::fail(why, "actorctl");
+  std::cerr << "actorctl: error: " << why.text
+            << "\n  why: it has not begun or is over, changes hands just now,"
+               " or has another --rdzv-id or etcd_prefix\n"
+               "  try: again in a few seconds, and etcdctl get --prefix "
+            << job.etcd.prefix << "\n";
+  return static_cast<int>(exit_code_of(why.code));
+}
+
 } // namespace
 
 int fail(const failure& why, std::string_view program) {
@@ -295,8 +308,11 @@ int host_coordinator(const coordinator_arguments& arguments) {
     return false;
   });
   if (signal != 0) {
-    lines.info("coordinator stops on signal " + std::to_string(signal)
-               + "; the agents keep their workers and wait for it to return");
+    const auto is_followed = arguments.job.backend == rendezvous_backend::etcd;
+    lines.info(
+      "coordinator stops on signal " + std::to_string(signal)
+      + "; the agents keep their workers and "
+      + (is_followed ? "one of them hosts the next" : "wait for it to return"));
     node->reset();
     end(exit_code_of_signal(signal));
   }
@@ -312,11 +328,9 @@ int show_status(const status_arguments& arguments) {
   caf::actor_system system{config};
   auto found = std::vector<v1::JobStatus>{};
   if (arguments.remote) {
-    auto status
-      = ask_status(system, arguments.remote->rendezvous, arguments.remote->job,
-                   arguments.remote->secret, status_limit);
+    auto status = ask_status(system, *arguments.remote, status_limit);
     if (!status)
-      leave(fail(status.error(), "actorctl"));
+      leave(fail_to_find(status.error(), *arguments.remote));
     found.push_back(std::move(*status));
   } else {
     auto jobs = find_local_jobs();

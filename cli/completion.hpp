@@ -16,7 +16,7 @@ result<shell> parse_shell(std::string_view text);
 
 /// A script that the shell reads once; from then on it completes the names of
 /// the options that the help shows, values that are words, and files. Names are
-/// completed with dashes; behind the script, files only.
+/// completed with dashes; behind the script, files only (tcsh cannot tell).
 std::string completion_script(shell which, const option_rules& rules);
 
 } // namespace actorrun::cli

@@ -19,7 +19,7 @@ remedy remedy_of(errc code) {
       return {"nothing failed", "an error was reported without a code",
               "please report this as a bug of actorrun"};
     case errc::bad_argument:
-      return {"an argument is wrong", "", "see --help for what is accepted"};
+      return {"an argument is wrong", "", "--help says what is accepted"};
     case errc::bad_slot_count:
     case errc::duplicate_agent:
     case errc::too_many_agents:
@@ -86,7 +86,8 @@ remedy remedy_of_meeting(errc code) {
               "give all nodes the same secret, or none at all"};
     case errc::settings_mismatch:
       return {"the coordinator's job has other settings",
-              "--nnodes or --max-restarts differ between the nodes",
+              "--nnodes, --max-restarts, --rdzv-backend or, with etcd, times in"
+              " --rdzv-conf differ between the nodes",
               "start every node with the same values"};
     case errc::rendezvous_timed_out:
       return {"too few nodes came in time",

@@ -1,10 +1,13 @@
 #include "actorrun/cli/rendezvous_conf.hpp"
 
 #include "actorrun/cli/arguments_values.hpp"
+#include "actorrun/cli/nearest.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace actorrun::cli {
 
@@ -150,25 +153,32 @@ result<pairs> split_pairs(std::string_view text) {
       return bad_argument(quoted(text) + " is not of the form key=value,…");
     const auto value = sign == pair.npos ? "" : trimmed(pair.substr(sign + 1));
     if (value.empty())
-      return bad_argument("the key " + quoted(key) + " has no value");
+      return bad_argument("the key " + quoted(key) + " has no value; give it"
+                          + " as " + std::string{key} + "=VALUE");
     out[std::string{key}] = value;
     text = end == text.npos ? "" : text.substr(end + 1);
   }
   return out;
 }
 
-/// What torchrun ignores and everybody means as join_timeout.
-void adopt_timeout(pairs& settings, rendezvous_conf& out) {
-  const auto i = settings.find("timeout");
-  if (i == settings.end())
-    return;
-  if (settings.emplace("join_timeout", i->second).second)
-    out.warnings.emplace_back("--rdzv-conf: timeout is taken as join_timeout="
-                              + i->second + "; write join_timeout");
-  else
-    out.warnings.emplace_back("--rdzv-conf: timeout is ignored, because"
-                              " join_timeout is given");
-  settings.erase(i);
+/// Keys that torchrun ignores, and what everybody means by them: the second
+/// stands so in its manual.
+constexpr std::pair<const char*, const char*> misnomers[]
+  = {{"timeout", "join_timeout"}, {"heartbeat", "heartbeat_timeout"}};
+
+void adopt_misnomers(pairs& settings, rendezvous_conf& out) {
+  for (const auto& [name, meant] : misnomers) {
+    const auto i = settings.find(name);
+    if (i == settings.end())
+      continue;
+    const auto key = std::string{meant};
+    out.warnings.push_back(
+      "--rdzv-conf: " + i->first
+      + (settings.emplace(key, i->second).second
+           ? " is taken as " + key + "=" + i->second + "; write " + key
+           : " is ignored, because " + key + " is given"));
+    settings.erase(i);
+  }
 }
 
 std::optional<failure> refuse_unknown(const pairs& settings) {
@@ -177,12 +187,13 @@ std::optional<failure> refuse_unknown(const pairs& settings) {
     if (option != keys_of_options().end())
       return bad_argument(quoted(key) + " is not a key; use the option "
                           + option->second);
-    auto known = false;
-    for (const auto& k : known_keys())
-      known = known || k.name == key;
-    if (!known)
-      return bad_argument("the key " + quoted(key) + " is unknown; known are "
-                          + rendezvous_conf_keys());
+    const auto names = rendezvous_conf_keys();
+    if (std::find(names.begin(), names.end(), key) != names.end())
+      continue;
+    const auto meant = guess(key, names);
+    return bad_argument(
+      "the key " + quoted(key) + " is unknown"
+      + (meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
   }
   return std::nullopt;
 }
@@ -194,7 +205,7 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
   if (!settings)
     return settings.error();
   auto out = rendezvous_conf{};
-  adopt_timeout(*settings, out);
+  adopt_misnomers(*settings, out);
   if (auto why = refuse_unknown(*settings))
     return *why;
   for (const auto& key : known_keys()) {
@@ -221,10 +232,10 @@ std::optional<failure> check_conf(const rendezvous_conf& conf,
   return std::nullopt;
 }
 
-std::string rendezvous_conf_keys() {
-  std::string out;
+std::vector<std::string> rendezvous_conf_keys() {
+  auto out = std::vector<std::string>{};
   for (const auto& key : known_keys())
-    out += (out.empty() ? "" : ", ") + key.name;
+    out.push_back(key.name);
   return out;
 }
 

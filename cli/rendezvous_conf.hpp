@@ -28,8 +28,9 @@ struct rendezvous_conf {
 /// keep_alive_interval, keep_alive_max_attempt, read_timeout, is_host,
 /// store_type (only `tcp`) mean what they mean to torchrun; quiet_period,
 /// join_settle and fence_guard are ours. Times are in seconds or have a unit
-/// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout, with a warning:
-/// torchrun ignores it, and who writes it means join_timeout.
+/// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout and
+/// `heartbeat` as heartbeat_timeout, with a warning: torchrun ignores them, and
+/// who writes them means those.
 ///
 /// For etcd there are protocol, cacert, cert and key, also under the names that
 /// torchrun's etcd-v2 has for them (ca_cert, ssl_cert, ssl_cert_key),
@@ -44,7 +45,7 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text);
 std::optional<failure> check_conf(const rendezvous_conf& conf,
                                   rendezvous_backend backend);
 
-/// The known keys, comma-separated, for messages and help.
-std::string rendezvous_conf_keys();
+/// The known keys, in the order in which people read them.
+std::vector<std::string> rendezvous_conf_keys();
 
 } // namespace actorrun::cli

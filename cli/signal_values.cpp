@@ -96,6 +96,15 @@ result<int> parse_signal(std::string_view typed) {
   return not_a_name(typed, bare);
 }
 
+template <class Parse>
+std::vector<std::string> names_taken_by(Parse parse) {
+  auto out = std::vector<std::string>{};
+  for (auto x = 1; x <= named_signal_max; ++x)
+    if (const auto name = signal_name(x); parse(name))
+      out.push_back(name);
+  return out;
+}
+
 } // namespace
 
 result<std::vector<int>> parse_signals(std::string_view text) {
@@ -105,7 +114,8 @@ result<std::vector<int>> parse_signals(std::string_view text) {
   for (const auto item : split(text, ',')) {
     const auto x = parse_signal(item);
     if (!x)
-      return bad_argument("in " + quoted(text) + ", " + x.error().text);
+      return bad_argument((item == text ? "" : "in " + quoted(text) + ", ")
+                          + x.error().text);
     if (const auto why = objection(*x))
       return bad_argument(signal_name(*x) + " " + *why);
     if (std::find(out.begin(), out.end(), *x) == out.end())
@@ -128,6 +138,14 @@ result<int> parse_stop_signal(std::string_view text) {
   if (const auto why = objection(*x))
     return bad_argument(signal_name(*x) + " " + *why);
   return x;
+}
+
+std::vector<std::string> catchable_signals() {
+  return names_taken_by([](const auto& x) { return parse_signals(x); });
+}
+
+std::vector<std::string> stop_signals() {
+  return names_taken_by([](const auto& x) { return parse_stop_signal(x); });
 }
 
 std::string signal_name(int signal) {

@@ -22,6 +22,11 @@ result<std::vector<int>> parse_signals(std::string_view text);
 /// @retval errc::bad_argument  as above, or the signal would not end a worker
 result<int> parse_stop_signal(std::string_view text);
 
+/// The names that `parse_signals` and `parse_stop_signal` take, in the order of
+/// their numbers.
+std::vector<std::string> catchable_signals();
+std::vector<std::string> stop_signals();
+
 /// `SIGTERM`
 std::string signal_name(int signal);
 

@@ -113,6 +113,12 @@ verdict check_lease(const job_options& x) {
 verdict check_etcd(const job_options& x) {
   if (!x.rendezvous)
     return refuse("the address of the etcd server is missing");
+  if (x.etcd.more_members.size() >= etcd_member_count_max)
+    return refuse("more than " + std::to_string(etcd_member_count_max)
+                  + " members of an etcd cluster are named");
+  for (const auto& member : x.etcd.more_members)
+    if (auto ok = check_endpoint(member); !ok)
+      return ok;
   for (const auto& [name, path] :
        {std::pair{"cacert", x.etcd.authority_file},
         std::pair{"cert", x.etcd.certificate_file},
@@ -293,6 +299,8 @@ result<std::monostate> validate(const job_options& options) {
     return ok;
   if (options.backend == rendezvous_backend::etcd)
     return check_etcd(options);
+  if (!options.etcd.more_members.empty())
+    return refuse("several rendezvous addresses are for etcd clusters");
   if (options.backend == rendezvous_backend::fixed
       && options.agent_count_min != options.agent_count_max)
     return refuse("with fixed node ranks the number of nodes is fixed, too");

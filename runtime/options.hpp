@@ -80,9 +80,14 @@ inline constexpr size_t certificate_path_length_max = 4'095;
 inline constexpr std::chrono::milliseconds etcd_lease_min{2'000};
 inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
 
-/// How an etcd server is spoken to, at `job_options::rendezvous`. Names of
-/// `--rdzv-conf` stand behind each.
+/// Most members of one etcd cluster that are asked.
+inline constexpr size_t etcd_member_count_max = 16;
+
+/// How etcd is spoken to, at `job_options::rendezvous`. Names of `--rdzv-conf`
+/// stand behind each.
 struct etcd_options {
+  /// The other members of its cluster: asked in turn while one does not answer.
+  std::vector<endpoint> more_members{};
   bool secure = false; ///< TLS (`protocol`: http or https).
   /// PEM files, absolute or from the working directory. Empty: for the first
   /// the system's authorities, for the others no certificate of our own.
@@ -106,7 +111,7 @@ struct job_options {
   /// Proves that a peer belongs to the job. Empty: derived from the job id,
   /// which keeps strangers out and is no stronger than the id.
   std::string secret;
-  /// Where the coordinator is, or etcd. None: a job of this node alone, which
+  /// Where the coordinator is, or a member of etcd. None: a job of this node alone, which
   /// listens on no network port.
   std::optional<endpoint> rendezvous;
   rendezvous_backend backend = rendezvous_backend::native;

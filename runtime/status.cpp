@@ -3,6 +3,8 @@
 #include "actorrun/actors/interfaces.hpp"
 #include "actorrun/runtime/detail/caf_links.hpp"
 #include "actorrun/runtime/detail/door.hpp"
+#include "actorrun/runtime/detail/etcd_client.hpp"
+#include "actorrun/runtime/detail/etcd_office.hpp"
 #include "actorrun/runtime/detail/run_folder.hpp"
 #include "actorrun/runtime/detail/temporary_folder.hpp"
 
@@ -80,13 +82,36 @@ result<v1::JobStatus> ask_status(caf::actor_system& system,
 }
 
 result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const endpoint& where, const job_id& job,
-                                 const std::string& secret,
+                                 const job_options& job,
                                  std::chrono::milliseconds limit) {
+  auto where = result<endpoint>{*job.rendezvous};
+  if (job.backend == rendezvous_backend::etcd)
+    where = find_coordinator(job, limit);
+  if (!where)
+    return where.error();
   return ask(system, limit, [&](reactor& home, auto on_done) {
-    return connect(home, where, operator_of(credentials_of(job, secret)), limit,
+    return connect(home, *where,
+                   operator_of(credentials_of(job.job, job.secret)), limit,
                    std::move(on_done));
   });
+}
+
+result<endpoint> find_coordinator(const job_options& job,
+                                  std::chrono::milliseconds limit) {
+  auto registry = etcd_client::open(*job.rendezvous, job.etcd, job.job);
+  if (!registry)
+    return registry.error();
+  const auto entry = (*registry)->read(etcd_client::clock::now() + limit);
+  if (!entry)
+    return entry.error();
+  if (!*entry)
+    return failure{errc::connection_refused,
+                   "etcd knows no coordinator of job " + job.job.value};
+  if ((*entry)->endpoint.empty())
+    return failure{errc::connection_failed, "a coordinator of job "
+                                              + job.job.value
+                                              + " has just been elected"};
+  return endpoint_of((*entry)->endpoint);
 }
 
 } // namespace actorrun

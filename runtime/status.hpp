@@ -33,12 +33,22 @@ result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const local_job& job,
                                  std::chrono::milliseconds limit);
 
-/// Asks a coordinator anywhere. Blocks, `limit` at most.
-/// @param secret Empty: the job has none.
-/// @retval as `ports::coordinator_locator::seek`
+/// Asks the coordinator of a job anywhere. Blocks, twice `limit` at most.
+/// @param job Says where it meets and how; its numbers do not matter.
+/// @pre the job has a rendezvous
+/// @retval as `ports::coordinator_locator::seek`, and where the job meets
+///         through etcd as `find_coordinator`
 result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const endpoint& where, const job_id& job,
-                                 const std::string& secret,
+                                 const job_options& job,
                                  std::chrono::milliseconds limit);
+
+/// Where etcd says that the coordinator of a job is. Blocks, `limit` at most.
+/// @pre the job meets through etcd
+/// @retval errc::connection_refused    etcd knows none, or it has ended
+/// @retval errc::connection_failed     one has just been elected
+/// @retval errc::not_actorrun          etcd holds something else there
+/// @retval errc::etcd_unreachable, errc::etcd_denied, errc::system_failure
+result<endpoint> find_coordinator(const job_options& job,
+                                  std::chrono::milliseconds limit);
 
 } // namespace actorrun

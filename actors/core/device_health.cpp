@@ -39,6 +39,7 @@ constexpr auto known_xids = std::array{
   known_xid{140, marked, "memory errors that were not recovered from"},
   known_xid{143, marked, "could not be initialised"},
   known_xid{154, marked, "needs to be recovered: reset it, or the node"},
+  known_xid{999, marked, "an error that the driver does not name"},
 };
 
 } // namespace

@@ -167,8 +167,9 @@ void leadership::on(const campaign_won& event, time_point now, effects& out) {
     return leave("etcd answers too slowly", true, now, out);
   out.emplace_back(set_office_end{office_end_});
   // etcd may have lost its memory; we have not.
-  out.emplace_back(
-    open_office{event.successor || expected_revision_ != 0 || has_met_});
+  const auto is_successor
+    = event.terms_before != 0 || expected_revision_ != 0 || has_met_;
+  out.emplace_back(open_office{is_successor, event.terms_before});
 }
 
 void leadership::on(const campaign_lost& event, time_point now, effects& out) {

@@ -13,6 +13,10 @@
 
 namespace actorrun::core {
 
+/// Each coordinator of a job has a term. It may number its epochs as it likes up
+/// to this many; so many belong to the terms before, whoever knows of them.
+inline constexpr uint64_t epochs_per_term = 1'000;
+
 /// What the registry says of a job's coordinator.
 struct office_entry {
   int64_t revision = 0; ///< Of its last change, > 0; no two are equal.
@@ -43,8 +47,8 @@ struct lease_opened {
 
 /// … `campaign`, …
 struct campaign_won {
-  int64_t revision = 0;   ///< Of the entry, which is ours.
-  bool successor = false; ///< The job has had a coordinator before.
+  int64_t revision = 0;      ///< Of the entry, which is ours.
+  uint32_t terms_before = 0; ///< So often somebody has won it for this job.
 };
 
 struct campaign_lost {
@@ -126,6 +130,7 @@ struct campaign {
 /// Start a coordinator that others can reach.
 struct open_office {
   bool successor = false;
+  uint32_t terms_before = 0; ///< As far as the registry knows.
 };
 
 /// Write into our entry where it listens, if it is ours still.

@@ -13,7 +13,10 @@ struct effect_writer {
            + std::to_string(x.expected_revision);
   }
   std::string operator()(const open_office& x) const {
-    return x.successor ? "open_office as successor" : "open_office";
+    return std::string{"open_office"} + (x.successor ? " as successor" : "")
+           + (x.terms_before == 0
+                ? ""
+                : ", terms before: " + std::to_string(x.terms_before));
   }
   std::string operator()(const publish& x) const {
     return "publish " + x.endpoint + " at " + std::to_string(x.revision);

@@ -43,6 +43,7 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   if (!event.successor)
     return;
   recovering_ = true;
+  unseen_ = event.unseen;
   arm(recovery_alarm, now + limits_.lease(), out);
 }
 
@@ -78,9 +79,9 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   const auto& x = event.offering;
   if (event.settings != settings_)
     return failure{errc::settings_mismatch,
-                   "the job runs with " + to_string(settings_) + ", agent "
-                     + x.agent.value + " asks for "
-                     + to_string(event.settings)};
+                   "the job runs with " + describe(settings_, event.settings)
+                     + ", agent " + x.agent.value + " asks for "
+                     + describe(event.settings, settings_)};
   if (x.slot_count < 1 || x.slot_count > slots_per_agent_max)
     return failure{errc::bad_slot_count,
                    "agent " + x.agent.value + " offers "

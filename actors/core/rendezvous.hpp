@@ -3,6 +3,7 @@
 
 #include "actorrun/actors/core/epoch.hpp"
 #include "actorrun/actors/core/failure_order.hpp"
+#include "actorrun/actors/core/job_settings.hpp"
 #include "actorrun/actors/core/lease_table.hpp"
 #include "actorrun/actors/core/node_marks.hpp"
 #include "actorrun/actors/core/restart_policy.hpp"
@@ -18,26 +19,13 @@
 
 namespace actorrun::core {
 
-/// What all agents of a job must have been told alike.
-struct job_settings {
-  uint32_t agent_count_min = 1;
-  uint32_t agent_count_max = 1;
-  uint32_t restart_count_max = 0;
-  /// Every node brings its rank; the two counts are equal.
-  bool ranked = false;
-
-  friend bool operator==(const job_settings&, const job_settings&) = default;
-};
-
-/// `--nnodes=2:8 --max-restarts=3`
-std::string to_string(const job_settings& x);
-
 // -- events: what has happened ------------------------------------------------
 
 /// A successor may find workers of an earlier coordinator's epoch alive, and
 /// listens for a lease before it forms its own.
 struct coordinator_started {
   bool successor = false;
+  epoch_id unseen{}; ///< Up to it there may be epochs that nobody here knows.
 };
 
 struct agent_joined {
@@ -216,9 +204,8 @@ public:
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_epoch_max`
   rendezvous(job_settings settings, timeouts limits);
 
-  /// Applies one event and returns its effects. Deterministic: the same events
-  /// at the same times give the same effects. O(1) but for what forms, revokes
-  /// or ends, which is O(agents).
+  /// Applies one event and returns its effects. Deterministic. O(1), but what
+  /// forms, revokes or ends is O(agents).
   /// @param now Read once by the caller; never decreases between calls.
   std::vector<rendezvous_effect> step(const rendezvous_event& event,
                                       time_point now);
@@ -375,6 +362,7 @@ private:
   phase phase_ = phase::gathering;
   epoch_id epoch_;       ///< The current one, or the last that was.
   epoch_id epoch_floor_; ///< The newest anybody has seen.
+  epoch_id unseen_;      ///< The newest there can be that nobody has seen.
   epoch_plan common_;    ///< What is equal in all plans of the current epoch.
   bool recovering_ = false;
   bool formed_ = false; ///< This coordinator has formed an epoch itself.

@@ -95,6 +95,8 @@ void rendezvous::recover(agent_record& record, const claim& held,
   // its agents get the time of a lease to come back.
   const auto runs
     = held.state == share_state::starting || held.state == share_state::running;
+  if (runs)
+    unseen_ = {};
   const auto newest = held.plan.epoch > epoch_;
   const auto rival = !newest && !is_same(held.plan, common_);
   if (rival)
@@ -113,6 +115,7 @@ void rendezvous::recover(agent_record& record, const claim& held,
 
 void rendezvous::conclude_recovery(effects& out) {
   recovering_ = false;
+  epoch_floor_ = std::max(epoch_floor_, unseen_);
   for (auto which : {recovery_alarm, join_alarm, quiet_alarm, last_call_alarm})
     disarm(which);
   if (epoch_.value == 0)

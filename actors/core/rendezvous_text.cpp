@@ -10,13 +10,6 @@ std::string counted(size_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-std::string nodes_asked(const job_settings& x) {
-  const auto min = std::to_string(x.agent_count_min);
-  return x.agent_count_min == x.agent_count_max
-           ? min
-           : min + ":" + std::to_string(x.agent_count_max);
-}
-
 struct effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
@@ -70,12 +63,6 @@ struct effect_writer {
 };
 
 } // namespace
-
-std::string to_string(const job_settings& x) {
-  return "--nnodes=" + nodes_asked(x)
-         + " --max-restarts=" + std::to_string(x.restart_count_max)
-         + (x.ranked ? " --rdzv-backend=static" : "");
-}
 
 std::string to_string(const rendezvous_effect& x) {
   return std::visit(effect_writer{}, x);

@@ -37,6 +37,9 @@ public:
   /// The connection is gone, or has been cut.
   void disconnect(store_client client);
 
+  /// For what its connection keeps of a client's requests and replies.
+  store_charge new_charge() const { return store_charge{budget_}; }
+
   /// Bytes that are kept, of `store_limits::memory_max`.
   size_t memory() const { return budget_->used(); }
 

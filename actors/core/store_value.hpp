@@ -66,6 +66,12 @@ public:
     return true;
   }
 
+  /// Counts so many less. @pre it has counted them
+  void shrink(size_t size) {
+    budget_->give_back(size);
+    size_ -= size;
+  }
+
   void reset() {
     if (budget_)
       budget_->give_back(size_);

@@ -2,23 +2,28 @@
 // sum. A rank that is killed makes its peers fail or hang; the launcher ends and
 // restarts them together, and the sums go on.
 //
-//   cuda_allreduce FOLDER [STEPS]
+//   cuda_allreduce [STEPS]
 //
-// FOLDER is seen by all nodes. A death of a peer is noticed by
+// The ranks of an epoch meet at its store. A death of a peer is noticed by
 // ncclCommGetAsyncError, so that nobody hangs in the driver.
-#include "meeting.hpp"
+#include "environment.hpp"
+#include "store.hpp"
 
 #include <cuda_runtime.h>
 #include <nccl.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
 
 namespace {
 
 constexpr int element_count = 1 << 20;
 constexpr int threads_per_block = 256;
 constexpr int steps_per_line = 100;
+constexpr int steps_default = 1000;
 
 void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess)
@@ -30,7 +35,8 @@ void check(cudaError_t code, const char* what) {
 void check(ncclResult_t code, const char* what) {
   if (code == ncclSuccess)
     return;
-  std::fprintf(stderr, "%s: %s\n", what, ncclGetErrorString(code));
+  std::fprintf(stderr, "%s: %s: %s\n", what, ncclGetErrorString(code),
+               ncclGetLastError(nullptr));
   std::exit(1);
 }
 
@@ -48,30 +54,60 @@ __global__ void compare(const float* data, int count, float expected,
     atomicAdd(wrong, 1);
 }
 
+/// The GPU of a rank is the visible one at its local rank, the only one with
+/// `--virtual-local-rank`; NCCL does not let two ranks share one.
+void choose_gpu(int local_rank) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (local_rank >= count) {
+    std::fprintf(stderr,
+                 "local rank %d has no GPU: this node shows %d; start as many"
+                 " workers, with --nproc-per-node=gpu\n",
+                 local_rank, count);
+    std::exit(2);
+  }
+  check(cudaSetDevice(local_rank), "cudaSetDevice");
+}
+
+/// NCCL's id of this epoch's communicator: rank 0 makes it for all.
+ncclUniqueId agree_on_id(const worker_identity& self) {
+  constexpr auto key = "nccl id";
+  auto meeting = store{};
+  ncclUniqueId id;
+  if (self.rank == 0) {
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    meeting.set(key, {id.internal, sizeof id.internal});
+    return id;
+  }
+  const auto bytes = meeting.get(key);
+  if (bytes.size() != sizeof id.internal) {
+    std::fprintf(stderr, "rank 0 has another NCCL than rank %d\n", self.rank);
+    std::exit(1);
+  }
+  std::memcpy(id.internal, bytes.data(), bytes.size());
+  return id;
+}
+
 /// One rank: its GPU, its communicator, its numbers.
 struct trainer {
-  worker_identity self;
+  worker_identity self = read_identity();
   cudaStream_t stream = nullptr;
   ncclComm_t peers = nullptr;
   float* data = nullptr;
   int* wrong = nullptr;
 
-  explicit trainer(const char* folder) : self(read_identity()) {
-    int device_count = 0;
-    check(cudaGetDeviceCount(&device_count), "cudaGetDeviceCount");
-    check(cudaSetDevice(self.local_rank % device_count), "cudaSetDevice");
+  trainer() {
+    choose_gpu(self.local_rank);
     check(cudaStreamCreate(&stream), "cudaStreamCreate");
     check(cudaMalloc(&data, element_count * sizeof(float)), "cudaMalloc");
     check(cudaMalloc(&wrong, sizeof(int)), "cudaMalloc");
-    ncclUniqueId id;
-    if (self.rank == 0)
-      check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    share_from_rank_0(folder, self, &id, sizeof id);
-    check(ncclCommInitRank(&peers, self.world_size, id, self.rank),
-          "ncclCommInitRank");
+    check(
+      ncclCommInitRank(&peers, self.world_size, agree_on_id(self), self.rank),
+      "ncclCommInitRank");
   }
 
-  /// Waits for the stream, and looks meanwhile whether a peer has gone.
+  /// Waits for the stream, and looks meanwhile whether a peer has gone. Its
+  /// kernel would wait for that peer for ever: it is aborted before we exit.
   void await() {
     for (;;) {
       const auto state = cudaStreamQuery(stream);
@@ -81,7 +117,11 @@ struct trainer {
         check(state, "cudaStreamQuery");
       ncclResult_t trouble = ncclSuccess;
       check(ncclCommGetAsyncError(peers, &trouble), "ncclCommGetAsyncError");
-      check(trouble, "a peer");
+      if (trouble != ncclSuccess) {
+        ncclCommAbort(peers);
+        check(trouble, "a peer has gone");
+      }
+      std::this_thread::yield();
     }
   }
 
@@ -111,25 +151,30 @@ struct trainer {
                    number, wrong_count);
       std::exit(1);
     }
-    if (self.rank == 0 && number % steps_per_line == 0) {
-      std::printf("step %d: sums over %d GPUs are right, restarts %d\n", number,
-                  self.world_size, self.restart_count);
-      std::fflush(stdout);
-    }
+  }
+
+  void tell(int number) const {
+    if (self.rank != 0 || number % steps_per_line != 0)
+      return;
+    std::printf("epoch %d, step %d: sums over %d GPUs are right\n", self.epoch,
+                number, self.world_size);
+    std::fflush(stdout);
   }
 };
 
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: cuda_allreduce FOLDER [STEPS]\n");
+  if (argc > 2) {
+    std::fprintf(stderr, "usage: cuda_allreduce [STEPS]\n");
     return 2;
   }
-  const int steps = argc > 2 ? std::atoi(argv[2]) : 1000;
-  auto one = trainer{argv[1]};
-  for (int i = 1; i <= steps; ++i)
+  const int steps = argc > 1 ? number_from(argv[1], "STEPS") : steps_default;
+  auto one = trainer{};
+  for (int i = 1; i <= steps; ++i) {
     one.step(i);
+    one.tell(i);
+  }
   check(ncclCommDestroy(one.peers), "ncclCommDestroy");
   return 0;
 }

@@ -167,6 +167,9 @@ def main():
     arguments = parse_arguments()
     dist.init_process_group("gloo")  # RANK, MASTER_ADDR… are in the environment.
     train(arguments)
+    # Without this, torch 2.6 now and then hangs: who destroys the group waits
+    # for the thread that still frees the tensor of the last all_reduce.
+    dist.barrier()
     dist.destroy_process_group()
 
 

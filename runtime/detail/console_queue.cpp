@@ -1,12 +1,12 @@
 #include "actorrun/runtime/detail/console_queue.hpp"
 
+#include "actorrun/runtime/detail/signals_blocked.hpp"
+
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
@@ -41,22 +41,6 @@ std::string text_of_loss(uint64_t bytes, int error) {
          + " bytes of the console's output were lost: "
          + std::generic_category().message(error) + "\n";
 }
-
-/// No signal of the program's may end up here; SIGPIPE would be ours.
-class all_signals_blocked {
-public:
-  all_signals_blocked() {
-    auto all = sigset_t{};
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  all_signals_blocked(const all_signals_blocked&) = delete;
-  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-
-private:
-  sigset_t before_{};
-};
 
 } // namespace
 
@@ -220,7 +204,7 @@ void console_queue::wake_thread() {
   }
   if (!wake_up_)
     wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const auto blocked = all_signals_blocked{};
+  const auto blocked = signals_blocked{}; // SIGPIPE would be ours.
   try {
     thread_ = std::thread{[self = self_.lock()] { self->run(); }};
   } catch (const std::system_error&) {

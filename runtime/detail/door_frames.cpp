@@ -58,6 +58,10 @@ bool begins_like_ours(std::string_view bytes) {
          == magic.substr(0, std::min(bytes.size(), magic.size()));
 }
 
+bool begins_like_etcd(std::string_view bytes) {
+  return bytes.starts_with("POST /v3/");
+}
+
 std::optional<uint16_t> version_in(std::string_view bytes) {
   if (bytes.size() < version_end)
     return std::nullopt;

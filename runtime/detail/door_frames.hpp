@@ -69,6 +69,16 @@ bool is_peer_id(std::string_view text);
 /// Whether `bytes`, however few, can be the beginning of a frame of ours.
 bool begins_like_ours(std::string_view bytes);
 
+/// Whether `bytes` are the beginning of a request to etcd: a node of our job
+/// that was told that the job meets through etcd.
+bool begins_like_etcd(std::string_view bytes);
+
+/// What such a node is told, in HTTP: it has come to the wrong place.
+inline constexpr std::string_view not_etcd
+  = "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n"
+    "Connection: close\r\n\r\n";
+inline constexpr long not_etcd_status = 421;
+
 /// The version in the beginning of a hello, once enough of it is there.
 std::optional<uint16_t> version_in(std::string_view bytes);
 

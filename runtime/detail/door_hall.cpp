@@ -19,6 +19,12 @@ namespace {
 // A refused guest may go on talking for so long before the line is cut.
 constexpr size_t ignored_size_max = 4096; // bytes
 
+/// Reads what is there. @returns as recv(2)
+ssize_t ignore(int socket) {
+  auto ignored = std::array<char, ignored_size_max>{};
+  return ::recv(socket, ignored.data(), ignored.size(), MSG_DONTWAIT);
+}
+
 std::optional<ucred> process_behind(int fd) {
   auto out = ucred{};
   auto size = socklen_t{sizeof(out)};
@@ -125,6 +131,7 @@ void door_hall::on_refused(ticket number) {
   const auto& why = x.talk.why();
   strangers_.add(x.address, why.text);
   if (why.code == errc::not_actorrun) {
+    ignore(x.fd.get()); // Or an answer, if there was one, might not arrive.
     take(number);
     return;
   }
@@ -152,8 +159,7 @@ void door_hall::on_late(ticket number) {
 
 void door_hall::linger(ticket number) {
   auto& x = guests_.at(number);
-  auto ignored = std::array<char, ignored_size_max>{};
-  const auto got = ::recv(x.fd.get(), ignored.data(), ignored.size(), 0);
+  const auto got = ignore(x.fd.get());
   if (got > 0)
     x.ignored_size += static_cast<size_t>(got);
   const auto gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);

@@ -62,7 +62,7 @@ std::string server_handshake::on_part(std::string_view part) {
     return {};
   if (!begins_like_ours(part)) {
     refuse(errc::not_actorrun, "does not speak actorrun's protocol");
-    return {};
+    return std::string{begins_like_etcd(part) ? not_etcd : ""};
   }
   const auto theirs = version_in(part);
   if (!theirs || *theirs == protocol_version)

@@ -1,14 +1,11 @@
 #include "actorrun/runtime/detail/door_resolver.hpp"
 
+#include "actorrun/runtime/detail/run_aside.hpp"
+
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
-
-#include <pthread.h>
-#include <signal.h>
 
 namespace actorrun::detail {
 
@@ -70,20 +67,10 @@ public:
 
 private:
   bool start_thread() {
-    // Signals are for the threads that wait for them.
-    auto all = sigset_t{};
-    auto before = sigset_t{};
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    auto started = true;
-    try {
-      std::thread{[this] { run(); }}.detach();
-      ++thread_count_;
-    } catch (const std::system_error&) {
-      started = false;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
+    if (!run_aside([this] { run(); }))
+      return false;
+    ++thread_count_;
+    return true;
   }
 
   void run() {

@@ -24,7 +24,7 @@ result<std::string> password_in(const std::string& path) {
 
 result<std::unique_ptr<etcd_client>>
 etcd_client::open(const endpoint& where, const etcd_options& options,
-                  const job_id& job) {
+                  const job_id& job, log lines) {
   auto password = std::string{};
   if (!options.user.empty()) {
     auto found = password_in(options.password_file);
@@ -32,18 +32,22 @@ etcd_client::open(const endpoint& where, const etcd_options& options,
       return found.error();
     password = std::move(*found);
   }
-  auto http = etcd_http::open(where, options);
-  if (!http)
-    return http.error();
+  auto all = std::vector{where};
+  all.insert(all.end(), options.more_members.begin(),
+             options.more_members.end());
+  auto members = etcd_members::open(std::move(all), options, std::move(lines));
+  if (!members)
+    return members.error();
   return std::unique_ptr<etcd_client>{
-    new etcd_client{std::move(*http), etcd::keys_of(options.prefix, job),
+    new etcd_client{std::move(*members), etcd::keys_of(options.prefix, job),
                     options.user, std::move(password)}};
 }
 
-etcd_client::etcd_client(std::unique_ptr<etcd_http> http, etcd::job_keys keys,
-                         std::string user, std::string password)
-  : http_(std::move(http)), keys_(std::move(keys)), user_(std::move(user)),
-    password_(std::move(password)) {}
+etcd_client::etcd_client(std::unique_ptr<etcd_members> members,
+                         etcd::job_keys keys, std::string user,
+                         std::string password)
+  : members_(std::move(members)), keys_(std::move(keys)),
+    user_(std::move(user)), password_(std::move(password)) {}
 
 result<std::optional<core::office_entry>>
 etcd_client::read(time_point deadline) {
@@ -97,7 +101,7 @@ result<std::optional<core::duration>> etcd_client::renew(int64_t lease,
 
 void etcd_client::end_lease(int64_t lease, bool job_over, time_point deadline) {
   if (job_over)
-    ask("/v3/kv/deleterange", etcd::forget_job_body(keys_), deadline);
+    ask("/v3/kv/txn", etcd::forget_job_body(keys_, lease), deadline);
   ask("/v3/lease/revoke", etcd::end_lease_body(lease), deadline);
 }
 
@@ -108,7 +112,7 @@ result<http_answer> etcd_client::ask(const std::string& path,
   if (!user_.empty() && !is_logged_in_)
     if (auto why = log_in(deadline))
       return *why;
-  auto x = http_->post(path, body, deadline);
+  auto x = members_->post(path, body, deadline);
   if (!x)
     return x;
   const auto why = etcd::refusal_of(*x);
@@ -119,20 +123,25 @@ result<http_answer> etcd_client::ask(const std::string& path,
     return failure{errc::etcd_denied, why->text};
   if (auto refused = log_in(deadline))
     return *refused;
-  return http_->post(path, body, deadline);
+  x = members_->post(path, body, deadline);
+  // A member that lags behind the others does not know it yet.
+  if (const auto again = x ? etcd::refusal_of(*x) : std::nullopt;
+      again && again->code == errc::secret_mismatch)
+    return failure{errc::etcd_unreachable, again->text};
+  return x;
 }
 
 std::optional<failure> etcd_client::log_in(time_point deadline) {
-  http_->set_token({});
+  members_->set_token({});
   const auto x
-    = http_->post("/v3/auth/authenticate",
-                  etcd::authenticate_body(user_, password_), deadline);
+    = members_->post("/v3/auth/authenticate",
+                     etcd::authenticate_body(user_, password_), deadline);
   if (!x)
     return x.error();
   auto token = etcd::read_token(*x);
   if (!token)
     return token.error();
-  http_->set_token(std::move(*token));
+  members_->set_token(*token);
   is_logged_in_ = true;
   return std::nullopt;
 }

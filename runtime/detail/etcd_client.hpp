@@ -1,6 +1,7 @@
 // The office of one job's coordinator, in etcd.
 #pragma once
 
+#include "actorrun/runtime/detail/etcd_members.hpp"
 #include "actorrun/runtime/detail/etcd_messages.hpp"
 
 #include <chrono>
@@ -12,7 +13,7 @@
 namespace actorrun::detail {
 
 /// Blocks its caller; for one thread but where it says otherwise. Every call
-/// fails by its deadline with what etcd_http and etcd_messages fail with.
+/// fails by its deadline with what etcd_members and etcd_messages fail with.
 class etcd_client {
 public:
   using clock = etcd_http::clock;
@@ -20,10 +21,14 @@ public:
   using campaign_answer = std::variant<core::campaign_won, core::campaign_lost>;
 
   /// Talks to nobody yet.
+  /// @param where One member; `options` may name more.
+  /// @param lines Gets to know when another member is asked.
   /// @retval errc::system_failure  as `etcd_http::open`
   /// @retval errc::etcd_denied     a file that is named cannot be read
-  static result<std::unique_ptr<etcd_client>>
-  open(const endpoint& where, const etcd_options& options, const job_id& job);
+  static result<std::unique_ptr<etcd_client>> open(const endpoint& where,
+                                                   const etcd_options& options,
+                                                   const job_id& job,
+                                                   log lines = {});
 
   /// What is in the entry, as of a moment after the call.
   result<std::optional<core::office_entry>> read(time_point deadline);
@@ -46,21 +51,21 @@ public:
   /// Best effort: what fails here ends by itself.
   void end_lease(int64_t lease, bool job_over, time_point deadline);
 
-  /// This end's address of the connection to etcd; empty before the first.
-  const std::string& local_address() const { return http_->local_address(); }
+  /// As `etcd_members::link`.
+  etcd_link link() const { return members_->link(); }
 
   /// As `etcd_http::hurry`; from any thread.
-  void hurry(time_point deadline) { http_->hurry(deadline); }
+  void hurry(time_point deadline) { members_->hurry(deadline); }
 
 private:
-  etcd_client(std::unique_ptr<etcd_http> http, etcd::job_keys keys,
+  etcd_client(std::unique_ptr<etcd_members> members, etcd::job_keys keys,
               std::string user, std::string password);
 
   result<http_answer> ask(const std::string& path, const std::string& body,
                           time_point deadline);
   std::optional<failure> log_in(time_point deadline);
 
-  std::unique_ptr<etcd_http> http_;
+  std::unique_ptr<etcd_members> members_;
   etcd::job_keys keys_;
   std::string user_; ///< Empty: nobody.
   std::string password_;

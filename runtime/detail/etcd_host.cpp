@@ -5,15 +5,30 @@
 
 #include <caf/scoped_actor.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace actorrun::detail {
+
+namespace {
+
+/// Clocks of two hosts do not run apart by more than one part in so many.
+constexpr auto clock_accuracy = 100;
+
+/// We leave the office so much before our lease can end.
+core::duration guard_of(const job_options& job) {
+  return std::max<core::duration>(job.timeouts.fence_guard,
+                                  job.etcd.lease / clock_accuracy);
+}
+
+} // namespace
 
 result<std::unique_ptr<etcd_host>>
 etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
                 etcd_host_config config) {
   const auto& job = config.job;
-  auto registry = etcd_client::open(*job.rendezvous, job.etcd, job.job);
+  auto registry
+    = etcd_client::open(*job.rendezvous, job.etcd, job.job, config.lines);
   if (!registry)
     return registry.error();
   auto settings = etcd_leadership_config{
@@ -21,7 +36,7 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
                 = config.is_alone || job.place != coordinator_place::elsewhere,
                 .is_standing = config.is_alone,
                 .lease = job.etcd.lease,
-                .guard = job.timeouts.fence_guard},
+                .guard = guard_of(job)},
     .request_limit = job.timeouts.connect,
     .registry = std::move(*registry),
     .open_office = {},
@@ -30,8 +45,8 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
   auto out = std::unique_ptr<etcd_host>{
     new etcd_host{system, std::move(home), std::move(config)}};
   settings.open_office
-    = [x = out.get()](bool successor, const std::string& seen) {
-        return x->open_office(successor, seen);
+    = [x = out.get()](const core::open_office& order, const etcd_link& link) {
+        return x->open_office(order, link);
       };
   settings.close_office = [x = out.get()] { x->close_office(); };
   out->leadership_ = std::make_shared<etcd_leadership>(std::move(settings));
@@ -77,15 +92,17 @@ ports::location etcd_host::here() const {
 
 // -- the office, on the leadership's thread -----------------------------------
 
-result<std::string> etcd_host::open_office(bool successor,
-                                           const std::string& seen) {
-  const auto place
-    = office_place_of(config_.announced, seen, *config_.job.rendezvous);
+result<std::string> etcd_host::open_office(const core::open_office& order,
+                                           const etcd_link& registry) {
+  const auto place = office_place_of(config_.announced, registry.local_address,
+                                     registry.member);
   if (!place)
     return place.error();
   auto links
     = keep(std::make_unique<hub>(system_, *home_, config_.lines), home_);
-  auto settings = config_.configure(successor);
+  auto settings = config_.configure();
+  settings.successor = order.successor;
+  settings.unseen = {order.terms_before * core::epochs_per_term};
   settings.links = links;
   settings.lease_all = true;
   settings.may_decide = leadership_->office_check();

@@ -24,7 +24,7 @@ struct etcd_host_config {
   /// in while it has it.
   bool is_alone = false;
   /// All of a coordinator's configuration that is not about etcd.
-  std::function<rendezvous_coordinator_config(bool successor)> configure;
+  std::function<rendezvous_coordinator_config()> configure;
   /// The job is over and all agents know. On some thread; so is the next.
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has left office, or has never been in it.
@@ -63,7 +63,8 @@ private:
   etcd_host(caf::actor_system& system, std::shared_ptr<reactor> home,
             etcd_host_config config);
 
-  result<std::string> open_office(bool successor, const std::string& seen);
+  result<std::string> open_office(const core::open_office& order,
+                                  const etcd_link& registry);
   void close_office();
   void end(const rendezvous_coordinator_actor& coordinator,
            const std::shared_ptr<hub>& links) const;

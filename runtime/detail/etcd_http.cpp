@@ -65,8 +65,16 @@ struct etcd_http::exchange {
   const std::string& body;
   header_list headers;
   http_answer answer{};
+  size_t header_size = 0;
   bool is_too_long = false;
   std::array<char, CURL_ERROR_SIZE> error{};
+
+  static size_t count_header(char*, size_t one, size_t count, void* self) {
+    auto& x = *static_cast<exchange*>(self);
+    x.header_size += one * count;
+    x.is_too_long = x.header_size > http_answer_size_max;
+    return x.is_too_long ? 0 : one * count;
+  }
 
   static size_t write(char* data, size_t one, size_t count, void* self) {
     auto& x = *static_cast<exchange*>(self);
@@ -118,6 +126,8 @@ void etcd_http::prepare(const exchange& x, const std::string& path) {
   set(CURLOPT_POSTFIELDSIZE, long(x.body.size()));
   set(CURLOPT_POSTFIELDS, x.body.c_str());
   set(CURLOPT_HTTPHEADER, x.headers.first);
+  set(CURLOPT_HEADERFUNCTION, &exchange::count_header);
+  set(CURLOPT_HEADERDATA, &x);
   set(CURLOPT_WRITEFUNCTION, &exchange::write);
   set(CURLOPT_WRITEDATA, &x);
   set(CURLOPT_ERRORBUFFER, x.error.data());
@@ -126,6 +136,8 @@ void etcd_http::prepare(const exchange& x, const std::string& path) {
   set_path(CURLOPT_CAINFO, options_.authority_file);
   set_path(CURLOPT_SSLCERT, options_.certificate_file);
   set_path(CURLOPT_SSLKEY, options_.key_file);
+  // For a key that has one: else the user would be asked, and we would wait.
+  set(CURLOPT_KEYPASSWD, "");
 }
 
 result<http_answer> etcd_http::post(const std::string& path,

@@ -12,7 +12,8 @@
 
 namespace actorrun::detail {
 
-/// Longest answer that is read, in bytes: ours are a few hundred.
+/// Longest head and longest body of an answer that are read, in bytes: ours are
+/// a few hundred.
 inline constexpr size_t http_answer_size_max = 64 * 1024;
 
 struct http_answer {
@@ -47,6 +48,9 @@ public:
   /// Goes along with all later requests as `Authorization`.
   void set_token(std::string token) { token_ = std::move(token); }
 
+  /// `http://host:port`
+  const std::string& url() const { return url_; }
+
   /// This end's address of the last connection, numeric; empty before.
   const std::string& local_address() const { return local_address_; }
 
@@ -63,7 +67,7 @@ private:
   failure explain(CURLcode code, const std::string& detail) const;
 
   const curl_library& library_;
-  std::string url_; ///< `http://host:port`
+  std::string url_;
   etcd_options options_;
   std::string token_;
   std::string local_address_;

@@ -1,35 +1,13 @@
 #include "actorrun/runtime/detail/etcd_leadership.hpp"
 
-#include <algorithm>
-#include <csignal>
-#include <utility>
+#include "actorrun/runtime/detail/signals_blocked.hpp"
 
-#include <pthread.h>
+#include <algorithm>
+#include <utility>
 
 namespace actorrun::detail {
 
 using namespace core;
-
-namespace {
-
-/// Signals are for the threads that expect them.
-class signals_blocked {
-public:
-  signals_blocked() {
-    auto all = sigset_t{};
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-
-private:
-  sigset_t before_{};
-};
-
-} // namespace
 
 // One overload per effect. What has an answer returns it.
 struct etcd_leadership::effect_runner {
@@ -65,8 +43,7 @@ struct etcd_leadership::effect_runner {
                               ? "etcd elects this node's coordinator, which "
                                 "takes over the job"
                               : "etcd elects this node's coordinator");
-    auto opened
-      = self.config_.open_office(x.successor, registry().local_address());
+    auto opened = self.config_.open_office(x, registry().link());
     if (!opened)
       return office_not_opened{opened.error()};
     return office_opened{std::move(*opened)};

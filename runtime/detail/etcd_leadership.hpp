@@ -27,9 +27,9 @@ struct etcd_leadership_config {
   /// Longest wait for one answer of etcd's.
   core::duration request_limit = std::chrono::seconds{5};
   std::unique_ptr<etcd_client> registry;
-  /// Starts the coordinator and says where it listens, `host:port`. `seen` is
-  /// this host's address on its connection to etcd.
-  std::function<result<std::string>(bool successor, const std::string& seen)>
+  /// Starts the coordinator and says where it listens, `host:port`.
+  std::function<result<std::string>(const core::open_office& order,
+                                    const etcd_link& registry)>
     open_office;
   /// Ends it; when it returns, nobody listens there any more. May be called
   /// when there is none. Neither may call back.

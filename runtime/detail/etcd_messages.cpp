@@ -1,5 +1,7 @@
 #include "actorrun/runtime/detail/etcd_messages.hpp"
 
+#include "actorrun/actors/core/plain_text.hpp"
+
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>
 
@@ -14,7 +16,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-/// Most of an unexpected answer that is shown to a person, in bytes.
+/// Most of an answer that is shown to a person, in bytes.
 constexpr size_t excerpt_size_max = 120;
 
 // gRPC's numbers for what went wrong, as the gateway hands them on.
@@ -23,6 +25,8 @@ constexpr int64_t code_unauthenticated = 16;
 
 constexpr long status_ok = 200;
 constexpr long status_not_found = 404;
+constexpr long status_bad_gateway = 502;
+constexpr long status_gateway_timeout = 504;
 
 std::string base64(const std::string& text) {
   auto out = std::string(4 * ((text.size() + 2) / 3) + 1, '\0');
@@ -46,14 +50,15 @@ std::optional<std::string> from_base64(const std::string& text) {
   return out;
 }
 
+/// Of what somebody else wrote, as much as a log line can bear.
+std::string shown(const std::string& text) {
+  return core::first_line_of(core::beginning_of(text, excerpt_size_max));
+}
+
 failure strange(const http_answer& x) {
-  auto excerpt = x.body.substr(0, excerpt_size_max);
-  std::replace_if(
-    excerpt.begin(), excerpt.end(),
-    [](unsigned char c) { return c < ' ' || c >= 0x7f; }, ' ');
   return {errc::etcd_unreachable,
           "what answers is not etcd with its v3 API: HTTP status "
-            + std::to_string(x.status) + ", " + excerpt};
+            + std::to_string(x.status) + ", " + shown(x.body)};
 }
 
 /// Parsed without exceptions; `null` for what is not JSON.
@@ -114,6 +119,15 @@ result<std::optional<core::office_entry>> entry_in(const json& range,
   if (!revision || *revision <= 0 || !text)
     return strange(x);
   return std::optional{core::office_entry{*revision, std::move(*text)}};
+}
+
+/// How often the mark of the job that this range has found was written.
+uint32_t terms_in(const json& range) {
+  const auto& mark = first(at(range, "kvs"));
+  if (mark.is_null())
+    return 0;
+  const auto version = number(at(mark, "version")).value_or(1);
+  return uint32_t(std::clamp<int64_t>(version, 1, UINT32_MAX));
 }
 
 bool is_plain(unsigned char c) {
@@ -178,8 +192,16 @@ std::string end_lease_body(int64_t lease) {
   return renew_body(lease);
 }
 
-std::string forget_job_body(const job_keys& keys) {
-  return json{{"key", base64(keys.job)}}.dump();
+std::string forget_job_body(const job_keys& keys, int64_t lease) {
+  const auto is_ours = json{{"key", base64(keys.coordinator)},
+                            {"target", "LEASE"},
+                            {"result", "EQUAL"},
+                            {"lease", std::to_string(lease)}};
+  const auto forget
+    = json{{"request_delete_range", {{"key", base64(keys.job)}}}};
+  return json{{"compare", json::array({is_ours})},
+              {"success", json::array({forget})}}
+    .dump();
 }
 
 // In one transaction: the entry becomes ours, and we learn whether the job has
@@ -204,6 +226,10 @@ std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
 
 // -- answers ------------------------------------------------------------------
 
+bool is_unavailable(const http_answer& x) {
+  return x.status >= status_bad_gateway && x.status <= status_gateway_timeout;
+}
+
 std::optional<failure> refusal_of(const http_answer& x) {
   const auto document = document_of(x);
   const auto& error = at(document, "error");
@@ -214,12 +240,12 @@ std::optional<failure> refusal_of(const http_answer& x) {
   const auto text = error.get<std::string>();
   const auto code = number(at(document, "code")).value_or(0);
   if (code == code_unauthenticated)
-    return failure{errc::secret_mismatch, "etcd: " + text};
+    return failure{errc::secret_mismatch, "etcd: " + shown(text)};
   const auto is_denied = code == code_permission_denied
                          || text.find("user name is empty") != text.npos
                          || text.find("authentication") != text.npos;
   return failure{is_denied ? errc::etcd_denied : errc::etcd_unreachable,
-                 "etcd: " + text};
+                 "etcd: " + shown(text)};
 }
 
 result<std::string> read_token(const http_answer& x) {
@@ -266,8 +292,10 @@ read_campaign(const http_answer& x) {
   if (at(document, "succeeded") == true) {
     if (responses.size() != 3)
       return strange(x);
-    const auto& before = at(at(responses[1], "response_range"), "kvs");
-    return answer{core::campaign_won{revision, !first(before).is_null()}};
+    const auto& before = at(responses[1], "response_range");
+    if (!before.is_object())
+      return strange(x);
+    return answer{core::campaign_won{revision, terms_in(before)}};
   }
   auto entry = entry_in(at(first(responses), "response_range"), x);
   if (!entry)

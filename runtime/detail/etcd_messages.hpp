@@ -35,7 +35,8 @@ std::string read_body(const job_keys& keys);
 std::string open_lease_body(std::chrono::seconds length);
 std::string renew_body(int64_t lease);
 std::string end_lease_body(int64_t lease);
-std::string forget_job_body(const job_keys& keys);
+/// Nothing happens unless this lease has the entry.
+std::string forget_job_body(const job_keys& keys, int64_t lease);
 /// @param revision Of the entry as it must be; 0: none must be there.
 std::string campaign_body(const job_keys& keys, int64_t lease,
                           int64_t revision);
@@ -46,6 +47,10 @@ std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
 //
 // All of them may fail as `refusal_of` says, and:
 // @retval errc::etcd_unreachable  it is not of the form that etcd's have
+
+/// Whether whoever answers is cut off from those who know, or is a proxy that
+/// is. Another member may know more.
+bool is_unavailable(const http_answer& x);
 
 /// Why an answer is none, if it is none. An old token is the only reason for
 /// `errc::secret_mismatch`: get another.

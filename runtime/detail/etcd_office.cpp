@@ -1,10 +1,15 @@
 #include "actorrun/runtime/detail/etcd_office.hpp"
 
+#include "actorrun/actors/core/plain_text.hpp"
+
 #include <charconv>
 
 namespace actorrun::detail {
 
 namespace {
+
+/// Most of a strange entry that is shown to a person, in bytes.
+constexpr size_t excerpt_size_max = 80;
 
 bool is_local_number(const std::string& host) {
   const auto number = numeric_address(host, 0);
@@ -20,7 +25,9 @@ result<office_place> place_at(const std::string& host) {
 
 failure strange(const std::string& text) {
   return {errc::not_actorrun,
-          "etcd holds \"" + text + "\" in place of a coordinator's address"};
+          "etcd holds \""
+            + core::first_line_of(core::beginning_of(text, excerpt_size_max))
+            + "\" in place of a coordinator's address"};
 }
 
 } // namespace

@@ -61,18 +61,18 @@ bool is_partitioned(const functions& library, device x) {
          && current != 0;
 }
 
-std::vector<std::string> instances_of(const functions& library, device x) {
-  auto out = std::vector<std::string>{};
+/// The instances of a partitioned GPU; none of any other.
+std::vector<device> parts_of(const functions& library, device x) {
+  auto out = std::vector<device>{};
   auto count = 0u;
-  if (library.mig_count_max == nullptr || library.mig_device_at == nullptr
+  if (!is_partitioned(library, x) || library.mig_count_max == nullptr
+      || library.mig_device_at == nullptr
       || library.mig_count_max(x, &count) != nvml::success)
     return out;
   for (auto i = 0u; i < std::min(count, instances_max); ++i) {
     auto part = device{};
-    if (library.mig_device_at(x, i, &part) != nvml::success)
-      continue; // There is a gap where one was removed.
-    if (auto uuid = text_from(library.uuid, part); !uuid.empty())
-      out.push_back(std::move(uuid));
+    if (library.mig_device_at(x, i, &part) == nvml::success)
+      out.push_back(part); // There is a gap where one was removed.
   }
   return out;
 }
@@ -82,33 +82,56 @@ core::gpu_identity identity_of(const functions& library, device x) {
   out.uuid = text_from(library.uuid, x);
   out.pci_address = pci_address_of(library, x);
   out.is_partitioned = is_partitioned(library, x);
-  if (out.is_partitioned)
-    out.instance_uuids = instances_of(library, x);
+  for (const auto part : parts_of(library, x))
+    if (auto uuid = text_from(library.uuid, part); !uuid.empty())
+      out.instance_uuids.push_back(std::move(uuid));
   return out;
 }
 
-core::gpu_status status_of(const functions& library, unsigned index) {
-  auto out = core::gpu_status{.index = index};
-  auto x = device{};
-  auto worst = library.device_at(index, &x);
+/// Of a partitioned GPU only privileged users are told; others sum up.
+int read_memory(const functions& library, device x, nvml::memory& out) {
+  const auto code = library.memory_info(x, &out);
+  if (code != nvml::no_permission)
+    return code;
+  out = {};
+  for (const auto part : parts_of(library, x)) {
+    auto share = nvml::memory{};
+    if (library.memory_info(part, &share) == nvml::success) {
+      out.total += share.total;
+      out.used += share.used;
+    }
+  }
+  return out.total > 0 ? nvml::success : code;
+}
+
+/// Whether a code says that something is wrong with the GPU, and not that this
+/// GPU, user or driver cannot tell.
+bool is_trouble(int code) {
+  return code != nvml::success && code != nvml::not_supported
+         && code != nvml::no_permission && code != nvml::function_not_found;
+}
+
+core::gpu_status status_of(const functions& library, const gpu_handle& of) {
+  auto out = core::gpu_status{.index = of.index};
+  auto worst = of.code;
   if (worst == nvml::success) {
-    out.name = text_from(library.name, x);
-    out.uuid = text_from(library.uuid, x);
+    out.name = text_from(library.name, of.gpu);
+    out.uuid = text_from(library.uuid, of.gpu);
     auto memory = nvml::memory{};
-    worst = library.memory_info(x, &memory);
+    worst = read_memory(library, of.gpu, memory);
     if (worst == nvml::success) {
       out.memory_used = memory.used;
       out.memory_total = memory.total;
     }
     auto use = nvml::utilization{};
-    if (library.utilization_rates(x, &use) == nvml::success)
+    if (library.utilization_rates(of.gpu, &use) == nvml::success)
       out.utilisation = use.gpu;
     auto degrees = 0u;
-    if (library.temperature(x, nvml::core_temperature, &degrees)
+    if (library.temperature(of.gpu, nvml::core_temperature, &degrees)
         == nvml::success)
       out.temperature = degrees;
   }
-  if (worst != nvml::success && worst != nvml::not_supported)
+  if (is_trouble(worst))
     out.trouble = text_of(library, worst);
   return out;
 }
@@ -124,6 +147,17 @@ void add_processes(const functions& library, device x, std::set<int64_t>& out) {
 
 } // namespace
 
+std::vector<gpu_handle> gpu_handles(const functions& library) {
+  auto out = std::vector<gpu_handle>{};
+  for (auto i = 0u; i < count_of(library); ++i) {
+    auto x = gpu_handle{.index = i};
+    x.code = library.device_at(i, &x.gpu);
+    if (x.code != nvml::no_permission)
+      out.push_back(x);
+  }
+  return out;
+}
+
 result<std::vector<core::gpu_identity>> list_gpus() {
   if (!may_have_gpus())
     return std::vector<core::gpu_identity>{};
@@ -132,31 +166,34 @@ result<std::vector<core::gpu_identity>> list_gpus() {
     return loaded.error();
   const auto& library = **loaded;
   auto out = std::vector<core::gpu_identity>{};
-  for (auto i = 0u; i < count_of(library); ++i) {
-    auto x = device{};
-    if (const auto code = library.device_at(i, &x); code != nvml::success)
+  for (const auto& x : gpu_handles(library)) {
+    if (x.code != nvml::success)
       return failure{errc::system_failure,
-                     "GPU " + std::to_string(i)
-                       + " cannot be used: " + text_of(library, code)};
-    out.push_back(identity_of(library, x));
+                     "GPU " + std::to_string(x.index)
+                       + " cannot be used: " + text_of(library, x.code)};
+    out.push_back(identity_of(library, x.gpu));
   }
   return out;
 }
 
 core::devices_status look_at_gpus(const functions& library) {
   auto out = core::devices_status{};
-  for (auto i = 0u; i < count_of(library); ++i)
-    out.gpus.push_back(status_of(library, i));
+  for (const auto& x : gpu_handles(library))
+    out.gpus.push_back(status_of(library, x));
   return out;
 }
 
+// Those of instances, too: of the whole GPU only privileged users are told.
 std::vector<int64_t> gpu_processes(const functions& library) {
   auto out = std::set<int64_t>{};
-  for (auto i = 0u; library.processes != nullptr && i < count_of(library);
-       ++i) {
-    auto x = device{};
-    if (library.device_at(i, &x) == nvml::success)
-      add_processes(library, x, out);
+  if (library.processes == nullptr)
+    return {};
+  for (const auto& x : gpu_handles(library)) {
+    if (x.code != nvml::success)
+      continue;
+    add_processes(library, x.gpu, out);
+    for (const auto part : parts_of(library, x.gpu))
+      add_processes(library, part, out);
   }
   return {out.begin(), out.end()};
 }

@@ -14,13 +14,24 @@ namespace actorrun::detail {
 
 // All of these may take long, as `load_nvml` does.
 
-/// The GPUs by the driver's numbers, those above `core::gpus_per_node_max` left
-/// out; none is a list that is empty.
+/// A GPU at the driver.
+struct gpu_handle {
+  uint32_t index = 0; ///< The driver's number.
+  nvml::device gpu{}; ///< Good if `code` is.
+  int code = nvml::success;
+};
+
+/// By ascending number, those from `core::gpus_per_node_max` on left out, and
+/// those that this process may not use: a container or a job was given others.
+std::vector<gpu_handle> gpu_handles(const nvml::functions& library);
+
+/// The GPUs by their order, in which CUDA numbers them from 0; none is a list
+/// that is empty.
 /// @retval errc::system_failure  the driver cannot be asked, or a GPU is lost
 result<std::vector<core::gpu_identity>> list_gpus();
 
-/// What NVML shows of every GPU. What it cannot tell stays empty; a GPU that is
-/// lost says so in `trouble`.
+/// What NVML shows of every GPU. What it cannot or may not tell stays empty; a
+/// GPU that is lost says so in `trouble`.
 core::devices_status look_at_gpus(const nvml::functions& library);
 
 /// Processes that hold memory of some GPU, by the ids of this or, in a

@@ -3,17 +3,17 @@
 #include "actorrun/actors/core/device_health.hpp"
 #include "actorrun/runtime/detail/gpu_inventory.hpp"
 #include "actorrun/runtime/detail/nvml_library.hpp"
+#include "actorrun/runtime/detail/run_aside.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <condition_variable>
-#include <csignal>
-#include <fstream>
+#include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
-#include <system_error>
-#include <thread>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -21,70 +21,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using nvml::functions;
-using std::chrono::steady_clock;
 
 /// How long the driver is waited for before we look whether we are still
 /// wanted: NVML cannot be woken.
 constexpr auto event_slice = 1000ms;
-
-/// Between two looks whether memory is free; the driver has no event for it.
-constexpr auto memory_interval = 20ms;
-
-/// Runs `fn` on a thread that gets no signals and that nobody waits for.
-/// @returns false if there can be none
-bool run_aside(std::function<void()> fn) {
-  auto all = sigset_t{};
-  auto old = sigset_t{};
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
-  auto is_started = true;
-  try {
-    std::thread{std::move(fn)}.detach();
-  } catch (const std::system_error&) {
-    is_started = false;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  return is_started;
-}
-
-/// The session of a process; 0 if there is no such process.
-pid_t session_of(int64_t pid) {
-  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
-  auto line = std::string{};
-  std::getline(file, line);
-  const auto name_end = line.rfind(')'); // The name may have anything in it.
-  if (name_end == line.npos)
-    return 0;
-  auto state = ' ';
-  auto parent = 0;
-  auto group = 0;
-  auto session = 0;
-  return std::sscanf(line.c_str() + name_end + 1, " %c %d %d %d", &state,
-                     &parent, &group, &session)
-             == 4
-           ? session
-           : 0;
-}
-
-/// Those of the processes on GPUs that belong to ended workers.
-std::vector<int64_t> leftovers(const functions& library,
-                               const std::set<pid_t>& ended) {
-  auto out = gpu_processes(library);
-  std::erase_if(out, [&](int64_t pid) {
-    return !ended.contains(static_cast<pid_t>(pid))
-           && !ended.contains(session_of(pid));
-  });
-  return out;
-}
-
-std::string complaint_about(const std::vector<int64_t>& pids,
-                            std::chrono::milliseconds patience) {
-  auto out = std::string{"GPU memory of ended workers is still held after "};
-  out += std::to_string(patience.count()) + " ms, by process";
-  for (const auto pid : pids)
-    out += " " + std::to_string(pid);
-  return out + "; starts the workers all the same";
-}
 
 } // namespace
 
@@ -95,9 +35,7 @@ struct gpu_monitor::shared {
   std::condition_variable stopped;
   bool is_over = false;
   listener on_event{};
-  std::vector<listener> samples{}; ///< Not empty: a look is under way.
-  std::map<uint64_t, freed_handler> waiting{};
-  uint64_t last_wait = 0;
+  std::vector<listener> samples{};         ///< Not empty: a look is under way.
   std::map<uint32_t, std::string> marks{}; ///< What is known against GPUs.
 
   bool over() {
@@ -136,16 +74,19 @@ struct gpu_monitor::shared {
       on_event(std::move(now), text);
   }
 
-  void note_xid(const functions& library, uint32_t index, uint64_t xid) {
+  /// @param index None: the driver does not say of which GPU.
+  void note_xid(const functions& library, std::optional<uint32_t> index,
+                uint64_t xid) {
     const auto finding = core::read_xid(xid);
     if (finding.verdict == core::gpu_verdict::nothing)
       return;
-    if (finding.verdict == core::gpu_verdict::marked) {
+    if (index && finding.verdict == core::gpu_verdict::marked) {
       const auto guard = std::lock_guard{mutex};
-      marks[index] = finding.text;
+      marks[*index] = finding.text;
     }
     tell(look_at_gpus(library),
-         "GPU " + std::to_string(index) + ": " + finding.text);
+         (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
+           + finding.text);
   }
 
   void answer(core::devices_status now) {
@@ -155,13 +96,6 @@ struct gpu_monitor::shared {
       on_event(now, news);
     for (const auto& x : std::exchange(samples, {}))
       x(now, {});
-  }
-
-  void freed(uint64_t which, std::string complaint) {
-    const auto guard = std::lock_guard{mutex};
-    const auto found = waiting.extract(which);
-    if (!found.empty())
-      found.mapped()(std::move(complaint));
   }
 };
 
@@ -175,14 +109,11 @@ public:
         || library.event_wait == nullptr || library.event_set_free == nullptr
         || library.event_set_create(&set_) != nvml::success)
       return;
-    auto count = 0u;
-    library.device_count(&count);
-    for (auto i = 0u; i < count; ++i) {
-      auto x = nvml::device{};
-      if (library.device_at(i, &x) == nvml::success
-          && library.event_register(x, nvml::xid_event, set_) == nvml::success)
-        indices_.emplace(x, i);
-    }
+    for (const auto& x : gpu_handles(library))
+      if (x.code == nvml::success
+          && library.event_register(x.gpu, nvml::xid_event, set_)
+               == nvml::success)
+        indices_.emplace(x.gpu, x.index);
   }
 
   ~event_source() {
@@ -200,9 +131,9 @@ public:
                                static_cast<unsigned>(event_slice.count()));
   }
 
-  uint32_t index_of(nvml::device x) const {
+  std::optional<uint32_t> index_of(nvml::device x) const {
     const auto i = indices_.find(x);
-    return i == indices_.end() ? 0 : i->second;
+    return i == indices_.end() ? std::nullopt : std::optional{i->second};
   }
 
 private:
@@ -220,7 +151,6 @@ gpu_monitor::~gpu_monitor() {
   shared_->is_over = true;
   shared_->on_event = nullptr;
   shared_->samples.clear();
-  shared_->waiting.clear();
   shared_->stopped.notify_all();
 }
 
@@ -254,6 +184,8 @@ void gpu_monitor::watch(listener on_event) {
 void gpu_monitor::sample(listener on_answer) {
   {
     const auto guard = std::lock_guard{shared_->mutex};
+    if (shared_->samples.size() == samples_max)
+      return;
     shared_->samples.push_back(std::move(on_answer));
     if (shared_->samples.size() > 1)
       return;
@@ -267,30 +199,6 @@ void gpu_monitor::sample(listener on_answer) {
   });
   if (!is_started)
     shared_->answer({.gpus = {}, .trouble = "there is no thread to look"});
-}
-
-void gpu_monitor::await_memory(std::vector<pid_t> ended, freed_handler done,
-                               std::chrono::milliseconds patience) {
-  auto which = uint64_t{0};
-  {
-    const auto guard = std::lock_guard{shared_->mutex};
-    which = ++shared_->last_wait;
-    shared_->waiting.emplace(which, std::move(done));
-  }
-  const auto is_started = run_aside(
-    [=, state = shared_, leaders = std::set(ended.begin(), ended.end())] {
-      const auto deadline = steady_clock::now() + patience;
-      const auto loaded = load_nvml();
-      auto left = std::vector<int64_t>{};
-      if (loaded)
-        left = leftovers(**loaded, leaders);
-      while (!left.empty() && steady_clock::now() < deadline
-             && !state->pause(memory_interval))
-        left = leftovers(**loaded, leaders);
-      state->freed(which, left.empty() ? "" : complaint_about(left, patience));
-    });
-  if (!is_started)
-    shared_->freed(which, {});
 }
 
 } // namespace actorrun::detail

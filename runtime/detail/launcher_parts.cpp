@@ -65,21 +65,20 @@ result<std::monostate> launcher::parts::host_coordinator(bool alone) {
 
 void launcher::parts::spawn_coordinator(bool successor) {
   links = keep(std::make_unique<hub>(system, *loop, lines), loop);
-  auto config = coordinator_config(successor);
+  auto config = coordinator_config();
+  config.successor = successor;
   config.links = links;
   coordinator = spawn_rendezvous_coordinator(system, std::move(config));
   links->serve_for(coordinator);
 }
 
-rendezvous_coordinator_config
-launcher::parts::coordinator_config(bool successor) {
+rendezvous_coordinator_config launcher::parts::coordinator_config() {
   auto out = rendezvous_coordinator_config{};
   out.job = job.job;
   out.settings = settings();
   out.limits = job.timeouts;
   out.host = host;
   out.pid = ::getpid();
-  out.successor = successor;
   out.networked = job.rendezvous.has_value();
   out.lines = lines;
   out.on_closed = [this](const core::outcome& x) { coordinator_closed(x); };
@@ -87,8 +86,12 @@ launcher::parts::coordinator_config(bool successor) {
 }
 
 core::job_settings launcher::parts::settings() const {
-  return {job.agent_count_min, job.agent_count_max, job.restart_count_max,
-          job.backend == rendezvous_backend::fixed};
+  const auto may_move = job.backend == rendezvous_backend::etcd;
+  return {.agent_count_min = job.agent_count_min,
+          .agent_count_max = job.agent_count_max,
+          .restart_count_max = job.restart_count_max,
+          .ranked = job.backend == rendezvous_backend::fixed,
+          .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
 }
 
 // Whoever gives no rank to any node gives them all rank 0.
@@ -110,8 +113,7 @@ result<std::monostate> launcher::parts::open_etcd(const std::string& announced,
      .mine = mine,
      .announced = announced,
      .is_alone = alone,
-     .configure
-     = [this](bool successor) { return coordinator_config(successor); },
+     .configure = [this] { return coordinator_config(); },
      .on_closed = [this](const core::outcome& x) { coordinator_closed(x); },
      .on_left =
        [this] {

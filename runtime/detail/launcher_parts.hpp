@@ -40,7 +40,7 @@ struct launcher::parts {
   result<std::monostate> maybe_host_coordinator(const agent_options& options);
   result<std::monostate> host_as_first();
   core::job_settings settings() const;
-  rendezvous_coordinator_config coordinator_config(bool successor);
+  rendezvous_coordinator_config coordinator_config();
   void spawn_coordinator(bool successor);
   result<std::monostate> open_etcd(const std::string& announced, bool alone);
   void spawn_agent(const agent_options& options);

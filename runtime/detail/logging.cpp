@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,8 @@ namespace actorrun::detail {
 
 namespace {
 
-spdlog::level::level_enum level_of(std::string_view text) {
+/// @returns nothing if there is no such level
+std::optional<spdlog::level::level_enum> level_of(std::string_view text) {
   auto name = std::string{text};
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
     return static_cast<char>(std::toupper(c));
@@ -27,7 +29,9 @@ spdlog::level::level_enum level_of(std::string_view text) {
     return spdlog::level::err;
   if (name == "CRITICAL" || name == "FATAL")
     return spdlog::level::critical;
-  return spdlog::level::info;
+  if (name == "INFO" || name.empty())
+    return spdlog::level::info;
+  return std::nullopt;
 }
 
 // As spdlog's own sinks for terminals.
@@ -81,9 +85,15 @@ log open_log(std::shared_ptr<posix_console> to, std::string_view program,
              std::string_view level) {
   auto logger = std::make_shared<spdlog::logger>(
     std::string{program}, std::make_shared<console_sink>(std::move(to)));
-  logger->set_level(level_of(level));
+  const auto known = level_of(level);
+  logger->set_level(known.value_or(spdlog::level::info));
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
-  return log{std::move(logger)};
+  auto out = log{std::move(logger)};
+  if (!known)
+    out.warn("LOGLEVEL: \"" + std::string{level}
+             + "\" is no level, INFO is taken; DEBUG, INFO, WARNING, ERROR and"
+               " CRITICAL are");
+  return out;
 }
 
 } // namespace actorrun::detail

@@ -36,15 +36,17 @@ node_devices::node_devices(const agent_options& options, log lines)
 result<node_devices> node_devices::open(const agent_options& options,
                                         log lines) {
   auto out = node_devices{options, std::move(lines)};
-  if (may_have_gpus())
+  if (may_have_gpus()) {
     out.monitor_ = std::make_shared<gpu_monitor>();
+    out.memory_ = std::make_shared<gpu_memory_watch>();
+  }
   if (options.binding == core::binding_mode::none)
     return out;
   auto bound = bindings_for(options);
   if (!bound)
     return bound.error();
-  if (!bound->warning.empty())
-    out.lines_.warn(bound->warning);
+  for (const auto& x : bound->warnings)
+    out.lines_.warn(x);
   out.bindings_ = std::move(bound->by_rank);
   out.report_ = std::move(bound->report);
   return out;
@@ -53,12 +55,12 @@ result<node_devices> node_devices::open(const agent_options& options,
 // The reactor may be gone when the driver answers at last.
 posix_process_host::start_gate
 node_devices::gate(std::weak_ptr<reactor> loop) const {
-  if (!monitor_)
+  if (!memory_)
     return nullptr;
-  return [monitor = monitor_, loop = std::move(loop),
+  return [memory = memory_, loop = std::move(loop),
           lines = lines_](std::vector<pid_t> ended, std::function<void()> go) {
-    monitor->await_memory(std::move(ended), [loop, lines, go = std::move(go)](
-                                              const std::string& complaint) {
+    memory->await(std::move(ended), [loop, lines, go = std::move(go)](
+                                      const std::string& complaint) {
       const auto alive = loop.lock();
       if (!alive)
         return;

@@ -5,6 +5,7 @@
 #include "actorrun/actors/log.hpp"
 #include "actorrun/actors/ports/device_monitor.hpp"
 #include "actorrun/messages/result.hpp"
+#include "actorrun/runtime/detail/gpu_memory_watch.hpp"
 #include "actorrun/runtime/detail/gpu_monitor.hpp"
 #include "actorrun/runtime/detail/posix_process_host.hpp"
 #include "actorrun/runtime/detail/reactor.hpp"
@@ -43,7 +44,8 @@ private:
 
   log lines_;
   uint32_t worker_count_;
-  std::shared_ptr<gpu_monitor> monitor_{};
+  std::shared_ptr<gpu_monitor> monitor_{};     ///< Null: no GPU driver.
+  std::shared_ptr<gpu_memory_watch> memory_{}; ///< Likewise.
   std::vector<core::process_binding> bindings_{};
   std::vector<std::string> report_{}; ///< Empty: workers are not bound.
 };

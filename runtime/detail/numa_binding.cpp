@@ -6,7 +6,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -19,11 +22,15 @@ struct worker_gpu {
   std::optional<uint32_t> node{};
 };
 
-std::vector<worker_gpu> gpus_of_workers(const binding_order& order) {
+std::vector<worker_gpu> gpus_of_workers(const binding_order& order,
+                                        std::vector<std::string>& warnings) {
   auto out = std::vector<worker_gpu>(order.worker_count);
   const auto gpus = order.gpus();
-  if (!gpus)
+  if (!gpus) {
+    warnings.push_back("workers are bound without regard to GPUs: "
+                       + gpus.error().text);
     return out;
+  }
   const auto visible = core::find_visible(order.visible_devices, *gpus).listed;
   if (visible.empty())
     return out;
@@ -44,19 +51,31 @@ wishes_of(const std::vector<worker_gpu>& gpus) {
 }
 
 /// Leaves memory as it is where we may not say where it is from.
-std::string settle_memory(const binding_order& order,
-                          std::vector<core::process_binding>& bindings) {
+void settle_memory(const binding_order& order,
+                   std::vector<core::process_binding>& bindings,
+                   std::vector<std::string>& warnings) {
   auto why = 0;
+  auto checked = std::set<std::vector<uint32_t>>{};
   for (const auto& x : bindings)
-    if (why == 0 && !x.memory_nodes.empty())
+    if (why == 0 && !x.memory_nodes.empty()
+        && checked.insert(x.memory_nodes).second)
       why = order.check_memory(x);
   if (why == 0)
-    return {};
+    return;
   for (auto& x : bindings)
     x.memory_nodes.clear();
-  return "workers are bound to CPUs, and not to memory: the kernel or the"
-         " container does not let us set a memory policy ("
-         + std::string{std::strerror(why)} + ")";
+  warnings.push_back(
+    "workers are bound to CPUs, and not to memory: the kernel or the"
+    " container does not let us set a memory policy ("
+    + std::string{std::strerror(why)} + ")");
+}
+
+/// `GPU 0 (0000:19:00.0)`; a UUID says itself what it names.
+std::string to_string(const worker_gpu& x) {
+  constexpr auto digits = std::string_view{"0123456789"};
+  const auto is_number = x.name.find_first_not_of(digits) == x.name.npos;
+  return (is_number ? "GPU " : "") + x.name
+         + (x.pci_address.empty() ? "" : " (" + x.pci_address + ")");
 }
 
 std::string line_of(uint32_t local_rank, const core::process_binding& binding,
@@ -65,8 +84,7 @@ std::string line_of(uint32_t local_rank, const core::process_binding& binding,
   auto out = "local rank " + std::to_string(local_rank) + ": "
              + core::to_string(binding, cpus);
   if (!gpu.name.empty())
-    out += ", GPU " + gpu.name
-           + (gpu.pci_address.empty() ? "" : " (" + gpu.pci_address + ")");
+    out += ", " + to_string(gpu);
   return out;
 }
 
@@ -104,15 +122,15 @@ result<worker_bindings> bind_workers(const binding_order& order) {
   const auto cpus = order.topology();
   if (!cpus)
     return cpus.error();
-  const auto gpus = gpus_of_workers(order);
+  auto out = worker_bindings{};
+  const auto gpus = gpus_of_workers(order, out.warnings);
   const auto nodes = core::choose_numa_nodes(*cpus, wishes_of(gpus));
   if (!nodes)
     return nodes.error();
   auto bindings = core::plan_bindings(order.mode, *cpus, *nodes);
   if (!bindings)
     return bindings.error();
-  auto out = worker_bindings{};
-  out.warning = settle_memory(order, *bindings);
+  settle_memory(order, *bindings, out.warnings);
   out.by_rank = std::move(*bindings);
   for (uint32_t i = 0; i < order.worker_count; ++i)
     out.report.push_back(line_of(i, out.by_rank[i], gpus[i], *cpus));

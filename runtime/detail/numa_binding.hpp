@@ -40,8 +40,8 @@ struct worker_bindings {
   std::vector<core::process_binding> by_rank{};
   /// For people: one line for each worker, or one for all if nobody is bound.
   std::vector<std::string> report{};
-  /// What could not be done as it was meant; empty: nothing.
-  std::string warning{};
+  /// What could not be done as it was meant, one line each.
+  std::vector<std::string> warnings{};
 };
 
 /// A worker is bound near its GPU: the visible one at its local rank, again from

@@ -32,7 +32,8 @@ struct hwloc_api {
   decltype(&::hwloc_get_nbobjs_by_depth) count = nullptr;
   decltype(&::hwloc_get_obj_by_depth) object = nullptr;
   decltype(&::hwloc_obj_type_is_cache) is_cache = nullptr;
-  decltype(&::hwloc_bitmap_first) first = nullptr;
+  decltype(&::hwloc_bitmap_isset) has = nullptr;
+  decltype(&::hwloc_bitmap_weight) weight = nullptr;
 };
 
 result<hwloc_api> load_hwloc(const std::string& name) {
@@ -51,7 +52,8 @@ result<hwloc_api> load_hwloc(const std::string& name) {
       && library->find("hwloc_get_nbobjs_by_depth", x.count)
       && library->find("hwloc_get_obj_by_depth", x.object)
       && library->find("hwloc_obj_type_is_cache", x.is_cache)
-      && library->find("hwloc_bitmap_first", x.first);
+      && library->find("hwloc_bitmap_isset", x.has)
+      && library->find("hwloc_bitmap_weight", x.weight);
   if (!is_whole || x.api_version() >> 16 != HWLOC_API_VERSION >> 16)
     return broken(name + " is another hwloc than the one we were built for");
   return x;
@@ -78,19 +80,48 @@ uint32_t last_cache(const hwloc_api& hwloc, hwloc_obj_t from,
   return out.value_or(otherwise);
 }
 
+/// NUMA nodes with the CPUs that are near them, the nearest first: memory without
+/// CPUs of its own is near to many, and may bear any number.
+class memory_map {
+public:
+  memory_map(const hwloc_api& hwloc, hwloc_topology_t topology)
+    : hwloc_(hwloc) {
+    const auto depth = hwloc.type_depth(topology, HWLOC_OBJ_NUMANODE);
+    for (unsigned i = 0; i < hwloc.count(topology, depth); ++i)
+      nodes_.push_back(hwloc.object(topology, depth, i));
+    const auto nearness = [&hwloc](hwloc_obj_t x) {
+      return std::pair{hwloc.weight(x->cpuset), x->os_index};
+    };
+    std::sort(nodes_.begin(), nodes_.end(),
+              [&](auto a, auto b) { return nearness(a) < nearness(b); });
+  }
+
+  /// The number of the node that a CPU is nearest to; 0 if it has none.
+  uint32_t node_of(uint32_t cpu) const {
+    for (const auto x : nodes_)
+      if (hwloc_.has(x->cpuset, cpu))
+        return x->os_index;
+    return 0;
+  }
+
+private:
+  const hwloc_api& hwloc_;
+  std::vector<hwloc_obj_t> nodes_{};
+};
+
 std::vector<core::cpu_place> places_in(const hwloc_api& hwloc,
                                        hwloc_topology_t topology) {
   auto out = std::vector<core::cpu_place>{};
   const auto depth = hwloc.type_depth(topology, HWLOC_OBJ_PU);
   const auto count = hwloc.count(topology, depth);
+  const auto memory = memory_map{hwloc, topology};
   for (unsigned i = 0; i < count; ++i) {
     const auto cpu = hwloc.object(topology, depth, i);
-    const auto node = hwloc.first(cpu->nodeset);
     const auto package = ancestor(cpu, HWLOC_OBJ_PACKAGE, 0);
     out.push_back({.cpu = cpu->os_index,
                    .core = ancestor(cpu, HWLOC_OBJ_CORE, cpu->logical_index),
                    .cache = last_cache(hwloc, cpu, package),
-                   .node = static_cast<uint32_t>(std::max(node, 0)),
+                   .node = memory.node_of(cpu->os_index),
                    .package = package});
   }
   std::sort(out.begin(), out.end(),

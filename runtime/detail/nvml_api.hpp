@@ -1,5 +1,6 @@
 // The part of NVIDIA's management library (NVML) that we call, as its binary
-// interface has it: there is no package with its header to build with.
+// interface has it: there is no package with its header to build with. Where
+// there is a header, tests/gpu/nvml_api_test.cpp compares.
 #pragma once
 
 #include "actorrun/runtime/detail/shared_library.hpp"
@@ -17,10 +18,9 @@ using event_set = struct event_set_tag*;
 enum code : int {
   success = 0,
   not_supported = 3,
-  not_found = 6,
-  insufficient_size = 7,
+  no_permission = 4, ///< Of a GPU: it is not for this container or job.
   timeout = 10,
-  gpu_is_lost = 15,
+  function_not_found = 13,
 };
 
 struct memory {
@@ -37,7 +37,7 @@ struct pci_info {
   char bus_id[32];
 };
 
-/// As version 3 of the call for running processes has it.
+/// As version 2 of the call for running processes has it; see `processes`.
 struct process_info {
   unsigned pid;
   unsigned long long used_memory;
@@ -51,11 +51,22 @@ struct event_data {
   unsigned gpu_instance, compute_instance;
 };
 
+/// Whether a struct has the size that a driver of 64 bits writes.
+template <class Struct, size_t Size>
+inline constexpr bool has_size = sizeof(void*) != 8 || sizeof(Struct) == Size;
+
+static_assert(has_size<memory, 24>);
+static_assert(has_size<utilization, 8>);
+static_assert(has_size<pci_info, 68>);
+static_assert(has_size<process_info, 24>);
+static_assert(has_size<event_data, 32>);
+
 inline constexpr unsigned long long xid_event = 8;
 inline constexpr unsigned core_temperature = 0; ///< The sensor on the chip.
 inline constexpr size_t text_size_max = 96;     ///< Of names and UUIDs.
 
-/// Names of the functions in the library: `nvml` and these.
+/// The functions; nvml_library.cpp has their names. All may be called from any
+/// thread.
 struct functions {
   int (*init)() = nullptr;
   const char* (*error_string)(int) = nullptr;
@@ -67,8 +78,8 @@ struct functions {
   int (*memory_info)(device, memory*) = nullptr;
   int (*utilization_rates)(device, utilization*) = nullptr;
   int (*temperature)(device, unsigned sensor, unsigned*) = nullptr;
-  int (*processes)(device, unsigned* count, process_info*) = nullptr;
   // Null where the driver is older than these.
+  int (*processes)(device, unsigned* count, process_info*) = nullptr;
   int (*mig_mode)(device, unsigned* current, unsigned* pending) = nullptr;
   int (*mig_count_max)(device, unsigned*) = nullptr;
   int (*mig_device_at)(device, unsigned, device*) = nullptr;

@@ -1,6 +1,7 @@
 #include "actorrun/runtime/detail/nvml_library.hpp"
 
-#include <csignal>
+#include "actorrun/runtime/detail/signals_blocked.hpp"
+
 #include <cstdlib>
 #include <mutex>
 
@@ -22,6 +23,15 @@ failure broken(std::string text) {
   return {errc::system_failure, std::move(text)};
 }
 
+// In drivers 535.43 to 535.86 entries of the third version are longer than before
+// and after. Who has the call for details, which took the longer entries over,
+// has the short ones again; all others have the second version, from 470 on.
+void find_processes(const shared_library& from, nvml::functions& out) {
+  if (!from.has("nvmlDeviceGetRunningProcessDetailList")
+      || !from.find("nvmlDeviceGetComputeRunningProcesses_v3", out.processes))
+    from.find("nvmlDeviceGetComputeRunningProcesses_v2", out.processes);
+}
+
 bool find_all(const shared_library& from, nvml::functions& out) {
   from.find("nvmlDeviceGetMigMode", out.mig_mode);
   from.find("nvmlDeviceGetMaxMigDeviceCount", out.mig_count_max);
@@ -30,7 +40,7 @@ bool find_all(const shared_library& from, nvml::functions& out) {
   from.find("nvmlDeviceRegisterEvents", out.event_register);
   from.find("nvmlEventSetWait_v2", out.event_wait);
   from.find("nvmlEventSetFree", out.event_set_free);
-  from.find("nvmlDeviceGetComputeRunningProcesses_v3", out.processes);
+  find_processes(from, out);
   return from.find("nvmlInit_v2", out.init)
          && from.find("nvmlErrorString", out.error_string)
          && from.find("nvmlDeviceGetCount_v2", out.device_count)
@@ -43,39 +53,23 @@ bool find_all(const shared_library& from, nvml::functions& out) {
          && from.find("nvmlDeviceGetTemperature", out.temperature);
 }
 
-/// Threads that a library starts must not take this program's signals.
-class signals_blocked {
-public:
-  signals_blocked() {
-    auto all = sigset_t{};
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &old_);
-  }
-  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
+} // namespace
 
-private:
-  sigset_t old_{};
-};
-
-result<nvml::functions> load() {
-  const auto block = signals_blocked{};
-  const auto library = shared_library::load(library_name());
+result<nvml::functions> open_nvml(const std::string& name) {
+  const auto block = signals_blocked{}; // It may start threads.
+  const auto library = shared_library::load(name);
   if (!library)
     return broken("the NVIDIA driver's library cannot be loaded: "
                   + library.error().text);
   auto out = nvml::functions{};
   if (!find_all(*library, out))
-    return broken(std::string{library_name()}
+    return broken(name
                   + " is too old or no NVML; actorrun needs a driver from 450"
                     " on");
   if (const auto code = out.init(); code != nvml::success)
     return broken("the NVIDIA driver does not answer: " + text_of(out, code));
   return out;
 }
-
-} // namespace
 
 bool may_have_gpus() {
   if (const auto* name = std::getenv(nvml_variable);
@@ -94,7 +88,7 @@ result<const nvml::functions*> load_nvml() {
   static bool is_loaded = false;
   const auto guard = std::lock_guard{mutex};
   if (!is_loaded) {
-    const auto x = load();
+    const auto x = open_nvml(library_name());
     if (!x)
       return x.error();
     loaded = *x;

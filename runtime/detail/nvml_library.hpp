@@ -16,10 +16,15 @@ inline constexpr const char* nvml_name = "libnvidia-ml.so.1";
 /// or the variable is set. Takes a microsecond.
 bool may_have_gpus();
 
-/// Loads and initialises the library, the first time that it can be; it then
+/// Loads and initialises a library.
+/// @param name As dlopen(3) takes it.
+/// @retval errc::system_failure  there is none, or no driver, or it fails
+result<nvml::functions> open_nvml(const std::string& name);
+
+/// Opens the driver's library, the first time that it can be; it then
 /// stays so. Creates no context on a GPU. May take seconds, or hang with a
 /// driver that hangs: not for threads that others wait for.
-/// @retval errc::system_failure  there is none, or no driver, or it fails
+/// @retval as `open_nvml`
 result<const nvml::functions*> load_nvml();
 
 /// The library's words for one of its codes.

@@ -1,15 +1,15 @@
 #include "actorrun/runtime/detail/reactor.hpp"
 
+#include "actorrun/runtime/detail/signals_blocked.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -42,12 +42,8 @@ reactor::reactor()
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
     die("actorrun: reactor: epoll_ctl");
   // A thread starts with its creator's mask; so no signal can slip in.
-  auto all = sigset_t{};
-  auto old = sigset_t{};
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
+  const auto blocked = signals_blocked{};
   thread_ = std::thread{[this] { run(); }};
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 reactor::~reactor() {

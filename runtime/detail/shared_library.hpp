@@ -24,6 +24,8 @@ public:
     return target != nullptr;
   }
 
+  bool has(const char* name) const { return address_of(name) != nullptr; }
+
 private:
   explicit shared_library(void* handle) : handle_(handle) {}
   void* address_of(const char* name) const;

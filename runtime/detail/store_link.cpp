@@ -1,6 +1,7 @@
 #include "actorrun/runtime/detail/store_link.hpp"
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -46,59 +47,88 @@ std::optional<size_t> store_link::read(std::span<char> room) {
   return std::nullopt;
 }
 
-void store_link::add(core::send_reply reply) {
-  add_text(reply.head);
-  for (auto& x : reply.values) {
-    add_text(length_of(x.bytes()));
-    add_value(std::move(x));
-  }
-  if (reply.tail)
-    add_value(std::move(*reply.tail));
-  if (reply.charge && !output_.empty())
-    output_.back().charge = std::move(reply.charge);
+bool store_link::keep(std::string_view input) {
+  assert(kept_.empty());
+  if (!charge_.grow(input.size()))
+    return false;
+  kept_.assign(input);
+  return true;
 }
 
-void store_link::add_text(std::string_view text) {
+std::string store_link::take_kept() {
+  charge_.shrink(kept_.size());
+  return std::exchange(kept_, {});
+}
+
+bool store_link::add(core::send_reply reply) {
+  if (!add_text(reply.head))
+    return false;
+  for (auto& x : reply.values)
+    if (!add_text(length_of(x.bytes())) || !add_value(std::move(x)))
+      return false;
+  if (reply.tail && !add_value(std::move(*reply.tail)))
+    return false;
+  if (reply.charge && !output_.empty())
+    output_.back().charge = std::move(reply.charge);
+  return true;
+}
+
+bool store_link::add_text(std::string_view text) {
   if (text.empty())
-    return;
+    return true;
+  if (!charge_.grow(text.size()))
+    return false;
   const auto continues = !output_.empty() && !output_.back().value
                          && output_.back().text.size() < text_size_max;
   if (!continues)
     output_.emplace_back();
   output_.back().text.append(text);
   output_size_ += text.size();
+  return true;
 }
 
-void store_link::add_value(core::store_value value) {
+bool store_link::add_value(core::store_value value) {
   const auto size = value.bytes().size();
-  if (size <= copied_size_max && output_size_ < store_output_max)
+  if (size == 0 || (size <= copied_size_max && !is_full()))
     return add_text(value.bytes());
   output_.emplace_back();
   output_.back().value = std::move(value);
   output_size_ += size;
+  return true;
 }
 
 bool store_link::write() {
-  while (!output_.empty()) {
-    auto parts = std::array<iovec, chunks_per_call_max>{};
-    auto count = size_t{0};
-    for (const auto& x : output_) {
-      auto bytes = x.bytes();
-      if (count == 0)
-        bytes.remove_prefix(first_sent_);
-      parts[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
-      if (count == parts.size())
-        break;
-    }
-    auto message = msghdr{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = count;
-    const auto done = ::sendmsg(fd(), &message, MSG_NOSIGNAL);
+  auto left = store_turn_max;
+  while (!output_.empty() && left > 0) {
+    const auto done = send_some(left);
     if (done < 0)
       return comes_later(errno);
-    sent(static_cast<size_t>(done));
+    left -= static_cast<size_t>(done);
   }
   return true;
+}
+
+// By one system call; returns like it.
+ssize_t store_link::send_some(size_t most) {
+  auto parts = std::array<iovec, chunks_per_call_max>{};
+  auto count = size_t{0};
+  for (const auto& x : output_) {
+    auto bytes = x.bytes();
+    if (count == 0)
+      bytes.remove_prefix(first_sent_);
+    bytes = bytes.substr(0, most);
+    most -= bytes.size();
+    parts[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
+    if (count == parts.size() || most == 0)
+      break;
+  }
+  auto message = msghdr{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const auto done = ::sendmsg(fd(), &message, MSG_NOSIGNAL);
+  if (done > 0)
+    sent(static_cast<size_t>(done));
+  return done;
 }
 
 void store_link::sent(size_t size) {
@@ -106,6 +136,7 @@ void store_link::sent(size_t size) {
   size += std::exchange(first_sent_, size_t{0});
   while (!output_.empty() && size >= output_.front().bytes().size()) {
     size -= output_.front().bytes().size();
+    charge_.shrink(output_.front().text.size());
     output_.pop_front();
   }
   first_sent_ = size;

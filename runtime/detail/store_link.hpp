@@ -12,16 +12,24 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace actorrun::detail {
 
 /// A client that has so many bytes to fetch is not listened to until it has
 /// fetched them.
-inline constexpr size_t store_output_max = size_t{256} * 1024;
+inline constexpr size_t store_output_max = size_t{64} * 1024;
+
+/// Sent to one client in a turn, in bytes; then it is the turn of others, also
+/// if this one takes as fast as we give.
+inline constexpr size_t store_turn_max = size_t{64} * 1024;
 
 class store_link {
 public:
   /// @param socket Non-blocking.
-  explicit store_link(unique_fd socket) : socket_(std::move(socket)) {}
+  /// @param charge For what is kept here.
+  store_link(unique_fd socket, core::store_charge charge)
+    : socket_(std::move(socket)), charge_(std::move(charge)) {}
 
   int fd() const { return socket_.get(); }
 
@@ -30,16 +38,19 @@ public:
   std::optional<size_t> read(std::span<char> room);
 
   /// Keeps input for later, when there is too much output.
-  void keep(std::string_view input) { kept_.assign(input); }
+  /// @returns false, and nothing is kept, if the store is full
+  /// @pre nothing is kept
+  bool keep(std::string_view input);
 
   /// @returns what has been kept, which goes from here
-  std::string take_kept() { return std::exchange(kept_, {}); }
+  std::string take_kept();
 
   bool has_kept() const { return !kept_.empty(); }
 
-  void add(core::send_reply reply);
+  /// @returns false if the store is full; the client cannot be answered
+  bool add(core::send_reply reply);
 
-  /// Sends what the system takes now.
+  /// Sends what the system takes now, and one client gets in a turn.
   /// @returns false: the connection is over
   bool write();
 
@@ -48,6 +59,9 @@ public:
 
   /// For epoll, as last told to it.
   uint32_t watched = 0;
+
+  /// There may be something to send, or to be read again.
+  bool is_touched = false;
 
 private:
   /// Bytes of our own, or shared ones.
@@ -59,11 +73,13 @@ private:
     std::string_view bytes() const { return value ? value->bytes() : text; }
   };
 
-  void add_text(std::string_view text);
-  void add_value(core::store_value value);
+  bool add_text(std::string_view text);
+  bool add_value(core::store_value value);
+  ssize_t send_some(size_t most);
   void sent(size_t size);
 
   unique_fd socket_;
+  core::store_charge charge_; ///< For our own bytes; shared ones have theirs.
   std::string kept_;
   std::deque<chunk> output_;
   size_t first_sent_ = 0; ///< Of the first chunk.

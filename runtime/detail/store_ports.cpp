@@ -2,12 +2,20 @@
 
 #include "actorrun/runtime/detail/door_socket.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
 
 namespace actorrun::detail {
+
+namespace {
+
+/// Of torch 2.0 and before; later ones have one.
+constexpr size_t clients_per_worker = 2;
+
+} // namespace
 
 void store_ports::announce(const std::string& address) {
   if (std::exchange(address_, address) == address)
@@ -70,7 +78,7 @@ std::optional<bound_port>* store_ports::find(uint16_t port) {
 // The socket stays ours: an epoch may have the port of the one before, if that
 // has ended without its workers here being stopped.
 result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
-  server_.reset();
+  retire();
   const auto name = "store of epoch " + to_string(plan.epoch);
   const auto refuse = [&](const std::string& why) {
     return failure{
@@ -86,11 +94,24 @@ result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
   if (!socket)
     return refuse(error_text(errno));
   auto server = store_server::start(
-    std::move(socket), {.limits = {}, .name = name, .lines = lines_});
+    std::move(socket),
+    {.client_count_expected
+     = std::max(store_clients_expected, clients_per_worker * plan.world_size),
+     .name = name,
+     .lines = lines_});
   if (!server)
     return refuse(server.error().text);
   server_ = std::move(*server);
   return std::monostate{};
+}
+
+// What a full store takes to free, the next epoch does not wait for.
+void store_ports::retire() {
+  if (!server_)
+    return;
+  server_->stop();
+  server_->await_stopped();
+  retired_ = std::move(server_);
 }
 
 void store_ports::close() {

@@ -42,6 +42,7 @@ private:
   result<bound_port> bind() const;
   void open_to_all(const std::string& why);
   std::optional<bound_port>* find(uint16_t port);
+  void retire();
 
   store_place place_;
   log lines_;
@@ -51,6 +52,7 @@ private:
   std::optional<bound_port> current_;
   std::optional<bound_port> last_;
   std::unique_ptr<store_server> server_;
+  std::unique_ptr<store_server> retired_; ///< Serves no more.
 };
 
 } // namespace actorrun::detail

@@ -11,18 +11,26 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <map>
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <sys/epoll.h>
 
 namespace actorrun::detail {
 
 /// Connections at a time. Torch 2.0 and before open two per worker.
 inline constexpr size_t store_clients_max = 65'536;
+
+/// Room for so many costs next to nothing; workers may open more than they must.
+inline constexpr size_t store_clients_expected = 512;
 
 /// Torch 2.1 sends the second half of an APPEND at once; a client that has not
 /// done so for this long is older and meant DELETE_KEY.
@@ -33,6 +41,8 @@ struct store_server_config {
   /// Further ones are let in and cut at once. Below, half of the descriptors
   /// that this process may have.
   size_t client_count_max = store_clients_max;
+  /// So many may come; room for them is made before.
+  size_t client_count_expected = store_clients_expected;
   std::string name{}; ///< Of the store, for the log: `store of epoch 2`.
   log lines{};
 };
@@ -56,24 +66,37 @@ public:
   /// Cuts all connections and listens no more, soon; does not wait.
   void stop();
 
+  /// Waits until that has happened; memory may still be freed.
+  /// @pre `stop()` has been called
+  void await_stopped() const { has_stopped_.wait(false); }
+
 private:
   using client = core::store_client;
   using clock = std::chrono::steady_clock;
+
+  /// Of epoll; those of clients are their numbers, from 2 on.
+  static constexpr uint64_t wake_up_token = 0;
+  static constexpr uint64_t listener_token = 1;
 
   store_server(unique_fd socket, store_server_config config);
 
   result<std::monostate> open();
   void run();
+  void make_room();
   void round();
+  int await_events(std::span<epoll_event> events);
   int round_timeout() const;
   void accept_all();
   void admit(unique_fd socket);
   void pause_accepting();
+  void watch_listener(bool is_accepting);
   void on_event(client who, uint32_t events);
   bool read(client who, store_link& link);
   void serve(client who, std::string_view input);
   void run_effects(core::store_effects effects);
+  void serve_again();
   void decide_late();
+  void touch(client who, store_link& link);
   void flush();
   void watch(client who, store_link& link);
   void drop(client who, std::string_view why);
@@ -84,17 +107,21 @@ private:
   unique_fd epoll_;
   unique_fd wake_up_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> has_stopped_{false};
   std::thread thread_;
 
   // Of the thread.
   std::unique_ptr<core::store> store_;
   std::unordered_map<client, store_link> links_;
   std::vector<client> touched_; ///< Have output or may be read again.
-  std::map<client, clock::time_point> undecided_;
+  std::vector<client> again_;   ///< Have had their turn, and want more.
+  /// With the time at which it is decided; each client is here once at most.
+  std::deque<std::pair<clock::time_point, client>> undecided_;
   std::vector<char> room_; ///< For what is read.
   client last_{};
   clock::time_point accepts_again_ = clock::time_point::min();
   bool is_accepting_ = true;
+  bool is_busy_ = false; ///< Something has happened in this round.
   size_t told_count_ = 0;
 };
 

@@ -120,6 +120,8 @@ TEST_CASE("translate: settings arrive as they were sent", "[actors]") {
   CHECK(through_the_wire(job_settings{}) == job_settings{});
   CHECK(through_the_wire(job_settings{2, 2, 0, true})
         == job_settings{2, 2, 0, true});
+  const auto led = job_settings{.lease = std::chrono::milliseconds{1'200}};
+  CHECK(through_the_wire(led) == led);
 }
 
 TEST_CASE("translate: a plan arrives as it was sent", "[actors]") {

@@ -57,9 +57,9 @@ int run(const request& x) {
   }
   if (x.soak_seconds > 0)
     s->set_soak_window(std::chrono::seconds{x.soak_seconds});
-  if (!s->hydra())
-    print_note("no peer", "mpiexec.hydra is not there; install mpich");
   print_heading();
+  if (!s->hydra())
+    print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
   auto code = EXIT_SUCCESS;
   for (const auto& part : parts) {
     if (!x.chosen.empty()

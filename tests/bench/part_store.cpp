@@ -1,4 +1,5 @@
-// The store where workers meet: ours beside torch's own server.
+// The store where workers meet: ours beside torch's own server, and beside a
+// server that only answers.
 
 #include "free_port.hpp"
 #include "parts.hpp"
@@ -28,6 +29,8 @@ constexpr auto metrics = std::array{
   metric{"get", "store: get", "k/s", 1e-3, true},
   metric{"add", "store: add", "k/s", 1e-3, true},
   metric{"wait", "store: wait for a key that is there", "k/s", 1e-3, true},
+  metric{"connect", "store: 256 clients come, and have an answer", "ms", 1,
+         false},
   metric{"barrier", "store: barrier of 256 clients", "ms", 1, false},
 };
 
@@ -57,6 +60,11 @@ program::command our_load(setting& s, const std::string& operations) {
                     s.tool("store_load"), operations, client_count});
 }
 
+program::command echoed_load(setting& s, const std::string& operations) {
+  return s.command(
+    {s.tool("store_echo"), s.tool("store_load"), operations, client_count});
+}
+
 // One process serves, another one loads, in a session of its own, as workers of
 // both launchers have.
 program::command torchs_load(setting& s, const std::string& operations,
@@ -73,15 +81,30 @@ program::command torchs_load(setting& s, const std::string& operations,
     {std::string{"MASTER_ADDR="} + loopback, "MASTER_PORT=" + number});
 }
 
-measured add_values(const result<values>& from, bool is_peer,
+measured add_values(const result<values>& from, figures row::*where,
                     std::vector<row>& rows) {
   if (!from)
     return from.error();
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    const auto x = from->at(metrics[i].name) * metrics[i].scale;
-    (is_peer ? rows[i].peer : rows[i].ours).add(x);
-  }
+  for (size_t i = 0; i < metrics.size(); ++i)
+    (rows[i].*where).add(from->at(metrics[i].name) * metrics[i].scale);
   return std::monostate{};
+}
+
+measured add_round(setting& s, const std::string& operations,
+                   std::vector<row>& rows) {
+  if (auto done = add_values(load(our_load(s, operations)), &row::ours, rows);
+      !done)
+    return done;
+  if (auto done
+      = add_values(load(echoed_load(s, operations)), &row::limit, rows);
+      !done)
+    return done;
+  if (!s.python_with_torch())
+    return std::monostate{};
+  const auto port = free_port();
+  if (port == 0)
+    return unmeasured("no port is free");
+  return add_values(load(torchs_load(s, operations, port)), &row::peer, rows);
 }
 
 } // namespace
@@ -91,21 +114,9 @@ measured measure_store(setting& s) {
   for (const auto& x : metrics)
     rows.push_back({.what = x.what, .unit = x.unit, .goal = "torch's server"});
   const auto operations = std::string{s.quick() ? "500" : "10000"};
-  for (size_t i = 0; i < s.stream_repetitions(); ++i) {
-    if (const auto done
-        = add_values(load(our_load(s, operations)), false, rows);
-        !done)
+  for (size_t i = 0; i < s.stream_repetitions(); ++i)
+    if (auto done = add_round(s, operations, rows); !done)
       return done;
-    if (!s.python_with_torch())
-      continue;
-    const auto port = free_port();
-    if (port == 0)
-      return unmeasured("no port is free");
-    if (const auto done
-        = add_values(load(torchs_load(s, operations, port)), true, rows);
-        !done)
-      return done;
-  }
   for (size_t i = 0; i < rows.size(); ++i) {
     auto& x = rows[i];
     if (!x.peer.empty())

@@ -19,13 +19,12 @@ constexpr uint32_t workers_per_node = 2;
 /// others that might come.
 constexpr auto loss_patience = std::chrono::seconds{90};
 
-/// Where a node joins, its first wait is not what we measure.
-constexpr auto short_last_call = ",last_call_timeout=1";
-
-/// The lines of one node.
+/// The lines of one node. A start begins before the launcher's process is made
+/// and ends with the first instruction of a worker.
 struct node_lines {
   row first{.what = "start of 4 workers: the first", .unit = "ms"};
   row last{.what = "start of 4 workers: the last", .unit = "ms"};
+  row import{.what = "  of that, Python imports torch", .unit = "ms"};
   row restart{.what = "worker dies, 1 node × 4: last new start", .unit = "ms"};
   row resident{.what = "launcher: resident, the largest process",
                .unit = "MiB"};
@@ -54,6 +53,16 @@ void add_memory(launched_job& job, launcher_kind kind, node_lines& to) {
   side(to.proportional, kind).add(proportional);
 }
 
+// What torchrun cannot do without, so that the rest of its start is known.
+measured add_import(setting& s, row& to) {
+  const auto took = time_of(
+    s.command({*s.python_with_torch(), "-c", "import torch.distributed.run"}));
+  if (!took)
+    return took.error();
+  to.peer.add(*took);
+  return std::monostate{};
+}
+
 measured add_node(setting& s, launcher_kind kind, node_lines& to) {
   auto job = launched_job::prepare(s, kind, {.worker_count = worker_count});
   if (!job)
@@ -80,10 +89,9 @@ measured add_node(setting& s, launcher_kind kind, node_lines& to) {
 
 /// From the start of a second node's launcher to the first worker of both.
 measured add_joining(setting& s, launcher_kind kind, row& to) {
-  auto job = launched_job::prepare(s, kind,
-                                   {.nodes = "1:2",
-                                    .worker_count = workers_per_node,
-                                    .torchrun_conf = short_last_call});
+  auto job = launched_job::prepare(
+    s, kind,
+    {.nodes = "1:2", .worker_count = workers_per_node, .has_late_nodes = true});
   if (!job)
     return job.error();
   if (const auto done = job->start_node(s); !done)
@@ -137,12 +145,17 @@ measured add_loss(setting& s, launcher_kind kind, row& to) {
 // In turns, so that whatever else the machine does strikes both alike.
 measured measure_node(setting& s) {
   auto lines = node_lines{};
-  for (size_t i = 0; i < s.stream_repetitions(); ++i)
+  for (size_t i = 0; i < s.stream_repetitions(); ++i) {
     for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
       if (const auto done = add_node(s, kind, lines); !done)
         return done;
-  for (auto* x : {&lines.first, &lines.last, &lines.restart, &lines.resident,
-                  &lines.proportional})
+    if (const auto done = add_import(s, lines.import); !done)
+      return done;
+  }
+  for (auto* x : {&lines.first, &lines.last})
+    conclude(*x);
+  print(lines.import);
+  for (auto* x : {&lines.restart, &lines.resident, &lines.proportional})
     conclude(*x);
   return std::monostate{};
 }
@@ -165,7 +178,7 @@ measured measure_loss(setting& s) {
     if (const auto done = add_loss(s, launcher_kind::ours, x); !done)
       return done;
   if (s.quick())
-    print_note("torchrun's loss of a node", "left out of a quick run; 45 s");
+    print_note("torchrun's loss of a node", "takes 45 s: not in a quick run");
   else if (const auto done = add_loss(s, launcher_kind::torchrun, x); !done)
     return done;
   conclude(x);
@@ -180,6 +193,7 @@ measured measure_torchrun(setting& s) {
                               "install-dependencies.sh --with-torch");
     return std::monostate{};
   }
+  print_note("torchrun is that of torch", s.torch_version());
   for (auto* measure : {measure_node, measure_joining, measure_loss})
     if (const auto done = measure(s); !done)
       return done;

@@ -46,6 +46,7 @@ measured measure_armed(setting& s);
 
 /// Workers that are in time, under load, must not be killed.
 measured measure_soak(setting& s);
+
 /// The store where workers meet, beside torch's own server.
 measured measure_store(setting& s);
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace actorrun::bench {
 namespace {
 
 constexpr auto hydra_name = "mpiexec.hydra";
+
+constexpr auto print_torch_version
+  = "import torch, torch.distributed.run; print(torch.__version__)";
 
 std::optional<std::string> in_path(const std::string& name) {
   const auto* path = std::getenv("PATH");
@@ -71,13 +75,16 @@ program::command setting::command(std::vector<std::string> arguments,
 const std::optional<std::string>& setting::python_with_torch() {
   if (std::exchange(has_looked_for_python_, true))
     return python_;
-  for (const auto* name : {"python3", "/usr/bin/python3"}) {
-    const auto found
-      = time_of(command({name, "-c", "import torch.distributed.run"}));
-    if (found) {
-      python_ = name;
-      break;
-    }
+  const auto* chosen = std::getenv("PYTHON_EXEC");
+  for (const auto* name : {chosen, "python3", "/usr/bin/python3"}) {
+    if (name == nullptr || *name == '\0')
+      continue;
+    const auto probe = command({name, "-c", print_torch_version});
+    if (!time_of(probe))
+      continue;
+    python_ = name;
+    std::getline(std::ifstream{probe.output}, torch_version_);
+    break;
   }
   return python_;
 }

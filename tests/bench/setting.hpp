@@ -56,9 +56,12 @@ public:
   /// Hydra's launcher, if there is one.
   const std::optional<std::string>& hydra() const { return hydra_; }
 
-  /// A Python that has torchrun, if there is one. Looks for it when it is first
-  /// asked; that takes seconds.
+  /// A Python that has torchrun, if there is one; `PYTHON_EXEC` is asked first.
+  /// Looks for it when it is first asked; that takes seconds.
   const std::optional<std::string>& python_with_torch();
+
+  /// As it tells itself: `2.6.0`. @pre python_with_torch()
+  const std::string& torch_version() const { return torch_version_; }
 
   /// A path for a file of its own.
   std::string new_file();
@@ -82,6 +85,7 @@ private:
   std::string folder_;
   std::optional<std::string> hydra_;
   std::optional<std::string> python_;
+  std::string torch_version_;
   bool has_looked_for_python_ = false;
   uint32_t file_count_ = 0;
 };

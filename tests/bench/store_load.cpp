@@ -1,9 +1,12 @@
 // A worker that loads the store at MASTER_ADDR:MASTER_PORT as torch's clients
-// do (in the dialect that torch 1.13 and 2.0 speak), and prints what it took:
-// `set 61234.5`, operations per second; `barrier 3.21`, milliseconds.
+// do, and prints what it took: `set 61234.5`, operations per second; `connect
+// 3.21`, milliseconds.
 //
 //     store_load OPERATIONS CLIENTS
 
+#include "store_protocol.hpp"
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -21,27 +24,18 @@
 
 namespace {
 
+using namespace actorrun::bench::store_protocol;
 using clock_type = std::chrono::steady_clock;
-
-enum opcode : char { set = 0, get = 2, add = 3, wait = 5 };
-
-/// Of every value: as an address of NCCL or Gloo.
-constexpr size_t value_size = 128;
 
 /// No single answer takes so long.
 constexpr auto patience = timeval{20, 0};
 
+/// The first of them finds everything cold; the one in the middle is told.
+constexpr auto barrier_count = 21;
+
 [[noreturn]] void fail(const char* what) {
   std::perror(what);
   std::exit(EXIT_FAILURE);
-}
-
-std::string number(uint64_t x) {
-  return {reinterpret_cast<const char*>(&x), sizeof x};
-}
-
-std::string text(std::string_view x) {
-  return number(x.size()) + std::string{x};
 }
 
 class client {
@@ -76,7 +70,7 @@ public:
   }
 
   void receive(size_t size) const {
-    char room[sizeof(uint64_t) + value_size];
+    char room[number_size + value_size];
     if (size > sizeof room
         || ::recv(fd_, room, size, MSG_WAITALL) != static_cast<ssize_t>(size))
       fail("recv");
@@ -92,13 +86,12 @@ double seconds_since(clock_type::time_point start) {
 
 // A SET has no answer; that all are done, the ADD behind them tells.
 void measure_set(const client& x, int count) {
-  const auto request
-    = char(set) + text("/key") + text(std::string(value_size, 'v'));
+  const auto request = set_to("/key", std::string(value_size, 'v'));
   const auto start = clock_type::now();
   for (auto i = 0; i < count; ++i)
     x.send(request);
-  x.send(char(add) + text("/count") + number(1));
-  x.receive(sizeof(int64_t));
+  x.send(add_one(count_key));
+  x.receive(number_size);
   std::printf("set %.1f\n", count / seconds_since(start));
 }
 
@@ -112,21 +105,43 @@ void measure(const client& x, int count, const char* name,
   std::printf("%s %.1f\n", name, count / seconds_since(start));
 }
 
+void ask_all(const std::vector<client>& all, const std::string& request,
+             size_t answer) {
+  for (const auto& x : all)
+    x.send(request);
+  for (const auto& x : all)
+    x.receive(answer);
+}
+
+// All come at once, as workers do, and each has its first answer.
+std::vector<client> measure_connect(size_t count) {
+  const auto start = clock_type::now();
+  auto all = std::vector<client>(count);
+  ask_all(all, add_one("/here"), number_size);
+  std::printf("connect %.3f\n", seconds_since(start) * 1e3);
+  return all;
+}
+
 // As torch's store-based barrier: all count themselves and wait for a key that
 // one of them makes.
-void measure_barrier(const std::vector<client>& all) {
+double barrier(const std::vector<client>& all, const std::string& key) {
   const auto start = clock_type::now();
+  ask_all(all, add_one(key), number_size);
   for (const auto& x : all)
-    x.send(char(add) + text("/barrier") + number(1));
-  for (const auto& x : all)
-    x.receive(sizeof(int64_t));
-  for (const auto& x : all)
-    x.send(char(wait) + number(1) + text("/barrier/done"));
-  const auto last = client{};
-  last.send(char(set) + text("/barrier/done") + text("1"));
+    x.send(wait_for(late_key + key));
+  client{}.send(set_to(late_key + key, "1"));
   for (const auto& x : all)
     x.receive(1);
-  std::printf("barrier %.3f\n", seconds_since(start) * 1e3);
+  return seconds_since(start) * 1e3;
+}
+
+void measure_barrier(const std::vector<client>& all) {
+  auto times = std::vector<double>{};
+  for (auto i = 0; i < barrier_count; ++i)
+    times.push_back(barrier(all, "/barrier" + std::to_string(i)));
+  const auto middle = times.begin() + barrier_count / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  std::printf("barrier %.3f\n", *middle);
 }
 
 } // namespace
@@ -136,13 +151,13 @@ int main(int argc, char** argv) {
   const auto client_count = argc == 3 ? std::atoi(argv[2]) : 0;
   if (count < 1 || client_count < 1)
     return 2;
-  const auto one = client{};
-  measure_set(one, count);
-  measure(one, count, "get", char(get) + text("/key"),
-          sizeof(uint64_t) + value_size);
-  measure(one, count, "add", char(add) + text("/count") + number(1),
-          sizeof(int64_t));
-  measure(one, count, "wait", char(wait) + number(1) + text("/key"), 1);
-  measure_barrier(std::vector<client>(static_cast<size_t>(client_count)));
+  {
+    const auto one = client{};
+    measure_set(one, count);
+    measure(one, count, "get", get_of("/key"), number_size + value_size);
+    measure(one, count, "add", add_one("/count"), number_size);
+    measure(one, count, "wait", wait_for("/key"), 1);
+  }
+  measure_barrier(measure_connect(static_cast<size_t>(client_count)));
   return EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 #include "table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
@@ -9,11 +10,13 @@ namespace actorrun::bench {
 
 namespace {
 
-/// Widths of the columns, in characters.
-constexpr size_t what_width = 48;
-constexpr size_t figure_width = 23;
-constexpr size_t ratio_width = 8;
-constexpr size_t goal_width = 27;
+/// One text per column, in this order.
+using cells = std::array<std::string, 8>;
+
+/// Of the columns, in characters.
+constexpr auto widths = std::array<size_t, 8>{48, 23, 23, 23, 7, 8, 21, 3};
+
+constexpr auto none = "–";
 
 // As printf pads bytes, and our dashes have three.
 std::string padded(std::string text, size_t width) {
@@ -22,7 +25,7 @@ std::string padded(std::string text, size_t width) {
   const auto length = text.size() - size_t(tails);
   if (length < width)
     text.append(width - length, ' ');
-  return text + ' ';
+  return text;
 }
 
 std::string number(double x) {
@@ -32,22 +35,18 @@ std::string number(double x) {
   return text;
 }
 
-void print_line(const std::string& what, const std::string& ours,
-                const std::string& peer, const std::string& limit,
-                const std::string& to_peer, const std::string& to_limit,
-                const std::string& goal, const std::string& ok) {
-  const auto line = padded(what, what_width) + padded(ours, figure_width)
-                    + padded(peer, figure_width) + padded(limit, figure_width)
-                    + padded(to_peer, ratio_width)
-                    + padded(to_limit, ratio_width) + padded(goal, goal_width)
-                    + ok;
+// Markdown that can be read as it is.
+void print_line(const cells& texts) {
+  auto line = std::string{"|"};
+  for (size_t i = 0; i < texts.size(); ++i)
+    line += ' ' + padded(texts[i], widths[i]) + " |";
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
 
 std::string ratio_text(const figures& a, const figures& b) {
   if (a.empty() || b.empty() || b.median() == 0)
-    return "–";
+    return none;
   return number(ratio(a, b));
 }
 
@@ -82,7 +81,7 @@ double figures::quantile(double share) const {
 
 std::string figures::text(const std::string& unit) const {
   if (empty())
-    return "–";
+    return none;
   auto text = number(median());
   if (values_.size() > 1)
     text += " (" + number(min()) + "–" + number(max()) + ")";
@@ -90,22 +89,25 @@ std::string figures::text(const std::string& unit) const {
 }
 
 void print_heading() {
-  print_line("what", "ours", "peer", "limit", "to peer", "to limit", "goal",
-             "ok?");
+  print_line(
+    {"what", "ours", "peer", "limit", "to peer", "to limit", "goal", "ok?"});
+  auto rules = cells{};
+  for (size_t i = 0; i < rules.size(); ++i)
+    rules[i] = std::string(widths[i], '-');
+  print_line(rules);
 }
 
 void print(const row& x) {
-  print_line(x.what, x.ours.text(x.unit), x.peer.text(x.unit),
-             x.limit.text(x.unit), ratio_text(x.ours, x.peer),
-             ratio_text(x.ours, x.limit), x.goal.empty() ? "–" : x.goal,
-             !x.met   ? "–"
-             : *x.met ? "yes"
-                      : "NO");
+  print_line({x.what, x.ours.text(x.unit), x.peer.text(x.unit),
+              x.limit.text(x.unit), ratio_text(x.ours, x.peer),
+              ratio_text(x.ours, x.limit), x.goal.empty() ? none : x.goal,
+              !x.met   ? none
+              : *x.met ? "yes"
+                       : "NO"});
 }
 
 void print_note(const std::string& what, const std::string& why) {
-  std::printf("%s: %s\n", what.c_str(), why.c_str());
-  std::fflush(stdout);
+  print_line({what + ": " + why, none, none, none, none, none, none, none});
 }
 
 double ratio(const figures& a, const figures& b) {

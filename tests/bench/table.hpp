@@ -1,4 +1,4 @@
-// Figures, and the one table they are shown in.
+// Figures, and the one table they are shown in: Markdown, to be pasted.
 #pragma once
 
 #include <optional>
@@ -46,7 +46,7 @@ void print_heading();
 /// Prints a line at once: who waits for the benchmark wants to see it go on.
 void print(const row& x);
 
-/// Prints why there is no line.
+/// Prints why there is no line, or what others are about, in its place.
 void print_note(const std::string& what, const std::string& why);
 
 /// Of medians. @pre neither is empty

@@ -4,8 +4,30 @@
 #include "process_usage.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace actorrun::bench {
+
+namespace {
+
+/// Where a node joins, the wait of the first one for others is not measured.
+constexpr auto short_last_call = ",last_call_timeout=1";
+
+/// Without this, torchrun from 2.4 on ends when a node joins: nobody tells it
+/// where the store is (seen with 2.14). Earlier ones do not know it.
+constexpr auto no_shared_store = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1";
+
+/// Both write standard error to files and copy standard output to the console:
+/// 1.13 on Python 3.11 takes neither 0 nor 3.
+std::vector<std::string> stream_options(setting& s) {
+  return {"--redirects=2", "--tee=1", "--log_dir=" + s.new_folder()};
+}
+
+void append(std::vector<std::string>& to, std::vector<std::string> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(to));
+}
+
+} // namespace
 
 result<launched_job> launched_job::prepare(setting& s, launcher_kind kind,
                                            const shape& x) {
@@ -20,15 +42,21 @@ result<launched_job> launched_job::prepare(setting& s, launcher_kind kind,
 }
 
 result<std::monostate> launched_job::start_node(setting& s) {
-  const auto what
-    = s.command(kind_ == launcher_kind::ours ? ours(s) : torchrun(s),
-                {board_.variable(), "OMP_NUM_THREADS=1"});
+  const auto what = s.command(
+    kind_ == launcher_kind::ours ? ours(s) : torchrun(s), variables());
   output_ = what.output;
   auto node = program::start(what);
   if (!node)
     return node.error();
   nodes_.push_back(std::move(*node));
   return std::monostate{};
+}
+
+std::vector<std::string> launched_job::variables() const {
+  auto out = std::vector<std::string>{board_.variable(), "OMP_NUM_THREADS=1"};
+  if (shape_.has_late_nodes)
+    out.emplace_back(no_shared_store);
+  return out;
 }
 
 std::vector<pid_t> launched_job::workers_of(size_t node) {
@@ -55,6 +83,7 @@ std::vector<std::string> launched_job::ours(setting& s) const {
     s.tool("actorrun"), "--nnodes=" + shape_.nodes,
     "--nproc-per-node=" + std::to_string(shape_.worker_count),
     "--max-restarts=1000"};
+  append(out, stream_options(s));
   if (shape_.nodes != "1")
     out.insert(out.end(), {"--rdzv-endpoint=" + endpoint_, "--rdzv-id=bench",
                            std::string{"--rdzv-conf=is_host="}
@@ -64,8 +93,7 @@ std::vector<std::string> launched_job::ours(setting& s) const {
 }
 
 // Spelt as 1.13 and 2.14 both take it. 1.13 looks at its workers every 5 s
-// unless it is told otherwise; and on Python 3.11 it takes neither 0 nor 3 for
-// the streams.
+// unless it is told otherwise.
 std::vector<std::string> launched_job::torchrun(setting& s) const {
   auto out = std::vector<std::string>{*s.python_with_torch(),
                                       "-m",
@@ -74,18 +102,16 @@ std::vector<std::string> launched_job::torchrun(setting& s) const {
                                       "--nproc_per_node="
                                         + std::to_string(shape_.worker_count),
                                       "--max_restarts=1000",
-                                      "--monitor_interval=0.1",
-                                      "--redirects=2",
-                                      "--tee=1",
-                                      "--log_dir=" + s.new_folder()};
+                                      "--monitor_interval=0.1"};
+  append(out, stream_options(s));
   if (shape_.nodes == "1")
     out.emplace_back("--standalone");
   else
-    out.insert(out.end(),
-               {"--rdzv_backend=c10d", "--rdzv_endpoint=" + endpoint_,
-                "--rdzv_id=bench",
-                std::string{"--rdzv_conf=is_host="}
-                  + (nodes_.empty() ? "1" : "0") + shape_.torchrun_conf});
+    out.insert(
+      out.end(),
+      {"--rdzv_backend=c10d", "--rdzv_endpoint=" + endpoint_, "--rdzv_id=bench",
+       std::string{"--rdzv_conf=is_host="} + (nodes_.empty() ? "1" : "0")
+         + (shape_.has_late_nodes ? short_last_call : "")});
   out.insert(out.end(), {"--no_python", s.tool("stamp")});
   return out;
 }

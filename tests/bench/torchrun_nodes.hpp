@@ -16,10 +16,9 @@ enum class launcher_kind { ours, torchrun };
 class launched_job {
 public:
   struct shape {
-    std::string nodes = "1";   ///< As `--nnodes` takes it.
-    uint32_t worker_count = 1; ///< Of each node.
-    std::string torchrun_conf
-      = {}; ///< More of its `--rdzv-conf`, behind a comma.
+    std::string nodes = "1";     ///< As `--nnodes` takes it.
+    uint32_t worker_count = 1;   ///< Of each node.
+    bool has_late_nodes = false; ///< Torchrun is told what it needs for that.
   };
 
   /// @pre s.python_with_torch() if it is torchrun
@@ -48,6 +47,7 @@ private:
     : kind_(kind), shape_(std::move(x)), board_(std::move(board)),
       endpoint_(std::move(endpoint)) {}
 
+  std::vector<std::string> variables() const;
   std::vector<std::string> ours(setting& s) const;
   std::vector<std::string> torchrun(setting& s) const;
 

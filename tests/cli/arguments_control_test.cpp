@@ -59,7 +59,34 @@ TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
   CHECK(y.remote->secret == "hush");
 }
 
+TEST_CASE("actorctl: status asks where the back end of the job meets",
+          "[cli]") {
+  const auto at = [](const words& more) {
+    const auto x
+      = control<status_arguments>(joined({"status", "--rdzv-id=j"}, more));
+    return x.remote.value_or(job_options{});
+  };
+  CHECK(at({"--rdzv-endpoint=n1"}).rendezvous == endpoint{"n1", 29'400});
+  CHECK(at({"--rdzv-endpoint=n1", "--rdzv-backend=static"}).rendezvous
+        == endpoint{"n1", 29'500});
+  const auto x
+    = at({"--rdzv-endpoint=e1,e2:7", "--rdzv-backend=etcd-v2",
+          "--rdzv-conf=cacert=a.pem,read_timeout=5,etcd_prefix=/jobs"});
+  CHECK(x.backend == rendezvous_backend::etcd);
+  CHECK(x.rendezvous == endpoint{"e1", 2'379});
+  CHECK(x.etcd.more_members == std::vector<endpoint>{{"e2", 7}});
+  CHECK(x.etcd.secure);
+  CHECK(x.etcd.prefix == "/jobs");
+}
+
 TEST_CASE("actorctl: status refuses what does not go together", "[cli]") {
+  for (const auto* idle : {"--rdzv-backend=etcd", "--rdzv-conf=cacert=x"})
+    CHECK(has(refused_control({"status", idle}), "need --rdzv-endpoint"));
+  CHECK(has(refused_control({"status", "--rdzv-endpoint=n1,n2"}),
+            "names 2 addresses"));
+  CHECK(has(
+    refused_control({"status", "--rdzv-endpoint=n1", "--rdzv-conf=cacert=x"}),
+    "--rdzv-backend=etcd"));
   CHECK(has(refused_control({"status", "a", "b"}), "\"b\""));
   CHECK(has(refused_control({"status", "--rdzv-id=j"}), "--rdzv-endpoint"));
   CHECK(has(refused_control({"status", "--secret-file=secret.txt"}),
@@ -137,7 +164,8 @@ TEST_CASE("actorctl: the variables of a job do not count", "[cli]") {
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
   CHECK(has(refused_control({}), "status and coordinator"));
-  CHECK(has(refused_control({"stat"}), "status and coordinator"));
+  CHECK(has(refused_control({"stat"}), "is status meant?"));
+  CHECK(has(refused_control({"begin"}), "status and coordinator"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 

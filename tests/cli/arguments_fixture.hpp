@@ -39,6 +39,12 @@ inline surroundings world_with(const variables& environment) {
     [] { return std::vector<core::gpu_identity>{}; },
     []() -> result<uint32_t> { return no_devices(); },
     []() -> result<uint32_t> { return no_devices(); },
+    [environment] {
+      auto out = std::vector<std::string>{};
+      for (const auto& [name, value] : environment)
+        out.push_back(name);
+      return out;
+    },
   };
 }
 

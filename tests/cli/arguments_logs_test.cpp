@@ -15,6 +15,22 @@ words eight(words line) {
   return with_script(std::move(line));
 }
 
+std::string only_warning(const words& line, const variables& environment = {}) {
+  const auto x = accepted(line, environment);
+  REQUIRE(x.warnings.size() == 1);
+  return x.warnings.front();
+}
+
+/// A command line whose first option has no effect.
+struct vain_line {
+  words line;
+  const char* part; ///< Of what is said of it.
+};
+
+std::string name_of(const vain_line& x) {
+  return x.line[0].substr(0, x.line[0].find('='));
+}
+
 } // namespace
 
 TEST_CASE("logs: without options all output stays on the console", "[cli]") {
@@ -34,22 +50,32 @@ TEST_CASE("logs: streams have a short form, apart or attached", "[cli]") {
   CHECK(refused({"-r4", "a"}).starts_with("-r: \"4\""));
 }
 
-TEST_CASE("logs: a rank that does not exist is named, with the count",
-          "[cli]") {
+TEST_CASE("logs: a rank that does not exist is told, with the count", "[cli]") {
   for (const auto& name : words{"--redirects", "--tee"}) {
-    accepted(eight({name, "0:3,7:3"}));
-    CHECK(refused(eight({name, "0:3,8:3"}))
-          == name
-               + ": there is no local rank 8; --nproc-per-node is 8, so there"
-                 " are 0..7");
+    CHECK(accepted(eight({name, "0:3,7:3"})).warnings.empty());
+    CHECK(accepted(eight({name, "0:3,8:3,9:1"})).warnings
+          == words{name
+                   + ": there is no local rank 9; --nproc-per-node is 8, so"
+                     " there are 0..7"});
   }
-  accepted(eight({"--local-ranks-filter=7"}));
-  CHECK(has(refused(eight({"--local-ranks-filter=7,8"})),
+  CHECK(accepted(eight({"--local-ranks-filter=7"})).warnings.empty());
+  CHECK(has(only_warning(eight({"--local-ranks-filter=7,8"})),
             "--local-ranks-filter: there is no local rank 8"));
-  CHECK(has(refused({"-t1:3", "a"}), "is 1, so there is 0 only"));
+  CHECK(has(only_warning({"-t1:3", "a"}), "is 1, so there is 0 only"));
+  CHECK(has(only_warning({"a"}, {{"PET_TEE", "1:3"}}), "--tee: there is no"));
   // Whatever stands first on the command line.
-  accepted({"-r11:3", "--nproc-per-node=cpu", "a"});
-  CHECK(has(refused({"-r12:3", "--nproc-per-node=cpu", "a"}), "is 12,"));
+  CHECK(accepted({"-r11:3", "--nproc-per-node=cpu", "a"}).warnings.empty());
+  CHECK(has(only_warning({"-r12:3", "--nproc-per-node=cpu", "a"}), "is 12,"));
+}
+
+TEST_CASE("logs: a rank that does not exist has no streams", "[cli]") {
+  const auto logs
+    = accepted(eight({"-r7:1,8:3", "-t8:3", "--local-ranks-filter=8"}))
+        .agent.logs;
+  CHECK(logs.redirects.by_rank
+        == std::map<uint32_t, std_streams>{{7, std_streams::out}});
+  CHECK(logs.tees.by_rank.empty());
+  CHECK(logs.shown_ranks == std::set<uint32_t>{}); // None of those there are.
 }
 
 TEST_CASE("logs: torchrun's second variable for the prefix counts", "[cli]") {
@@ -65,11 +91,9 @@ TEST_CASE("logs: torchrun's second variable for the prefix counts", "[cli]") {
         == "z");
 }
 
-TEST_CASE("logs: what is typed in vain is refused, with what to do", "[cli]") {
-  struct {
-    words line;
-    const char* part;
-  } const cases[] = {
+TEST_CASE("logs: what torchrun takes in vain is told, with what to do",
+          "[cli]") {
+  const vain_line cases[] = {
     {{"--duplicate-stdout-filters=x"}, "add --tee=1 or --tee=3"},
     {{"--duplicate-stdout-filters=x", "--tee=2"}, "add --tee=1 or --tee=3"},
     {{"--duplicate-stdout-filters=x", "-r3"}, "add --tee=1 or --tee=3"},
@@ -78,6 +102,19 @@ TEST_CASE("logs: what is typed in vain is refused, with what to do", "[cli]") {
      "no local rank is both in --tee"},
     {{"--duplicate-stdout-filters=x", "-t3", "--log-dir=/dev/null"},
      "--log-dir=/dev/null leaves the output alone"},
+  };
+  for (const auto& x : cases) {
+    const auto warnings = accepted(eight(x.line)).warnings;
+    REQUIRE_FALSE(warnings.empty());
+    INFO(warnings.back());
+    CHECK(warnings.back().starts_with(name_of(x) + ": "));
+    CHECK(has(warnings.back(), x.part));
+  }
+}
+
+TEST_CASE("logs: what only we have is refused in vain, with what to do",
+          "[cli]") {
+  const vain_line cases[] = {
     {{"--fold-identical"}, "add --tee=3"},
     {{"--fold-identical", "-r3"}, "add --tee=3"},
     {{"--fold-identical", "-t3", "--log-dir=/dev/null"}, "choose a folder"},
@@ -92,7 +129,7 @@ TEST_CASE("logs: what is typed in vain is refused, with what to do", "[cli]") {
   for (const auto& x : cases) {
     const auto why = refused(eight(x.line));
     INFO(why);
-    CHECK(why.starts_with(x.line[0].substr(0, x.line[0].find('=')) + ": "));
+    CHECK(why.starts_with(name_of(x) + ": "));
     CHECK(has(why, x.part));
   }
 }

@@ -118,6 +118,23 @@ TEST_CASE("nodes: a job of one node takes the master's port for its workers",
   CHECK(accepted({"--master-port=65535", "a"}).agent.master_port == 65'535);
 }
 
+TEST_CASE("nodes: a job of one node is on loopback, and may say so", "[cli]") {
+  for (const auto* host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]", ""})
+    CHECK(accepted({"--master-addr", host, "a"}).warnings.empty());
+  const auto x = accepted(
+    {"--rdzv-backend=static", "--rdzv-endpoint=localhost:7000", "a"});
+  CHECK(x.agent.master_port == 7'000);
+  CHECK(x.warnings.empty());
+}
+
+TEST_CASE("nodes: an empty address of the master is none", "[cli]") {
+  CHECK(meeting({"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j"},
+                {{"PET_MASTER_ADDR", ""}})
+        == "native n1:29400 of 2");
+  CHECK(has(refused({"--nnodes=2", "--node-rank=1", "--master-addr=", "a"}),
+            "--master-addr is empty"));
+}
+
 TEST_CASE("nodes: a job of one node needs no master, and says so", "[cli]") {
   CHECK(has(one_warning({"--node-rank=1"}),
             "--node-rank is ignored: the job has one node"));
@@ -125,7 +142,7 @@ TEST_CASE("nodes: a job of one node needs no master, and says so", "[cli]") {
   CHECK(has(one_warning({"--standalone", "--node-rank=1"}),
             "--node-rank is ignored"));
   CHECK(has(one_warning({"--node-rank=0", "--rdzv-endpoint=n1:5"}),
-            "--rdzv-endpoint is ignored"));
+            "--rdzv-endpoint is ignored but for its port"));
   CHECK(has(refused({"--rdzv-backend=static", "--node-rank=1", "a"}),
             "--node-rank is 1, and the one node"));
 }
@@ -139,6 +156,23 @@ TEST_CASE("nodes: other back ends have no use for a master, and say so",
   CHECK(has(one_warning({"--rdzv-backend=etcd", "--rdzv-endpoint=n1",
                          "--rdzv-id=j", "--master-addr=n2"}),
             "--master-addr is ignored"));
+}
+
+TEST_CASE("nodes: an etcd cluster has several addresses, a coordinator one",
+          "[cli]") {
+  const auto list = std::string{"--rdzv-endpoint=e1,e2:7,e3"};
+  const auto x = accepted({"--rdzv-backend=etcd", list, "--rdzv-id=j", "a"});
+  CHECK(x.job.rendezvous == endpoint{"e1", 2'379});
+  CHECK(x.job.etcd.more_members
+        == std::vector<endpoint>{{"e2", 7}, {"e3", 2'379}});
+  CHECK(has(refused({"--rdzv-backend=etcd", "--rdzv-endpoint=e1,e2:0", "a"}),
+            "port 0"));
+  for (const auto* backend : {"c10d", "actor", "static"})
+    for (const auto* nodes : {"--nnodes=1", "--nnodes=2"})
+      CHECK(has(refused({"--rdzv-backend", backend, list, nodes, "a"}),
+                "names 3 addresses"));
+  CHECK(has(refused({"--rdzv-backend=etcd", "--rdzv-endpoint=e1,", "a"}),
+            "--rdzv-endpoint: in \"e1,\""));
 }
 
 TEST_CASE("nodes: etcd is asked at its endpoint, also by one node", "[cli]") {

@@ -227,7 +227,9 @@ TEST_CASE("arguments: a wrong variable is named", "[cli]") {
     {"PET_SIGNALS_TO_FORWARD", "SIGKILL"},
     {"PET_STOP_SIGNAL", "SIGSTOP"},
     {"PET_NODE_RANK", "first"},
-    {"PET_MASTER_ADDR", ""},
+    {"PET_MASTER_ADDR", "n1:5"},
+    {"PET_LOCAL_ADDR", "a b"},
+    {"PET_SECRET_FILE", ""},
     {"PET_MASTER_PORT", "65536"},
     {"PET_START_METHOD", "bogus"},
     {"PET_EVENT_LOG_HANDLER", ""},
@@ -343,7 +345,7 @@ TEST_CASE("arguments: options may be cut short as argparse has it", "[cli]") {
         == std::vector{SIGTERM});
   CHECK(refused({"--nproc", "2", "a"})
         == "--nproc is short for more than one option: --nproc-per-node,"
-           " --nproc_per_node");
+           " --nproc_per_node; write more of it");
   CHECK(has(refused({"--lo=x", "a"}), ", …"));
   CHECK(refused({"--nproc-p", "x", "a"}).starts_with("--nproc-p: "));
 }

@@ -10,10 +10,10 @@ namespace {
 using words = std::vector<std::string>;
 using options = std::vector<given_option>;
 
-const auto known = std::vector<spelling>{{"--max-restarts", 0, true},
-                                         {"--tee", 't', true},
-                                         {"--module", 'm', false},
-                                         {"--help", 'h', false}};
+const auto known = std::vector<spelling>{{"--max-restarts", 0, "N"},
+                                         {"--tee", 't', "STREAMS"},
+                                         {"--module", 'm', ""},
+                                         {"--help", 'h', ""}};
 
 scanned_words cut(const words& line, rest_rule rule = rest_rule::remainder) {
   const auto x = scan(line, known, rule);
@@ -70,15 +70,18 @@ TEST_CASE("scan: nothing behind --help is read", "[cli]") {
   CHECK_FALSE(scan({"--bogus", "-h"}, known, rest_rule::remainder));
 }
 
-TEST_CASE("scan: the nearest name is an abbreviation's or a typing error's",
-          "[cli]") {
-  CHECK(nearest("--max", known) == "--max-restarts");
-  CHECK(nearest("--max_res", known) == "--max-restarts");
-  CHECK(nearest("--modul", known) == "--module");
-  CHECK(nearest("--mdoule", known) == "--module");
-  CHECK(nearest("-tee", known) == "--tee");
-  CHECK(nearest("--", known).empty());
-  CHECK(nearest("--something-else", known).empty());
+TEST_CASE("scan: a message says what is missing or too much", "[cli]") {
+  const auto why = [](const words& line) {
+    const auto x = scan(line, known, rest_rule::remainder);
+    REQUIRE_FALSE(x);
+    return x.error().text;
+  };
+  CHECK(why({"--max_restarts"}) == "--max_restarts needs a value: N");
+  CHECK(why({"-t"}) == "-t needs a value: STREAMS");
+  CHECK(why({"--module=1", "a"})
+        == "--module is a switch and takes no value; leave out \"=1\"");
+  CHECK(why({"--MAX_RESTART", "1"})
+        == "unknown option --MAX_RESTART; is --max-restarts meant?");
 }
 
 TEST_CASE("scan: what begins as one option alone is that option", "[cli]") {
@@ -94,15 +97,15 @@ TEST_CASE("scan: what begins as several options is none", "[cli]") {
   REQUIRE_FALSE(why);
   CHECK(why.error().text
         == "--m is short for more than one option: --max-restarts,"
-           " --max_restarts, --module");
+           " --max_restarts, --module; write more of it");
   // Both spellings of one option count, as argparse has it.
   CHECK_FALSE(scan({"--max", "3"}, known, rest_rule::remainder));
 }
 
 TEST_CASE("scan: options of ours do not stand in the way", "[cli]") {
   auto more = known;
-  more.push_back({"--tee-times", 0, true, true});
-  more.push_back({"--own", 0, false, true});
+  more.push_back({"--tee-times", 0, "N", true});
+  more.push_back({"--own", 0, "", true});
   const auto first = [&](const std::string& typed) {
     const auto x = scan({typed + "=1"}, more, rest_rule::remainder);
     REQUIRE(x);

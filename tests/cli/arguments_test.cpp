@@ -54,16 +54,21 @@ TEST_CASE("arguments: a dash-dash at the script is swallowed once", "[cli]") {
 }
 
 TEST_CASE("arguments: something to run is required", "[cli]") {
-  for (const auto& line :
-       {words{}, words{"--standalone"}, words{"--"}, words{""}, words{"-m"}})
-    CHECK(has(refused(line), "no script, module or program"));
+  CHECK(refused({})
+        == "there is nothing to run: actorrun [OPTIONS] SCRIPT [ARGUMENTS…]");
+  CHECK(has(refused({"--"}), "SCRIPT"));
+  CHECK(has(refused({"-m"}), "-m MODULE"));
+  CHECK(has(refused({"--standalone", "--no-python"}), "--no-python PROGRAM"));
+  CHECK(refused({"--tee=3", "--role", "train.py"})
+          .ends_with("; \"train.py\" is taken for the value of --role"));
+  CHECK(has(refused({""}), "the name of what to run is empty"));
   CHECK(has(refused({"--no-python", "-m", "a"}), "exclude each other"));
   CHECK(
     has(refused({"-m", "a"}, {{"PET_NO_PYTHON", "1"}}), "exclude each other"));
 }
 
 TEST_CASE("arguments: an option without its value is refused", "[cli]") {
-  CHECK(refused({"--role"}) == "--role needs a value");
+  CHECK(refused({"--role"}) == "--role needs a value: NAME");
   CHECK(has(refused({"--role", "--standalone", "a"}), "looks like an option"));
   CHECK(has(refused({"--role", "--", "a"}), "looks like an option"));
   CHECK(accepted({"--role=--standalone", "a"}).agent.workers.role
@@ -150,7 +155,7 @@ TEST_CASE("arguments: labels are bounded and printable", "[cli]") {
   CHECK(has(refused({"--rdzv-id=x" + longest, "a"}), "the job id"));
   CHECK(has(refused({"--rdzv-id=a\nb", "a"}), "control characters"));
   CHECK(has(refused({"--role=x" + longest, "a"}), "the role"));
-  CHECK(has(refused({"--local-addr=a b", "a"}), "the local address"));
+  CHECK(has(refused({"--local-addr=a b", "a"}), "--local-addr: \"a b\""));
 }
 
 TEST_CASE("arguments: the secret comes from a file or the environment",

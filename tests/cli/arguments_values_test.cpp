@@ -53,6 +53,17 @@ TEST_CASE("values: a wrong endpoint is refused", "[cli]") {
   }
 }
 
+TEST_CASE("values: endpoints stand with commas between", "[cli]") {
+  const auto x = parse_endpoints("n1, n2:7,[::1]", 2'379);
+  REQUIRE(x);
+  CHECK(*x == std::vector<endpoint>{{"n1", 2'379}, {"n2", 7}, {"::1", 2'379}});
+  CHECK(parse_endpoints("n1")->size() == 1);
+  for (const auto* text : {",", "n1,", ",n1", "n1,,n2", "n1, ,n2", "n1,n2:x"}) {
+    INFO(text);
+    CHECK_FALSE(parse_endpoints(text));
+  }
+}
+
 TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
   const std::pair<const char*, std::chrono::milliseconds> good[] = {
     {"30", 30s},
@@ -78,6 +89,16 @@ TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
     INFO(text);
     CHECK_FALSE(parse_span(text));
   }
+}
+
+TEST_CASE("values: an endpoint has no protocol", "[cli]") {
+  const auto x = parse_endpoint("tcp://node1:29400");
+  REQUIRE_FALSE(x);
+  CHECK(x.error().text
+        == "\"tcp://node1:29400\" begins with a protocol; HOST[:PORT] is"
+           " wanted: node1:29400");
+  CHECK(parse_endpoint("a b").error().text
+        == "\"a b\" is neither a host name nor an IP address");
 }
 
 TEST_CASE("values: whole seconds may be 0", "[cli]") {

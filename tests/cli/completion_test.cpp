@@ -1,11 +1,8 @@
 #include "actorrun/cli/completion.hpp"
 #include "arguments_fixture.hpp"
+#include "shells.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <array>
-#include <cstdio>
-#include <memory>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -24,17 +21,7 @@ std::string offered(const std::string& line) {
             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
             "_actorrun\n"
             "echo \"${COMPREPLY[*]}\"\n";
-  auto command = std::string{"bash --norc -c '"};
-  for (const auto c : text)
-    command += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
-  command += "'";
-  const auto pipe = std::unique_ptr<FILE, int (*)(FILE*)>{
-    ::popen(command.c_str(), "r"), ::pclose};
-  REQUIRE(pipe);
-  auto out = std::string{};
-  auto some = std::array<char, 4'096>{};
-  while (std::fgets(some.data(), some.size(), pipe.get()) != nullptr)
-    out += some.data();
+  auto out = output_of("bash --norc", text);
   if (out.ends_with('\n'))
     out.pop_back();
   return out;
@@ -60,6 +47,7 @@ TEST_CASE("completion: bash completes the names of options", "[cli]") {
   CHECK(offered("actorrun -m --log-d") == "--log-dir");
   CHECK(offered("actorrun -r3 --log-d") == "--log-dir");
   CHECK(offered("actorrun --role = x --log-d") == "--log-dir");
+  CHECK(offered("actorrun --no_python --log-d") == "--log-dir");
   CHECK(offered("actorrun --bogus").empty());
 }
 
@@ -68,7 +56,19 @@ TEST_CASE("completion: bash completes values that are words", "[cli]") {
   CHECK(offered("actorrun --rdzv-backend = st") == "static");
   CHECK(offered("actorrun --rdzv-backend '='")
         == "c10d actor static etcd etcd-v2");
+  CHECK(offered("actorrun --nproc_per_node ''") == "cpu gpu xpu auto");
+  CHECK(offered("actorrun --numa-binding ex") == "exclusive");
+  CHECK(offered("actorrun -t ''") == "0 1 2 3");
+  CHECK(offered("actorrun --stop-signal SIGUSR") == "SIGUSR1 SIGUSR2");
   CHECK(offered("actorrun --role x").empty());
+}
+
+TEST_CASE("completion: bash completes the last word of a list", "[cli]") {
+  CHECK(offered("actorrun --signals-to-handle SIGT")
+        == "SIGTERM SIGTSTP SIGTTIN SIGTTOU");
+  CHECK(offered("actorrun --signals-to-handle SIGINT,SIGH") == "SIGINT,SIGHUP");
+  CHECK(offered("actorrun --signals-to-forward = SIGINT,SIGUSR1")
+        == "SIGINT,SIGUSR1");
 }
 
 TEST_CASE("completion: bash completes files at the script and behind it",
@@ -84,18 +84,46 @@ TEST_CASE("completion: quotes and brackets of the help do no harm", "[cli]") {
   auto value = std::string{};
   const auto rules
     = option_rules{{"--odd", 'o', "a|b-2|X", "Group",
-                    "it's [one]: of\\many\nmore", verbatim(value)}};
-  CHECK(completion_script(shell::zsh, rules)
-          .find("'--odd=[it'\\''s \\[one\\]\\: of\\\\many]:a|b-2|X:(a b-2)'")
-        != std::string::npos);
+                    "it's [one]: of\\many\nmore; less", verbatim(value)}};
+  CHECK(has(completion_script(shell::zsh, rules),
+            "'--odd=[it'\\''s \\[one\\]\\: of\\\\many more]:a|b-2|X:(a b-2)'"));
   CHECK(completion_script(shell::fish, rules)
-        == "# Completion of actorrun for fish.\n"
-           "complete -c actorrun -l odd -s o -x -a 'a b-2' -d"
-           " 'it\\'s [one]: of\\\\many'\n");
+          .ends_with("complete -c actorrun -n __actorrun_at_options -l odd -s o"
+                     " -x -a 'a b-2' -d 'it\\'s [one]: of\\\\many more'\n"));
   CHECK(completion_script(shell::tcsh, rules)
         == "# Completion of actorrun for tcsh.\n"
            "complete actorrun \\\n"
+           "  'c/--odd=/(a b-2)/' \\\n"
            "  'n/--odd/(a b-2)/' \\\n"
+           "  'n/-o/(a b-2)/' \\\n"
            "  'c/--/(odd)/' \\\n"
            "  'p/*/f/'\n");
+}
+
+TEST_CASE("completion: what is said of an option is its first sentence",
+          "[cli]") {
+  auto rule = option_rule{};
+  rule.help = "one,\ntwo. Three";
+  CHECK(purpose_of(rule) == "one, two");
+  rule.help = "one;\ntwo";
+  CHECK(purpose_of(rule) == "one");
+  rule.help = "one.two";
+  CHECK(purpose_of(rule) == "one.two");
+}
+
+TEST_CASE("completion: what is offered goes by what the help calls a value",
+          "[cli]") {
+  const auto choice = [](const char* value) {
+    auto rule = option_rule{};
+    rule.value = value;
+    return choice_of(rule);
+  };
+  using enum value_choice::kind;
+  CHECK(choice("FILE").is == file);
+  CHECK(choice("FOLDER").is == folder);
+  CHECK(choice("N").is == anything);
+  CHECK(choice("N|MIN:MAX").is == anything);
+  CHECK(choice("N|cpu|x-1").words == words{"cpu", "x-1"});
+  CHECK(choice("SIGNALS").is == list);
+  CHECK(choice("KEY=VALUE,...").words.front() == "join_timeout=");
 }

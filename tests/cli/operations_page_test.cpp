@@ -1,5 +1,5 @@
-// docs/operations.md names what there is: options, those that are refused, exit
-// codes.
+// docs/operations.md and the pages beside it name what there is: options, and
+// those that are refused.
 #include "actorrun/cli/arguments_run.hpp"
 #include "arguments_fixture.hpp"
 
@@ -17,9 +17,10 @@ namespace {
 
 using names = std::set<std::string>;
 
-std::string page() {
+std::string page(const std::string& name = "operations") {
   auto text = std::ostringstream{};
-  text << std::ifstream{OPERATIONS_PAGE}.rdbuf();
+  text << std::ifstream{DOCS_FOLDER "/" + name + ".md"}.rdbuf();
+  REQUIRE_FALSE(text.str().empty());
   return text.str();
 }
 
@@ -92,8 +93,10 @@ TEST_CASE("operations page: no option is made up", "[cli]") {
   known.insert({"--json", "--name", "--prefix"}); // Of others, and of none.
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; too short.
-  for (const auto& x : options_in(page())) {
-    INFO(x);
-    CHECK(known.contains(x));
-  }
+  for (const auto* name :
+       {"operations", "rendezvous", "logs", "reports", "troubleshooting"})
+    for (const auto& x : options_in(page(name))) {
+      INFO(name << ".md: " << x);
+      CHECK(known.contains(x));
+    }
 }

@@ -104,6 +104,19 @@ TEST_CASE("rendezvous conf: timeout is taken as join_timeout", "[cli]") {
   }
 }
 
+TEST_CASE("rendezvous conf: heartbeat is taken as heartbeat_timeout", "[cli]") {
+  const auto x = read("heartbeat=7");
+  CHECK(x.timeouts.connect == 7s);
+  CHECK(x.warnings
+        == std::vector<std::string>{
+          "--rdzv-conf: heartbeat is taken as heartbeat_timeout=7; write"
+          " heartbeat_timeout"});
+  const auto y = read("heartbeat=7,heartbeat_timeout=4,timeout=9");
+  CHECK(y.timeouts.connect == 4s);
+  CHECK(y.timeouts.join == 9s);
+  CHECK(y.warnings.size() == 2);
+}
+
 TEST_CASE("rendezvous conf: pairs are trimmed, the last of a key holds",
           "[cli]") {
   const auto x = read(" join_timeout = 1 , is_host=1,join_timeout= 2 ");
@@ -116,14 +129,18 @@ TEST_CASE("rendezvous conf: malformed pairs are refused", "[cli]") {
                            "join_timeout=1,,is_host=1", "a=1, ,b=2"})
     CHECK(has(refused(text), "key=value"));
   for (const auto* text : {"join_timeout", "join_timeout=", "join_timeout= "})
-    CHECK(refused(text) == "the key \"join_timeout\" has no value");
+    CHECK(refused(text)
+          == "the key \"join_timeout\" has no value; give it as"
+             " join_timeout=VALUE");
   CHECK(has(refused("join_timeout=1=2"), "\"1=2\""));
 }
 
 TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
           "[cli]") {
-  const auto text = refused("joint_timeout=1");
-  CHECK(has(text, "\"joint_timeout\" is unknown"));
+  CHECK(refused("joint_timeout=1")
+        == "the key \"joint_timeout\" is unknown; is join_timeout meant?");
+  const auto text = refused("patience=1");
+  CHECK(has(text, "\"patience\" is unknown"));
   for (const auto& key : span_keys)
     CHECK(has(text, key.name));
   CHECK(has(text, "is_host"));

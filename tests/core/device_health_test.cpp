@@ -30,3 +30,9 @@ TEST_CASE("device_health: an unknown number marks the GPU", "[core]") {
   CHECK(read_xid(9'999).text == "XID 9999");
   CHECK(read_xid(UINT64_MAX).text == "XID 18446744073709551615");
 }
+
+TEST_CASE("device_health: so does what the driver cannot name", "[core]") {
+  CHECK(read_xid(999).verdict == gpu_verdict::marked);
+  CHECK(read_xid(999).text
+        == "XID 999: an error that the driver does not name");
+}

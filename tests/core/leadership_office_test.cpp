@@ -126,7 +126,7 @@ TEST_CASE_METHOD(fixture,
   at(5s, entry(3, "n1:4000"));
   CHECK(at(6s, first) == "");
   for (const auto& late : std::vector<leadership_event>{
-         entry_read{}, lease(8), campaign_won{9, true}, campaign_lost{},
+         entry_read{}, lease(8), campaign_won{9, 1}, campaign_lost{},
          office_opened{"x:1"}, office_not_opened{}, office_published{9},
          office_lost{}, renewed(6s), lease_ended{}, away(), endpoint_reached{},
          refused(), endpoint_failed{}})
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(fixture,
   at(6s, coordinator_wanted{});
   CHECK(at(6s, entry_read{}) == "open_lease");
   at(6s, lease(8, 6s));
-  CHECK(at(6s, campaign_won{2, false})
+  CHECK(at(6s, campaign_won{2, 0})
         == "set_office_end 20700; open_office as successor");
 }
 
@@ -179,9 +179,7 @@ TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
 
 TEST_CASE_METHOD(fixture, "leadership: who resigns while it waits says so",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
+  run_for_office();
   CHECK(at(0s, resign_requested{})
         == "end_lease 7; tell_missing connection_failed");
 }
@@ -193,7 +191,7 @@ TEST_CASE_METHOD(standing, "leadership: a standing candidate asks for itself",
   CHECK(at(0s, candidate_started{}) == "read_entry");
   CHECK(at(0s, entry_read{}) == "open_lease");
   at(0s, lease(7));
-  at(0s, campaign_won{2, false});
+  at(0s, campaign_won{2, 0});
   at(0s, office_opened{"n1:4000"});
   CHECK(at(0s, office_published{3}) == "arm_timer 1");
 }
@@ -215,12 +213,7 @@ TEST_CASE_METHOD(standing,
                  "leadership: a standing candidate that has left "
                  "office stands again",
                  "[core]") {
-  at(0s, candidate_started{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
-  at(0s, campaign_won{2, false});
-  at(0s, office_opened{"n1:4000"});
-  at(0s, office_published{3});
+  lead();
   at(5s, fired());
   CHECK(at(5s, lease_ended{})
         == "set_office_end now; close_office: its lease in etcd is over; "

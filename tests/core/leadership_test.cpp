@@ -30,8 +30,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
   CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
-  CHECK(at(30ms, campaign_won{2, false})
-        == "set_office_end 14710; open_office");
+  CHECK(at(30ms, campaign_won{2, 0}) == "set_office_end 14710; open_office");
   CHECK(uut.in_office());
   CHECK(at(40ms, office_opened{"n1:4000"}) == "publish n1:4000 at 2");
   CHECK(at(50ms, office_published{3}) == "arm_timer 1; tell_here");
@@ -43,18 +42,14 @@ TEST_CASE_METHOD(fixture,
                  "leadership: whoever follows another in office holds "
                  "back as a successor",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
-  CHECK(at(0s, campaign_won{2, true})
-        == "set_office_end 14700; open_office as successor");
+  run_for_office();
+  CHECK(at(0s, campaign_won{2, 3})
+        == "set_office_end 14700; open_office as successor, terms before: 3");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
+  run_for_office();
   CHECK(at(0s, campaign_lost{office_entry{5, "n2:4000"}})
         == "end_lease 7; try_endpoint n2:4000");
 }
@@ -65,9 +60,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry(5, "")) == "tell_missing connection_failed");
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
+  run_for_office();
   CHECK(at(0s, campaign_lost{office_entry{6, ""}})
         == "end_lease 7; tell_missing connection_failed");
 }
@@ -76,8 +69,7 @@ TEST_CASE_METHOD(fixture,
                  "leadership: a lease that is over when it comes is "
                  "not used",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
+  stand();
   SECTION("one instant before, it is") {
     CHECK(at(14'699ms, lease(7)) == "campaign 7 over 0");
   }
@@ -89,10 +81,8 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
-  CHECK(at(14'700ms, campaign_won{2, false})
+  run_for_office();
+  CHECK(at(14'700ms, campaign_won{2, 0})
         == "set_office_end now; close_office: etcd answers too slowly; "
            "end_lease 7; tell_missing connection_failed");
   CHECK_FALSE(uut.in_office());
@@ -102,10 +92,7 @@ TEST_CASE_METHOD(fixture,
                  "leadership: a coordinator that cannot listen gives "
                  "the office back",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
-  at(0s, campaign_won{2, false});
+  win();
   CHECK(at(0s, office_not_opened{{errc::cannot_listen, "no port"}})
         == "set_office_end now; end_lease 7; tell_missing cannot_listen");
 }
@@ -114,11 +101,7 @@ TEST_CASE_METHOD(fixture,
                  "leadership: an entry that is taken before it is "
                  "published ends the office",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
-  at(0s, lease(7));
-  at(0s, campaign_won{2, false});
-  at(0s, office_opened{"n1:4000"});
+  open();
   CHECK(at(0s, office_lost{})
         == "set_office_end now; close_office: another has taken it over; "
            "end_lease 7; tell_missing connection_failed");
@@ -129,8 +112,7 @@ TEST_CASE_METHOD(bystander, "leadership: who is no candidate waits for one",
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry_read{}) == "tell_missing connection_refused");
   follow();
-  at(1s, coordinator_wanted{});
-  at(1s, entry(5, "n2:4000"));
+  seek(1s);
   CHECK(at(1s, refused()) == "tell_missing connection_refused");
 }
 
@@ -140,8 +122,7 @@ TEST_CASE_METHOD(fixture,
                  "leadership: an agent is sent to whoever is in "
                  "office",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  CHECK(at(0s, entry(5, "n2:4000")) == "try_endpoint n2:4000");
+  CHECK(seek() == "try_endpoint n2:4000");
   CHECK(at(0s, endpoint_reached{}) == "");
   CHECK(uut.current_phase() == phase::idle);
 }
@@ -150,8 +131,7 @@ TEST_CASE_METHOD(fixture,
                  "leadership: where the agent was never let in, a "
                  "refusal proves nothing",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry(5, "n2:4000"));
+  seek();
   CHECK(at(0s, refused()) == "tell_missing connection_failed");
 }
 
@@ -160,11 +140,10 @@ TEST_CASE_METHOD(fixture,
                  "refusal ends the other's office",
                  "[core]") {
   follow();
-  at(1s, coordinator_wanted{});
-  at(1s, entry(5, "n2:4000"));
+  seek(1s);
   CHECK(at(1s, refused()) == "open_lease");
   CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5");
-  CHECK(at(1s, campaign_won{6, false})
+  CHECK(at(1s, campaign_won{6, 0})
         == "set_office_end 15700; open_office as successor");
 }
 
@@ -183,8 +162,7 @@ TEST_CASE_METHOD(fixture,
                  "as it is",
                  "[core]") {
   follow();
-  at(1s, coordinator_wanted{});
-  at(1s, entry(5, "n2:4000"));
+  seek(1s);
   CHECK(at(1s, endpoint_failed{{errc::secret_mismatch, "no"}})
         == "tell_missing secret_mismatch");
 }
@@ -219,8 +197,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
                  "[core]") {
-  at(0s, coordinator_wanted{});
-  at(0s, entry_read{});
+  stand();
   SECTION("no lease") {
     CHECK(at(0s, away()) == "tell_missing etcd_unreachable");
   }
@@ -230,7 +207,7 @@ TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
   }
   SECTION("nobody can be told where we are") {
     at(0s, lease(7));
-    at(0s, campaign_won{2, false});
+    at(0s, campaign_won{2, 0});
     at(0s, office_opened{"n1:4000"});
     CHECK(at(0s, away())
           == "set_office_end now; close_office: etcd: no answer in time; "

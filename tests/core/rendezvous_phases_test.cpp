@@ -164,13 +164,6 @@ TEST_CASE("rendezvous: phases read as they are written", "[core]") {
   CHECK(to_string(phase{99}) == "unknown");
 }
 
-TEST_CASE("rendezvous: settings read as they are typed", "[core]") {
-  CHECK(to_string(job_settings{}) == "--nnodes=1 --max-restarts=0");
-  CHECK(to_string(job_settings{2, 8, 3}) == "--nnodes=2:8 --max-restarts=3");
-  CHECK(to_string(job_settings{2, 2, 0, true})
-        == "--nnodes=2 --max-restarts=0 --rdzv-backend=static");
-}
-
 TEST_CASE("rendezvous: it can say what it waits for in every phase", "[core]") {
   struct row {
     phase when;

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a node of another backend is refused",
   CHECK(last<reject_agent>().text
         == "the job runs with --nnodes=3 --max-restarts=2"
            " --rdzv-backend=static, agent a asks for --nnodes=3"
-           " --max-restarts=2");
+           " --max-restarts=2 without --rdzv-backend=static");
 }
 
 TEST_CASE_METHOD(fixture,

@@ -57,6 +57,35 @@ TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what runs",
   CHECK(at(9s, succeeded("b", 7)) == "end_job succeeded: a b; arm_timer 3");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a successor numbers its epochs above those that "
+                 "nobody who is left may have seen",
+                 "[core]") {
+  at(0s, coordinator_started{true, {2'000}});
+  SECTION("nobody comes back") {
+    at(0s, join("a"));
+    at(0s, join("b"));
+    at(0s, join("c"));
+    at(1'200ms, fire(1));
+    CHECK(uut.epoch() == epoch_id{2'001});
+  }
+  SECTION("those who come back have stopped, as others may have ordered") {
+    for (const auto* agent : {"a", "b"})
+      at(0s, rejoin(agent, ::plan_of(agent, 7), share_state::idle));
+    at(0s, join("c"));
+    at(1'200ms, fire(1));
+    CHECK(uut.epoch() == epoch_id{2'001});
+  }
+  SECTION("where workers run, there are none") {
+    at(0s, rejoin("a", ::plan_of("a", 7), share_state::running));
+    at(0s, join("c"));
+    at(1'200ms, fire(1));
+    CHECK(uut.epoch() == epoch_id{7});
+    at(1'300ms, stopped("a", 7));
+    CHECK(uut.epoch() == epoch_id{8});
+  }
+}
+
 TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what starts",
                  "[core]") {
   at(0s, back("a", 7, share_state::running));

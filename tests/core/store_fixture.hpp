@@ -7,8 +7,45 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace actorrun::test {
+
+// The requests that tests make most.
+
+inline core::store_request set_of(const char* key, std::string value) {
+  return {
+    .verb = core::store_verb::set, .keys = {key}, .values = {std::move(value)}};
+}
+
+inline core::store_request get_of(const char* key) {
+  return {.verb = core::store_verb::get, .keys = {key}};
+}
+
+inline core::store_request wait_for(std::vector<std::string> keys) {
+  return {.verb = core::store_verb::wait, .keys = std::move(keys)};
+}
+
+inline core::store_request compare(const char* key, const char* expected,
+                                   const char* desired) {
+  return {.verb = core::store_verb::compare_set,
+          .keys = {key},
+          .values = {expected, desired}};
+}
+
+inline core::store_request add_to(const char* key, int64_t x) {
+  return {.verb = core::store_verb::add, .keys = {key}, .number = x};
+}
+
+inline core::store_request push_to(const char* queue, const char* value) {
+  return {
+    .verb = core::store_verb::queue_push, .keys = {queue}, .values = {value}};
+}
+
+inline core::store_request meet_at(const char* name, int64_t count) {
+  return {.verb = core::store_verb::barrier, .keys = {name}, .number = count};
+}
 
 struct store_fixture {
   explicit store_fixture(const core::store_limits& limits = {}) : uut(limits) {}

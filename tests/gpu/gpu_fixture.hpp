@@ -6,24 +6,33 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace actorrun::detail::gpu_test {
 
 namespace fs = std::filesystem;
+
+/// For what must happen; nothing waits so long when all is well.
+inline constexpr auto patience = std::chrono::seconds{20};
 
 inline bool uses_real_gpus() {
   const auto* which = std::getenv("ACTORRUN_TEST_GPUS");
   return which != nullptr && std::string_view{which} == "real";
 }
 
-/// A world of drivers that the test writes; see gpu_standin.cpp.
+/// A world of drivers that the test writes; see gpu_standin_world.hpp.
 class standin {
 public:
   standin() {
@@ -50,6 +59,40 @@ public:
 
 private:
   fs::path folder_;
+};
+
+/// What the code under test tells on threads of its own, which may outlive it.
+template <class Note>
+class notes {
+public:
+  void add(Note x) {
+    const auto guard = std::lock_guard{mutex_};
+    all_.push_back(std::move(x));
+    changed_.notify_all();
+  }
+
+  /// @returns false if there are fewer even after a long time
+  bool wait_for(size_t count) {
+    auto guard = std::unique_lock{mutex_};
+    return changed_.wait_for(guard, patience,
+                             [&] { return all_.size() >= count; });
+  }
+
+  size_t count() {
+    const auto guard = std::lock_guard{mutex_};
+    return all_.size();
+  }
+
+  /// @pre there is one
+  Note last() {
+    const auto guard = std::lock_guard{mutex_};
+    return all_.back();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Note> all_;
 };
 
 /// Two ordinary GPUs.

@@ -156,3 +156,30 @@ TEST_CASE("gpu_inventory: processes on several GPUs are told once", "[gpu]") {
               "gpu uuid=GPU-c lost=1 pids=11\n");
   CHECK(gpu_processes(library()) == std::vector<int64_t>{3, 7, 9});
 }
+
+TEST_CASE("gpu_inventory: GPUs that others were given are left out", "[gpu]") {
+  const auto world = standin{};
+  world.write("gpu uuid=GPU-a pci=0 denied=1 pids=5\n"
+              "gpu uuid=GPU-b name=N pci=1 total=2 pids=6\n");
+  const auto listed = list_gpus();
+  REQUIRE(listed);
+  REQUIRE(listed->size() == 1);
+  CHECK(listed->at(0).uuid == "GPU-b");
+  const auto seen = look_at_gpus(library());
+  REQUIRE(seen.gpus.size() == 1);
+  CHECK(seen.gpus[0].index == 1);
+  CHECK(seen.gpus[0].trouble.empty());
+  CHECK(gpu_processes(library()) == std::vector<int64_t>{6});
+}
+
+TEST_CASE("gpu_inventory: parts tell what the whole keeps to itself", "[gpu]") {
+  const auto world = standin{};
+  world.write("gpu uuid=GPU-a name=N pci=0 mig=1 private=1 parts=MIG-1,MIG-2"
+              " used=3 total=5 pids=7,8\n");
+  const auto seen = look_at_gpus(library());
+  REQUIRE(seen.gpus.size() == 1);
+  CHECK(seen.gpus[0].memory_used == 6);
+  CHECK(seen.gpus[0].memory_total == 10);
+  CHECK(seen.gpus[0].trouble.empty());
+  CHECK(gpu_processes(library()) == std::vector<int64_t>{7, 8});
+}

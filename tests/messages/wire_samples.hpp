@@ -59,6 +59,7 @@ inline void fill(v1::Settings& x) {
   x.set_agent_count_max(8);
   x.set_restart_count_max(3);
   x.set_ranked(true);
+  x.set_lease_ms(1'200);
 }
 
 inline void fill(v1::Outcome& x) {

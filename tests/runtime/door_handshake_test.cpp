@@ -127,6 +127,18 @@ TEST_CASE("handshake: a stranger is refused at the first wrong byte",
   }
 }
 
+TEST_CASE("handshake: who takes us for etcd is told that we are not",
+          "[runtime]") {
+  auto s = server();
+  CHECK(s.feed("POST /v3/kv/range HTTP/1.1\r\n") == not_etcd);
+  CHECK(code_of(s) == errc::not_actorrun);
+  for (const auto* other : {"POST /v2/", "POST /", "GET /v3/kv", "P"}) {
+    auto x = server();
+    CHECK(x.feed(other).empty());
+    CHECK(code_of(x) == errc::not_actorrun);
+  }
+}
+
 TEST_CASE("handshake: a malformed hello is refused without a word",
           "[runtime]") {
   const auto good = hello_with(protocol_version);

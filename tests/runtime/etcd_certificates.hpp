@@ -11,8 +11,6 @@ namespace actorrun::detail {
 class certificates {
 public:
   certificates() {
-    const auto authority
-      = " -CA " + this->authority() + " -CAkey " + (folder_ / "ca.key");
     is_made_
       = run(make_self_signed("ca", "/CN=authority"))
         && run(make_self_signed("stranger", "/CN=stranger"))
@@ -21,9 +19,9 @@ public:
                + key() + " -out " + (folder_ / "node.csr"))
         && run("printf 'subjectAltName=IP:127.0.0.1' > "
                + (folder_ / "extensions"))
-        && run("openssl x509 -req -days 2 -in " + (folder_ / "node.csr")
-               + authority + " -CAcreateserial -extfile "
-               + (folder_ / "extensions") + " -out " + certificate());
+        && run(sign(2, certificate())) && run(sign(-1, expired_certificate()))
+        && run("openssl pkey -aes128 -passout pass:secret -in " + key()
+               + " -out " + locked_key());
     if (!is_made_)
       WARN("SKIPPED: openssl(1) cannot make certificates");
   }
@@ -34,6 +32,12 @@ public:
   std::string authority() const { return folder_ / "ca.pem"; }
   std::string certificate() const { return folder_ / "node.pem"; }
   std::string key() const { return folder_ / "node.key"; }
+
+  /// For the same key, and yesterday was its last day.
+  std::string expired_certificate() const { return folder_ / "expired.pem"; }
+
+  /// The same key behind a password.
+  std::string locked_key() const { return folder_ / "locked.key"; }
 
   /// Of somebody whom nobody trusts.
   std::string strange_certificate() const { return folder_ / "stranger.pem"; }
@@ -46,6 +50,13 @@ private:
            " ec_paramgen_curve:P-256 -nodes -subj "
            + subject + " -keyout " + (folder_ / (name + ".key")) + " -out "
            + (folder_ / (name + ".pem"));
+  }
+
+  std::string sign(int days, const std::string& out) const {
+    return "openssl x509 -req -days " + std::to_string(days) + " -in "
+           + (folder_ / "node.csr") + " -CA " + authority() + " -CAkey "
+           + (folder_ / "ca.key") + " -CAcreateserial -extfile "
+           + (folder_ / "extensions") + " -out " + out;
   }
 
   static bool run(const std::string& command) {

@@ -2,6 +2,7 @@
 #include "actorrun/runtime/detail/etcd_client.hpp"
 #include "etcd_certificates.hpp"
 #include "etcd_server.hpp"
+#include "http_parrot.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -42,28 +43,20 @@ core::campaign_won win(etcd_client& x, int64_t lease, int64_t revision) {
   return std::get<core::campaign_won>(answer);
 }
 
-/// Says whether etcd is here; tells why not.
-bool has_etcd() {
-  const auto obstacle = etcd_server::obstacle();
-  if (!obstacle.empty())
-    WARN(obstacle);
-  return obstacle.empty();
-}
-
 } // namespace
 
 TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
   const auto a = open(server.port());
   const auto b = open(server.port());
   CHECK_FALSE(value_of(a->read(soon())));
-  CHECK(a->local_address() == "127.0.0.1");
+  CHECK(a->link().local_address == "127.0.0.1");
   const auto lease = value_of(a->open_lease(15s, soon()));
   CHECK(lease.length == 15s);
   const auto won = win(*a, lease.lease, 0);
-  CHECK_FALSE(won.successor);
+  CHECK(won.terms_before == 0);
   CHECK(value_of(b->read(soon())) == core::office_entry{won.revision, ""});
   const auto published
     = value_of(a->publish(lease.lease, won.revision, "n1:1", soon()));
@@ -78,7 +71,7 @@ TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
 
 TEST_CASE("etcd client: an entry is taken over at the revision it has",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
   const auto a = open(server.port());
@@ -90,7 +83,7 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
     = value_of(b->campaign(theirs.lease, old.revision + 1, soon()));
   CHECK(std::holds_alternative<core::campaign_lost>(missed));
   const auto won = win(*b, theirs.lease, old.revision);
-  CHECK(won.successor);
+  CHECK(won.terms_before == 1);
   CHECK_FALSE(value_of(a->publish(mine.lease, old.revision, "x:1", soon())));
   // The end of the old lease is not the end of the new entry.
   a->end_lease(mine.lease, false, soon());
@@ -100,7 +93,7 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
 TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
           "the job stays until its end",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
   const auto x = open(server.port());
@@ -110,14 +103,19 @@ TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
   CHECK_FALSE(value_of(x->read(soon())));
   CHECK_FALSE(value_of(x->renew(first.lease, soon())));
   const auto second = value_of(x->open_lease(15s, soon()));
-  CHECK(win(*x, second.lease, 0).successor);
-  x->end_lease(second.lease, true, soon());
+  CHECK(win(*x, second.lease, 0).terms_before == 1);
+  // Whose office is over says nothing of the job.
+  x->end_lease(first.lease, true, soon());
+  x->end_lease(second.lease, false, soon());
+  const auto last = value_of(x->open_lease(15s, soon()));
+  CHECK(win(*x, last.lease, 0).terms_before == 2);
+  x->end_lease(last.lease, true, soon());
   const auto third = value_of(x->open_lease(15s, soon()));
-  CHECK_FALSE(win(*x, third.lease, 0).successor);
+  CHECK(win(*x, third.lease, 0).terms_before == 0);
 }
 
 TEST_CASE("etcd client: jobs do not see each other", "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
   const auto a = open(server.port(), {}, "a");
@@ -130,7 +128,7 @@ TEST_CASE("etcd client: jobs do not see each other", "[runtime]") {
 }
 
 TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   auto server = etcd_server{};
   const auto x = open(server.port());
@@ -151,16 +149,8 @@ TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
 TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
           "until somebody hurries",
           "[runtime]") {
-  const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  auto address = sockaddr_in{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto size = socklen_t{sizeof address};
-  auto* name = reinterpret_cast<sockaddr*>(&address);
-  REQUIRE(::bind(fd, name, size) == 0);
-  REQUIRE(::getsockname(fd, name, &size) == 0);
-  REQUIRE(::listen(fd, 8) == 0);
-  const auto x = open(ntohs(address.sin_port));
+  const auto server = test_http::mute_server{};
+  const auto x = open(server.port());
   const auto begin = clock::now();
   SECTION("the deadline") {
     const auto answer = x->read(begin + 200ms);
@@ -178,7 +168,6 @@ TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
     CHECK_FALSE(x->read(clock::now() + 60s));
   }
   CHECK(clock::now() - begin < 30s);
-  ::close(fd);
 }
 
 // -- who is let in ------------------------------------------------------------
@@ -186,12 +175,12 @@ TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
 TEST_CASE("etcd client: TLS lets in who shows the right certificate",
           "[runtime]") {
   const auto files = certificates{};
-  if (!has_etcd() || !files)
+  if (!etcd_server::is_here() || !files)
     return;
   const auto server = etcd_server{
-    {"--cert-file=" + files.certificate(), "--key-file=" + files.key(),
-     "--client-cert-auth", "--trusted-ca-file=" + files.authority()},
-    true};
+    {.more = {"--cert-file=" + files.certificate(), "--key-file=" + files.key(),
+              "--client-cert-auth", "--trusted-ca-file=" + files.authority()},
+     .is_secure = true}};
   const auto good = etcd_options{.secure = true,
                                  .authority_file = files.authority(),
                                  .certificate_file = files.certificate(),
@@ -234,15 +223,41 @@ TEST_CASE("etcd client: TLS lets in who shows the right certificate",
     x.key_file = files.authority();
     CHECK(refused(x).code == errc::etcd_denied);
   }
+  SECTION("a key with a password, which nobody is asked for") {
+    x.key_file = files.locked_key();
+    CHECK(refused(x).code == errc::etcd_denied);
+  }
+  SECTION("a certificate of the past") {
+    x.certificate_file = files.expired_certificate();
+    is_about_ours(refused(x));
+  }
   SECTION("no TLS at all") {
     CHECK(refused({}).code == errc::etcd_unreachable);
   }
 }
 
+TEST_CASE("etcd client: a server whose certificate is of the past is not "
+          "trusted",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!etcd_server::is_here() || !files)
+    return;
+  const auto server
+    = etcd_server{{.more = {"--cert-file=" + files.expired_certificate(),
+                            "--key-file=" + files.key()},
+                   .is_secure = true}};
+  const auto options
+    = etcd_options{.secure = true, .authority_file = files.authority()};
+  const auto x = open(server.port(), options)->read(soon());
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::etcd_denied);
+  CHECK(x.error().text.find("expired") != std::string::npos);
+}
+
 TEST_CASE("etcd client: a server that asks for users lets in who has the "
           "password",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   auto server = etcd_server{};
   auto http = etcd_http::open({"127.0.0.1", server.port()}, {});

@@ -1,85 +1,18 @@
 // Against servers that are no etcd.
 #include "actorrun/runtime/detail/etcd_http.hpp"
+#include "http_parrot.hpp"
 #include "patience.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <string>
-#include <thread>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
+using namespace actorrun::detail::test_http;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// Gives one answer to one request, whatever it is, and hangs up.
-class parrot {
-public:
-  explicit parrot(std::string answer)
-    : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    auto address = sockaddr_in{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto size = socklen_t{sizeof address};
-    auto* x = reinterpret_cast<sockaddr*>(&address);
-    REQUIRE(::bind(listener_, x, size) == 0);
-    REQUIRE(::getsockname(listener_, x, &size) == 0);
-    REQUIRE(::listen(listener_, 1) == 0);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread{[this, answer = std::move(answer)] { say(answer); }};
-  }
-
-  parrot(const parrot&) = delete;
-  parrot& operator=(const parrot&) = delete;
-  ~parrot() {
-    thread_.join();
-    ::close(listener_);
-  }
-
-  uint16_t port() const { return port_; }
-  const std::string& heard() const { return heard_; }
-
-private:
-  void say(const std::string& answer) {
-    auto news = pollfd{listener_, POLLIN, 0};
-    if (::poll(&news, 1, 20'000) != 1)
-      return;
-    const auto fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    char buffer[4'096];
-    // All of our requests end with the brace that closes the body.
-    while (heard_.empty() || heard_.back() != '}') {
-      const auto n = ::read(fd, buffer, sizeof buffer);
-      if (n <= 0)
-        break;
-      heard_.append(buffer, size_t(n));
-    }
-    for (size_t sent = 0; sent < answer.size();) {
-      const auto n
-        = ::send(fd, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0)
-        break;
-      sent += size_t(n);
-    }
-    ::close(fd);
-  }
-
-  int listener_;
-  uint16_t port_ = 0;
-  std::string heard_; ///< Read it after the answer has come.
-  std::thread thread_;
-};
-
-std::string http(const std::string& status, const std::string& body) {
-  return "HTTP/1.1 " + status + "\r\nContent-Length: "
-         + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
 
 result<http_answer> ask(const parrot& server) {
   auto x = etcd_http::open({"127.0.0.1", server.port()}, {});
@@ -115,6 +48,31 @@ TEST_CASE("etcd http: an answer has a longest length", "[runtime]") {
   SECTION("and not exceed") {
     const auto server
       = parrot{http("200 OK", std::string(http_answer_size_max + 1, 'x'))};
+    const auto x = ask(server);
+    REQUIRE_FALSE(x);
+    CHECK(x.error().code == errc::etcd_unreachable);
+    CHECK(x.error().text.find("too long") != std::string::npos);
+  }
+}
+
+TEST_CASE("etcd http: the head of an answer has a longest length",
+          "[runtime]") {
+  const auto begin = std::string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"};
+  const auto end = std::string{"\r\n{}"};
+  const auto line = "X: " + std::string(1'000, 'x') + "\r\n";
+  const auto answer_with = [&](size_t size) {
+    auto out = begin;
+    while (out.size() + line.size() + 8 < size)
+      out += line;
+    // "X: \r\n" and the empty line.
+    return out + "X: " + std::string(size - out.size() - 7, 'x') + "\r\n" + end;
+  };
+  SECTION("which it may have") {
+    const auto server = parrot{answer_with(http_answer_size_max)};
+    CHECK(ask(server));
+  }
+  SECTION("and not exceed") {
+    const auto server = parrot{answer_with(http_answer_size_max + 1)};
     const auto x = ask(server);
     REQUIRE_FALSE(x);
     CHECK(x.error().code == errc::etcd_unreachable);

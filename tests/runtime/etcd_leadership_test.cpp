@@ -23,11 +23,11 @@ struct candidate {
     auto config = etcd_leadership_config{};
     config.options = {.is_standing = is_standing, .lease = lease};
     config.registry = std::move(*client);
-    config.open_office
-      = [this](bool successor, const std::string&) -> result<std::string> {
+    config.open_office = [this](const core::open_office& order,
+                                const etcd_link&) -> result<std::string> {
       if (cannot_open)
         return failure{errc::cannot_listen, "no port"};
-      is_successor = successor;
+      is_successor = order.successor;
       is_open = true;
       return name;
     };
@@ -64,81 +64,77 @@ struct candidate {
   std::optional<etcd_leadership> uut;
 };
 
-bool has_etcd() {
-  const auto obstacle = etcd_server::obstacle();
-  if (!obstacle.empty())
-    WARN(obstacle);
-  return obstacle.empty();
-}
+/// Two who want the same office.
+struct rivals {
+  explicit rivals(core::duration lease = 15s)
+    : a{server.port(), "a:1", false, lease} {}
+
+  etcd_server server;
+  candidate a;
+  candidate b{server.port(), "b:1"};
+};
 
 } // namespace
 
 TEST_CASE("etcd leadership: the first that looks leads, the next follows",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  const auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1"};
-  auto b = candidate{server.port(), "b:1"};
-  CHECK_FALSE(a.in_office());
-  CHECK(a.find() == "here");
-  CHECK(a.in_office());
-  CHECK(a.is_open);
-  CHECK_FALSE(a.is_successor);
-  CHECK(b.find() == "a:1");
-  CHECK_FALSE(b.in_office());
-  CHECK(a.find() == "here");
+  auto x = rivals{};
+  CHECK_FALSE(x.a.in_office());
+  CHECK(x.a.find() == "here");
+  CHECK(x.a.in_office());
+  CHECK(x.a.is_open);
+  CHECK_FALSE(x.a.is_successor);
+  CHECK(x.b.find() == "a:1");
+  CHECK_FALSE(x.b.in_office());
+  CHECK(x.a.find() == "here");
 }
 
 TEST_CASE("etcd leadership: who resigns is followed at once", "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  const auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1"};
-  auto b = candidate{server.port(), "b:1"};
-  CHECK(a.find() == "here");
-  a.uut->stop();
-  CHECK_FALSE(a.is_open);
-  CHECK_FALSE(a.in_office());
-  CHECK(b.find() == "here");
-  CHECK(b.is_successor);
+  auto x = rivals{};
+  CHECK(x.a.find() == "here");
+  x.a.uut->stop();
+  CHECK_FALSE(x.a.is_open);
+  CHECK_FALSE(x.a.in_office());
+  CHECK(x.b.find() == "here");
+  CHECK(x.b.is_successor);
 }
 
 TEST_CASE("etcd leadership: who finds its coordinator's process gone takes "
           "over at once",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  const auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1", false, 600s};
-  auto b = candidate{server.port(), "b:1"};
-  CHECK(a.find() == "here");
-  CHECK(b.find() == "a:1");
+  auto x = rivals{600s};
+  CHECK(x.a.find() == "here");
+  CHECK(x.b.find() == "a:1");
   // What a killed process leaves behind is what `a` has in etcd now.
   auto answers = std::vector<etcd_leadership::answer>{};
   auto promise = std::promise<void>{};
-  b.uut->seek([&](const etcd_leadership::answer& x) {
-    answers.push_back(x);
+  x.b.uut->seek([&](const etcd_leadership::answer& y) {
+    answers.push_back(y);
     if (answers.size() == 2)
       promise.set_value();
     else
-      b.uut->report(
+      x.b.uut->report(
         core::endpoint_refused{{errc::connection_refused, "nobody listens"}});
   });
   REQUIRE(promise.get_future().wait_for(patience) == std::future_status::ready);
   CHECK(std::holds_alternative<etcd_leadership::here>(answers[1]));
-  CHECK(b.is_successor);
+  CHECK(x.b.is_successor);
 }
 
 TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
           "finds the next",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  const auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1", false, 2s};
-  CHECK(a.find() == "here");
-  auto http = etcd_http::open({"127.0.0.1", server.port()}, {});
+  auto x = rivals{2s};
+  CHECK(x.a.find() == "here");
+  auto http = etcd_http::open({"127.0.0.1", x.server.port()}, {});
   REQUIRE(http);
   const auto deadline = etcd_http::clock::now() + patience;
   const auto leases = (*http)->post("/v3/lease/leases", "{}", deadline);
@@ -148,65 +144,60 @@ TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
     = leases->body.substr(begin, leases->body.find('"', begin) - begin);
   REQUIRE(
     (*http)->post("/v3/lease/revoke", R"({"ID":")" + lease + "\"}", deadline));
-  CHECK(soon([&] { return !a.is_open; }));
-  CHECK_FALSE(a.in_office());
-  CHECK(a.find() == "here");
-  CHECK(a.is_successor);
+  CHECK(soon([&] { return !x.a.is_open; }));
+  CHECK_FALSE(x.a.in_office());
+  CHECK(x.a.find() == "here");
+  CHECK(x.a.is_successor);
 }
 
 TEST_CASE("etcd leadership: while etcd is away nobody leaves office before the "
           "end of its lease, and nobody stays longer",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1", false, 3s};
+  auto x = rivals{3s};
   const auto begin = clock_type::now();
-  CHECK(a.find() == "here");
-  server.kill();
-  CHECK(a.in_office());
-  CHECK(soon([&] { return !a.in_office(); }));
+  CHECK(x.a.find() == "here");
+  x.server.kill();
+  CHECK(x.a.in_office());
+  CHECK(soon([&] { return !x.a.in_office(); }));
   // Renewed at most once before etcd went away.
   CHECK(clock_type::now() - begin >= 2s);
   CHECK(clock_type::now() - begin <= 6s);
-  CHECK(soon([&] { return !a.is_open; }));
-  CHECK(a.find() == "etcd_unreachable");
+  CHECK(soon([&] { return !x.a.is_open; }));
+  CHECK(x.a.find() == "etcd_unreachable");
 }
 
 TEST_CASE("etcd leadership: etcd may be started again without harm",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1", false, 3s};
-  auto b = candidate{server.port(), "b:1"};
-  CHECK(a.find() == "here");
-  server.kill();
-  server.start();
+  auto x = rivals{3s};
+  CHECK(x.a.find() == "here");
+  x.server.kill();
+  x.server.start();
   const auto begin = clock_type::now();
   // Longer than its lease would have lasted.
-  CHECK(soon([&] { return clock_type::now() - begin > 4s || !a.is_open; }));
-  CHECK(a.in_office());
-  CHECK(b.find() == "a:1");
+  CHECK(soon([&] { return clock_type::now() - begin > 4s || !x.a.is_open; }));
+  CHECK(x.a.in_office());
+  CHECK(x.b.find() == "a:1");
 }
 
 TEST_CASE("etcd leadership: a coordinator that cannot be opened frees the "
           "office",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  const auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1"};
-  auto b = candidate{server.port(), "b:1"};
-  a.cannot_open = true;
-  CHECK(a.find() == "cannot_listen");
-  CHECK(b.find() == "here");
+  auto x = rivals{};
+  x.a.cannot_open = true;
+  CHECK(x.a.find() == "cannot_listen");
+  CHECK(x.b.find() == "here");
 }
 
 TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
           "whoever was there before",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
   auto a = candidate{server.port(), "a:1"};
@@ -219,16 +210,15 @@ TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
 
 TEST_CASE("etcd leadership: it ends in time although etcd is mute",
           "[runtime]") {
-  if (!has_etcd())
+  if (!etcd_server::is_here())
     return;
-  auto server = etcd_server{};
-  auto a = candidate{server.port(), "a:1"};
-  CHECK(a.find() == "here");
-  ::kill(server.pid(), SIGSTOP);
+  auto x = rivals{};
+  CHECK(x.a.find() == "here");
+  ::kill(x.server.pid(), SIGSTOP);
   auto is_answered = std::atomic<bool>{false};
-  a.uut->seek([&](const etcd_leadership::answer&) { is_answered = true; });
+  x.a.uut->seek([&](const etcd_leadership::answer&) { is_answered = true; });
   const auto begin = clock_type::now();
-  a.uut->stop();
+  x.a.uut->stop();
   CHECK(clock_type::now() - begin < farewell_limit + 4s);
-  ::kill(server.pid(), SIGCONT);
+  ::kill(x.server.pid(), SIGCONT);
 }

@@ -62,6 +62,18 @@ TEST_CASE("etcd messages: a campaign compares, takes the entry and marks the "
   CHECK(x["failure"][0].contains("request_range"));
 }
 
+TEST_CASE("etcd messages: only who has the entry forgets the job",
+          "[runtime]") {
+  const auto x = json::parse(forget_job_body(keys, 5));
+  const auto& compare = x["compare"][0];
+  CHECK(compare["target"] == "LEASE");
+  CHECK(compare["result"] == "EQUAL");
+  CHECK(compare["lease"] == "5");
+  CHECK(compare["key"] == "L3Avam9iL2Nvb3JkaW5hdG9y");
+  REQUIRE(x["success"].size() == 1);
+  CHECK(x["success"][0]["request_delete_range"]["key"] == "L3Avam9iL2pvYg==");
+}
+
 TEST_CASE("etcd messages: texts go as base64", "[runtime]") {
   const auto value_of = [](const std::string& endpoint) {
     const auto x = json::parse(publish_body(keys, 5, 7, endpoint));
@@ -116,8 +128,17 @@ TEST_CASE("etcd messages: a campaign is won, the first time or again",
     return std::get<core::campaign_won>(*x);
   };
   CHECK(won("").revision == 9);
-  CHECK_FALSE(won("").successor);
-  CHECK(won(R"("kvs":[{"key":"L3A="}])").successor);
+  CHECK(won("").terms_before == 0);
+  const auto again = [&](const std::string& version) {
+    return won(R"("kvs":[{"key":"L3A=","version":)" + version + "}]")
+      .terms_before;
+  };
+  CHECK(again("\"3\"") == 3);
+  CHECK(again("\"4294967295\"") == UINT32_MAX);
+  CHECK(again("\"4294967296\"") == UINT32_MAX);
+  // It is there, whatever it says.
+  CHECK(again("\"0\"") == 1);
+  CHECK(again("[]") == 1);
 }
 
 TEST_CASE("etcd messages: a campaign is lost to somebody", "[runtime]") {
@@ -169,6 +190,15 @@ TEST_CASE("etcd messages: who is not let in is told why", "[runtime]") {
   CHECK_FALSE(refusal_of(ok("{}")));
 }
 
+TEST_CASE("etcd messages: who is cut off from its cluster is told from who "
+          "says no",
+          "[runtime]") {
+  for (const auto status : {502, 503, 504})
+    CHECK(is_unavailable({status, ""}));
+  for (const auto status : {200, 400, 403, 404, 500, 501, 505})
+    CHECK_FALSE(is_unavailable({status, ""}));
+}
+
 TEST_CASE("etcd messages: what is not etcd's is refused", "[runtime]") {
   const auto answers = std::vector<http_answer>{
     {200, ""},
@@ -209,15 +239,22 @@ TEST_CASE("etcd messages: parts of the wrong kind are refused", "[runtime]") {
   }
   for (const auto* rest :
        {R"("responses":5)", R"("succeeded":true,"responses":[])",
-        R"("succeeded":true,"responses":[1,2])"}) {
+        R"("succeeded":true,"responses":[1,2])",
+        R"("succeeded":true,"responses":[1,2,3])"}) {
     INFO(rest);
     CHECK(code_of(read_campaign(ok("{" + header + "," + rest + "}")))
           == errc::etcd_unreachable);
   }
-  // Odd, and no harm: nobody is in office, and nothing was there before.
+  // Odd, and no harm: nobody is in office.
   CHECK(read_campaign(ok("{" + header + R"(,"responses":[]})")));
-  CHECK(read_campaign(
-    ok("{" + header + R"(,"succeeded":true,"responses":[1,2,3]})")));
+}
+
+TEST_CASE("etcd messages: what is shown of an error is short and harmless",
+          "[runtime]") {
+  const auto x = refusal_of(
+    {500, R"({"error":"\u001b[2Jno\nmore)" + std::string(9'000, 'x') + "\"}"});
+  REQUIRE(x);
+  CHECK(x->text == "etcd: no");
 }
 
 TEST_CASE("etcd messages: what is shown of a strange answer is short and "

@@ -61,4 +61,7 @@ TEST_CASE("etcd office: what is no endpoint is refused", "[runtime]") {
     REQUIRE_FALSE(x);
     CHECK(x.error().code == errc::not_actorrun);
   }
+  const auto rude = endpoint_of("\x1b[2J" + std::string(9'000, 'x'));
+  CHECK(rude.error().text.size() < 200);
+  CHECK(rude.error().text.find('\x1b') == std::string::npos);
 }

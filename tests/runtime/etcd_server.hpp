@@ -1,24 +1,31 @@
-// A real etcd for one test case, which is gone with its data afterwards.
+// A real etcd for one test case, of one member or of three, which is gone with
+// its data afterwards.
 #pragma once
 
 #include "runtime/folders.hpp"
+#include "runtime/http_parrot.hpp"
 #include "runtime/patience.hpp"
 
 #include <csignal>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <string>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace actorrun::detail {
+
+struct etcd_server_options {
+  std::vector<std::string> more{}; ///< More words of its command line.
+  bool is_secure = false;          ///< Clients speak TLS; `more` has the files.
+  std::string address = "127.0.0.1"; ///< Where clients find it.
+  std::vector<std::string> prefix{}; ///< In front of its command line.
+  bool starts = true;
+};
 
 class etcd_server {
 public:
@@ -32,12 +39,20 @@ public:
                  + " is not installed (Debian's etcd-server)";
   }
 
-  /// Serves on loopback. Fails the test case if it does not come up.
-  /// @param more More words of its command line.
-  explicit etcd_server(words more = {}, bool is_secure = false)
-    : more_(std::move(more)), is_secure_(is_secure), port_(free_port()),
+  /// Says whether they can be run, and why not, once.
+  static bool is_here() {
+    const auto why = obstacle();
+    if (!why.empty())
+      WARN(why);
+    return why.empty();
+  }
+
+  /// Fails the test case if it does not come up.
+  explicit etcd_server(etcd_server_options options = {})
+    : options_(std::move(options)), port_(free_port()),
       peer_port_(free_port()) {
-    start();
+    if (options_.starts)
+      start();
   }
 
   etcd_server(const etcd_server&) = delete;
@@ -45,7 +60,13 @@ public:
   ~etcd_server() { kill(); }
 
   uint16_t port() const { return port_; }
-  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string endpoint() const {
+    return options_.address + ":" + std::to_string(port_);
+  }
+  /// Where other members find it: `http://127.0.0.1:2380`.
+  std::string peer_url() const {
+    return "http://127.0.0.1:" + std::to_string(peer_port_);
+  }
   pid_t pid() const { return pid_; }
   const std::string& folder() const { return folder_.path(); }
 
@@ -68,42 +89,48 @@ public:
 
   /// Again, with the same ports and data.
   void start() {
-    const auto log = folder_ / ("log" + std::to_string(++start_count_));
-    pid_ = spawn(command(), log);
-    INFO("etcd says: " << test_folders::content_of(log));
-    REQUIRE(test_patience::soon([&] {
-      return test_folders::content_of(log).find("serving client")
+    launch();
+    await();
+  }
+
+  /// The first half of `start`, for a member that waits for others.
+  void launch(const words& more = {}) {
+    options_.more.insert(options_.more.end(), more.begin(), more.end());
+    log_ = folder_ / ("log" + std::to_string(++start_count_));
+    pid_ = spawn(command(), log_);
+  }
+
+  /// The second half.
+  void await() const {
+    const auto serves = test_patience::soon([&] {
+      return test_folders::content_of(log_).find("serving client")
              != std::string::npos;
-    }));
+    });
+    INFO("etcd says: " << test_folders::content_of(log_));
+    REQUIRE(serves);
   }
 
 private:
   static constexpr auto program = "/usr/bin/etcd";
 
-  static uint16_t free_port() {
-    const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    auto address = sockaddr_in{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto size = socklen_t{sizeof address};
-    auto* x = reinterpret_cast<sockaddr*>(&address);
-    REQUIRE(::bind(fd, x, size) == 0);
-    REQUIRE(::getsockname(fd, x, &size) == 0);
-    ::close(fd);
-    return ntohs(address.sin_port);
-  }
+  static uint16_t free_port() { return test_http::mute_server{}.port(); }
 
   words command() const {
-    const auto client = (is_secure_ ? "https://" : "http://") + endpoint();
-    const auto peer = "http://127.0.0.1:" + std::to_string(peer_port_);
-    auto out = words{
-      program, "--data-dir=" + (folder_ / "data"),
-      "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-      "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-      "--initial-cluster=default=" + peer, "--logger=zap",
-      // One member elects itself: it need not wait for others.
-      "--heartbeat-interval=10", "--election-timeout=100"};
-    out.insert(out.end(), more_.begin(), more_.end());
+    const auto client
+      = (options_.is_secure ? "https://" : "http://") + endpoint();
+    auto out = options_.prefix;
+    for (const auto& x :
+         {std::string{program}, "--data-dir=" + (folder_ / "data"),
+          "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+          "--listen-peer-urls=" + peer_url(),
+          "--initial-advertise-peer-urls=" + peer_url(),
+          "--initial-cluster=default=" + peer_url(),
+          std::string{"--logger=zap"},
+          // One member elects itself: it need not wait for others.
+          std::string{"--heartbeat-interval=10"},
+          std::string{"--election-timeout=100"}})
+      out.push_back(x);
+    out.insert(out.end(), options_.more.begin(), options_.more.end());
     return out;
   }
 
@@ -118,20 +145,53 @@ private:
                                        O_WRONLY | O_CREAT | O_TRUNC, 0600);
     ::posix_spawn_file_actions_adddup2(&actions, 1, 2);
     auto pid = pid_t{0};
-    const auto error
-      = ::posix_spawn(&pid, program, &actions, nullptr, argv.data(), ::environ);
+    const auto error = ::posix_spawnp(&pid, argv.front(), &actions, nullptr,
+                                      argv.data(), ::environ);
     ::posix_spawn_file_actions_destroy(&actions);
     REQUIRE(error == 0);
     return pid;
   }
 
-  words more_;
-  bool is_secure_;
+  etcd_server_options options_;
   test_folders::folder folder_;
+  std::string log_;
   uint16_t port_;
   uint16_t peer_port_;
   pid_t pid_ = 0;
   uint32_t start_count_ = 0;
+};
+
+/// Three members, two of which are enough.
+class etcd_cluster {
+public:
+  etcd_cluster() {
+    auto peers = std::string{};
+    for (auto i = 0; i < 3; ++i) {
+      const auto& x
+        = members_.emplace_back(etcd_server_options{.starts = false});
+      peers += (i == 0 ? "" : ",") + name_of(i) + "=" + x.peer_url();
+    }
+    for (auto i = 0; i < 3; ++i)
+      member(i).launch({"--name=" + name_of(i), "--initial-cluster=" + peers,
+                        "--heartbeat-interval=50", "--election-timeout=500"});
+    for (const auto& x : members_)
+      x.await();
+  }
+
+  etcd_server& member(int index) { return members_.at(size_t(index)); }
+
+  /// `127.0.0.1:1,127.0.0.1:2,127.0.0.1:3`
+  std::string endpoints() const {
+    auto out = std::string{};
+    for (const auto& x : members_)
+      out += (out.empty() ? "" : ",") + x.endpoint();
+    return out;
+  }
+
+private:
+  static std::string name_of(int index) { return "m" + std::to_string(index); }
+
+  std::deque<etcd_server> members_;
 };
 
 } // namespace actorrun::detail

@@ -44,7 +44,14 @@ TEST_CASE("logging: levels have torchrun's names", "[runtime]") {
   CHECK(lines_at(make_pipe(), "warning", 2).starts_with("[prog TIME warning]"));
   CHECK(lines_at(make_pipe(), "Error", 1) == "[prog TIME error] e\n");
   CHECK(lines_at(make_pipe(), "CRITICAL", 0).empty());
-  CHECK(lines_at(make_pipe(), "nonsense", 3).starts_with("[prog TIME info] i"));
+  CHECK(lines_at(make_pipe(), "", 3).starts_with("[prog TIME info] i"));
+}
+
+TEST_CASE("logging: what is no level is told and means INFO", "[runtime]") {
+  const auto lines = lines_at(make_pipe(), "loud", 4);
+  CHECK(
+    lines.starts_with("[prog TIME warning] LOGLEVEL: \"loud\" is no level"));
+  CHECK(lines.find("\n[prog TIME info] i\n") != lines.npos);
 }
 
 TEST_CASE("logging: a terminal gets colours", "[runtime]") {

@@ -108,12 +108,24 @@ TEST_CASE("numa_binding: a GPU that the kernel cannot place takes a turn",
   CHECK(uut.report()[0].starts_with("local rank 0: CPUs 0-1 of NUMA node 0"));
 }
 
-TEST_CASE("numa_binding: a driver that fails is as good as none", "[runtime]") {
+TEST_CASE("numa_binding: a driver that fails is as good as none, and told",
+          "[runtime]") {
   auto uut = machine{1};
   uut.order.gpus = []() -> result<std::vector<core::gpu_identity>> {
     return failure{errc::system_failure, "lost"};
   };
-  CHECK(uut.report()[0].ends_with("memory of NUMA node 0 preferred"));
+  const auto bound = bind_workers(uut.order);
+  REQUIRE(bound);
+  CHECK(bound->report[0].ends_with("memory of NUMA node 0 preferred"));
+  CHECK(bound->warnings
+        == lines{"workers are bound without regard to GPUs: lost"});
+}
+
+TEST_CASE("numa_binding: a GPU that is named by UUID is told so", "[runtime]") {
+  auto uut = machine{1};
+  uut.add_gpus();
+  uut.order.visible_devices = "GPU-0000:02";
+  CHECK(uut.report()[0].ends_with(", GPU-0000:02 (0000:02:00.0)"));
 }
 
 TEST_CASE("numa_binding: where memory may not be placed CPUs are bound alone",
@@ -124,7 +136,30 @@ TEST_CASE("numa_binding: where memory may not be placed CPUs are bound alone",
   REQUIRE(bound);
   CHECK(bound->by_rank[1] == core::process_binding{.cpus = {2, 3}});
   CHECK(bound->report[1] == "local rank 1: CPUs 2-3 of NUMA node 1");
-  CHECK(bound->warning.ends_with("(Operation not permitted)"));
+  REQUIRE(bound->warnings.size() == 1);
+  CHECK(bound->warnings[0].ends_with("(Operation not permitted)"));
+}
+
+TEST_CASE("numa_binding: a kernel that takes one NUMA node at a time does not "
+          "fail a start",
+          "[runtime]") {
+  // The first package has one NUMA node, the second two.
+  auto uut = machine{2, core::binding_mode::socket};
+  uut.order.topology = [] {
+    return result<std::vector<core::cpu_place>>{
+      {{.cpu = 0, .core = 0, .node = 0, .package = 0},
+       {.cpu = 1, .core = 1, .node = 1, .package = 1},
+       {.cpu = 2, .core = 2, .node = 2, .package = 1}}};
+  };
+  uut.order.check_memory = [](const core::process_binding& x) {
+    return x.memory_nodes.size() > 1 ? EINVAL : 0;
+  };
+  const auto bound = bind_workers(uut.order);
+  REQUIRE(bound);
+  CHECK(bound->by_rank[0] == core::process_binding{.cpus = {0}});
+  CHECK(bound->by_rank[1] == core::process_binding{.cpus = {1, 2}});
+  REQUIRE(bound->warnings.size() == 1);
+  CHECK(bound->warnings[0].ends_with("(Invalid argument)"));
 }
 
 TEST_CASE("numa_binding: too few cores are refused", "[runtime]") {

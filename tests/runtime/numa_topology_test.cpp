@@ -56,7 +56,31 @@ TEST_CASE("numa_topology: packages, NUMA nodes, caches, cores and threads are "
 TEST_CASE("numa_topology: a package may have several NUMA nodes", "[runtime]") {
   const auto cpus = machine("pack:2 [numa] group:2 [numa] core:2 pu:1");
   CHECK(kinds(cpus, &core::cpu_place::package) == 2);
-  CHECK(kinds(cpus, &core::cpu_place::node) >= 2);
+  // The package's own memory is farther than that of each half.
+  CHECK(kinds(cpus, &core::cpu_place::node) == 4);
+}
+
+TEST_CASE("numa_topology: memory without CPUs is nobody's NUMA node",
+          "[runtime]") {
+  // Node 0 is near to all CPUs alike, 1 and 2 are those of the packages.
+  const auto cpus = machine("[numa(indexes=1,2,0)] pack:2 [numa] core:2 pu:1");
+  REQUIRE(cpus.size() == 4);
+  CHECK(cpus[0].node == 1);
+  CHECK(cpus[1].node == 1);
+  CHECK(cpus[2].node == 2);
+  CHECK(cpus[3].node == 2);
+  // Of two memories that are equally near the first counts.
+  const auto fast = machine("pack:2 [numa] [numa] core:1 pu:1");
+  CHECK(fast.front().node == 0);
+  CHECK(fast.back().node == 2);
+}
+
+TEST_CASE("numa_topology: caches of the second level count without a third",
+          "[runtime]") {
+  const auto cpus = machine("pack:1 l2:3 core:1 pu:2");
+  CHECK(kinds(cpus, &core::cpu_place::cache) == 3);
+  CHECK(kinds(cpus, &core::cpu_place::core) == 3);
+  CHECK(kinds(cpus, &core::cpu_place::node) == 1);
 }
 
 TEST_CASE("numa_topology: a machine without anything between is one of each",

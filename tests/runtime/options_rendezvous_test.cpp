@@ -107,6 +107,22 @@ TEST_CASE("options: etcd has an address, for one node too", "[runtime]") {
   CHECK(has(refused(x), "etcd server"));
 }
 
+TEST_CASE("options: an etcd cluster has up to 16 members, each with an address",
+          "[runtime]") {
+  auto x = etcd_job();
+  x.etcd.more_members.assign(etcd_member_count_max - 1, {"etcd2", 2'379});
+  CHECK(validate(x));
+  x.etcd.more_members.push_back({"etcd2", 2'379});
+  CHECK(has(refused(x), "more than 16 members"));
+  x.etcd.more_members = {{"a b", 2'379}};
+  CHECK(has(refused(x), "\"a b\""));
+  x.etcd.more_members = {{"etcd2", 0}};
+  CHECK(has(refused(x), "port is 0"));
+  auto other = fixed_job();
+  other.etcd.more_members = {{"n2", 1}};
+  CHECK(has(refused(other), "for etcd clusters"));
+}
+
 TEST_CASE("options: what is said of etcd counts for etcd alone", "[runtime]") {
   auto x = etcd_job();
   x.etcd.lease = 1s;

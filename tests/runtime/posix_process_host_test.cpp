@@ -278,9 +278,7 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   const auto here = folder{};
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // With job control a background job has a group of its own.
-  start({worker(
-    0, {"bash", "-c", "set -m; sleep 1000 & echo $! > " + (here / "a")})});
+  start({orphaning(0, here / "a")});
   REQUIRE(wait_for_events(2));
   const auto orphan = read_pid(here / "a");
   CHECK(::getpgid(orphan) == orphan);

@@ -99,6 +99,12 @@ inline ports::process_spec shell(uint32_t rank, const std::string& script) {
   return worker(rank, {"sh", "-c", script});
 }
 
+// A worker that leaves a process behind, and its id in a file. With job control
+// a background job has a group of its own.
+inline ports::process_spec orphaning(uint32_t rank, const std::string& file) {
+  return worker(rank, {"bash", "-c", "set -m; sleep 1000 & echo $! > " + file});
+}
+
 // A worker that is a function.
 inline ports::process_spec function(uint32_t rank, std::function<int()> body) {
   auto result = worker(rank, {"function"});

@@ -4,12 +4,16 @@
 
 #include <catch2/catch.hpp>
 
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 
 using namespace actorrun;
@@ -50,6 +54,39 @@ bool is_refused(const socket_address& where) {
     = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
   return ::connect(fd.get(), where.get(), where.size) != 0
          && errno == ECONNREFUSED;
+}
+
+/// How many descriptors this process has room for.
+size_t descriptor_room() {
+  auto file = std::ifstream{"/proc/self/status"};
+  for (auto word = std::string{}; file >> word;)
+    if (auto size = size_t{}; word == "FDSize:" && file >> size)
+      return size;
+  return 0;
+}
+
+/// The other end of a connection, which is in this process, too; -1 if there is
+/// none yet.
+int other_end_of(int fd) {
+  auto mine = sockaddr_in{};
+  auto size = socklen_t{sizeof mine};
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &size);
+  for (auto other = 0; other < 1'024; ++other) {
+    auto peer = sockaddr_in{};
+    size = sizeof peer;
+    if (other != fd
+        && ::getpeername(other, reinterpret_cast<sockaddr*>(&peer), &size) == 0
+        && peer.sin_family == AF_INET && peer.sin_port == mine.sin_port)
+      return other;
+  }
+  return -1;
+}
+
+int option_of(int fd, int level, int name) {
+  auto out = 0;
+  auto size = socklen_t{sizeof out};
+  REQUIRE(::getsockopt(fd, level, name, &out, &size) == 0);
+  return out;
 }
 
 } // namespace
@@ -175,6 +212,9 @@ TEST_CASE_METHOD(fixture, "store_server: cuts strangers, and nobody else",
   auto greedy = store_client{where};
   greedy.send(std::string{'\x01'} + store_int(UINT64_MAX));
   CHECK(greedy.is_over());
+  auto wrong = store_client{where, torch::v1_13};
+  wrong.send(std::string{"\0\xce\xf7\x85\x3d\r\1\2\3\4", 10});
+  CHECK(wrong.is_over());
   auto half = store_client{where};
   half.send(std::string{'\x01'} + store_int(uint64_t{100}) + "half");
   half.close();
@@ -208,6 +248,63 @@ TEST_CASE("store_server: a full store cuts who wants more", "[runtime]") {
   CHECK(b.is_over());
   a.ask({.verb = delete_key, .keys = {"/k"}});
   CHECK(a.number<int64_t>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "store_server: ends while clients wait",
+                 "[runtime]") {
+  auto clients = std::vector<std::unique_ptr<store_client>>{};
+  for (auto i = 0; i < 256; ++i) {
+    clients.push_back(std::make_unique<store_client>(where));
+    if (i % 2 == 0)
+      clients.back()->ask({.verb = wait, .keys = {"/never"}});
+    else
+      clients.back()->ask({.verb = barrier, .keys = {"/all"}, .number = 1'000});
+  }
+  uut.reset();
+  for (auto& x : clients)
+    CHECK(x->is_over());
+  CHECK(is_refused(where));
+}
+
+TEST_CASE_METHOD(fixture, "store_server: replies go out without delay",
+                 "[runtime]") {
+  auto a = store_client{where}; // Has had an answer: is accepted.
+  const auto other = other_end_of(a.fd());
+  REQUIRE(other >= 0);
+  CHECK(option_of(other, IPPROTO_TCP, TCP_NODELAY) != 0);
+  CHECK(option_of(other, SOL_SOCKET, SO_KEEPALIVE) != 0);
+}
+
+TEST_CASE("store_server: makes room for those who will come", "[runtime]") {
+  const auto wanted = descriptor_room() + 1;
+  auto limit = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur / 2 < wanted) {
+    WARN("skipped: `ulimit -n` is too small for this");
+    return;
+  }
+  const auto x = fixture{{.client_count_expected = wanted}};
+  const auto a = store_client{x.where};
+  CHECK(descriptor_room() > wanted);
+}
+
+TEST_CASE_METHOD(fixture, "store_server: who asks for much waits for a turn",
+                 "[runtime]") {
+  constexpr auto count = 20'000;
+  auto a = store_client{where};
+  auto b = store_client{where};
+  a.ask(set_of("/k", std::string(1'000, 'x')));
+  auto requests = std::string{};
+  for (auto i = 0; i < count; ++i)
+    requests += store_bytes(torch::v2_14, get_of("/k"));
+  auto sender = std::thread{[&] { a.send(requests); }};
+  for (auto i = 0; i < count; ++i) {
+    REQUIRE(a.value().size() == 1'000);
+    if (i % 1'000 == 0)
+      CHECK(b.is_silent()); // And is served between.
+  }
+  sender.join();
+  CHECK(a.is_silent());
 }
 
 TEST_CASE("store_server: listens no more when it has stopped", "[runtime]") {

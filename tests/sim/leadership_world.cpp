@@ -219,7 +219,7 @@ leadership_event leadership_world::answer(const campaign& order) {
   if (!registry_.leases.contains(order.lease))
     return registry_failed{{errc::etcd_unreachable, "lease not found"}};
   registry_.office = {{++registry_.revision, ""}, order.lease};
-  return campaign_won{registry_.revision, std::exchange(registry_.job, true)};
+  return campaign_won{registry_.revision, registry_.terms++};
 }
 
 leadership_event leadership_world::answer(const publish& order) {

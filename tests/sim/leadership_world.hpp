@@ -25,7 +25,7 @@ struct fake_registry {
 
   std::optional<entry> office;
   std::map<int64_t, std::pair<core::duration, core::time_point>> leases;
-  bool job = false; ///< The mark that the job has had a coordinator.
+  uint32_t terms = 0; ///< Coordinators that the job has had.
   int64_t revision = 0;
   int64_t last_lease = 0;
 

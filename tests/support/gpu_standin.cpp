@@ -1,118 +1,36 @@
 // STAND-IN for the drivers of GPUs: a library that has NVML's, CUDA's and Level
-// Zero's functions and answers from the text file that ACTORRUN_GPU_STANDIN
-// names. It is read anew at every call, so tests change the world by writing.
-//
-//   init 9                    nvmlInit fails with that code
-//   gpu KEY=VALUE…            one GPU: uuid name pci used total util temp lost
-//                             mig=1 parts=UUID,UUID pids=PID,PID
-//   xid INDEX NUMBER          an event; who waits for events by then is told
-//   cuda N, xpu N             what the other two drivers count; cuda -1: hangs
-//
-// Values have `_` where a blank is meant.
-#include <algorithm>
-#include <chrono>
+// Zero's functions, and answers from its world's file. With STANDIN_OF_535 it
+// tells processes as drivers 535.43 to 535.86 do.
+#include "gpu_standin_world.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 namespace {
 
+using namespace gpu_standin;
+
 constexpr int success = 0;
 constexpr int not_supported = 3;
+constexpr int no_permission = 4;
 constexpr int not_found = 6;
 constexpr int insufficient_size = 7;
 constexpr int timeout = 10;
 constexpr int gpu_is_lost = 15;
+
+/// How often somebody who hangs looks up, in milliseconds.
+constexpr int hang_slice = 50;
 
 /// A handle is the address of a place in here: GPU n is n, its part p is
 /// `parts_first` + n * `parts_each` + p.
 constexpr size_t parts_first = 64;
 constexpr size_t parts_each = 8;
 char handles[parts_first * (parts_each + 1)];
-
-struct gpu {
-  std::map<std::string, std::string> values;
-
-  std::string text(const std::string& key) const {
-    const auto i = values.find(key);
-    auto out = i == values.end() ? std::string{} : i->second;
-    std::replace(out.begin(), out.end(), '_', ' ');
-    return out;
-  }
-
-  long long number(const std::string& key) const {
-    return std::atoll(text(key).c_str());
-  }
-
-  bool has(const std::string& key) const { return values.contains(key); }
-
-  std::vector<std::string> list(const std::string& key) const {
-    auto out = std::vector<std::string>{};
-    auto from = std::istringstream{text(key)};
-    for (auto x = std::string{}; std::getline(from, x, ',');)
-      out.push_back(x);
-    return out;
-  }
-};
-
-struct xid {
-  size_t gpu = 0;
-  unsigned long long number = 0;
-};
-
-struct world {
-  int init = success;
-  int cuda = 0;
-  int xpu = 0;
-  std::vector<gpu> gpus;
-  std::vector<xid> xids;
-};
-
-std::string world_file() {
-  const auto* path = std::getenv("ACTORRUN_GPU_STANDIN");
-  return path == nullptr ? "" : path;
-}
-
-gpu read_gpu(std::istream& words) {
-  auto out = gpu{};
-  for (auto word = std::string{}; words >> word;) {
-    const auto equals = word.find('=');
-    out.values[word.substr(0, equals)]
-      = equals == word.npos ? "" : word.substr(equals + 1);
-  }
-  return out;
-}
-
-world look() {
-  auto out = world{};
-  auto file = std::ifstream{world_file()};
-  for (auto line = std::string{}; std::getline(file, line);) {
-    auto words = std::istringstream{line};
-    auto what = std::string{};
-    words >> what;
-    if (what == "init")
-      words >> out.init;
-    else if (what == "cuda")
-      words >> out.cuda;
-    else if (what == "xpu")
-      words >> out.xpu;
-    else if (what == "gpu")
-      out.gpus.push_back(read_gpu(words));
-    else if (what == "xid")
-      words >> out.xids.emplace_back().gpu >> out.xids.back().number;
-  }
-  return out;
-}
 
 size_t place_of(const void* handle) {
   return static_cast<size_t>(static_cast<const char*>(handle) - handles);
@@ -159,17 +77,6 @@ int with(const void* handle, Function fn) {
   return x.code == success ? fn(x) : x.code;
 }
 
-/// Waits until somebody writes to the file.
-void await_change(int milliseconds) {
-  const auto fd = ::inotify_init1(IN_CLOEXEC);
-  const auto path = world_file();
-  const auto folder = path.substr(0, path.rfind('/'));
-  ::inotify_add_watch(fd, folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
-  auto ready = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
-  ::poll(&ready, 1, milliseconds);
-  ::close(fd);
-}
-
 /// Who waits for events: each is told of those that come after its making.
 struct event_set {
   size_t told = look().xids.size();
@@ -182,10 +89,6 @@ struct event_set {
     return true;
   }
 };
-
-} // namespace
-
-extern "C" {
 
 struct standin_memory {
   unsigned long long total, free, used;
@@ -207,11 +110,49 @@ struct standin_process {
   unsigned gpu_instance, compute_instance;
 };
 
+struct standin_long_process {
+  standin_process known;
+  unsigned long long protected_memory;
+};
+
 struct standin_event {
   void* where;
   unsigned long long type, data;
   unsigned gpu_instance, compute_instance;
 };
+
+/// Whether only the parts of a GPU tell this, and `x` is the whole.
+bool is_secret(const found& x) {
+  return x.part.empty() && x.what.has("private");
+}
+
+void set_pid(standin_process& x, unsigned pid) {
+  x = {.pid = pid, .used_memory = 0, .gpu_instance = 0, .compute_instance = 0};
+}
+
+[[maybe_unused]] void set_pid(standin_long_process& x, unsigned pid) {
+  set_pid(x.known, pid);
+  x.protected_memory = 0;
+}
+
+template <class Process>
+int put_processes(const void* device, unsigned* count, Process* out) {
+  return with(device, [&](const found& x) {
+    if (is_secret(x))
+      return no_permission;
+    const auto pids = x.what.list("pids");
+    if (pids.size() > *count)
+      return insufficient_size;
+    *count = 0;
+    for (const auto& pid : pids)
+      set_pid(out[(*count)++], static_cast<unsigned>(std::atoll(pid.c_str())));
+    return success;
+  });
+}
+
+} // namespace
+
+extern "C" {
 
 int nvmlInit_v2() {
   return look().init;
@@ -227,8 +168,11 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** out) {
+  while (look().hangs)
+    await_change(hang_slice);
   *out = handles + index;
-  return find(*out).code;
+  const auto x = find(*out);
+  return x.what.has("denied") ? no_permission : x.code;
 }
 
 int nvmlDeviceGetUUID(void* device, char* out, unsigned size) {
@@ -251,6 +195,8 @@ int nvmlDeviceGetPciInfo_v3(void* device, standin_pci* out) {
 
 int nvmlDeviceGetMemoryInfo(void* device, standin_memory* out) {
   return with(device, [&](const found& x) {
+    if (is_secret(x))
+      return no_permission;
     out->total = static_cast<unsigned long long>(x.what.number("total"));
     out->used = static_cast<unsigned long long>(x.what.number("used"));
     out->free = out->total - out->used;
@@ -276,18 +222,26 @@ int nvmlDeviceGetTemperature(void* device, unsigned, unsigned* out) {
   });
 }
 
+int nvmlDeviceGetComputeRunningProcesses_v2(void* device, unsigned* count,
+                                            standin_process* out) {
+  return put_processes(device, count, out);
+}
+
+#ifdef STANDIN_OF_535
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                            standin_long_process* out) {
+  return put_processes(device, count, out);
+}
+#else
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
                                             standin_process* out) {
-  return with(device, [&](const found& x) {
-    const auto pids = x.what.list("pids");
-    if (pids.size() > *count)
-      return insufficient_size;
-    *count = 0;
-    for (const auto& pid : pids)
-      out[(*count)++].pid = static_cast<unsigned>(std::atoll(pid.c_str()));
-    return success;
-  });
+  return put_processes(device, count, out);
 }
+
+int nvmlDeviceGetRunningProcessDetailList(void*, void*) {
+  return not_supported;
+}
+#endif
 
 int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
   return with(device, [&](const found& x) {

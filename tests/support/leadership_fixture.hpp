@@ -56,21 +56,52 @@ struct leadership_fixture {
 
   timer_fired fired() const { return {armed.timer}; }
 
-  /// Gets the office at 0 s, with lease 7 and, in the end, revision 3.
-  void lead() {
-    at(0s, coordinator_wanted{});
-    at(0s, entry_read{});
-    at(0s, lease(7));
-    at(0s, campaign_won{2, false});
-    at(0s, office_opened{"n1:4000"});
-    at(0s, office_published{3});
-    REQUIRE(uut.current_phase() == phase::leading);
+  // The way into office, all at 0 s; each step begins with those before it. A
+  // standing candidate goes it, too.
+
+  /// Nobody is in office.
+  std::string stand() {
+    at(0s, candidate_started{});
+    if (uut.current_phase() == phase::idle)
+      at(0s, coordinator_wanted{});
+    return at(0s, entry_read{});
   }
 
-  /// Has been let in at `n2:4000`, of revision 5.
+  /// Has lease 7.
+  std::string run_for_office() {
+    stand();
+    return at(0s, lease(7));
+  }
+
+  /// Has the entry, of revision 2.
+  std::string win() {
+    run_for_office();
+    return at(0s, campaign_won{2, 0});
+  }
+
+  /// Has a coordinator at `n1:4000`.
+  std::string open() {
+    win();
+    return at(0s, office_opened{"n1:4000"});
+  }
+
+  /// Has said so, in revision 3.
+  std::string lead() {
+    open();
+    const auto trace = at(0s, office_published{3});
+    REQUIRE(uut.current_phase() == phase::leading);
+    return trace;
+  }
+
+  /// Is sent to `n2:4000`, of revision 5.
+  std::string seek(std::chrono::milliseconds t = 0ms) {
+    at(t, coordinator_wanted{});
+    return at(t, entry(5, "n2:4000"));
+  }
+
+  /// Has been let in there.
   void follow() {
-    at(0s, coordinator_wanted{});
-    at(0s, entry(5, "n2:4000"));
+    seek();
     at(0s, endpoint_reached{});
     REQUIRE(uut.current_phase() == phase::idle);
   }

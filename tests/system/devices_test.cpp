@@ -17,7 +17,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// A scene with GPUs that the test describes; see gpu_standin.cpp.
+/// A scene with GPUs that the test describes; see gpu_standin_world.hpp.
 struct gpu_scene : scene {
   std::map<std::string, std::string> drivers{
     {"ACTORRUN_NVML_LIBRARY", GPU_STANDIN},
@@ -180,6 +180,18 @@ TEST_CASE_METHOD(gpu_scene,
   set_world(gpu("GPU-a") + gpu("GPU-b"));
   const auto second = await_world(2, first[0].epoch);
   CHECK(first_of(second) > freed);
+  order_end();
+  CHECK(a->wait() == 0);
+}
+
+TEST_CASE_METHOD(gpu_scene,
+                 "devices: workers start again although the driver hangs",
+                 "[devices]") {
+  const auto [a, first] = run_one_node();
+  set_world("hang\n" + gpu("GPU-a") + gpu("GPU-b"));
+  order_exit(first[1].pid, 7);
+  await_world(2, first[0].epoch);
+  CHECK(a->says("the NVIDIA driver has not told for 5000 ms"));
   order_end();
   CHECK(a->wait() == 0);
 }

@@ -1,8 +1,5 @@
 // Jobs that meet through a real etcd: any node may host the coordinator.
-#include "runtime/etcd_server.hpp"
-#include "system/scene.hpp"
-
-#include <catch2/catch.hpp>
+#include "system/etcd_scene.hpp"
 
 #include <csignal>
 
@@ -10,57 +7,16 @@ namespace actorrun::test {
 
 namespace {
 
-using detail::etcd_server;
+struct cluster_scene : etcd_users {
+  cluster_scene() { registry = cluster.endpoints(); }
 
-/// Why the tests cannot be run here; said once.
-bool is_skipped() {
-  const auto obstacle = etcd_server::obstacle();
-  if (!obstacle.empty())
-    WARN(obstacle);
-  return !obstacle.empty();
-}
-
-struct etcd_scene : scene {
-  agent_options options(const std::string& nodes = "2") {
-    auto x = agent_options{.nodes = nodes};
-    x.endpoint = server.endpoint();
-    // A lease that no test waits out, unless it says so.
-    x.conf = ",is_host=1,lease_ttl=30,read_timeout=15" + conf;
-    x.more = {"--rdzv-backend=etcd-v2"};
-    return x;
-  }
-
-  program& etcd_coordinator(const std::string& nodes = "2") {
-    auto x = options(nodes);
-    auto& out = start({ACTORCTL_PROGRAM, "coordinator", "--rdzv-backend=etcd",
-                       "--nnodes=" + nodes, "--rdzv-id=" + x.job,
-                       "--rdzv-endpoint=" + x.endpoint,
-                       "--rdzv-conf=" + x.conf.substr(1)});
-    REQUIRE(out.says("listens on"));
-    return out;
-  }
-
-  /// The same processes in the same epoch, all alive.
-  void check_untouched(const worker_records& before) {
-    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
-    for (const auto& x : before)
-      CHECK(alive(x.pid));
-    CHECK(records().size() == before.size());
-  }
-
-  /// One of the agents has taken over as coordinator.
-  bool took_over(program& x) {
-    return count_of(x.output(), "takes over the job") > 0;
-  }
-
-  etcd_server server;
-  std::string conf;
+  etcd_cluster cluster;
 };
 
 } // namespace
 
 TEST_CASE("etcd: two nodes meet, work and end", "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   auto& a = x.agent(x.options());
@@ -68,9 +24,7 @@ TEST_CASE("etcd: two nodes meet, work and end", "[etcd]") {
   const auto workers = x.await_world(4);
   CHECK(workers[3].node_rank == 1);
   CHECK(workers[0].master_address == "127.0.0.1");
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
   // The next job of this id begins anew.
   auto& c = x.agent(x.options("1"));
   CHECK(c.wait() == 0); // Its workers find the order to end.
@@ -79,7 +33,7 @@ TEST_CASE("etcd: two nodes meet, work and end", "[etcd]") {
 }
 
 TEST_CASE("etcd: two jobs with two ids meet in one etcd", "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   auto y = x.options();
@@ -99,7 +53,7 @@ TEST_CASE("etcd: two jobs with two ids meet in one etcd", "[etcd]") {
 TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
           "notices",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   auto& c = x.etcd_coordinator();
@@ -114,15 +68,13 @@ TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
   });
   CHECK(now["epoch"] == before[0].epoch);
   x.check_untouched(before);
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
 }
 
 TEST_CASE("etcd: the node with the coordinator is killed, and the others go on "
           "without it",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   auto& a = x.agent(x.options("1:3"));
@@ -135,15 +87,13 @@ TEST_CASE("etcd: the node with the coordinator is killed, and the others go on "
   CHECK(after[0].restart_count == 0);
   CHECK(after[0].node_rank == 0);
   CHECK(last_of(x.records_of(before)) < first_of(after));
-  x.order_end();
-  CHECK(b.wait() == 0);
-  CHECK(c.wait() == 0);
+  x.check_end(b, c);
 }
 
 TEST_CASE("etcd: the node with the coordinator sleeps longer than its lease, "
           "and decides nothing when it wakes up",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   x.conf = ",lease_ttl=2,heartbeat_timeout=1";
@@ -160,14 +110,12 @@ TEST_CASE("etcd: the node with the coordinator sleeps longer than its lease, "
   CHECK(together[0].restart_count == 0);
   CHECK(last_of(x.records_of(alone)) < first_of(together));
   CHECK(a.says("leaves office"));
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
 }
 
 TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   auto& a = x.agent(x.options("1:2"));
@@ -178,13 +126,12 @@ TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
   CHECK(a.wait() == 128 + SIGTERM);
   x.await_world(2, before[0].epoch);
   CHECK(eventually([&] { return x.took_over(b); }));
-  x.order_end();
-  CHECK(b.wait() == 0);
+  x.check_end(b);
 }
 
 TEST_CASE("etcd: it is killed and started again, and no worker notices",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   x.conf = ",lease_ttl=4";
@@ -192,19 +139,17 @@ TEST_CASE("etcd: it is killed and started again, and no worker notices",
   auto& b = x.agent(x.options());
   const auto before = x.await_world(4);
   x.server.kill();
-  auto& host = a.says("etcd elects", 1s) ? a : b;
+  auto& host = x.host_of(a, b);
   CHECK(host.says("etcd is away"));
   x.server.start();
   CHECK(host.says("etcd is back"));
   x.check_untouched(before);
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
 }
 
 TEST_CASE("etcd: it comes back without its memory, and no worker notices",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   x.conf = ",lease_ttl=3";
@@ -217,15 +162,13 @@ TEST_CASE("etcd: it comes back without its memory, and no worker notices",
     = x.await_status([](const json& s) { return s["phase"] == "running"; });
   CHECK(now["epoch"] == before[0].epoch);
   x.check_untouched(before);
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
 }
 
 TEST_CASE("etcd: without it and without the coordinator workers end, and "
           "agents say why",
           "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   x.conf = ",read_timeout=2";
@@ -238,12 +181,82 @@ TEST_CASE("etcd: without it and without the coordinator workers end, and "
   CHECK(all_dead(before));
   CHECK(a.wait() == 5);
   CHECK(b.wait() == 5);
+  CHECK(a.says("the coordinator is gone, looks for one for 2 s"));
   CHECK(a.says("the coordinator is gone and did not come back"));
   CHECK(a.says(x.server.endpoint()));
 }
 
+TEST_CASE("etcd: it comes back after all have left office, and the job goes on "
+          "with new workers",
+          "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  etcd_scene x;
+  x.conf = ",lease_ttl=2";
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  x.server.kill();
+  CHECK(x.host_of(a, b).says("leaves office"));
+  CHECK(all_dead(before));
+  x.server.start();
+  const auto after = x.await_world(4, before[0].epoch);
+  CHECK(after[0].restart_count == 0);
+  CHECK(last_of(x.records_of(before)) < first_of(after));
+  x.check_end(a, b);
+}
+
+TEST_CASE("etcd: of three members two are enough, whichever is in use",
+          "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  cluster_scene x;
+  x.conf = ",lease_ttl=4";
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  auto& host = x.host_of(a, b);
+  x.cluster.member(0).kill();
+  CHECK(host.says("etcd is asked at http://" + x.cluster.member(1).endpoint()));
+  x.cluster.member(0).start();
+  x.cluster.member(1).kill();
+  CHECK(host.says("etcd is asked at http://" + x.cluster.member(2).endpoint()));
+  const auto now = json::parse(x.remote_status("job"));
+  CHECK(now["jobs"][0]["epoch"] == before[0].epoch);
+  CHECK(count_of(host.output(), "etcd elects") == 1);
+  CHECK(count_of(host.output(), "etcd is away") == 0);
+  x.check_untouched(before);
+  x.check_end(a, b);
+}
+
+TEST_CASE("etcd: an operator asks for a job through it", "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  etcd_scene x;
+  auto& a = x.agent(x.options("1"));
+  const auto workers = x.await_world(2);
+  auto code = 0;
+  const auto now = json::parse(x.remote_status("job", &code));
+  CHECK(code == 0);
+  CHECK(now["jobs"][0]["job"] == "job");
+  CHECK(now["jobs"][0]["world_size"] == 2);
+  SECTION("a job that nobody knows") {
+    const auto text = x.remote_status("other", &code);
+    CHECK(code == 3);
+    CHECK(count_of(text, "etcd knows no coordinator of job other") == 1);
+    CHECK(count_of(text, "etcdctl get --prefix /actorrun") == 1);
+  }
+  SECTION("an etcd that is away") {
+    x.server.kill();
+    const auto text = x.remote_status("job", &code);
+    CHECK(code == 3);
+    CHECK(count_of(text, "etcd at http://" + x.registry) == 1);
+  }
+  x.check_end(a);
+}
+
 TEST_CASE("etcd: nodes wait for it, and then meet", "[etcd]") {
-  if (is_skipped())
+  if (!etcd_server::is_here())
     return;
   etcd_scene x;
   x.server.kill();
@@ -253,9 +266,7 @@ TEST_CASE("etcd: nodes wait for it, and then meet", "[etcd]") {
   CHECK(b.says(x.server.endpoint()));
   x.server.start();
   x.await_world(4);
-  x.order_end();
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  x.check_end(a, b);
 }
 
 TEST_CASE_METHOD(scene, "etcd: nobody is there, and it says so", "[etcd]") {

@@ -105,9 +105,6 @@ TEST_CASE_METHOD(scene, "log options: what is wrong is named, exit code 2",
   const auto wrong = std::vector<words>{
     {"--redirects=4", "x"},
     {"--tee=0:1,0:2", "x"},
-    {"--tee=1:3", "x"},
-    {"--local-ranks-filter=1", "x"},
-    {"--duplicate-stdout-filters=x", "x"},
     {"--fold-identical", "x"},
     {"--log-rotate-size=1", "-r3", "x"},
     {"--log-rotate-keep=0", "x"},
@@ -125,6 +122,23 @@ TEST_CASE_METHOD(scene, "log options: what is wrong is named, exit code 2",
     const auto option = line[0].substr(0, line[0].find('='));
     if (option != "--log-dir")
       CHECK(count_of(x.output(), option) >= 1);
+  }
+}
+
+// Scripts that work with torchrun have such lines.
+TEST_CASE_METHOD(scene, "log options: torchrun's without effect are warnings",
+                 "[logs]") {
+  const auto idle = std::vector<words>{
+    {"--tee=1:3", "--no-python", "true"},
+    {"--local-ranks-filter=1", "--no-python", "true"},
+    {"--duplicate-stdout-filters=x", "--no-python", "true"},
+  };
+  for (const auto& line : idle) {
+    auto& x = run(line);
+    INFO(line[0]);
+    CHECK(x.wait() == 0);
+    CHECK(count_of(x.output(), "warning: ") == 1);
+    CHECK(count_of(x.output(), line[0].substr(0, line[0].find('='))) == 1);
   }
 }
 

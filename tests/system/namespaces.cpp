@@ -68,11 +68,16 @@ void namespaces::must(words command) {
 }
 
 // Where packets arrive, not where they leave: a sender would be told at once.
-void namespaces::drop(words host) {
-  const auto rules = std::string{"add table ip cut\n"}
-                     + "add chain ip cut input { type filter hook input "
-                       "priority 0; policy drop; }\n"
-                     + "add rule ip cut input iif lo accept\n";
+void namespaces::drop(const words& host) {
+  filter(host, "drop", "iif lo accept");
+}
+
+void namespaces::filter(words host, const std::string& policy,
+                        const std::string& rule) {
+  const auto rules = "add table ip cut\n"
+                     "add chain ip cut input { type filter hook input "
+                     "priority 0; policy "
+                     + policy + "; }\nadd rule ip cut input " + rule + "\n";
   for (const auto& x :
        {std::string{"nft"}, std::string{"-f"}, tools_.write("rules", rules)})
     host.push_back(x);
@@ -90,6 +95,11 @@ void namespaces::cut_inbound() {
 
 void namespaces::cut_outbound() {
   drop(here());
+}
+
+void namespaces::cut_service(uint16_t port) {
+  filter(here(), "accept",
+         "iif != lo tcp dport " + std::to_string(port) + " drop");
 }
 
 void namespaces::heal() {

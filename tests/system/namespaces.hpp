@@ -38,6 +38,9 @@ public:
   /// `there` hears, but is not heard.
   void cut_outbound();
 
+  /// This port of `here` does not hear `there` any more.
+  void cut_service(uint16_t port);
+
   /// Ends all cuts.
   void heal();
 
@@ -46,7 +49,8 @@ public:
 
 private:
   void must(words command);
-  void drop(words host);
+  void drop(const words& host);
+  void filter(words host, const std::string& policy, const std::string& rule);
 
   scene& tools_;
   std::string here_;

@@ -10,13 +10,6 @@ namespace actorrun::test {
 
 namespace {
 
-size_t count_of(const std::string& text, const std::string& what) {
-  auto out = size_t{0};
-  for (auto i = text.find(what); i != text.npos; i = text.find(what, i + 1))
-    ++out;
-  return out;
-}
-
 std::set<std::string> ports_in(const std::string& text) {
   const auto pattern = std::regex{"reduced at port (\\d+)"};
   auto out = std::set<std::string>{};
@@ -49,7 +42,7 @@ TEST_CASE_METHOD(store_scene, "store: torch's client gets what it asks for",
   if (!has_torch())
     return;
   auto& node = run({"--nproc-per-node=2", STORE_SCRIPT, "client"}, variables());
-  CHECK(node.wait() == 0);
+  CHECK(node.wait(training_patience) == 0);
   INFO(node.output());
   CHECK(count_of(node.output(), "all is well with torch") == 2);
   CHECK(count_of(node.output(), "cuts off") == 0);
@@ -61,8 +54,8 @@ TEST_CASE_METHOD(store_scene, "store: two nodes meet there, and meet again",
     return;
   auto& a = reduce(true);
   auto& b = reduce(false);
-  CHECK(a.wait() == 0);
-  CHECK(b.wait() == 0);
+  CHECK(a.wait(training_patience) == 0);
+  CHECK(b.wait(training_patience) == 0);
   const auto output = a.output() + b.output();
   INFO(output);
   CHECK(count_of(output, ", restarts 1") == 4);
@@ -75,7 +68,7 @@ TEST_CASE_METHOD(store_scene, "store: rank 0 can serve it, too", "[store]") {
   auto& node = run(
     {"--nproc-per-node=2", "--no-agent-store", STORE_SCRIPT, "all_reduce"},
     variables());
-  CHECK(node.wait() == 0);
+  CHECK(node.wait(training_patience) == 0);
   INFO(node.output());
   CHECK(count_of(node.output(), "reduced at port") == 2);
 }

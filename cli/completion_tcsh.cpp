@@ -1,0 +1,58 @@
+#include "actorrun/cli/completion_parts.hpp"
+
+namespace actorrun::cli {
+
+namespace {
+
+/// What completes the value of an option, as `complete` writes it; empty if
+/// there is nothing to offer.
+std::string values_of(const option_rule& rule) {
+  const auto choice = choice_of(rule);
+  switch (choice.is) {
+    case value_choice::kind::word:
+    case value_choice::kind::list: // The first word of it, at least.
+      return "(" + joined_with(choice.words, " ") + ")";
+    case value_choice::kind::file:
+      return "f";
+    case value_choice::kind::folder:
+      return "d";
+    case value_choice::kind::anything:
+      break;
+  }
+  return "";
+}
+
+/// The name of an option as a pattern for both of its spellings.
+std::string pattern_of(const std::string& name) {
+  auto out = std::string{"--"};
+  for (const auto c : name.substr(2))
+    out += c == '-' ? "[-_]" : std::string(1, c);
+  return out;
+}
+
+std::string rule_of(const std::string& text) {
+  return " \\\n  " + quoted_for_shell(text);
+}
+
+} // namespace
+
+// The first rule that fits counts. tcsh cannot tell where the script stands.
+std::string tcsh_completion(const option_rules& rules) {
+  auto out = std::string{"# Completion of actorrun for tcsh.\n"
+                         "complete actorrun"};
+  auto names = std::vector<std::string>{};
+  for (const auto& x : rules) {
+    names.push_back(x.name.substr(2));
+    const auto values = values_of(x);
+    if (values.empty())
+      continue;
+    out += rule_of("c/" + x.name + "=/" + values + "/");
+    out += rule_of("n/" + pattern_of(x.name) + "/" + values + "/");
+    if (x.letter)
+      out += rule_of(std::string{"n/-"} + x.letter + "/" + values + "/");
+  }
+  return out + rule_of("c/--/(" + joined_with(names, " ") + ")/")
+         + rule_of("p/*/f/") + "\n";
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,89 @@
+#include "actorrun/cli/completion_parts.hpp"
+
+#include <algorithm>
+
+namespace actorrun::cli {
+
+namespace {
+
+/// Text within `[…]` and behind `:` of a specification of `_arguments`.
+std::string escaped(const std::string& text) {
+  auto out = std::string{};
+  for (const auto c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\')
+      out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// A call of `_values`, which leaves out what is in the list already. `key=`
+/// becomes a specification with a value, of which nothing is known.
+std::string list_of(const value_choice& choice) {
+  auto out = std::string{" _values -s , value"};
+  for (const auto& x : choice.words)
+    out += x.ends_with('=') ? " " + x.substr(0, x.size() - 1) + "\\:value\\:\\ "
+                            : " " + x;
+  return out;
+}
+
+std::string values_of(const option_rule& rule) {
+  const auto choice = choice_of(rule);
+  const auto head = ":" + escaped(rule.value) + ":";
+  switch (choice.is) {
+    case value_choice::kind::word:
+      return head + "(" + joined_with(choice.words, " ") + ")";
+    case value_choice::kind::list:
+      return head + list_of(choice);
+    case value_choice::kind::file:
+      return head + "_files";
+    case value_choice::kind::folder:
+      return head + "_files -/";
+    case value_choice::kind::anything:
+      break;
+  }
+  return head + " ";
+}
+
+/// One argument of `_arguments`.
+std::string specification(const std::string& text) {
+  return " \\\n    " + quoted_for_shell(text);
+}
+
+std::string specifications_of(const option_rule& rule) {
+  const auto is_flag = rule.value.empty();
+  const auto values = is_flag ? "" : values_of(rule);
+  const auto purpose = "[" + escaped(purpose_of(rule)) + "]";
+  const auto* sign = is_flag ? "" : "=";
+  auto out = specification(rule.name + sign + purpose + values);
+  auto underscores = rule.name;
+  std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
+  if (underscores != rule.name) // Known, and not offered.
+    out += specification("!" + underscores + sign + values);
+  if (rule.letter)
+    out += specification(std::string{'-', rule.letter} + (is_flag ? "" : "+")
+                         + purpose + values);
+  return out;
+}
+
+} // namespace
+
+std::string zsh_completion(const option_rules& rules) {
+  // Behind the first word that is no option, options are not ours.
+  auto out = std::string{"#compdef actorrun\n"
+                         "# Completion of actorrun for zsh.\n"
+                         "_actorrun() {\n"
+                         "  _arguments -s -S -A '-*'"};
+  for (const auto& x : rules)
+    out += specifications_of(x);
+  return out + specification("1:script:_files")
+         + specification("*::argument:_files")
+         + "\n}\n"
+           "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
+           "  _actorrun \"$@\"\n"
+           "else\n"
+           "  compdef _actorrun actorrun\n"
+           "fi\n";
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,25 @@
+// How the ranks of `cuda_allreduce` meet, without CUDA: rank 0 says something
+// that all others hear.
+//
+//   meet [fail]
+//
+// With `fail` the last rank fails in the first epoch; in the next all meet
+// again, in a store that holds nothing of the first.
+#include "environment.hpp"
+#include "store.hpp"
+
+#include <cstdio>
+#include <string>
+
+int main(int argc, char** argv) {
+  const auto self = read_identity();
+  auto meeting = store{};
+  if (self.rank == 0)
+    meeting.set("greeting", "epoch " + std::to_string(self.epoch));
+  const auto heard = meeting.get("greeting");
+  std::printf("rank %d of %d heard: %s\n", self.rank, self.world_size,
+              heard.c_str());
+  const auto must_fail = argc > 1 && std::string{argv[1]} == "fail"
+                         && self.epoch == 1 && self.rank + 1 == self.world_size;
+  return must_fail ? 1 : 0;
+}

@@ -1,0 +1,31 @@
+// A client of the store that the agent serves, for programs that are not Python:
+// what torch calls TCPStore, as small as can be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// The store of this epoch, which begins empty. Errors end the program with 3:
+/// the launcher then starts all ranks again.
+class store {
+public:
+  /// Connects to MASTER_ADDR:MASTER_PORT, where the agent of node rank 0 serves
+  /// it before any worker starts. Ends the program with 2 if it does not.
+  store();
+
+  ~store();
+  store(const store&) = delete;
+  store& operator=(const store&) = delete;
+
+  void set(const std::string& key, const std::string& value);
+
+  /// Waits until somebody has set it, 60 s at most.
+  std::string get(const std::string& key);
+
+private:
+  void send(const std::string& bytes);
+  void receive(void* data, std::size_t size);
+
+  int descriptor_ = -1;
+};

@@ -1,0 +1,66 @@
+// The members of one etcd cluster: asked in turn until one of them answers.
+#pragma once
+
+#include "actorrun/actors/log.hpp"
+#include "actorrun/runtime/detail/etcd_http.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// This end and the other of a connection to etcd.
+struct etcd_link {
+  std::string local_address; ///< Numeric; empty before the first answer.
+  endpoint member;
+};
+
+/// Blocks its caller; for one thread but where it says otherwise.
+class etcd_members {
+public:
+  using clock = etcd_http::clock;
+
+  /// Talks to nobody yet.
+  /// @pre `where` is not empty
+  /// @retval as `etcd_http::open`
+  static result<std::unique_ptr<etcd_members>>
+  open(std::vector<endpoint> where, const etcd_options& options, log lines);
+
+  /// As `etcd_http::post`, to the member that answered last and then to the
+  /// others. Each has an equal part of the time that is left. A request may be
+  /// served more than once: by one whose answer is lost, too.
+  /// When all have failed the text names them all.
+  /// @retval errc::etcd_unreachable   one of them did not answer, or only that
+  ///                                  its cluster is out of its reach
+  /// @retval errc::etcd_denied        else as `etcd_http::post`
+  /// @retval errc::settings_mismatch  they are coordinators of ours
+  result<http_answer> post(const std::string& path, const std::string& body,
+                           clock::time_point deadline);
+
+  /// As `etcd_http::set_token`. A token is good for all members.
+  void set_token(const std::string& token);
+
+  /// To the member that answered last.
+  etcd_link link() const;
+
+  /// As `etcd_http::hurry`; from any thread.
+  void hurry(clock::time_point deadline);
+
+private:
+  struct member {
+    endpoint where;
+    std::unique_ptr<etcd_http> http;
+  };
+
+  explicit etcd_members(log lines) : lines_(std::move(lines)) {}
+
+  void move_to(size_t index, const failure& why);
+
+  std::vector<member> members_;
+  size_t current_ = 0;
+  log lines_;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,161 @@
+#include "actorrun/runtime/detail/gpu_memory_watch.hpp"
+
+#include "actorrun/runtime/detail/gpu_inventory.hpp"
+#include "actorrun/runtime/detail/nvml_library.hpp"
+#include "actorrun/runtime/detail/run_aside.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using pids = std::vector<int64_t>;
+
+/// Between two looks whether memory is free; the driver has no event for it.
+constexpr auto look_interval = 20ms;
+
+/// The session of a process; 0 if there is no such process.
+pid_t session_of(int64_t pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
+  auto line = std::string{};
+  std::getline(file, line);
+  const auto name_end = line.rfind(')'); // The name may have anything in it.
+  if (name_end == line.npos)
+    return 0;
+  auto session = 0;
+  return std::sscanf(line.c_str() + name_end + 1, " %*c %*d %*d %d", &session)
+             == 1
+           ? session
+           : 0;
+}
+
+/// Those of the processes on GPUs that belong to ended workers.
+pids leftovers(const nvml::functions& library, const std::set<pid_t>& ended) {
+  auto out = gpu_processes(library);
+  std::erase_if(out, [&](int64_t pid) {
+    return !ended.contains(static_cast<pid_t>(pid))
+           && !ended.contains(session_of(pid));
+  });
+  return out;
+}
+
+/// @param holders None: the driver has not answered yet.
+std::string complaint_about(const std::optional<pids>& holders,
+                            milliseconds patience) {
+  const auto time = std::to_string(patience.count()) + " ms";
+  auto out = std::string{};
+  if (!holders) {
+    out = "the NVIDIA driver has not told for " + time
+          + " whether GPU memory of ended workers is free";
+  } else {
+    out = "GPU memory of ended workers is still held after " + time
+          + ", by process";
+    for (const auto pid : *holders)
+      out += " " + std::to_string(pid);
+  }
+  return out + "; starts the workers all the same";
+}
+
+} // namespace
+
+// What is waited for is kept here and not with the threads, so that it is gone
+// when the watch is. Callbacks run under the lock: none outlives it.
+struct gpu_memory_watch::shared {
+  struct wait {
+    freed_handler done;
+    std::optional<pids> holders{}; ///< As last seen.
+  };
+
+  std::mutex mutex;
+  std::condition_variable concluded;
+  std::map<uint64_t, wait> waits{};
+  uint64_t last_wait = 0;
+
+  uint64_t add(freed_handler done) {
+    const auto guard = std::lock_guard{mutex};
+    waits.emplace(++last_wait, wait{.done = std::move(done)});
+    return last_wait;
+  }
+
+  /// @returns whether it is still waited for
+  bool note(uint64_t which, pids holders) {
+    if (holders.empty()) {
+      conclude(which);
+      return false;
+    }
+    const auto guard = std::lock_guard{mutex};
+    const auto i = waits.find(which);
+    if (i == waits.end())
+      return false;
+    i->second.holders = std::move(holders);
+    return true;
+  }
+
+  void conclude(uint64_t which) {
+    const auto guard = std::lock_guard{mutex};
+    tell(which, {});
+  }
+
+  /// @returns whether it is still waited for
+  bool pause(uint64_t which, milliseconds how_long) {
+    auto guard = std::unique_lock{mutex};
+    return !concluded.wait_for(guard, how_long,
+                               [&] { return !waits.contains(which); });
+  }
+
+  void expire(uint64_t which, milliseconds patience) {
+    auto guard = std::unique_lock{mutex};
+    if (!concluded.wait_for(guard, patience,
+                            [&] { return !waits.contains(which); }))
+      tell(which, complaint_about(waits.at(which).holders, patience));
+  }
+
+private:
+  void tell(uint64_t which, std::string complaint) {
+    auto found = waits.extract(which);
+    if (found.empty())
+      return;
+    concluded.notify_all();
+    found.mapped().done(std::move(complaint));
+  }
+};
+
+gpu_memory_watch::gpu_memory_watch() : shared_(std::make_shared<shared>()) {}
+
+gpu_memory_watch::~gpu_memory_watch() {
+  const auto guard = std::lock_guard{shared_->mutex};
+  shared_->waits.clear();
+  shared_->concluded.notify_all();
+}
+
+// Two threads: the one that asks may never come back from the driver.
+void gpu_memory_watch::await(std::vector<pid_t> ended, freed_handler done,
+                             milliseconds patience) {
+  const auto which = shared_->add(std::move(done));
+  const auto asks
+    = [which, state = shared_, leaders = std::set(ended.begin(), ended.end())] {
+        const auto loaded = load_nvml();
+        if (!loaded)
+          return state->conclude(which);
+        while (state->note(which, leftovers(**loaded, leaders))
+               && state->pause(which, look_interval)) {
+        }
+      };
+  const auto limits
+    = [which, patience, state = shared_] { state->expire(which, patience); };
+  if (!run_aside(limits) || !run_aside(asks))
+    shared_->conclude(which);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,104 @@
+#include "actorrun/actors/core/store_waits.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace actorrun::core;
+
+namespace {
+
+using clients = std::vector<store_client>;
+
+constexpr auto a = store_client{2};
+constexpr auto b = store_client{3};
+constexpr auto c = store_client{4};
+
+/// For one wait for one key of one letter.
+constexpr auto size_of_one = 2 * (store_overhead + 1);
+
+struct fixture {
+  explicit fixture(size_t memory_max = 100'000)
+    : budget(std::make_shared<store_budget>(memory_max)), uut(budget) {}
+
+  std::shared_ptr<store_budget> budget;
+  store_waits uut;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "store_waits: who came first is told first",
+                 "[core]") {
+  CHECK(uut.wait(c, {"k"}));
+  CHECK(uut.wait(a, {"k"}));
+  CHECK(uut.on_key("other").empty());
+  CHECK(uut.on_key("k") == clients{c, a});
+  CHECK(uut.on_key("k").empty());
+  CHECK(uut.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_waits: a wait for more ends with the last",
+                 "[core]") {
+  CHECK(uut.wait(a, {"k", "l", "k"}));
+  CHECK(uut.on_key("k").empty());
+  CHECK(uut.on_key("k").empty());
+  CHECK(uut.on_key("l") == clients{a});
+}
+
+TEST_CASE_METHOD(fixture, "store_waits: a client has one wait", "[core]") {
+  CHECK(uut.wait(a, {"k"}));
+  CHECK(uut.wait(a, {"l"}));
+  CHECK(uut.size() == 1);
+  CHECK(uut.on_key("k").empty());
+  CHECK(uut.join(a, "m"));
+  CHECK(uut.on_key("l").empty());
+  CHECK(uut.on_barrier("m") == clients{a});
+}
+
+TEST_CASE_METHOD(fixture, "store_waits: keys and barriers have names apart",
+                 "[core]") {
+  CHECK(uut.wait(a, {"n"}));
+  CHECK(uut.join(b, "n"));
+  CHECK(uut.on_barrier("n") == clients{b});
+  CHECK(uut.on_key("n") == clients{a});
+}
+
+TEST_CASE_METHOD(fixture, "store_waits: an item in a queue is for one",
+                 "[core]") {
+  CHECK(uut.wait(a, {"q", "k"}));
+  CHECK(uut.wait(b, {"q"}));
+  CHECK(uut.wait(c, {"q"}));
+  CHECK(uut.on_queue("q") == b); // The first wants more, and is passed over.
+  CHECK(uut.on_queue("q") == c);
+  CHECK(uut.on_queue("q") == std::nullopt);
+  CHECK(uut.on_key("k") == clients{a});
+}
+
+TEST_CASE_METHOD(fixture, "store_waits: nothing is kept of what was cancelled",
+                 "[core]") {
+  uut.cancel(a);
+  CHECK(uut.wait(a, {"k", "l"}));
+  CHECK(uut.join(b, "m"));
+  CHECK(budget->used() > 0);
+  uut.cancel(a);
+  uut.cancel(b);
+  CHECK(budget->used() == 0);
+  CHECK(uut.on_key("k").empty());
+  CHECK(uut.on_barrier("m").empty());
+}
+
+TEST_CASE("store_waits: waits have room up to the limit", "[core]") {
+  auto x = fixture{2 * size_of_one};
+  CHECK(x.uut.wait(a, {"k"}));
+  CHECK(x.uut.join(b, "k"));
+  CHECK(!x.uut.wait(c, {"k"}));
+  CHECK(x.uut.size() == 2);
+  auto less = fixture{2 * size_of_one - 1};
+  CHECK(less.uut.wait(a, {"k"}));
+  CHECK(!less.uut.join(b, "k"));
+  CHECK(!less.uut.wait(a, {"k", "l"})); // The wait before is over.
+  CHECK(less.uut.size() == 0);
+  CHECK(less.budget->used() == 0);
+}

@@ -1,0 +1,151 @@
+// Against servers that are members of no cluster, and a real cluster.
+#include "actorrun/runtime/detail/door_frames.hpp"
+#include "actorrun/runtime/detail/etcd_client.hpp"
+#include "etcd_server.hpp"
+#include "http_parrot.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test_http;
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock = etcd_members::clock;
+
+/// Nobody listens there.
+uint16_t closed_port() {
+  return mute_server{}.port();
+}
+
+std::unique_ptr<etcd_members> members_at(const std::vector<uint16_t>& ports) {
+  auto where = std::vector<endpoint>{};
+  for (const auto port : ports)
+    where.push_back({"127.0.0.1", port});
+  auto x = etcd_members::open(std::move(where), {}, {});
+  REQUIRE(x);
+  return std::move(*x);
+}
+
+result<http_answer> ask(etcd_members& whom, clock::duration limit = 20s) {
+  return whom.post("/v3/x", "{}", clock::now() + limit);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("etcd members: the first that answers is asked first from then on",
+          "[runtime]") {
+  const auto good = parrot{http("200 OK", R"({"a":1})")};
+  const auto uut = members_at({closed_port(), good.port()});
+  CHECK(uut->link().member.port != good.port());
+  const auto x = ask(*uut);
+  REQUIRE(x);
+  CHECK(x->body == R"({"a":1})");
+  CHECK(uut->link().member.port == good.port());
+  CHECK(uut->link().local_address == "127.0.0.1");
+}
+
+TEST_CASE("etcd members: a mute one costs its part of the time", "[runtime]") {
+  const auto mute = mute_server{};
+  const auto good = parrot{http("200 OK", "{}")};
+  const auto uut = members_at({mute.port(), good.port()});
+  const auto begin = clock::now();
+  CHECK(ask(*uut, 1s));
+  CHECK(clock::now() - begin >= 500ms);
+  CHECK(clock::now() - begin < 1s);
+}
+
+TEST_CASE("etcd members: one that is cut off from its cluster is no answer",
+          "[runtime]") {
+  const auto cut
+    = parrot{http("503 Service Unavailable",
+                  R"({"error":"etcdserver: request timed out","code":14})")};
+  SECTION("as long as another gives one") {
+    const auto good = parrot{http("200 OK", "{}")};
+    const auto uut = members_at({cut.port(), good.port()});
+    CHECK(ask(*uut)->status == 200);
+  }
+  SECTION("nor if it is alone") {
+    const auto x = ask(*members_at({cut.port()}));
+    REQUIRE_FALSE(x);
+    CHECK(x.error().code == errc::etcd_unreachable);
+    CHECK(has(x.error().text, "out of reach of its cluster"));
+  }
+}
+
+TEST_CASE("etcd members: who says no is not asked again elsewhere",
+          "[runtime]") {
+  const auto other = closed_port();
+  const auto no = parrot{http("403 Forbidden", R"({"error":"no","code":7})")};
+  const auto uut = members_at({no.port(), other});
+  const auto x = ask(*uut);
+  REQUIRE(x);
+  CHECK(x->status == 403);
+}
+
+TEST_CASE("etcd members: a coordinator of ours is no etcd", "[runtime]") {
+  const auto ours = parrot{std::string{not_etcd}};
+  auto ports = std::vector{ours.port()};
+  auto expected = errc::settings_mismatch;
+  SECTION("and that is final") {}
+  SECTION("but another member may come yet") {
+    ports.push_back(closed_port());
+    expected = errc::etcd_unreachable;
+  }
+  const auto x = ask(*members_at(ports));
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == expected);
+  CHECK(has(x.error().text, "a coordinator of actorrun listens"));
+}
+
+TEST_CASE("etcd members: when none answers, all are named", "[runtime]") {
+  const auto a = closed_port();
+  const auto b = closed_port();
+  const auto x = ask(*members_at({a, b}));
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::etcd_unreachable);
+  CHECK(has(x.error().text, ":" + std::to_string(a)));
+  CHECK(has(x.error().text, ":" + std::to_string(b)));
+}
+
+TEST_CASE("etcd members: somebody in a hurry waits for none of them",
+          "[runtime]") {
+  const auto mute = mute_server{};
+  const auto uut = members_at({mute.port(), mute.port()});
+  uut->hurry(clock::now());
+  const auto begin = clock::now();
+  CHECK_FALSE(ask(*uut, 60s));
+  CHECK(clock::now() - begin < 10s);
+}
+
+TEST_CASE("etcd members: an office outlives any one of them", "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  auto cluster = etcd_cluster{};
+  auto options = etcd_options{};
+  for (auto i = 1; i < 3; ++i)
+    options.more_members.push_back({"127.0.0.1", cluster.member(i).port()});
+  const auto soon = [] { return clock::now() + 20s; };
+  const auto uut = etcd_client::open({"127.0.0.1", cluster.member(0).port()},
+                                     options, {"job"});
+  REQUIRE(uut);
+  const auto lease = (*uut)->open_lease(15s, soon());
+  REQUIRE(lease);
+  REQUIRE((*uut)->campaign(lease->lease, 0, soon()));
+  cluster.member(0).kill();
+  const auto renewed = (*uut)->renew(lease->lease, soon());
+  REQUIRE(renewed);
+  CHECK(*renewed == core::duration{15s});
+  CHECK((*uut)->read(soon()));
+  // One of three knows nothing for sure.
+  cluster.member(1).kill();
+  const auto x = (*uut)->read(clock::now() + 2s);
+  REQUIRE_FALSE(x);
+  CHECK(x.error().code == errc::etcd_unreachable);
+}

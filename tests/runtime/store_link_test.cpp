@@ -1,0 +1,138 @@
+#include "actorrun/runtime/detail/store_link.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+
+namespace {
+
+/// A link, and the other end of its connection.
+struct fixture {
+  explicit fixture(size_t memory_max = size_t{1} << 30)
+    : budget(std::make_shared<core::store_budget>(memory_max)) {
+    auto ends = std::array<int, 2>{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data())
+            == 0);
+    far = unique_fd{ends[0]};
+    REQUIRE(::fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+    uut = std::make_unique<store_link>(unique_fd{ends[1]},
+                                       core::store_charge{budget});
+  }
+
+  static core::send_reply reply(std::string head) {
+    return {.client = {2}, .head = std::move(head)};
+  }
+
+  /// Of a value that is not copied.
+  core::send_reply large_reply(size_t size) const {
+    auto value = core::store_value::make(budget, std::string(size, 'v'));
+    REQUIRE(value);
+    auto out = reply({});
+    out.values.push_back(std::move(*value));
+    return out;
+  }
+
+  std::string fetch(size_t size) const {
+    auto out = std::string(size, '\0');
+    const auto got = ::recv(far.get(), out.data(), size, MSG_WAITALL);
+    REQUIRE(got == static_cast<ssize_t>(size));
+    return out;
+  }
+
+  std::shared_ptr<core::store_budget> budget;
+  unique_fd far;
+  std::unique_ptr<store_link> uut;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "store_link: replies go out in their order",
+                 "[runtime]") {
+  auto value = core::store_value::make(budget, "value");
+  auto x = reply("head");
+  x.values.push_back(*value);
+  x.tail = *value;
+  CHECK(uut->add(std::move(x)));
+  CHECK(uut->add(reply("next")));
+  CHECK(uut->write());
+  CHECK(uut->output_size() == 0);
+  CHECK(fetch(26) == std::string{"head\5\0\0\0\0\0\0\0valuevaluenext", 26});
+}
+
+TEST_CASE("store_link: what nobody fetches counts, up to the limit",
+          "[runtime]") {
+  auto x = fixture{1'000};
+  CHECK(x.uut->add(fixture::reply(std::string(400, 'r'))));
+  CHECK(x.uut->keep(std::string(600, 'k')));
+  CHECK(x.budget->used() == 1'000);
+  CHECK(!x.uut->add(fixture::reply("r")));
+  CHECK(x.uut->take_kept().size() == 600);
+  CHECK(!x.uut->keep(std::string(601, 'k')));
+  CHECK(!x.uut->has_kept());
+  CHECK(x.budget->used() == 400);
+  CHECK(x.uut->write());
+  CHECK(x.budget->used() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_link: nothing is counted of who has gone",
+                 "[runtime]") {
+  CHECK(uut->add(reply("r")));
+  CHECK(uut->add(large_reply(100'000)));
+  CHECK(uut->keep("k"));
+  CHECK(budget->used() > 100'000);
+  uut.reset();
+  CHECK(budget->used() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_link: is full at so many bytes, not before",
+                 "[runtime]") {
+  CHECK(uut->add(reply(std::string(store_output_max - 1, 'r'))));
+  CHECK(!uut->is_full());
+  CHECK(uut->add(reply("r")));
+  CHECK(uut->is_full());
+}
+
+// However fast it is fetched.
+TEST_CASE_METHOD(fixture, "store_link: gives nobody more than a turn at once",
+                 "[runtime]") {
+  constexpr auto size = 8 * store_turn_max;
+  CHECK(uut->add(large_reply(size)));
+  const auto total = uut->output_size();
+  auto reader = std::thread{[&] {
+    auto room = std::string(total, '\0');
+    ::recv(far.get(), room.data(), total, MSG_WAITALL);
+  }};
+  auto most = size_t{0};
+  auto is_alive = true;
+  while (is_alive && uut->output_size() > 0) {
+    const auto before = uut->output_size();
+    is_alive = uut->write();
+    most = std::max(most, before - uut->output_size());
+  }
+  reader.join();
+  CHECK(is_alive);
+  CHECK(most > 0);
+  CHECK(most <= store_turn_max);
+  CHECK(budget->used() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "store_link: says when the connection is over",
+                 "[runtime]") {
+  auto room = std::array<char, 4>{};
+  CHECK(uut->read(room) == size_t{0});
+  REQUIRE(::send(far.get(), "abc", 3, 0) == 3);
+  CHECK(uut->read(room) == size_t{3});
+  far.reset();
+  CHECK(uut->read(room) == std::nullopt);
+  CHECK(uut->add(reply("r")));
+  CHECK(!uut->write());
+}

@@ -1,0 +1,101 @@
+// A network that fails between the coordinator's host, etcd and the others. All
+// hosts have one CLOCK_MONOTONIC, so stamps tell who ran when.
+#include "system/etcd_scene.hpp"
+#include "system/namespaces.hpp"
+
+#include <iostream>
+#include <memory>
+
+namespace actorrun::test {
+
+namespace {
+
+/// etcd and two agents are `here`, and the agent that hosts the coordinator is
+/// `there`.
+struct two_sites {
+  /// False, and a line that says why, where it cannot be played.
+  bool ready() {
+    static const auto obstacle = namespaces::obstacle();
+    if (!obstacle.empty())
+      std::cout << "SKIPPED: " << obstacle << std::endl;
+    if (!obstacle.empty() || !etcd_server::is_here())
+      return false;
+    net = std::make_unique<namespaces>(tools);
+    x = std::make_unique<etcd_scene>(etcd_server_options{
+      .address = namespaces::here_address, .prefix = net->here()});
+    x->conf = ",lease_ttl=2,heartbeat_timeout=1";
+    return true;
+  }
+
+  program& agent(const words& prefix) {
+    auto options = x->options("1:3");
+    options.prefix = prefix;
+    return x->agent(options);
+  }
+
+  worker_records start_job() {
+    a = &agent(net->there());
+    REQUIRE(a->says("etcd elects"));
+    b = &agent(net->here());
+    c = &agent(net->here());
+    return x->await_world(6);
+  }
+
+  /// The others go on without `a`: all that ran before is dead when the first
+  /// of them begins (I2), free of charge.
+  worker_records check_takeover(const worker_records& before) {
+    const auto after = x->await_world(4, before[0].epoch);
+    CHECK((x->took_over(*b) || x->took_over(*c)));
+    CHECK(after[0].restart_count == 0);
+    CHECK(last_of(x->records_of(before)) < first_of(after));
+    CHECK(all_dead(before, 0ms));
+    CHECK(a->says("leaves office"));
+    return after;
+  }
+
+  /// `a` takes part again, under another's coordinator.
+  void check_return(const worker_records& after) {
+    const auto together = x->await_world(6, after[0].epoch);
+    CHECK(together[0].restart_count == 0);
+    CHECK(last_of(x->records_of(after)) < first_of(together));
+    CHECK(count_of(a->output(), "etcd elects") == 1);
+    x->check_end(*a, *b, *c);
+  }
+
+  scene tools; ///< Starts what sets up the network.
+  std::unique_ptr<namespaces> net;
+  std::unique_ptr<etcd_scene> x;
+  program* a = nullptr;
+  program* b = nullptr;
+  program* c = nullptr;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(two_sites,
+                 "network: a coordinator that is cut off from all is followed "
+                 "when its lease is over, and its workers are dead by then",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job();
+  net->cut();
+  const auto after = check_takeover(before);
+  net->heal();
+  check_return(after);
+}
+
+TEST_CASE_METHOD(two_sites,
+                 "network: a coordinator that is cut off from etcd alone "
+                 "leaves office before its lease is over",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job();
+  net->cut_service(x->server.port());
+  const auto after = check_takeover(before);
+  net->heal();
+  check_return(after);
+}
+
+} // namespace actorrun::test

@@ -1,0 +1,108 @@
+// Nodes that were told different things about one job: each that does not fit
+// is refused at once and told why, and the job does not notice.
+#include "system/etcd_scene.hpp"
+
+namespace actorrun::test {
+
+namespace {
+
+/// Nobody waits for a time-out of the rendezvous, not even on a busy machine.
+constexpr auto refusal_limit = 3s;
+
+/// Two nodes with a rank each, or two that need none.
+struct two_nodes : scene {
+  void start(bool ranked) {
+    for (auto rank = 0; rank < 2; ++rank)
+      run(joined(line, ranked ? words{"--node-rank=" + std::to_string(rank),
+                                      "--rdzv-backend=static"}
+                              : words{"--rdzv-conf=is_host="
+                                      + std::to_string(rank == 0)}));
+    before = await_world(2);
+  }
+
+  words joined(const words& options, const words& more) const {
+    auto out = more;
+    out.insert(out.end(), options.begin(), options.end());
+    return out;
+  }
+
+  /// A third node comes with `more`. @returns what it says
+  std::string refused(const words& more) {
+    const auto begin = clock::now();
+    auto& x = run(joined(line, more));
+    CHECK(x.wait() == 4);
+    CHECK(clock::now() - begin < refusal_limit);
+    CHECK(count_of(x.output(), "actorrun: error: ") == 1);
+    CHECK(count_of(x.output(), "  try: ") == 1);
+    CHECK(pids_of(records()) == pids_of(records_of(before)));
+    for (const auto& worker : before)
+      CHECK(alive(worker.pid));
+    return x.output();
+  }
+
+  words line
+    = {"--nnodes=2",  "--rdzv-id=job", "--rdzv-endpoint=" + endpoint(),
+       "--no-python", STAMPING_WORKER, "--folder=" + folder() + "/stamps"};
+  worker_records before;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(two_nodes, "mixed nodes: a static job takes no others",
+                 "[static]") {
+  start(true);
+  CHECK(count_of(refused({"--rdzv-conf=is_host=0"}),
+                 "asks for --nnodes=2 --max-restarts=0 without "
+                 "--rdzv-backend=static")
+        == 1);
+  CHECK(count_of(refused({"--rdzv-backend=static", "--node-rank=1",
+                          "--max-restarts=1"}),
+                 "--max-restarts=1 --rdzv-backend=static")
+        == 1);
+  CHECK(count_of(refused({"--rdzv-backend=etcd"}),
+                 "its job does not meet through etcd")
+        == 1);
+}
+
+TEST_CASE_METHOD(two_nodes, "mixed nodes: a job without ranks takes no others",
+                 "[static]") {
+  start(false);
+  CHECK(count_of(refused({"--rdzv-backend=static", "--node-rank=1"}),
+                 "the job runs with --nnodes=2 --max-restarts=0 without "
+                 "--rdzv-backend=static")
+        == 1);
+  CHECK(count_of(refused({"--rdzv-backend=etcd-v2"}),
+                 "its job does not meet through etcd")
+        == 1);
+}
+
+TEST_CASE("mixed nodes: a job that meets through etcd takes no others",
+          "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  etcd_scene x;
+  auto& a = x.agent(x.options());
+  auto& b = x.agent(x.options());
+  const auto before = x.await_world(4);
+  auto& more = x.agent(x.options("3"));
+  CHECK(more.wait(refusal_limit) == 4);
+  CHECK(more.says("asks for --nnodes=3"));
+  // As a coordinator it would wait longer, or not long enough.
+  auto patient = x.options();
+  patient.conf += ",fence_guard=0.7";
+  auto& other = x.agent(patient);
+  CHECK(other.wait(refusal_limit) == 4);
+  CHECK(other.says("the job runs with --nnodes=2 --max-restarts=0 and a lease "
+                   "of 1200 ms"));
+  CHECK(other.says("--max-restarts=0 and a lease of 1600 ms"));
+  // etcd has no word for those who do not speak HTTP.
+  auto there = x.options();
+  there.more = {"--rdzv-conf=is_host=0,heartbeat_timeout=0.5,read_timeout=1"};
+  auto& native = x.agent(there);
+  CHECK(native.wait() == 3);
+  CHECK(native.says(x.registry));
+  x.check_untouched(before);
+  x.check_end(a, b);
+}
+
+} // namespace actorrun::test

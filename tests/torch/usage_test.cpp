@@ -1,0 +1,52 @@
+// The ways in which scripts use torch.distributed, each under the real launcher.
+#include "torch/training_scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <filesystem>
+
+namespace actorrun::test {
+
+namespace {
+
+struct usage_scene : training_scene {
+  /// Of two workers.
+  program& use(const std::string& way) {
+    auto command = words{"--nproc-per-node=2"};
+    for (const auto& more : {launcher_options(), words{USAGE_SCRIPT, way}})
+      command.insert(command.end(), more.begin(), more.end());
+    return run(std::move(command), variables());
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(usage_scene, "usage: scripts of many kinds run as they are",
+                 "[usage]") {
+  if (!has_torch())
+    return;
+  for (const auto* way : {"address", "collectives", "loader", "rpc", "spawn"}) {
+    auto& x = use(way);
+    CHECK(x.wait(training_patience) == 0);
+    INFO(way << ": " << x.output());
+    CHECK(count_of(x.output(), ": all is well") == 2);
+  }
+}
+
+TEST_CASE_METHOD(usage_scene, "usage: a worker saves when it is told to end",
+                 "[usage]") {
+  if (!has_torch())
+    return;
+  auto& x = use("farewell");
+  REQUIRE(eventually([&] { return count_of(x.output(), ": trains") == 2; },
+                     training_patience));
+  x.signal(SIGTERM);
+  CHECK(x.wait(training_patience) == 143);
+  INFO(x.output());
+  CHECK(count_of(x.output(), ": all is well") == 2);
+  for (const auto* rank : {"0", "1"})
+    CHECK(std::filesystem::exists(folder() + "/farewell." + rank));
+}
+
+} // namespace actorrun::test
