@@ -18,9 +18,14 @@
 
 namespace actorrun::test {
 
+/// Outlives the actors, which have something to say at their end.
+struct spoken_lines {
+  std::ostringstream said_;
+};
+
 /// The wall clock shows the virtual time of the test, from 1,000,000 s on.
 /// Workers of epoch E have the pids 100 · E + local rank.
-struct timer_server_fixture : actor_fixture {
+struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_server_fixture() {
     // What `self->clock()` says at the beginning is nobody's business.
     source->offset
@@ -162,8 +167,6 @@ private:
     result->set_pattern("%l %v");
     return result;
   }
-
-  std::ostringstream said_;
 };
 
 } // namespace actorrun::test
