@@ -1,4 +1,4 @@
-#include "actorrun/actors/followed_files.hpp"
+#include "actors/followed_files.hpp"
 
 #include <algorithm>
 #include <span>

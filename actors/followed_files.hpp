@@ -2,11 +2,11 @@
 // up bytes when their disk is full.
 #pragma once
 
-#include "actorrun/actors/core/log_upkeep.hpp"
-#include "actorrun/actors/core/tail_streams.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/log_files.hpp"
+#include "actors/core/logs/log_retention.hpp"
+#include "actors/core/logs/tail_streams.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/log_files.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -2,13 +2,13 @@
 // of actorrun::v1 may cross the wire; all others stay in the process.
 #pragma once
 
-#include "actorrun/actors/core/device_status.hpp"
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
-#include "actorrun/actors/ports/coordinator_locator.hpp"
-#include "actorrun/actors/ports/process_host.hpp"
-#include "actorrun/actors/timer_interface.hpp"
-#include "actorrun/messages/type_ids.hpp"
+#include "actors/core/devices/status.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
+#include "actors/ports/coordinator_locator.hpp"
+#include "actors/ports/process_host.hpp"
+#include "actors/timer_interface.hpp"
+#include "messages/type_ids.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/log.hpp"
+#include "actors/log.hpp"
 
 #include <spdlog/logger.h>
 

@@ -1,6 +1,6 @@
-#include "actorrun/actors/log_tailer.hpp"
+#include "actors/log_tailer.hpp"
 
-#include "actorrun/actors/core/line_prefix.hpp"
+#include "actors/core/logs/line_prefix.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,14 +2,14 @@
 // core::tail_lane over the log_files and console ports.
 #pragma once
 
-#include "actorrun/actors/core/tail_lane.hpp"
-#include "actorrun/actors/core/tail_streams.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/followed_files.hpp"
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/console.hpp"
-#include "actorrun/actors/ports/log_files.hpp"
+#include "actors/core/logs/tail_output.hpp"
+#include "actors/core/logs/tail_streams.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/followed_files.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/console.hpp"
+#include "actors/ports/log_files.hpp"
 
 #include <caf/result.hpp>
 #include <caf/typed_response_promise.hpp>

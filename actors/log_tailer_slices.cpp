@@ -1,5 +1,5 @@
 // The part of the log tailer that reads and shows.
-#include "actorrun/actors/log_tailer.hpp"
+#include "actors/log_tailer.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "actorrun/actors/node_agent.hpp"
+#include "actors/node_agent.hpp"
 
-#include "actorrun/actors/translate.hpp"
+#include "actors/translate.hpp"
 
 #include <algorithm>
 

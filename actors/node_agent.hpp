@@ -2,10 +2,10 @@
 // links to the coordinator and the node's worker supervisor.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/device_monitor.hpp"
-#include "actorrun/actors/worker_supervisor.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/device_monitor.hpp"
+#include "actors/worker_supervisor.hpp"
 
 #include <caf/typed_response_promise.hpp>
 

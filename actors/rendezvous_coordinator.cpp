@@ -1,6 +1,6 @@
-#include "actorrun/actors/rendezvous_coordinator.hpp"
+#include "actors/rendezvous_coordinator.hpp"
 
-#include "actorrun/actors/translate.hpp"
+#include "actors/translate.hpp"
 
 namespace actorrun {
 

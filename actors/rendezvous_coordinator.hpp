@@ -2,9 +2,9 @@
 // core::rendezvous.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/agent_links.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/agent_links.hpp"
 
 #include <functional>
 #include <map>

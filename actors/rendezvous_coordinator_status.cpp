@@ -1,7 +1,7 @@
 // What the coordinator answers when it is asked how the job stands.
-#include "actorrun/actors/core/plain_text.hpp"
-#include "actorrun/actors/rendezvous_coordinator.hpp"
-#include "actorrun/actors/translate.hpp"
+#include "actors/core/text.hpp"
+#include "actors/rendezvous_coordinator.hpp"
+#include "actors/translate.hpp"
 
 #include <chrono>
 #include <memory>

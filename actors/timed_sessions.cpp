@@ -1,4 +1,4 @@
-#include "actorrun/actors/timed_kin.hpp"
+#include "actors/timed_sessions.hpp"
 
 #include <limits>
 

@@ -1,8 +1,8 @@
 // Owns what the timer server knows of the processes that workers have started.
 #pragma once
 
-#include "actorrun/actors/core/timer_table.hpp"
-#include "actorrun/actors/ports/timer_source.hpp"
+#include "actors/core/timers/table.hpp"
+#include "actors/ports/timer_source.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,10 +1,10 @@
 // The timer server's messages: who has timers, and who has overrun one.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/timer_lines.hpp"
-#include "actorrun/actors/core/timer_table.hpp"
-#include "actorrun/messages/caf.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/timers/lines.hpp"
+#include "actors/core/timers/table.hpp"
+#include "messages/caf.hpp"
 
 #include <csignal>
 #include <cstddef>

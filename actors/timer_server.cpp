@@ -1,6 +1,6 @@
-#include "actorrun/actors/timer_server.hpp"
+#include "actors/timer_server.hpp"
 
-#include "actorrun/actors/core/failure.hpp"
+#include "actors/core/failure.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,14 +2,14 @@
 // timer_source and notice_source ports.
 #pragma once
 
-#include "actorrun/actors/core/progress_notice.hpp"
-#include "actorrun/actors/core/timer_early.hpp"
-#include "actorrun/actors/core/timer_lines.hpp"
-#include "actorrun/actors/core/timer_table.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/timer_source.hpp"
-#include "actorrun/actors/timed_kin.hpp"
-#include "actorrun/actors/timer_interface.hpp"
+#include "actors/core/timers/early.hpp"
+#include "actors/core/timers/lines.hpp"
+#include "actors/core/timers/progress_notice.hpp"
+#include "actors/core/timers/table.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/timer_source.hpp"
+#include "actors/timed_sessions.hpp"
+#include "actors/timer_interface.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/timer_server.hpp"
+#include "actors/timer_server.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,6 @@
-#include "actorrun/actors/translate.hpp"
+#include "actors/translate.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,13 +2,13 @@
 // decided here; what comes in is checked where the core needs it checked.
 #pragma once
 
-#include "actorrun/actors/core/device_status.hpp"
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/devices/status.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
-#include "actorrun/v1/job.pb.h"
-#include "actorrun/v1/rendezvous.pb.h"
-#include "actorrun/v1/worker.pb.h"
+#include "messages/job.pb.h"
+#include "messages/rendezvous.pb.h"
+#include "messages/worker.pb.h"
 
 namespace actorrun {
 

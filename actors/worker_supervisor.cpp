@@ -1,4 +1,4 @@
-#include "actorrun/actors/worker_supervisor.hpp"
+#include "actors/worker_supervisor.hpp"
 
 #include <cassert>
 #include <cerrno>

@@ -2,16 +2,16 @@
 // the process_host port.
 #pragma once
 
-#include "actorrun/actors/core/held_queue.hpp"
-#include "actorrun/actors/core/worker_environment.hpp"
-#include "actorrun/actors/core/worker_group.hpp"
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/failure_evidence.hpp"
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "actorrun/actors/ports/master_ports.hpp"
-#include "actorrun/actors/ports/stuck_probe.hpp"
+#include "actors/core/workers/held_queue.hpp"
+#include "actors/core/workers/worker_environment.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/failure_evidence.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "actors/ports/master_ports.hpp"
+#include "actors/ports/stuck_probe.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 // What the supervisor has to do with timers, and with workers that do not end.
 
-#include "actorrun/actors/worker_supervisor.hpp"
+#include "actors/worker_supervisor.hpp"
 
 #include <chrono>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/commands.hpp"
+#include "cli/commands.hpp"
 
 #include <iostream>
 

@@ -1,9 +1,9 @@
 // What the commands do: arguments in, exit code out.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/cli/arguments.hpp"
-#include "actorrun/cli/arguments_control.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "cli/options/actorctl_arguments.hpp"
+#include "cli/options/arguments.hpp"
 
 namespace actorrun::cli {
 

@@ -1,4 +1,4 @@
-#include "actorrun/cli/signals.hpp"
+#include "cli/signals.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,7 @@
 // Turns signals into facts that the main thread waits for.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <vector>
 

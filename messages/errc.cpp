@@ -1,4 +1,4 @@
-#include "actorrun/messages/errc.hpp"
+#include "messages/errc.hpp"
 
 #include <array>
 #include <cstddef>

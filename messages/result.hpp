@@ -1,7 +1,7 @@
 // A value, or why there is none.
 #pragma once
 
-#include "actorrun/messages/errc.hpp"
+#include "messages/errc.hpp"
 
 #include <cassert>
 #include <string>

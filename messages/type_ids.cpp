@@ -1,4 +1,4 @@
-#include "actorrun/messages/type_ids.hpp"
+#include "messages/type_ids.hpp"
 
 #if !ACTORRUN_CAF_017
 #include <caf/init_global_meta_objects.hpp>

@@ -2,11 +2,11 @@
 // its serialisers.
 #pragma once
 
-#include "actorrun/messages/caf.hpp"
+#include "messages/caf.hpp"
 
-#include "actorrun/v1/job.pb.h"
-#include "actorrun/v1/rendezvous.pb.h"
-#include "actorrun/v1/worker.pb.h"
+#include "messages/job.pb.h"
+#include "messages/rendezvous.pb.h"
+#include "messages/worker.pb.h"
 
 #include <caf/meta/load_callback.hpp>
 #include <caf/sec.hpp>

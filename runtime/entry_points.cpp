@@ -1,7 +1,7 @@
-#include "actorrun/runtime/entry_points.hpp"
+#include "runtime/entry_points.hpp"
 
-#include "actorrun/runtime/detail/entry_registry.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
+#include "runtime/process_group/entry_registry.hpp"
 
 #include <map>
 #include <mutex>

@@ -1,7 +1,7 @@
 // PUBLIC: functions that can be called in processes of their own.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <nlohmann/json.hpp>
 

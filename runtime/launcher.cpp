@@ -1,7 +1,7 @@
-#include "actorrun/runtime/launcher.hpp"
+#include "runtime/launcher.hpp"
 
-#include "actorrun/runtime/detail/caf_links.hpp"
-#include "actorrun/runtime/detail/launcher_parts.hpp"
+#include "runtime/launcher/members.hpp"
+#include "runtime/network/caf_links.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>

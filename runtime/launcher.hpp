@@ -1,13 +1,13 @@
 // PUBLIC: takes part in a job from inside a program of your own.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/console.hpp"
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "actorrun/actors/timer_server.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/console.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "actors/timer_server.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
 
 #include <caf/fwd.hpp>
 

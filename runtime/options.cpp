@@ -1,6 +1,6 @@
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
 
-#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
 
 #include <algorithm>
 #include <cctype>

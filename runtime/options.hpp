@@ -1,12 +1,12 @@
 // PUBLIC: everything that can be asked of a job on this node.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
 
 #include <chrono>
 #include <cstddef>

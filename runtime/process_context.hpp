@@ -1,7 +1,7 @@
 // PUBLIC: a group of processes while it runs, and what came of it.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
+#include "actors/core/epoch.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/start_processes.hpp"
+#include "runtime/start_processes.hpp"
 
-#include "actorrun/runtime/detail/process_group.hpp"
+#include "runtime/process_group/process_group.hpp"
 
 #include <utility>
 

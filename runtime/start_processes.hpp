@@ -2,12 +2,12 @@
 // together: what torch.distributed.elastic.multiprocessing is for Python.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/entry_points.hpp"
-#include "actorrun/runtime/process_context.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "messages/result.hpp"
+#include "runtime/entry_points.hpp"
+#include "runtime/process_context.hpp"
 
 #include <caf/fwd.hpp>
 

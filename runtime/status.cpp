@@ -1,12 +1,12 @@
-#include "actorrun/runtime/status.hpp"
+#include "runtime/status.hpp"
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/runtime/detail/caf_links.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/etcd_client.hpp"
-#include "actorrun/runtime/detail/etcd_office.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
-#include "actorrun/runtime/detail/temporary_folder.hpp"
+#include "actors/interfaces.hpp"
+#include "runtime/etcd/client.hpp"
+#include "runtime/etcd/office.hpp"
+#include "runtime/network/caf_links.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "runtime/os/temporary_folder.hpp"
 
 #include <caf/scoped_actor.hpp>
 

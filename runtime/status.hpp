@@ -1,10 +1,10 @@
 // PUBLIC: how the jobs of this host, or of another, stand.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
 
-#include "actorrun/v1/job.pb.h"
+#include "messages/job.pb.h"
 
 #include <caf/fwd.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/epoch.hpp"
+#include "actors/core/epoch.hpp"
 
 namespace actorrun::core {
 

@@ -2,8 +2,8 @@
 // ends the job.
 #pragma once
 
-#include "actorrun/actors/core/failure.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/failure.hpp"
+#include "messages/ids.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,8 @@
 // machine knows of them.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/time.hpp"
+#include "messages/ids.hpp"
 
 #include <cstddef>
 #include <cstdint>

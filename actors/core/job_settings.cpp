@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/job_settings.hpp"
+#include "actors/core/job_settings.hpp"
 
 namespace actorrun::core {
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // What time is, and how long things may take. Nothing here reads a clock.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // process lives, and to cut it off.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 // What the log tailer needs of the terminal: whole lines, never a wait.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
 
 #include <functional>
 #include <string_view>

@@ -1,7 +1,7 @@
 // What an agent needs from the network: a link to the coordinator.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <caf/actor_control_block.hpp>
 

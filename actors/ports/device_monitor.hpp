@@ -1,7 +1,7 @@
 // What the node agent needs to know of the node's GPUs.
 #pragma once
 
-#include "actorrun/actors/core/device_status.hpp"
+#include "actors/core/devices/status.hpp"
 
 #include <functional>
 #include <string>

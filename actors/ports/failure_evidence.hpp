@@ -1,9 +1,9 @@
 // What the machine knows of a worker's death beyond its status.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/ports/process_host.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/ports/process_host.hpp"
 
 namespace actorrun::ports {
 

@@ -1,8 +1,8 @@
 // What the log tailer needs of the workers' files: bytes, and word of more.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/messages/result.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
 
 #include <cstddef>
 #include <cstdint>

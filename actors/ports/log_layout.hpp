@@ -2,9 +2,9 @@
 // calls logs specs; runtime/ has torchrun's layout, a host may bring its own.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "messages/result.hpp"
 
 namespace actorrun::ports {
 

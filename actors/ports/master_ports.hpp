@@ -2,8 +2,8 @@
 // will take, and who serves there.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <string>

@@ -2,10 +2,10 @@
 // never outlive their agent. runtime/ has the real one, tests have a fake.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "messages/ids.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 // their help.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // whose process that was.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/compatibility.hpp"
+#include "cli/compatibility/ledger.hpp"
 
 namespace actorrun::cli {
 

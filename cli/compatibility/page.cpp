@@ -1,6 +1,6 @@
 // Writes the page on compatibility to the file that is named; the target
 // `compatibility_ledger` runs it.
-#include "actorrun/cli/compatibility.hpp"
+#include "cli/compatibility/ledger.hpp"
 
 #include <fstream>
 #include <iostream>

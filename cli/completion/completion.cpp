@@ -1,7 +1,7 @@
-#include "actorrun/cli/completion.hpp"
+#include "cli/completion/completion.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/cli/completion_parts.hpp"
+#include "cli/completion/parts.hpp"
+#include "cli/options/values.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // What shells need to complete the command line of `actorrun`.
 #pragma once
 
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/messages/result.hpp"
+#include "cli/options/option_table.hpp"
+#include "messages/result.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/completion_parts.hpp"
+#include "cli/completion/parts.hpp"
 
 namespace actorrun::cli {
 

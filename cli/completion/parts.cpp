@@ -1,7 +1,7 @@
-#include "actorrun/cli/completion_parts.hpp"
+#include "cli/completion/parts.hpp"
 
-#include "actorrun/cli/rendezvous_conf.hpp"
-#include "actorrun/cli/signal_values.hpp"
+#include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/signal_values.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -2,8 +2,8 @@
 // their scripts: what the scripts for the four shells have in common.
 #pragma once
 
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/cli/arguments_values.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/values.hpp"
 
 #include <string>
 #include <string_view>

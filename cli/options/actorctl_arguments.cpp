@@ -1,9 +1,9 @@
-#include "actorrun/cli/arguments_control.hpp"
+#include "cli/options/actorctl_arguments.hpp"
 
-#include "actorrun/cli/arguments_nodes.hpp"
-#include "actorrun/cli/arguments_run.hpp"
-#include "actorrun/cli/exit_code.hpp"
-#include "actorrun/cli/nearest.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/node_options.hpp"
+#include "cli/options/spelling.hpp"
+#include "cli/report/exit_code.hpp"
 
 #include <algorithm>
 #include <utility>

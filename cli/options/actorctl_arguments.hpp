@@ -1,7 +1,7 @@
 // The command line of `actorctl`: what it asks for, or what is wrong with it.
 #pragma once
 
-#include "actorrun/cli/arguments.hpp"
+#include "cli/options/arguments.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_run.hpp"
+#include "cli/options/actorrun_options.hpp"
 
-#include "actorrun/cli/exit_code.hpp"
+#include "cli/report/exit_code.hpp"
 
 #include <limits>
 

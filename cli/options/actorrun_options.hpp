@@ -1,13 +1,13 @@
 // The options of `actorrun`, one by one: names, values, variables, help.
 #pragma once
 
-#include "actorrun/cli/arguments_devices.hpp"
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/cli/arguments_store.hpp"
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/cli/completion.hpp"
-#include "actorrun/cli/rendezvous_conf.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "cli/completion/completion.hpp"
+#include "cli/options/device_options.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/store_options.hpp"
+#include "cli/options/values.hpp"
+#include "runtime/options.hpp"
 
 #include <chrono>
 #include <cstdint>

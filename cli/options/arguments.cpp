@@ -1,14 +1,14 @@
-#include "actorrun/cli/arguments.hpp"
+#include "cli/options/arguments.hpp"
 
-#include "actorrun/actors/core/worker_environment.hpp"
-#include "actorrun/cli/arguments_logs.hpp"
-#include "actorrun/cli/arguments_nodes.hpp"
-#include "actorrun/cli/arguments_run.hpp"
-#include "actorrun/cli/arguments_scan.hpp"
-#include "actorrun/cli/arguments_signals.hpp"
-#include "actorrun/cli/arguments_timers.hpp"
-#include "actorrun/cli/arguments_variables.hpp"
-#include "actorrun/cli/torchrun_options.hpp"
+#include "actors/core/workers/worker_environment.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/log_options.hpp"
+#include "cli/options/node_options.hpp"
+#include "cli/options/scan.hpp"
+#include "cli/options/signal_options.hpp"
+#include "cli/options/timer_options.hpp"
+#include "cli/options/torchrun_options.hpp"
+#include "cli/options/variables.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,10 @@
 // The command line of `actorrun`: what it asks for, or what is wrong with it.
 #pragma once
 
-#include "actorrun/cli/arguments_surroundings.hpp"
-#include "actorrun/cli/worker_command.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "cli/options/host_facts.hpp"
+#include "cli/options/worker_command.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
 
 #include <string>
 #include <variant>

@@ -1,8 +1,8 @@
-#include "actorrun/cli/arguments_devices.hpp"
+#include "cli/options/device_options.hpp"
 
-#include "actorrun/actors/core/device_list.hpp"
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/cli/arguments_values.hpp"
+#include "actors/core/devices/list.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "cli/options/values.hpp"
 
 #include <algorithm>
 #include <optional>

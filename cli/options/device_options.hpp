@@ -2,10 +2,10 @@
 // what.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/cli/arguments_surroundings.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "cli/options/host_facts.hpp"
+#include "cli/options/option_table.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <functional>

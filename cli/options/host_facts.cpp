@@ -1,8 +1,8 @@
-#include "actorrun/cli/arguments_surroundings.hpp"
+#include "cli/options/host_facts.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/runtime/detail/accelerator_count.hpp"
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
+#include "cli/options/values.hpp"
+#include "runtime/devices/accelerator_count.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
 
 #include <algorithm>
 #include <cerrno>

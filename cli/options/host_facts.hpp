@@ -2,8 +2,8 @@
 // themselves, programs take `this_process()`.
 #pragma once
 
-#include "actorrun/actors/core/device_list.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/list.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <functional>

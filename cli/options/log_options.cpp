@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_logs.hpp"
+#include "cli/options/log_options.hpp"
 
-#include "actorrun/cli/log_values.hpp"
+#include "cli/options/log_values.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // What is asked of the workers' output: how it goes together.
 #pragma once
 
-#include "actorrun/cli/arguments_run.hpp"
+#include "cli/options/actorrun_options.hpp"
 
 #include <string>
 #include <vector>

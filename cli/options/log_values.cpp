@@ -1,8 +1,8 @@
-#include "actorrun/cli/log_values.hpp"
+#include "cli/options/log_values.hpp"
 
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "cli/options/values.hpp"
+#include "runtime/options.hpp"
 
 #include <charconv>
 #include <utility>

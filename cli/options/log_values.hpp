@@ -2,8 +2,8 @@
 // of ranks, filters, sizes.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

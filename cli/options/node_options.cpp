@@ -1,4 +1,4 @@
-#include "actorrun/cli/arguments_nodes.hpp"
+#include "cli/options/node_options.hpp"
 
 #include <string>
 

@@ -2,8 +2,8 @@
 // together.
 #pragma once
 
-#include "actorrun/cli/arguments.hpp"
-#include "actorrun/cli/arguments_run.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/arguments.hpp"
 
 #include <optional>
 

@@ -1,6 +1,6 @@
 // The options on the nodes of a job, each for itself.
-#include "actorrun/actors/core/rank_assignment.hpp"
-#include "actorrun/cli/arguments_run.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "cli/options/actorrun_options.hpp"
 
 #include <algorithm>
 #include <limits>

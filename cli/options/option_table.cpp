@@ -1,7 +1,7 @@
-#include "actorrun/cli/arguments_options.hpp"
+#include "cli/options/option_table.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/cli/torchrun_options.hpp"
+#include "cli/options/torchrun_options.hpp"
+#include "cli/options/values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -2,8 +2,8 @@
 // checks the options and lays out the help; no other file knows it.
 #pragma once
 
-#include "actorrun/cli/arguments_scan.hpp"
-#include "actorrun/messages/result.hpp"
+#include "cli/options/scan.hpp"
+#include "messages/result.hpp"
 
 #include <functional>
 #include <optional>

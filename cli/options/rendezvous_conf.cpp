@@ -1,7 +1,7 @@
-#include "actorrun/cli/rendezvous_conf.hpp"
+#include "cli/options/rendezvous_conf.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/cli/nearest.hpp"
+#include "cli/options/spelling.hpp"
+#include "cli/options/values.hpp"
 
 #include <algorithm>
 #include <functional>

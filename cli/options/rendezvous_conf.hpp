@@ -2,9 +2,9 @@
 // spoken to.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
 
 #include <optional>
 #include <string>

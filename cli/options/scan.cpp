@@ -1,7 +1,7 @@
-#include "actorrun/cli/arguments_scan.hpp"
+#include "cli/options/scan.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
-#include "actorrun/cli/nearest.hpp"
+#include "cli/options/spelling.hpp"
+#include "cli/options/values.hpp"
 
 #include <algorithm>
 #include <cctype>

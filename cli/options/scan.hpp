@@ -2,7 +2,7 @@
 // argparse, which CLI11 does not have.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <string>
 #include <string_view>

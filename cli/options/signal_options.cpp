@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_signals.hpp"
+#include "cli/options/signal_options.hpp"
 
-#include "actorrun/cli/signal_values.hpp"
+#include "cli/options/signal_values.hpp"
 
 #include <algorithm>
 #include <charconv>

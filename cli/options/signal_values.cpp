@@ -1,6 +1,6 @@
-#include "actorrun/cli/signal_values.hpp"
+#include "cli/options/signal_values.hpp"
 
-#include "actorrun/cli/arguments_values.hpp"
+#include "cli/options/values.hpp"
 
 #include <algorithm>
 #include <cctype>

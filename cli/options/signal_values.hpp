@@ -1,7 +1,7 @@
 // The signals that people may name, and for what.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/arguments_store.hpp"
+#include "cli/options/store_options.hpp"
 
 namespace actorrun::cli {
 

@@ -1,7 +1,7 @@
 // What is asked of the store where workers meet.
 #pragma once
 
-#include "actorrun/cli/arguments_options.hpp"
+#include "cli/options/option_table.hpp"
 
 namespace actorrun::cli {
 

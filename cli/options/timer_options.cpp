@@ -1,4 +1,4 @@
-#include "actorrun/cli/arguments_timers.hpp"
+#include "cli/options/timer_options.hpp"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // Timers that workers set for themselves: what is asked of them.
 #pragma once
 
-#include "actorrun/cli/arguments.hpp"
-#include "actorrun/cli/arguments_run.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/arguments.hpp"
 
 #include <optional>
 

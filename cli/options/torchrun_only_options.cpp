@@ -1,7 +1,7 @@
 // Options that mean something to torchrun, and little or nothing to us: what
 // asks for nothing passes, so that scripts go on working; the rest is refused
 // with what to use instead.
-#include "actorrun/cli/arguments_run.hpp"
+#include "cli/options/actorrun_options.hpp"
 
 namespace actorrun::cli {
 

@@ -1,4 +1,4 @@
-#include "actorrun/cli/torchrun_options.hpp"
+#include "cli/options/torchrun_options.hpp"
 
 #include <algorithm>
 

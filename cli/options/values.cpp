@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_values.hpp"
+#include "cli/options/values.hpp"
 
-#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
 
 #include <algorithm>
 #include <cctype>

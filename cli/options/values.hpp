@@ -1,8 +1,8 @@
 // What people type, as values: numbers, times, node ranges, endpoints.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_variables.hpp"
+#include "cli/options/variables.hpp"
 
-#include "actorrun/cli/nearest.hpp"
+#include "cli/options/spelling.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,8 +1,8 @@
 // Environment variables that somebody set in vain.
 #pragma once
 
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/cli/arguments_surroundings.hpp"
+#include "cli/options/host_facts.hpp"
+#include "cli/options/option_table.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/worker_command.hpp"
+#include "cli/options/worker_command.hpp"
 
 #include <cassert>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // program; and whether it is there.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "actorrun/cli/diagnostics.hpp"
+#include "cli/report/diagnostics.hpp"
 
 namespace actorrun::cli {
 

@@ -1,7 +1,7 @@
 // Every error for a person: what happened, why, and what to do about it.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <string>
 #include <string_view>

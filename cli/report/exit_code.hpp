@@ -1,7 +1,7 @@
 // What the programs' exit codes mean: this table and nothing else.
 #pragma once
 
-#include "actorrun/messages/errc.hpp"
+#include "messages/errc.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
-#include "actorrun/cli/failure_view.hpp"
+#include "cli/report/failure_view.hpp"
 
-#include "actorrun/actors/core/failure_report.hpp"
-#include "actorrun/runtime/detail/error_file.hpp"
+#include "actors/core/reports/failure_report.hpp"
+#include "runtime/diagnosis/error_file.hpp"
 
 #include <ctime>
 

@@ -2,8 +2,8 @@
 // error file for whoever started us.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "actorrun/cli/status_gpus.hpp"
+#include "cli/report/status_gpus.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // How the GPUs of a job's nodes stand, as text and as JSON.
 #pragma once
 
-#include "actorrun/v1/job.pb.h"
+#include "messages/job.pb.h"
 
 #include <nlohmann/json_fwd.hpp>
 

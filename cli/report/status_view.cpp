@@ -1,8 +1,8 @@
-#include "actorrun/cli/status_view.hpp"
+#include "cli/report/status_view.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
-#include "actorrun/actors/translate.hpp"
-#include "actorrun/cli/status_gpus.hpp"
+#include "actors/core/text.hpp"
+#include "actors/translate.hpp"
+#include "cli/report/status_gpus.hpp"
 
 #include <nlohmann/json.hpp>
 

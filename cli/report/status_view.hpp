@@ -1,7 +1,7 @@
 // How jobs stand, for people and for programs.
 #pragma once
 
-#include "actorrun/v1/job.pb.h"
+#include "messages/job.pb.h"
 
 #include <string>
 #include <vector>

@@ -8,24 +8,8 @@ install(
           actorrun_actors actorrun_runtime actorrun_worker
           actorrun_worker_shared
   EXPORT actorrunTargets)
-foreach(layer messages actors runtime)
-  install(
-    DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/${layer}
-    FILES_MATCHING
-    PATTERN *.hpp
-    PATTERN detail EXCLUDE
-    PATTERN cmake EXCLUDE)
-endforeach()
-install(
-  FILES ${PROJECT_SOURCE_DIR}/runtime/worker/actorrun_worker.h
-        ${PROJECT_SOURCE_DIR}/runtime/worker/record.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/runtime/worker)
-install(
-  DIRECTORY ${ACTORRUN_INCLUDE}/actorrun/v1
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun
-  FILES_MATCHING
-  PATTERN *.pb.h)
+install(DIRECTORY ${ACTORRUN_INCLUDE}/actorrun
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)
 install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package})

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/accelerator_count.hpp"
+#include "runtime/devices/accelerator_count.hpp"
 
-#include "actorrun/runtime/detail/shared_library.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/shared_library.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // behind in this program, so in a process that ends afterwards.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
 
-#include "actorrun/runtime/detail/nvml_library.hpp"
+#include "runtime/devices/nvml_library.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Which GPUs this node has, and how they stand: what NVML answers, as values.
 #pragma once
 
-#include "actorrun/actors/core/device_list.hpp"
-#include "actorrun/actors/core/device_status.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/nvml_api.hpp"
+#include "actors/core/devices/list.hpp"
+#include "actors/core/devices/status.hpp"
+#include "messages/result.hpp"
+#include "runtime/devices/nvml_api.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/gpu_memory_watch.hpp"
+#include "runtime/devices/gpu_memory_watch.hpp"
 
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
-#include "actorrun/runtime/detail/nvml_library.hpp"
-#include "actorrun/runtime/detail/run_aside.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
+#include "runtime/devices/nvml_library.hpp"
+#include "runtime/os/run_aside.hpp"
 
 #include <condition_variable>
 #include <cstdint>

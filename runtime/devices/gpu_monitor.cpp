@@ -1,9 +1,9 @@
-#include "actorrun/runtime/detail/gpu_monitor.hpp"
+#include "runtime/devices/gpu_monitor.hpp"
 
-#include "actorrun/actors/core/device_health.hpp"
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
-#include "actorrun/runtime/detail/nvml_library.hpp"
-#include "actorrun/runtime/detail/run_aside.hpp"
+#include "actors/core/devices/health.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
+#include "runtime/devices/nvml_library.hpp"
+#include "runtime/os/run_aside.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 // Watches the GPUs of this node.
 #pragma once
 
-#include "actorrun/actors/ports/device_monitor.hpp"
+#include "actors/ports/device_monitor.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/node_devices.hpp"
+#include "runtime/devices/node_devices.hpp"
 
-#include "actorrun/runtime/detail/numa_binding.hpp"
-#include "actorrun/runtime/detail/nvml_library.hpp"
+#include "runtime/devices/numa_binding.hpp"
+#include "runtime/devices/nvml_library.hpp"
 
 #include <utility>
 

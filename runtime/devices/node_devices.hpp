@@ -1,15 +1,15 @@
 // All that one agent has to do with the CPUs and GPUs of its node.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/device_monitor.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/gpu_memory_watch.hpp"
-#include "actorrun/runtime/detail/gpu_monitor.hpp"
-#include "actorrun/runtime/detail/posix_process_host.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/device_monitor.hpp"
+#include "messages/result.hpp"
+#include "runtime/devices/gpu_memory_watch.hpp"
+#include "runtime/devices/gpu_monitor.hpp"
+#include "runtime/options.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/posix_process_host.hpp"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/numa_binding.hpp"
+#include "runtime/devices/numa_binding.hpp"
 
-#include "actorrun/runtime/detail/cpu_binding.hpp"
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
-#include "actorrun/runtime/detail/numa_topology.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
+#include "runtime/devices/numa_topology.hpp"
+#include "runtime/processes/cpu_binding.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -2,10 +2,10 @@
 // is built and where its GPUs are.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/actors/core/binding_plan.hpp"
-#include "actorrun/actors/core/device_list.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "actors/core/devices/binding_plan.hpp"
+#include "actors/core/devices/list.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <functional>

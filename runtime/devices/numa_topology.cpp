@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/numa_topology.hpp"
+#include "runtime/devices/numa_topology.hpp"
 
-#include "actorrun/runtime/detail/shared_library.hpp"
+#include "runtime/os/shared_library.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,8 +1,8 @@
 // Where this node's CPUs and GPUs are, as hwloc and the kernel show them.
 #pragma once
 
-#include "actorrun/actors/core/binding_plan.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/binding_plan.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

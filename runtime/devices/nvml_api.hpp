@@ -3,7 +3,7 @@
 // there is a header, tests/gpu/nvml_api_test.cpp compares.
 #pragma once
 
-#include "actorrun/runtime/detail/shared_library.hpp"
+#include "runtime/os/shared_library.hpp"
 
 #include <cstddef>
 #include <cstdint>

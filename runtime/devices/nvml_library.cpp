@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/nvml_library.hpp"
+#include "runtime/devices/nvml_library.hpp"
 
-#include "actorrun/runtime/detail/signals_blocked.hpp"
+#include "runtime/os/signals_blocked.hpp"
 
 #include <cstdlib>
 #include <mutex>

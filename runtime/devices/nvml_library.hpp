@@ -1,8 +1,8 @@
 // Loads NVIDIA's management library once, for all who ask the driver.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/nvml_api.hpp"
+#include "messages/result.hpp"
+#include "runtime/devices/nvml_api.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/demangle.hpp"
+#include "runtime/diagnosis/demangle.hpp"
 
 #include <cctype>
 #include <cstddef>

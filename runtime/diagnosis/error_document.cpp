@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/error_document.hpp"
+#include "runtime/diagnosis/error_document.hpp"
 
-#include "actorrun/runtime/detail/regular_file.hpp"
+#include "runtime/os/regular_file.hpp"
 
 #include <cctype>
 

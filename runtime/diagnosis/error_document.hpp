@@ -1,7 +1,7 @@
 // The JSON of an error file, as torch's `@record` writes it.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <nlohmann/json.hpp>
 

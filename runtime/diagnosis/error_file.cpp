@@ -1,10 +1,10 @@
-#include "actorrun/runtime/detail/error_file.hpp"
+#include "runtime/diagnosis/error_file.hpp"
 
-#include "actorrun/actors/core/failure_report.hpp"
-#include "actorrun/actors/core/plain_text.hpp"
-#include "actorrun/runtime/detail/demangle.hpp"
-#include "actorrun/runtime/detail/error_document.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/reports/failure_report.hpp"
+#include "actors/core/text.hpp"
+#include "runtime/diagnosis/demangle.hpp"
+#include "runtime/diagnosis/error_document.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cerrno>
 #include <cstdio>

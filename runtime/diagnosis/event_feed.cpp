@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/event_feed.hpp"
+#include "runtime/diagnosis/event_feed.hpp"
 
 #include <chrono>
 #include <utility>

@@ -2,7 +2,7 @@
 // and hands it on, one line after the other.
 #pragma once
 
-#include "actorrun/actors/core/event_log.hpp"
+#include "actors/core/reports/event_log.hpp"
 
 #include <functional>
 #include <mutex>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/memory_kills.hpp"
+#include "runtime/diagnosis/oom_counter.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <charconv>

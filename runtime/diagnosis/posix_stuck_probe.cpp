@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/posix_stuck_probe.hpp"
+#include "runtime/diagnosis/posix_stuck_probe.hpp"
 
-#include "actorrun/runtime/detail/process_sight.hpp"
-#include "actorrun/runtime/detail/python_stacks.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/diagnosis/proc_inspector.hpp"
+#include "runtime/diagnosis/py_spy.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <condition_variable>

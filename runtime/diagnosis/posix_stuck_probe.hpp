@@ -1,9 +1,9 @@
 // Looks at workers that do not get on, by way of /proc and py-spy.
 #pragma once
 
-#include "actorrun/actors/core/stuck_summary.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/ports/stuck_probe.hpp"
+#include "actors/core/reports/hang_summary.hpp"
+#include "actors/core/time.hpp"
+#include "actors/ports/stuck_probe.hpp"
 
 #include <chrono>
 #include <memory>

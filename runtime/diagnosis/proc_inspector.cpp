@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/process_sight.hpp"
+#include "runtime/diagnosis/proc_inspector.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/text.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

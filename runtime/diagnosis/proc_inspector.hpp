@@ -2,8 +2,8 @@
 // answers without waiting for the process itself.
 #pragma once
 
-#include "actorrun/actors/core/stuck_summary.hpp"
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/reports/hang_summary.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/python_stacks.hpp"
+#include "runtime/diagnosis/py_spy.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Asks py-spy for the Python stacks of processes.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/worker_evidence.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
-#include "actorrun/runtime/detail/error_file.hpp"
-#include "actorrun/runtime/detail/regular_file.hpp"
+#include "actors/core/text.hpp"
+#include "runtime/diagnosis/error_file.hpp"
+#include "runtime/os/regular_file.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 // and whether the kernel was short of memory.
 #pragma once
 
-#include "actorrun/actors/ports/failure_evidence.hpp"
-#include "actorrun/runtime/detail/memory_kills.hpp"
+#include "actors/ports/failure_evidence.hpp"
+#include "runtime/diagnosis/oom_counter.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/etcd_client.hpp"
+#include "runtime/etcd/client.hpp"
 
 #include <fstream>
 #include <utility>

@@ -1,8 +1,8 @@
 // The office of one job's coordinator, in etcd.
 #pragma once
 
-#include "actorrun/runtime/detail/etcd_members.hpp"
-#include "actorrun/runtime/detail/etcd_messages.hpp"
+#include "runtime/etcd/members.hpp"
+#include "runtime/etcd/messages.hpp"
 
 #include <chrono>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/etcd_curl.hpp"
+#include "runtime/etcd/curl.hpp"
 
-#include "actorrun/runtime/detail/shared_library.hpp"
+#include "runtime/os/shared_library.hpp"
 
 namespace actorrun::detail {
 

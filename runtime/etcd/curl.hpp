@@ -2,7 +2,7 @@
 // starts without it.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 // Its checks of argument types are macros around the names that we look up.
 #define CURL_DISABLE_TYPECHECK

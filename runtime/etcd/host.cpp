@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/etcd_host.hpp"
+#include "runtime/etcd/host.hpp"
 
-#include "actorrun/runtime/detail/etcd_office.hpp"
-#include "actorrun/runtime/detail/keep.hpp"
+#include "runtime/etcd/office.hpp"
+#include "runtime/os/keep.hpp"
 
 #include <caf/scoped_actor.hpp>
 

@@ -2,11 +2,11 @@
 // the coordinator while it is ours, and the agent's way to it wherever it is.
 #pragma once
 
-#include "actorrun/actors/rendezvous_coordinator.hpp"
-#include "actorrun/runtime/detail/etcd_leadership.hpp"
-#include "actorrun/runtime/detail/etcd_locator.hpp"
-#include "actorrun/runtime/detail/hub.hpp"
-#include "actorrun/runtime/detail/operator_door.hpp"
+#include "actors/rendezvous_coordinator.hpp"
+#include "runtime/etcd/leadership.hpp"
+#include "runtime/etcd/locator.hpp"
+#include "runtime/network/operator_socket.hpp"
+#include "runtime/network/remote_agent_links.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/etcd_http.hpp"
+#include "runtime/etcd/http.hpp"
 
 #include <algorithm>
 #include <array>

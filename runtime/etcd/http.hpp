@@ -1,9 +1,9 @@
 // One HTTP server, asked in JSON, one request after the other.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/etcd_curl.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "messages/result.hpp"
+#include "runtime/etcd/curl.hpp"
+#include "runtime/options.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/etcd_leadership.hpp"
+#include "runtime/etcd/leadership.hpp"
 
-#include "actorrun/runtime/detail/signals_blocked.hpp"
+#include "runtime/os/signals_blocked.hpp"
 
 #include <algorithm>
 #include <utility>

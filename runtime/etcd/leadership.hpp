@@ -2,9 +2,9 @@
 // etcd does or does not answer, no worker and no actor waits for it.
 #pragma once
 
-#include "actorrun/actors/core/leadership.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/runtime/detail/etcd_client.hpp"
+#include "actors/core/protocol/leadership.hpp"
+#include "actors/log.hpp"
+#include "runtime/etcd/client.hpp"
 
 #include <atomic>
 #include <condition_variable>

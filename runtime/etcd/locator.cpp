@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/etcd_locator.hpp"
+#include "runtime/etcd/locator.hpp"
 
-#include "actorrun/runtime/detail/etcd_office.hpp"
+#include "runtime/etcd/office.hpp"
 
 namespace actorrun::detail {
 

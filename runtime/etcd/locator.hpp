@@ -2,8 +2,8 @@
 // elsewhere, and without it where it is in this process.
 #pragma once
 
-#include "actorrun/runtime/detail/door_locator.hpp"
-#include "actorrun/runtime/detail/etcd_leadership.hpp"
+#include "runtime/etcd/leadership.hpp"
+#include "runtime/network/coordinator_link.hpp"
 
 #include <functional>
 #include <memory>

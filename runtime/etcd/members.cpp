@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/etcd_members.hpp"
+#include "runtime/etcd/members.hpp"
 
-#include "actorrun/runtime/detail/door_frames.hpp"
-#include "actorrun/runtime/detail/etcd_messages.hpp"
+#include "runtime/etcd/messages.hpp"
+#include "runtime/network/frames.hpp"
 
 #include <algorithm>
 #include <cassert>

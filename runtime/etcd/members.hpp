@@ -1,8 +1,8 @@
 // The members of one etcd cluster: asked in turn until one of them answers.
 #pragma once
 
-#include "actorrun/actors/log.hpp"
-#include "actorrun/runtime/detail/etcd_http.hpp"
+#include "actors/log.hpp"
+#include "runtime/etcd/http.hpp"
 
 #include <cstddef>
 #include <memory>

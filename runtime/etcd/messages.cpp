@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/etcd_messages.hpp"
+#include "runtime/etcd/messages.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>

@@ -4,11 +4,11 @@
 // keys and values are base64, and what is 0, false or empty is left out.
 #pragma once
 
-#include "actorrun/actors/core/leadership.hpp"
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/etcd_http.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/protocol/leadership.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
+#include "runtime/etcd/http.hpp"
+#include "runtime/options.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/etcd_office.hpp"
+#include "runtime/etcd/office.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <charconv>
 

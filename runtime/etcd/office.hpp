@@ -1,9 +1,9 @@
 // Where a coordinator listens that etcd names, and how that is written.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <string>
 

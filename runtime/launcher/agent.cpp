@@ -1,14 +1,14 @@
 // The agent's part of a launcher.
-#include "actorrun/actors/node_agent.hpp"
-#include "actorrun/runtime/detail/door_locator.hpp"
-#include "actorrun/runtime/detail/keep.hpp"
-#include "actorrun/runtime/detail/launcher_parts.hpp"
-#include "actorrun/runtime/detail/own_process.hpp"
-#include "actorrun/runtime/detail/posix_process_host.hpp"
-#include "actorrun/runtime/detail/posix_stuck_probe.hpp"
-#include "actorrun/runtime/detail/reserved_ports.hpp"
-#include "actorrun/runtime/detail/store_ports.hpp"
-#include "actorrun/runtime/detail/worker_evidence.hpp"
+#include "actors/node_agent.hpp"
+#include "runtime/diagnosis/posix_stuck_probe.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/launcher/members.hpp"
+#include "runtime/network/coordinator_link.hpp"
+#include "runtime/os/keep.hpp"
+#include "runtime/os/own_process.hpp"
+#include "runtime/processes/posix_process_host.hpp"
+#include "runtime/store/ports.hpp"
+#include "runtime/store/reserved_ports.hpp"
 
 namespace actorrun {
 

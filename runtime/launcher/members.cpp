@@ -1,8 +1,8 @@
 // The coordinator's part of a launcher, and how all of it ends.
-#include "actorrun/runtime/detail/launcher_parts.hpp"
+#include "runtime/launcher/members.hpp"
 
-#include "actorrun/runtime/detail/keep.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "runtime/os/keep.hpp"
 
 #include <caf/send.hpp>
 

@@ -1,18 +1,18 @@
 // All that belongs to one node's part in one job, behind `launcher`.
 #pragma once
 
-#include "actorrun/actors/ports/master_ports.hpp"
-#include "actorrun/actors/rendezvous_coordinator.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/etcd_host.hpp"
-#include "actorrun/runtime/detail/event_feed.hpp"
-#include "actorrun/runtime/detail/hub.hpp"
-#include "actorrun/runtime/detail/node_devices.hpp"
-#include "actorrun/runtime/detail/node_logs.hpp"
-#include "actorrun/runtime/detail/node_timers.hpp"
-#include "actorrun/runtime/detail/operator_door.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/launcher.hpp"
+#include "actors/ports/master_ports.hpp"
+#include "actors/rendezvous_coordinator.hpp"
+#include "runtime/devices/node_devices.hpp"
+#include "runtime/diagnosis/event_feed.hpp"
+#include "runtime/etcd/host.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/logs/node_logs.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/network/operator_socket.hpp"
+#include "runtime/network/remote_agent_links.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/timers/node_timers.hpp"
 
 #include <future>
 #include <memory>

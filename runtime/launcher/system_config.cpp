@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/system_config.hpp"
+#include "runtime/launcher/system_config.hpp"
 
-#include "actorrun/messages/caf.hpp"
-#include "actorrun/runtime/launcher.hpp"
+#include "messages/caf.hpp"
+#include "runtime/launcher.hpp"
 
 #include <caf/atom.hpp>
 

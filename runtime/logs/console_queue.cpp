@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/console_queue.hpp"
+#include "runtime/logs/console_queue.hpp"
 
-#include "actorrun/runtime/detail/signals_blocked.hpp"
+#include "runtime/os/signals_blocked.hpp"
 
 #include <cerrno>
 #include <system_error>

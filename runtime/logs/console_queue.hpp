@@ -2,9 +2,9 @@
 // waits with it.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/runtime/detail/console_target.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/time.hpp"
+#include "runtime/logs/console_target.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <atomic>
 #include <condition_variable>

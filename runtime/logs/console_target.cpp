@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/console_target.hpp"
+#include "runtime/logs/console_target.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -2,7 +2,7 @@
 // who reads it.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

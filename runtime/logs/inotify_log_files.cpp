@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/log_files.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
 
-#include "actorrun/runtime/detail/door_part.hpp"
+#include "runtime/os/reactor_part.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,11 +2,11 @@
 // and is told of it by inotify.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/ports/log_files.hpp"
-#include "actorrun/runtime/detail/log_files_rotation.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/time.hpp"
+#include "actors/ports/log_files.hpp"
+#include "runtime/logs/rotation.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

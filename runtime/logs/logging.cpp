@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/logging.hpp"
+#include "runtime/logs/logging.hpp"
 
 #include <spdlog/details/os.h>
 #include <spdlog/logger.h>

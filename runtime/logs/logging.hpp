@@ -1,8 +1,8 @@
 // Where our programs' lines go, and how they look.
 #pragma once
 
-#include "actorrun/actors/log.hpp"
-#include "actorrun/runtime/detail/console.hpp"
+#include "actors/log.hpp"
+#include "runtime/logs/posix_console.hpp"
 
 #include <memory>
 #include <string_view>

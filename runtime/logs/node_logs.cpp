@@ -1,10 +1,10 @@
-#include "actorrun/runtime/detail/node_logs.hpp"
+#include "runtime/logs/node_logs.hpp"
 
-#include "actorrun/actors/log_tailer.hpp"
-#include "actorrun/messages/caf.hpp"
-#include "actorrun/runtime/detail/console.hpp"
-#include "actorrun/runtime/detail/log_files.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/log_tailer.hpp"
+#include "messages/caf.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "runtime/options.hpp"
 
 #include <caf/scoped_actor.hpp>
 

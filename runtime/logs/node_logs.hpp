@@ -2,16 +2,16 @@
 // what is written to them.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/console.hpp"
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/console.hpp"
-#include "actorrun/runtime/detail/log_folders.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/console.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "runtime/logs/torch_log_layout.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <caf/fwd.hpp>
 

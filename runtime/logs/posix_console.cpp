@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/console.hpp"
+#include "runtime/logs/posix_console.hpp"
 
 #include <limits>
 #include <utility>

@@ -1,9 +1,9 @@
 // Owns this program's part in its standard output and standard error.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/ports/console.hpp"
-#include "actorrun/runtime/detail/console_queue.hpp"
+#include "actors/core/time.hpp"
+#include "actors/ports/console.hpp"
+#include "runtime/logs/console_queue.hpp"
 
 #include <atomic>
 #include <functional>

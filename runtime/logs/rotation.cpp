@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/log_files_rotation.hpp"
+#include "runtime/logs/rotation.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

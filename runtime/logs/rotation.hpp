@@ -2,7 +2,7 @@
 // systems can do, and how a rotated file comes about.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <string>

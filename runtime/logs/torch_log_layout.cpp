@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/log_folders.hpp"
+#include "runtime/logs/torch_log_layout.hpp"
 
-#include "actorrun/runtime/detail/log_files_rotation.hpp"
+#include "runtime/logs/rotation.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,10 @@
 // Owns the folders of one agent's logs, laid out as torchrun's are.
 #pragma once
 
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/runtime/detail/temporary_folder.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "messages/ids.hpp"
+#include "runtime/os/temporary_folder.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
 #include <memory>

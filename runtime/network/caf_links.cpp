@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/caf_links.hpp"
+#include "runtime/network/caf_links.hpp"
 
-#include "actorrun/messages/caf.hpp"
+#include "messages/caf.hpp"
 
 #include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>

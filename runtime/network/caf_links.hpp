@@ -2,9 +2,9 @@
 // touches CAF's insides (caf.md 5).
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <caf/actor_control_block.hpp>
 #include <caf/fwd.hpp>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_attempt.hpp"
+#include "runtime/network/connect_attempt.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,11 +1,11 @@
 // One attempt to get in somewhere: resolve, connect, prove, within a deadline.
 #pragma once
 
-#include "actorrun/runtime/detail/door_connector.hpp"
-#include "actorrun/runtime/detail/door_dial.hpp"
-#include "actorrun/runtime/detail/door_handshake.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/door_resolver.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/handshake.hpp"
+#include "runtime/os/connect.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/resolver.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_connector.hpp"
+#include "runtime/network/connector.hpp"
 
-#include "actorrun/runtime/detail/door_attempt.hpp"
+#include "runtime/network/connect_attempt.hpp"
 
 #include <cassert>
 #include <memory>

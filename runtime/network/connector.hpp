@@ -2,14 +2,14 @@
 // both sides before anything else is said.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door_frames.hpp"
-#include "actorrun/runtime/detail/door_keys.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/frames.hpp"
+#include "runtime/network/keys.hpp"
+#include "runtime/options.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_locator.hpp"
+#include "runtime/network/coordinator_link.hpp"
 
-#include "actorrun/runtime/detail/caf_links.hpp"
+#include "runtime/network/caf_links.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,10 +1,10 @@
 // The agent's side of the network: reaches a coordinator through its door.
 #pragma once
 
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/coordinator_locator.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/coordinator_locator.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <caf/fwd.hpp>
 

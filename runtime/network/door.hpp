@@ -8,6 +8,6 @@
 //   probe
 #pragma once
 
-#include "actorrun/runtime/detail/door_connector.hpp"
-#include "actorrun/runtime/detail/door_life.hpp"
-#include "actorrun/runtime/detail/door_listener.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"

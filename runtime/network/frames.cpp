@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/door_frames.hpp"
+#include "runtime/network/frames.hpp"
 
 #include <algorithm>
 #include <cassert>

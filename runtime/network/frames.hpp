@@ -11,7 +11,7 @@
 // and the whole of the server hello; so two versions can name their quarrel.
 #pragma once
 
-#include "actorrun/runtime/detail/door_keys.hpp"
+#include "runtime/network/keys.hpp"
 
 #include <cstddef>
 #include <cstdint>

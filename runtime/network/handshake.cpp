@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_handshake.hpp"
+#include "runtime/network/handshake.hpp"
 
-#include "actorrun/messages/version.hpp"
+#include "messages/version.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,9 +11,9 @@
 // change packets on the way can still do so after them; that is TLS's part.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door_frames.hpp"
-#include "actorrun/runtime/detail/door_keys.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/frames.hpp"
+#include "runtime/network/keys.hpp"
 
 #include <cstddef>
 #include <optional>

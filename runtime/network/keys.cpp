@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/door_keys.hpp"
+#include "runtime/network/keys.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

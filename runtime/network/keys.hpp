@@ -2,7 +2,7 @@
 // is shown to everybody and a key that is shown to nobody.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <array>
 #include <cstddef>

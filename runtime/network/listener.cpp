@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/door_listener.hpp"
+#include "runtime/network/listener.hpp"
 
-#include "actorrun/runtime/detail/door_hall.hpp"
-#include "actorrun/runtime/detail/door_socket.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
+#include "runtime/network/pending_peers.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <filesystem>
 #include <memory>

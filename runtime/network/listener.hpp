@@ -2,15 +2,15 @@
 // lets in who belongs to the job and keeps everybody else away from CAF.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door_frames.hpp"
-#include "actorrun/runtime/detail/door_keys.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/door_strangers.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/frames.hpp"
+#include "runtime/network/keys.hpp"
+#include "runtime/network/rejected_peers.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

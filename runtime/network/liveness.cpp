@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/door_life.hpp"
+#include "runtime/network/liveness.hpp"
 
-#include "actorrun/runtime/detail/door_acceptor.hpp"
-#include "actorrun/runtime/detail/door_dial.hpp"
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/acceptor.hpp"
+#include "runtime/os/connect.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <cassert>
 #include <cerrno>

@@ -2,11 +2,11 @@
 // the other connects and looks what the system answers.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <cstdint>
 #include <functional>

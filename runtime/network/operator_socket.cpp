@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/operator_door.hpp"
+#include "runtime/network/operator_socket.hpp"
 
-#include "actorrun/runtime/detail/caf_links.hpp"
+#include "runtime/network/caf_links.hpp"
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // Where operators of this host come in: a Unix socket in the run-time folder.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/network/run_folder.hpp"
 
 #include <caf/actor_control_block.hpp>
 #include <caf/fwd.hpp>

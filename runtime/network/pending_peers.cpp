@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_hall.hpp"
+#include "runtime/network/pending_peers.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,11 +2,11 @@
 // hall behind the door, with few seats and nobody sitting long.
 #pragma once
 
-#include "actorrun/runtime/detail/door_acceptor.hpp"
-#include "actorrun/runtime/detail/door_handshake.hpp"
-#include "actorrun/runtime/detail/door_listener.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/door_strangers.hpp"
+#include "runtime/network/handshake.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/rejected_peers.hpp"
+#include "runtime/os/acceptor.hpp"
+#include "runtime/os/reactor_part.hpp"
 
 #include <cstddef>
 #include <cstdint>

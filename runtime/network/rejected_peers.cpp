@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/door_strangers.hpp"
+#include "runtime/network/rejected_peers.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 // Counts those who were not let in, and tells of them now and then.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "actors/core/time.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <cstdint>
 #include <functional>

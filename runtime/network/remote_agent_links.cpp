@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/hub.hpp"
+#include "runtime/network/remote_agent_links.hpp"
 
-#include "actorrun/runtime/detail/caf_links.hpp"
+#include "runtime/network/caf_links.hpp"
 
 #include <utility>
 

@@ -2,11 +2,11 @@
 // the door and keeps one link per agent.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/agent_links.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/agent_links.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <map>
 #include <memory>

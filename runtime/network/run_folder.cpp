@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/run_folder.hpp"
+#include "runtime/network/run_folder.hpp"
 
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,8 @@
 // Unix sockets.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
-#include "actorrun/messages/result.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_acceptor.hpp"
+#include "runtime/os/acceptor.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <array>
 #include <cerrno>

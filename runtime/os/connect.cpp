@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_dial.hpp"
+#include "runtime/os/connect.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <cerrno>
 #include <utility>

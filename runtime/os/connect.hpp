@@ -1,9 +1,9 @@
 // One connect that blocks nobody.
 #pragma once
 
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <functional>
 

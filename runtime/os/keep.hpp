@@ -1,7 +1,7 @@
 // Lets actors own what runs on a reactor.
 #pragma once
 
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <memory>
 #include <utility>

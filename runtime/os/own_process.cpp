@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/own_process.hpp"
+#include "runtime/os/own_process.hpp"
 
 #include <cstdint>
 #include <cstdio>

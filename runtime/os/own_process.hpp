@@ -1,7 +1,7 @@
 // What this process is called, and what its environment is.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/private_name.hpp"
+#include "runtime/os/private_name.hpp"
 
 #include <atomic>
 #include <cerrno>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "runtime/os/reactor.hpp"
 
-#include "actorrun/runtime/detail/signals_blocked.hpp"
+#include "runtime/os/signals_blocked.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Owns the OS-event thread: one epoll loop for descriptors, timers and tasks.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/time.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
 #include <deque>

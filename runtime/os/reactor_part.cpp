@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/door_part.hpp"
+#include "runtime/os/reactor_part.hpp"
 
 #include <future>
 #include <utility>

@@ -2,7 +2,7 @@
 // with their owner, on whatever thread that is.
 #pragma once
 
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <memory>
 

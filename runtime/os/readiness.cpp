@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/readiness.hpp"
+#include "runtime/os/readiness.hpp"
 
-#include "actorrun/runtime/detail/door_part.hpp"
+#include "runtime/os/reactor_part.hpp"
 
 #include <utility>
 

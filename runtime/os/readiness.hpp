@@ -1,7 +1,7 @@
 // Tells once, when asked to, that a descriptor can be read.
 #pragma once
 
-#include "actorrun/runtime/detail/reactor.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/regular_file.hpp"
+#include "runtime/os/regular_file.hpp"
 
 #include <cerrno>
 

@@ -1,8 +1,8 @@
 // Reads what a worker left on disk, whatever it is.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door_resolver.hpp"
+#include "runtime/os/resolver.hpp"
 
-#include "actorrun/runtime/detail/run_aside.hpp"
+#include "runtime/os/run_aside.hpp"
 
 #include <deque>
 #include <mutex>

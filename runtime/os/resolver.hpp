@@ -1,9 +1,9 @@
 // Asks the system for the addresses of a name without blocking the reactor.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <cstddef>
 #include <cstdint>

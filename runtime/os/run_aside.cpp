@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/run_aside.hpp"
+#include "runtime/os/run_aside.hpp"
 
-#include "actorrun/runtime/detail/signals_blocked.hpp"
+#include "runtime/os/signals_blocked.hpp"
 
 #include <system_error>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/shared_library.hpp"
+#include "runtime/os/shared_library.hpp"
 
 #include <dlfcn.h>
 

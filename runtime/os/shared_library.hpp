@@ -2,7 +2,7 @@
 // not an error at the start.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Calls on single sockets that more than one part of the door needs.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/door_handshake.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/handshake.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <string>
 #include <string_view>

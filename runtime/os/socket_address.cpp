@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/socket_address.hpp"
+#include "runtime/os/socket_address.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

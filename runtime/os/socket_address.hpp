@@ -1,7 +1,7 @@
 // Addresses of sockets, and which of them are this machine's.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/temporary_folder.hpp"
+#include "runtime/os/temporary_folder.hpp"
 
 #include <cerrno>
 #include <cstdlib>

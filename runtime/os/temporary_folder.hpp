@@ -1,8 +1,8 @@
 // Owns a folder for temporary files that is gone when nobody needs it.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/call_channel.hpp"
+#include "runtime/process_group/call_channel.hpp"
 
-#include "actorrun/runtime/detail/value_codec.hpp"
+#include "runtime/process_group/value_codec.hpp"
 
 #include <array>
 #include <cerrno>

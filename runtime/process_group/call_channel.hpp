@@ -2,9 +2,9 @@
 // memory, so that neither side ever waits for the other.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/entry_points.hpp"
+#include "messages/result.hpp"
+#include "runtime/entry_points.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,8 +1,8 @@
 // The functions of this program that can run in processes of their own.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/entry_points.hpp"
+#include "messages/result.hpp"
+#include "runtime/entry_points.hpp"
 
 #include <string>
 

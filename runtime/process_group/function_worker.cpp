@@ -1,10 +1,10 @@
-#include "actorrun/runtime/detail/function_worker.hpp"
+#include "runtime/process_group/function_worker.hpp"
 
-#include "actorrun/runtime/detail/call_channel.hpp"
-#include "actorrun/runtime/detail/entry_registry.hpp"
-#include "actorrun/runtime/detail/fork_server.hpp"
-#include "actorrun/runtime/detail/stack_end.hpp"
-#include "actorrun/runtime/worker/record.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "runtime/process_group/entry_registry.hpp"
+#include "runtime/process_group/stack_end.hpp"
+#include "runtime/processes/fork_server.hpp"
+#include "runtime/worker/record.hpp"
 
 #include <atomic>
 #include <cstdio>

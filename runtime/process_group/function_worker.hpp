@@ -2,7 +2,7 @@
 // call.
 #pragma once
 
-#include "actorrun/runtime/entry_points.hpp"
+#include "runtime/entry_points.hpp"
 
 #include <string>
 #include <vector>

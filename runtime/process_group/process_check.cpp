@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/entry_registry.hpp"
-#include "actorrun/runtime/detail/function_worker.hpp"
-#include "actorrun/runtime/detail/process_plan.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
+#include "runtime/process_group/entry_registry.hpp"
+#include "runtime/process_group/function_worker.hpp"
+#include "runtime/process_group/process_plan.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/process_group.hpp"
+#include "runtime/process_group/process_group.hpp"
 
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <caf/scoped_actor.hpp>
 

@@ -2,16 +2,16 @@
 // tailer and the actor that owns them.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/console.hpp"
-#include "actorrun/runtime/detail/log_folders.hpp"
-#include "actorrun/runtime/detail/process_board.hpp"
-#include "actorrun/runtime/detail/process_owner.hpp"
-#include "actorrun/runtime/detail/process_plan.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "actorrun/runtime/start_processes.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "messages/result.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "runtime/logs/torch_log_layout.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/process_group/process_owner.hpp"
+#include "runtime/process_group/process_plan.hpp"
+#include "runtime/process_group/process_tracker.hpp"
+#include "runtime/start_processes.hpp"
 
 #include <caf/actor_system.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/call_channel.hpp"
-#include "actorrun/runtime/detail/process_group.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "runtime/process_group/process_group.hpp"
 
 #include <string>
 #include <utility>

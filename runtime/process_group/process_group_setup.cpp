@@ -1,10 +1,10 @@
-#include "actorrun/actors/core/line_prefix.hpp"
-#include "actorrun/actors/log_tailer.hpp"
-#include "actorrun/runtime/detail/log_files.hpp"
-#include "actorrun/runtime/detail/own_process.hpp"
-#include "actorrun/runtime/detail/posix_process_host.hpp"
-#include "actorrun/runtime/detail/process_group.hpp"
-#include "actorrun/runtime/detail/worker_evidence.hpp"
+#include "actors/core/logs/line_prefix.hpp"
+#include "actors/log_tailer.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
+#include "runtime/os/own_process.hpp"
+#include "runtime/process_group/process_group.hpp"
+#include "runtime/processes/posix_process_host.hpp"
 
 #include <utility>
 

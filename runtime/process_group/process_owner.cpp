@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/process_owner.hpp"
+#include "runtime/process_group/process_owner.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,9 +2,9 @@
 // all or nothing, once.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/worker_supervisor.hpp"
-#include "actorrun/runtime/detail/process_board.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/worker_supervisor.hpp"
+#include "runtime/process_group/process_tracker.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/process_plan.hpp"
+#include "runtime/process_group/process_plan.hpp"
 
-#include "actorrun/runtime/detail/call_channel.hpp"
-#include "actorrun/runtime/detail/entry_registry.hpp"
-#include "actorrun/runtime/detail/function_worker.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "runtime/process_group/entry_registry.hpp"
+#include "runtime/process_group/function_worker.hpp"
 
 #include <cassert>
 #include <charconv>

@@ -2,12 +2,12 @@
 // wrong with it.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/actors/ports/process_host.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/start_processes.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "actors/ports/process_host.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/start_processes.hpp"
 
 #include <cstdint>
 #include <set>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/process_board.hpp"
+#include "runtime/process_group/process_tracker.hpp"
 
 #include <utility>
 #include <variant>

@@ -2,8 +2,8 @@
 // process host, read by who waits for it.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/ports/process_host.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/ports/process_host.hpp"
 
 #include <condition_variable>
 #include <cstddef>

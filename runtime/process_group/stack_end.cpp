@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/stack_end.hpp"
+#include "runtime/process_group/stack_end.hpp"
 
 namespace actorrun::detail {
 

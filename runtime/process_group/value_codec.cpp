@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/value_codec.hpp"
+#include "runtime/process_group/value_codec.hpp"
 
-#include "actorrun/runtime/entry_points.hpp"
+#include "runtime/entry_points.hpp"
 
 #include <algorithm>
 #include <string>

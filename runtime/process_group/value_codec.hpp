@@ -1,7 +1,7 @@
 // Values as bytes: CBOR, within bounds.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <nlohmann/json.hpp>
 

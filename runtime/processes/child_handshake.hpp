@@ -2,7 +2,7 @@
 // worker may run.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <optional>
 

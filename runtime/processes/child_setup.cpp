@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/child_setup.hpp"
+#include "runtime/processes/child_setup.hpp"
 
 #include <cassert>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/cpu_binding.hpp"
+#include "runtime/processes/cpu_binding.hpp"
 
 #include <cerrno>
 #include <thread>

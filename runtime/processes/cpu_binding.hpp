@@ -1,7 +1,7 @@
 // Binds the calling thread to CPUs and memory: what a worker does at its birth.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
+#include "actors/core/devices/binding.hpp"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // The order for one worker, as it goes to a fork server and arrives there.
 #pragma once
 
-#include "actorrun/runtime/detail/child_setup.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/child_setup.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/fork_server.hpp"
+#include "runtime/processes/fork_server.hpp"
 
-#include "actorrun/runtime/detail/child_handshake.hpp"
-#include "actorrun/runtime/detail/fork_request.hpp"
-#include "actorrun/runtime/detail/forked_child.hpp"
+#include "runtime/processes/child_handshake.hpp"
+#include "runtime/processes/fork_request.hpp"
+#include "runtime/processes/forked_child.hpp"
 
 #include <cerrno>
 #include <charconv>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/fork_server_process.hpp"
+#include "runtime/processes/fork_server_process.hpp"
 
-#include "actorrun/runtime/detail/fork_server.hpp"
+#include "runtime/processes/fork_server.hpp"
 
 #include <array>
 #include <cerrno>

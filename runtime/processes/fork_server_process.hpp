@@ -1,11 +1,11 @@
 // Owns one fork server, as its agent sees it: the process and the line to it.
 #pragma once
 
-#include "actorrun/runtime/detail/child_setup.hpp"
-#include "actorrun/runtime/detail/fork_request.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/child_setup.hpp"
+#include "runtime/processes/fork_request.hpp"
+#include "runtime/processes/spawn.hpp"
 
 #include <functional>
 #include <string>

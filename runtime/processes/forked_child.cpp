@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/forked_child.hpp"
+#include "runtime/processes/forked_child.hpp"
 
-#include "actorrun/runtime/detail/child_handshake.hpp"
-#include "actorrun/runtime/detail/output_files.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/child_handshake.hpp"
+#include "runtime/processes/output_files.hpp"
 
 #include <algorithm>
 #include <cerrno>

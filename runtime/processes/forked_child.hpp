@@ -1,7 +1,7 @@
 // A worker that is made by a fork: its life from the first step to its exit.
 #pragma once
 
-#include "actorrun/runtime/detail/child_setup.hpp"
+#include "runtime/processes/child_setup.hpp"
 
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/forked_starts.hpp"
+#include "runtime/processes/forked_starts.hpp"
 
-#include "actorrun/runtime/detail/forked_child.hpp"
-#include "actorrun/runtime/detail/program_check.hpp"
+#include "runtime/processes/forked_child.hpp"
+#include "runtime/processes/program_check.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,13 +1,13 @@
 // Owns the workers that are being made by forks, until each runs or has failed.
 #pragma once
 
-#include "actorrun/actors/ports/process_host.hpp"
-#include "actorrun/runtime/detail/child_handshake.hpp"
-#include "actorrun/runtime/detail/fork_server_process.hpp"
-#include "actorrun/runtime/detail/output_files.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/started_process.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
+#include "actors/ports/process_host.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/child_handshake.hpp"
+#include "runtime/processes/fork_server_process.hpp"
+#include "runtime/processes/output_files.hpp"
+#include "runtime/processes/started_process.hpp"
+#include "runtime/processes/warden.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/orphan_sweep.hpp"
+#include "runtime/processes/orphan_sweep.hpp"
 
 #include <csignal>
 #include <filesystem>

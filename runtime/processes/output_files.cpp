@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/output_files.hpp"
+#include "runtime/processes/output_files.hpp"
 
 #include <cerrno>
 #include <system_error>

@@ -2,8 +2,8 @@
 // those that cannot be opened.
 #pragma once
 
-#include "actorrun/actors/core/worker_outputs.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/posix_process_host.hpp"
+#include "runtime/processes/posix_process_host.hpp"
 
-#include "actorrun/runtime/detail/orphan_sweep.hpp"
+#include "runtime/processes/orphan_sweep.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,13 +1,13 @@
 // Owns the workers' processes on this machine.
 #pragma once
 
-#include "actorrun/actors/ports/process_host.hpp"
-#include "actorrun/runtime/detail/output_files.hpp"
-#include "actorrun/runtime/detail/process_starter.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/started_process.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
-#include "actorrun/runtime/detail/worker_process.hpp"
+#include "actors/ports/process_host.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/output_files.hpp"
+#include "runtime/processes/process_starter.hpp"
+#include "runtime/processes/started_process.hpp"
+#include "runtime/processes/warden.hpp"
+#include "runtime/processes/worker_process.hpp"
 
 #include <cstddef>
 #include <cstdint>

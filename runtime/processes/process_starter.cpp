@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/process_starter.hpp"
+#include "runtime/processes/process_starter.hpp"
 
-#include "actorrun/actors/core/binding_plan.hpp"
-#include "actorrun/runtime/detail/program_check.hpp"
+#include "actors/core/devices/binding_plan.hpp"
+#include "runtime/processes/program_check.hpp"
 
 #include <cerrno>
 #include <optional>

@@ -2,15 +2,15 @@
 // server.
 #pragma once
 
-#include "actorrun/actors/ports/process_host.hpp"
-#include "actorrun/runtime/detail/fork_server_process.hpp"
-#include "actorrun/runtime/detail/forked_starts.hpp"
-#include "actorrun/runtime/detail/output_files.hpp"
-#include "actorrun/runtime/detail/program_finder.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "actorrun/runtime/detail/started_process.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
+#include "actors/ports/process_host.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/fork_server_process.hpp"
+#include "runtime/processes/forked_starts.hpp"
+#include "runtime/processes/output_files.hpp"
+#include "runtime/processes/program_finder.hpp"
+#include "runtime/processes/spawn.hpp"
+#include "runtime/processes/started_process.hpp"
+#include "runtime/processes/warden.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/program_check.hpp"
+#include "runtime/processes/program_check.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>

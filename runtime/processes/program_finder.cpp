@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/program_finder.hpp"
+#include "runtime/processes/program_finder.hpp"
 
-#include "actorrun/runtime/detail/program_check.hpp"
+#include "runtime/processes/program_check.hpp"
 
 #include <cerrno>
 #include <climits>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/spawn.hpp"
+#include "runtime/processes/spawn.hpp"
 
 #include <cerrno>
 #include <csignal>

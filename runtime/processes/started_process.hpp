@@ -2,8 +2,8 @@
 // none.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/warden.hpp"
 
 #include <functional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/warden.hpp"
+#include "runtime/processes/warden.hpp"
 
 #include <cassert>
 #include <cerrno>

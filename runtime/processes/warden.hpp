@@ -2,11 +2,11 @@
 // cannot, because it is dead, or stopped while its fence passes.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/detail/warden_process.hpp"
+#include "actors/core/time.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/spawn.hpp"
+#include "runtime/processes/warden_process.hpp"
 
 #include <cstdint>
 #include <functional>

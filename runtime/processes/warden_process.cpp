@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/warden_process.hpp"
+#include "runtime/processes/warden_process.hpp"
 
 #include <algorithm>
 #include <csignal>

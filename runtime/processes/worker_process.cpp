@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/worker_process.hpp"
+#include "runtime/processes/worker_process.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,8 +1,8 @@
 // Owns one started process: its pidfd, its process group, its zombie.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/processes/warden.hpp"
 
 #include <cstdint>
 #include <optional>

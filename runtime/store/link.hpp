@@ -2,8 +2,8 @@
 // looked at yet, and what is still to be sent to it.
 #pragma once
 
-#include "actorrun/actors/core/store_table.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/store/table.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <deque>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/master_port.hpp"
+#include "runtime/store/master_port.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <atomic>

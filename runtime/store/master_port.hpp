@@ -1,9 +1,9 @@
 // Reserves the port that the workers of one epoch will meet at.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/store_ports.hpp"
+#include "runtime/store/ports.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,10 @@
 // Keeps a port bound for the next epoch's store, and serves that of this one.
 #pragma once
 
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/ports/master_ports.hpp"
-#include "actorrun/runtime/detail/master_port.hpp"
-#include "actorrun/runtime/detail/store_server.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/master_ports.hpp"
+#include "runtime/store/master_port.hpp"
+#include "runtime/store/server.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 // Keeps one MASTER_PORT reserved for the next epoch, and that of the last.
 #pragma once
 
-#include "actorrun/actors/ports/master_ports.hpp"
-#include "actorrun/runtime/detail/master_port.hpp"
+#include "actors/ports/master_ports.hpp"
+#include "runtime/store/master_port.hpp"
 
 #include <optional>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/store_server.hpp"
+#include "runtime/store/server.hpp"
 
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
 // Serves the store of one epoch on a thread of its own.
 #pragma once
 
-#include "actorrun/actors/core/store.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/store_link.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/core/store/store.hpp"
+#include "actors/core/time.hpp"
+#include "actors/log.hpp"
+#include "messages/result.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/store/link.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/node_timers.hpp"
+#include "runtime/timers/node_timers.hpp"
 
-#include "actorrun/runtime/detail/keep.hpp"
-#include "actorrun/runtime/detail/posix_process_kin.hpp"
+#include "runtime/os/keep.hpp"
+#include "runtime/timers/session_members.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/exit_reason.hpp>

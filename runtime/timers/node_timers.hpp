@@ -2,15 +2,15 @@
 // socket, and the actor.
 #pragma once
 
-#include "actorrun/actors/core/worker_environment.hpp"
-#include "actorrun/actors/log.hpp"
-#include "actorrun/actors/timer_interface.hpp"
-#include "actorrun/actors/timer_server.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/notify_socket.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/timer_fifo.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/workers/worker_environment.hpp"
+#include "actors/log.hpp"
+#include "actors/timer_interface.hpp"
+#include "actors/timer_server.hpp"
+#include "messages/result.hpp"
+#include "runtime/options.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/timers/notify_socket.hpp"
+#include "runtime/timers/timer_fifo.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/notify_socket.hpp"
+#include "runtime/timers/notify_socket.hpp"
 
-#include "actorrun/runtime/detail/private_name.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
+#include "runtime/os/private_name.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/posix_process_kin.hpp"
+#include "runtime/timers/session_members.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Says which worker a process belongs to, by its session.
 #pragma once
 
-#include "actorrun/actors/ports/timer_source.hpp"
+#include "actors/ports/timer_source.hpp"
 
 namespace actorrun::detail {
 

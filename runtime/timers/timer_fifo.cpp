@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/timer_fifo.hpp"
+#include "runtime/timers/timer_fifo.hpp"
 
-#include "actorrun/runtime/detail/private_name.hpp"
+#include "runtime/os/private_name.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,12 +1,12 @@
 // Owns the FIFO that workers write torch's timer lines to.
 #pragma once
 
-#include "actorrun/actors/ports/timer_source.hpp"
-#include "actorrun/messages/result.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/readiness.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "actors/ports/timer_source.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/readiness.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
 #include <functional>

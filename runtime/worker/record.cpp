@@ -1,10 +1,10 @@
-#include "actorrun/runtime/worker/record.hpp"
+#include "runtime/worker/record.hpp"
 
-#include "actorrun/runtime/worker/detail/error_writer.hpp"
-#include "actorrun/runtime/worker/detail/fatal_signals.hpp"
-#include "actorrun/runtime/worker/detail/program_map.hpp"
-#include "actorrun/runtime/worker/detail/uncaught.hpp"
-#include "actorrun/runtime/worker/record.h"
+#include "runtime/worker/detail/error_writer.hpp"
+#include "runtime/worker/detail/fatal_signals.hpp"
+#include "runtime/worker/detail/program_map.hpp"
+#include "runtime/worker/detail/uncaught.hpp"
+#include "runtime/worker/record.h"
 
 #include <cstdlib>
 

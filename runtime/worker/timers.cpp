@@ -1,8 +1,8 @@
-#include "actorrun/runtime/worker/timers.hpp"
+#include "runtime/worker/timers.hpp"
 
-#include "actorrun/runtime/worker/actorrun_worker.h"
-#include "actorrun/runtime/worker/detail/timer_channel.hpp"
-#include "actorrun/runtime/worker/detail/timer_message.hpp"
+#include "runtime/worker/actorrun_worker.h"
+#include "runtime/worker/detail/timer_channel.hpp"
+#include "runtime/worker/detail/timer_message.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // What the coordinator makes of the failures of several agents, and what it
 // tells of them.
 
-#include "coordinator_fixture.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
 
 #include <string>
 

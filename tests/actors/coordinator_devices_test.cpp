@@ -1,6 +1,6 @@
 // What the coordinator knows and tells of the devices of its agents' nodes.
-#include "coordinator_fixture.hpp"
-#include "support/fake_device_monitor.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
+#include "tests/support/fake_device_monitor.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -2,11 +2,11 @@
 // its own process, and those with a lease.
 #pragma once
 
-#include "actorrun/actors/rendezvous_coordinator.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_links.hpp"
-#include "support/log_lines.hpp"
-#include "support/recorder.hpp"
+#include "actors/rendezvous_coordinator.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_links.hpp"
+#include "tests/support/log_lines.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

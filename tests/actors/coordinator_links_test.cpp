@@ -1,6 +1,6 @@
 // The coordinator and agents of other processes: links, probes and leases.
 
-#include "coordinator_fixture.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

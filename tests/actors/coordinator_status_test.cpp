@@ -1,7 +1,7 @@
 // What the coordinator answers when it is asked how the job stands.
 
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "coordinator_fixture.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,4 +1,4 @@
-#include "log_tailer_fixture.hpp"
+#include "tests/actors/log_tailer_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,11 +1,11 @@
 // A log tailer with a terminal and a disk in memory.
 #pragma once
 
-#include "actorrun/actors/core/line_label.hpp"
-#include "actorrun/actors/log_tailer.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_console.hpp"
-#include "support/fake_log_files.hpp"
+#include "actors/core/logs/line_label.hpp"
+#include "actors/log_tailer.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_console.hpp"
+#include "tests/support/fake_log_files.hpp"
 
 #include <catch2/catch.hpp>
 #include <spdlog/logger.h>

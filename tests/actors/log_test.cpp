@@ -1,4 +1,4 @@
-#include "actorrun/actors/log.hpp"
+#include "actors/log.hpp"
 
 #include <catch2/catch.hpp>
 #include <spdlog/logger.h>

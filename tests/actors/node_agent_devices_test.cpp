@@ -1,7 +1,7 @@
 // What a node agent tells of the devices of its node.
-#include "node_agent_fixture.hpp"
-#include "support/fake_device_monitor.hpp"
-#include "support/log_lines.hpp"
+#include "tests/actors/node_agent_fixture.hpp"
+#include "tests/support/fake_device_monitor.hpp"
+#include "tests/support/log_lines.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

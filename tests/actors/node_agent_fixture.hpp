@@ -2,12 +2,12 @@
 // the machine does what the test says.
 #pragma once
 
-#include "actorrun/actors/node_agent.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_locator.hpp"
-#include "support/fake_master_ports.hpp"
-#include "support/fake_process_host.hpp"
-#include "support/recorder.hpp"
+#include "actors/node_agent.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_locator.hpp"
+#include "tests/support/fake_master_ports.hpp"
+#include "tests/support/fake_process_host.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

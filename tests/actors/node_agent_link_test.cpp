@@ -1,7 +1,7 @@
 // The agent's link to the coordinator: how it is found, lost, cut and found
 // again, and what becomes of the workers meanwhile.
 
-#include "node_agent_fixture.hpp"
+#include "tests/actors/node_agent_fixture.hpp"
 
 #include <csignal>
 

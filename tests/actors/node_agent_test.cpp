@@ -1,4 +1,4 @@
-#include "node_agent_fixture.hpp"
+#include "tests/actors/node_agent_fixture.hpp"
 
 #include <csignal>
 

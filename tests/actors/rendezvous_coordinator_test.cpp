@@ -1,4 +1,4 @@
-#include "coordinator_fixture.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,10 +1,10 @@
 // A timer server with a FIFO in memory, in virtual time, and those it talks to.
 #pragma once
 
-#include "actorrun/actors/timer_server.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_timer_source.hpp"
-#include "support/recorder.hpp"
+#include "actors/timer_server.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_timer_source.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 #include <spdlog/logger.h>

@@ -1,4 +1,4 @@
-#include "timer_server_fixture.hpp"
+#include "tests/actors/timer_server_fixture.hpp"
 
 namespace actorrun::test {
 

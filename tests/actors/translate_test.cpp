@@ -1,5 +1,5 @@
-#include "actorrun/actors/translate.hpp"
-#include "actorrun/messages/type_ids.hpp"
+#include "actors/translate.hpp"
+#include "messages/type_ids.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,14 +2,14 @@
 // a test says.
 #pragma once
 
-#include "actorrun/actors/worker_supervisor.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_failure_evidence.hpp"
-#include "support/fake_log_layout.hpp"
-#include "support/fake_log_tailer.hpp"
-#include "support/fake_master_ports.hpp"
-#include "support/fake_process_host.hpp"
-#include "support/recorder.hpp"
+#include "actors/worker_supervisor.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_failure_evidence.hpp"
+#include "tests/support/fake_log_layout.hpp"
+#include "tests/support/fake_log_tailer.hpp"
+#include "tests/support/fake_master_ports.hpp"
+#include "tests/support/fake_process_host.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

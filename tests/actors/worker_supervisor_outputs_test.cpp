@@ -1,8 +1,8 @@
 // Where a supervisor lets its workers write, what it makes of their last words,
 // and what it waits for before it tells of a death.
 
-#include "support/log_lines.hpp"
-#include "worker_supervisor_fixture.hpp"
+#include "tests/actors/worker_supervisor_fixture.hpp"
+#include "tests/support/log_lines.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,6 +1,6 @@
 // What becomes of workers that overran a timer.
-#include "support/fake_stuck_probe.hpp"
-#include "worker_supervisor_fixture.hpp"
+#include "tests/actors/worker_supervisor_fixture.hpp"
+#include "tests/support/fake_stuck_probe.hpp"
 
 #include <csignal>
 

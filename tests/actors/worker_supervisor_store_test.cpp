@@ -1,5 +1,5 @@
 // When the store of an epoch is served, and when no more.
-#include "actors/worker_supervisor_fixture.hpp"
+#include "tests/actors/worker_supervisor_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::core;

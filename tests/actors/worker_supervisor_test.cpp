@@ -1,4 +1,4 @@
-#include "worker_supervisor_fixture.hpp"
+#include "tests/actors/worker_supervisor_fixture.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,7 @@
-#include "agents.hpp"
+#include "tests/bench/agents.hpp"
 
-#include "free_port.hpp"
-#include "process_usage.hpp"
+#include "tests/bench/free_port.hpp"
+#include "tests/bench/process_usage.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -1,7 +1,7 @@
 // Agents of one job on the loopback interface.
 #pragma once
 
-#include "setting.hpp"
+#include "tests/bench/setting.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
-#include "free_port.hpp"
+#include "tests/bench/free_port.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "line_checker.hpp"
+#include "tests/bench/line_checker.hpp"
 
 #include <algorithm>
 #include <cerrno>

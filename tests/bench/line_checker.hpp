@@ -1,9 +1,9 @@
 // Reads what a launcher shows of lines, and counts what is wrong with it.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "line_format.hpp"
-#include "moment.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/line_format.hpp"
+#include "tests/bench/moment.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "log_launchers.hpp"
+#include "tests/bench/log_launchers.hpp"
 
 #include <filesystem>
 #include <system_error>

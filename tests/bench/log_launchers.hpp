@@ -1,8 +1,8 @@
 // Launchers that show what workers write: ours, the peers, the limit.
 #pragma once
 
-#include "line_checker.hpp"
-#include "setting.hpp"
+#include "tests/bench/line_checker.hpp"
+#include "tests/bench/setting.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 // [--soak=SECONDS] [PART…]`. Exit code 1 if something could not be measured; a goal that is
 // missed is a figure, not an error.
 
-#include "parts.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 #include <algorithm>
 #include <chrono>

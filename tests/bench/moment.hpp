@@ -1,7 +1,7 @@
 // The benchmark's clock: the same that workers stamp with.
 #pragma once
 
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <chrono>
 #include <cstdint>

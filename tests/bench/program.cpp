@@ -1,6 +1,6 @@
-#include "program.hpp"
+#include "tests/bench/program.hpp"
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>

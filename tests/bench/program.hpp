@@ -1,7 +1,7 @@
 // A program that runs for a measurement, and not longer.
 #pragma once
 
-#include "moment.hpp"
+#include "tests/bench/moment.hpp"
 
 #include <optional>
 #include <string>

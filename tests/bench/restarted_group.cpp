@@ -1,4 +1,4 @@
-#include "restarted_group.hpp"
+#include "tests/bench/restarted_group.hpp"
 
 #include <csignal>
 

@@ -1,7 +1,7 @@
 // Workers that somebody starts again when one of them dies.
 #pragma once
 
-#include "setting.hpp"
+#include "tests/bench/setting.hpp"
 
 namespace actorrun::bench {
 

@@ -1,4 +1,4 @@
-#include "setting.hpp"
+#include "tests/bench/setting.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // What all parts of the benchmark share.
 #pragma once
 
-#include "program.hpp"
-#include "stamp_board.hpp"
+#include "tests/bench/program.hpp"
+#include "tests/bench/stamp_board.hpp"
 
 #include <chrono>
 #include <cstdint>

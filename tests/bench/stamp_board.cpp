@@ -1,4 +1,4 @@
-#include "stamp_board.hpp"
+#include "tests/bench/stamp_board.hpp"
 
 #include <algorithm>
 #include <cerrno>

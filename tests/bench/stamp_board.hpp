@@ -1,9 +1,9 @@
 // Where workers stamp their starts, and who waits for that.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "moment.hpp"
-#include "stamp.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/moment.hpp"
+#include "tests/bench/tools/stamp.hpp"
 
 #include <optional>
 #include <string>

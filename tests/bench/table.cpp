@@ -1,4 +1,4 @@
-#include "table.hpp"
+#include "tests/bench/table.hpp"
 
 #include <algorithm>
 #include <array>

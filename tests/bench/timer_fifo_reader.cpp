@@ -1,4 +1,4 @@
-#include "timer_fifo_reader.hpp"
+#include "tests/bench/timer_fifo_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // The limit of a timer FIFO: somebody who reads and does nothing else.
 #pragma once
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "moment.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/moment.hpp"
 
 #include <atomic>
 #include <memory>

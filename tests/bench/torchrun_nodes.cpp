@@ -1,7 +1,7 @@
-#include "torchrun_nodes.hpp"
+#include "tests/bench/torchrun_nodes.hpp"
 
-#include "free_port.hpp"
-#include "process_usage.hpp"
+#include "tests/bench/free_port.hpp"
+#include "tests/bench/process_usage.hpp"
 
 #include <algorithm>
 #include <iterator>

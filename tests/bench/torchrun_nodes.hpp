@@ -1,7 +1,7 @@
 // The same job under two launchers, node by node: ours and torchrun.
 #pragma once
 
-#include "setting.hpp"
+#include "tests/bench/setting.hpp"
 
 #include <csignal>
 #include <cstdint>

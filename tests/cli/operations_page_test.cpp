@@ -1,7 +1,7 @@
 // docs/operations.md and the pages beside it name what there is: options, and
 // those that are refused.
-#include "actorrun/cli/arguments_run.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/failure.hpp"
+#include "actors/core/failure.hpp"
 
 #include <catch2/catch.hpp>
 

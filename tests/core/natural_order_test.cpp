@@ -1,5 +1,5 @@
 // natural_less, of actors/core/rank_assignment.hpp.
-#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <catch2/catch.hpp>
 

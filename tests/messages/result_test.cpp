@@ -1,4 +1,4 @@
-#include "actorrun/messages/result.hpp"
+#include "messages/result.hpp"
 
 #include <catch2/catch.hpp>
 

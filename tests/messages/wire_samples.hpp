@@ -2,7 +2,7 @@
 // to the block adds a `fill` here; without one the tests do not compile.
 #pragma once
 
-#include "actorrun/messages/type_ids.hpp"
+#include "messages/type_ids.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "wire_samples.hpp"
+#include "tests/messages/wire_samples.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/binary_deserializer.hpp>

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/entry_registry.hpp"
-#include "actorrun/runtime/entry_points.hpp"
+#include "runtime/entry_points.hpp"
+#include "runtime/process_group/entry_registry.hpp"
 
 #include <catch2/catch.hpp>
 

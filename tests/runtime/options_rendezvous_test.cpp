@@ -1,5 +1,5 @@
 // What goes together in the options of the back ends `static` and `etcd`.
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
 
 #include <catch2/catch.hpp>
 

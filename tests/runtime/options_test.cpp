@@ -1,4 +1,4 @@
-#include "actorrun/runtime/options.hpp"
+#include "runtime/options.hpp"
 
 #include <catch2/catch.hpp>
 

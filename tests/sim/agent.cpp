@@ -1,6 +1,6 @@
-#include "agent.hpp"
+#include "tests/sim/agent.hpp"
 
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -2,10 +2,10 @@
 // system, around the shipped decisions.
 #pragma once
 
-#include "actorrun/actors/core/held_queue.hpp"
-#include "history.hpp"
-#include "machine.hpp"
-#include "network.hpp"
+#include "actors/core/workers/held_queue.hpp"
+#include "tests/sim/history.hpp"
+#include "tests/sim/machine.hpp"
+#include "tests/sim/network.hpp"
 
 #include <map>
 #include <optional>

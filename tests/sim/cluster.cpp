@@ -1,6 +1,6 @@
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
-#include "faults.hpp"
+#include "tests/sim/faults.hpp"
 
 #include <algorithm>
 #include <csignal>

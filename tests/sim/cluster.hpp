@@ -1,8 +1,8 @@
 // The simulated system: hosts, agents, a coordinator and what joins them.
 #pragma once
 
-#include "agent.hpp"
-#include "coordinator.hpp"
+#include "tests/sim/agent.hpp"
+#include "tests/sim/coordinator.hpp"
 
 namespace actorrun::sim {
 

@@ -1,6 +1,6 @@
 // How the parts of the simulated system reach each other.
 
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
 namespace actorrun::sim {
 

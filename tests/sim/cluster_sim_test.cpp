@@ -1,7 +1,7 @@
 // The protocol under thousands of seeded histories. One seed, with all that
 // happens: ACTORRUN_SIM_SEED=n sim_tests. How many: ACTORRUN_SIM_SEEDS=n.
 
-#include "run_seed.hpp"
+#include "tests/sim/run_seed.hpp"
 
 #include <catch2/catch.hpp>
 

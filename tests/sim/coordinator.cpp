@@ -1,6 +1,6 @@
-#include "coordinator.hpp"
+#include "tests/sim/coordinator.hpp"
 
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // system, around the shipped decisions.
 #pragma once
 
-#include "history.hpp"
-#include "machine.hpp"
-#include "network.hpp"
+#include "tests/sim/history.hpp"
+#include "tests/sim/machine.hpp"
+#include "tests/sim/network.hpp"
 
 namespace actorrun::sim {
 

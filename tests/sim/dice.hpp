@@ -1,7 +1,7 @@
 // Where all chance in a simulation comes from: one seed.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <cassert>
 #include <random>

@@ -1,4 +1,4 @@
-#include "event_queue.hpp"
+#include "tests/sim/event_queue.hpp"
 
 #include <algorithm>
 

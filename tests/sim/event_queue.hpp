@@ -1,7 +1,7 @@
 // The virtual clock, and what happens when.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <functional>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "faults.hpp"
+#include "tests/sim/faults.hpp"
 
 #include <array>
 #include <cerrno>

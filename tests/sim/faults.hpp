@@ -1,7 +1,7 @@
 // What goes wrong, and how often.
 #pragma once
 
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
 namespace actorrun::sim {
 

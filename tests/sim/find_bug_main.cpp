@@ -1,7 +1,7 @@
 // Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST]`. Exit code
 // 1 and the seed if one does, 0 if none.
 
-#include "run_seed.hpp"
+#include "tests/sim/run_seed.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "history.hpp"
+#include "tests/sim/history.hpp"
 
 #include <cstdio>
 

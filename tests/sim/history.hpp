@@ -1,8 +1,8 @@
 // What has happened, readable: one line per step.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <deque>
 #include <string>

@@ -1,4 +1,4 @@
-#include "invariants.hpp"
+#include "tests/sim/invariants.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // What must be true after every step (docs: the protocol's I1 to I9).
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 // Ten thousand agents at one rendezvous: how much is done, not how fast.
 
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <catch2/catch.hpp>
 

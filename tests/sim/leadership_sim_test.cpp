@@ -1,7 +1,7 @@
 // The office in etcd under thousands of seeded histories.
 // One seed: ACTORRUN_SIM_SEED=n sim_tests "leadership*".
 
-#include "leadership_world.hpp"
+#include "tests/sim/leadership_world.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "leadership_world.hpp"
+#include "tests/sim/leadership_world.hpp"
 
 #include <algorithm>
 

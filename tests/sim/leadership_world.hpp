@@ -2,9 +2,9 @@
 // get lost on either way, processes die and sleep, etcd goes away.
 #pragma once
 
-#include "actorrun/actors/core/leadership.hpp"
-#include "dice.hpp"
-#include "event_queue.hpp"
+#include "actors/core/protocol/leadership.hpp"
+#include "tests/sim/dice.hpp"
+#include "tests/sim/event_queue.hpp"
 
 #include <cstdint>
 #include <functional>

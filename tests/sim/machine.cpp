@@ -1,4 +1,4 @@
-#include "machine.hpp"
+#include "tests/sim/machine.hpp"
 
 #include <csignal>
 

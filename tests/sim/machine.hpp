@@ -2,10 +2,10 @@
 // its warden included.
 #pragma once
 
-#include "actorrun/actors/core/worker_group.hpp"
-#include "invariants.hpp"
-#include "os_process.hpp"
-#include "scenario.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "tests/sim/invariants.hpp"
+#include "tests/sim/os_process.hpp"
+#include "tests/sim/scenario.hpp"
 
 #include <functional>
 #include <memory>

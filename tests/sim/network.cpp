@@ -1,4 +1,4 @@
-#include "network.hpp"
+#include "tests/sim/network.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Links that delay, break and fall silent.
 #pragma once
 
-#include "dice.hpp"
-#include "os_process.hpp"
+#include "tests/sim/dice.hpp"
+#include "tests/sim/os_process.hpp"
 
 #include <array>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "os_process.hpp"
+#include "tests/sim/os_process.hpp"
 
 namespace actorrun::sim {
 

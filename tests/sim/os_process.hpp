@@ -1,7 +1,7 @@
 // A process of the simulated system: it lives, sleeps and dies.
 #pragma once
 
-#include "event_queue.hpp"
+#include "tests/sim/event_queue.hpp"
 
 #include <deque>
 #include <vector>

@@ -8,14 +8,9 @@ build_dir=$(realpath "$2")
 seed_max=${3:-20000}
 seconds_max=60
 cxx=${CXX:-c++}
-flags="-std=c++20 -O2 -I$build_dir/include"
+flags="-std=c++20 -O2 -I$source_dir" # Planted bugs change no header.
 jobs=2
-
-# <actorrun/…> is the unchanged tree; planted bugs change no header.
-mkdir -p "$build_dir/include/actorrun" "$build_dir/clean"
-for layer in messages actors; do
-  ln -sfn "$source_dir/$layer" "$build_dir/include/actorrun/$layer"
-done
+mkdir -p "$build_dir/clean"
 
 compile() { # OBJECT SOURCE
   $cxx $flags -c "$2" -o "$1"
@@ -24,10 +19,12 @@ export -f compile
 export cxx flags
 
 echo "building core and simulator"
-for file in "$source_dir"/actors/core/*.cpp "$source_dir"/messages/errc.cpp \
-            "$source_dir"/tests/sim/*.cpp; do
-  case $file in *_test.cpp) continue ;; esac
-  echo "$build_dir/clean/$(basename "$file" .cpp).o $file"
+cd "$source_dir"
+find actors/core messages/errc.cpp tests/sim -name '*.cpp' ! -name '*_test.cpp' \
+  | while read -r file; do
+  object=$build_dir/clean/${file%.cpp}.o
+  mkdir -p "$(dirname "$object")"
+  echo "$object $file"
 done | xargs -P $jobs -L 1 bash -c 'compile "$0" "$1"'
 
 # Prints one line: what was found. Fails if nothing was.
@@ -43,11 +40,12 @@ try_bug() { # PATCH
     return 1
   fi
   objects=()
-  for object in "$build_dir"/clean/*.o; do
-    local file=actors/core/$(basename "$object" .o).cpp
+  for object in $(find "$build_dir/clean" -name '*.o'); do
+    local file=${object#"$build_dir/clean/"}
+    file=${file%.o}.cpp
     if [ -f "$copy/$file" ] && ! cmp -s "$copy/$file" "$source_dir/$file"; then
-      compile "$copy/$(basename "$object")" "$copy/$file"
-      object=$copy/$(basename "$object")
+      object=$copy/${file%.cpp}.o
+      compile "$object" "$copy/$file"
     fi
     objects+=("$object")
   done
@@ -63,7 +61,7 @@ export -f try_bug
 export source_dir build_dir seed_max seconds_max
 
 status=0
-$cxx "$build_dir"/clean/*.o -o "$build_dir/find_bug"
+find "$build_dir/clean" -name '*.o' -print0 | xargs -0 $cxx -o "$build_dir/find_bug"
 "$build_dir/find_bug" 1000 || { echo "FAILED without any bug"; exit 1; }
 printf '%s\n' "$source_dir"/tests/sim/planted_bugs/*.patch \
   | xargs -P $jobs -I {} bash -c 'try_bug {}' || status=1

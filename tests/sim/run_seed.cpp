@@ -1,4 +1,4 @@
-#include "run_seed.hpp"
+#include "tests/sim/run_seed.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // One seed, from the first event to the verdict.
 #pragma once
 
-#include "cluster.hpp"
+#include "tests/sim/cluster.hpp"
 
 namespace actorrun::sim {
 

@@ -1,4 +1,4 @@
-#include "scenario.hpp"
+#include "tests/sim/scenario.hpp"
 
 namespace actorrun::sim {
 

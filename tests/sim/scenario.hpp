@@ -1,9 +1,9 @@
 // What a seed stands for: the job, its machines, and how bad things get.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
-#include "dice.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
+#include "tests/sim/dice.hpp"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 // those that live in another process.
 #pragma once
 
-#include "actorrun/messages/type_ids.hpp"
+#include "messages/type_ids.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/atom.hpp>

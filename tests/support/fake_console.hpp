@@ -1,7 +1,7 @@
 // A terminal that takes what a test lets it take.
 #pragma once
 
-#include "actorrun/actors/ports/console.hpp"
+#include "actors/ports/console.hpp"
 
 #include <array>
 #include <cstddef>

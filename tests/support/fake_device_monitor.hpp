@@ -1,7 +1,7 @@
 // A device monitor that says what the test says.
 #pragma once
 
-#include "actorrun/actors/ports/device_monitor.hpp"
+#include "actors/ports/device_monitor.hpp"
 
 #include <string>
 #include <utility>

@@ -1,8 +1,8 @@
 // Evidence that a test lays out: the same for every death.
 #pragma once
 
-#include "actorrun/actors/ports/failure_evidence.hpp"
-#include "recorder.hpp"
+#include "actors/ports/failure_evidence.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <string>
 

@@ -2,8 +2,8 @@
 // the hosts answer.
 #pragma once
 
-#include "actorrun/actors/ports/agent_links.hpp"
-#include "recorder.hpp"
+#include "actors/ports/agent_links.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <functional>
 #include <string>

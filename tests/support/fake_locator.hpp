@@ -1,8 +1,8 @@
 // A network that finds the coordinator when a test says so.
 #pragma once
 
-#include "actorrun/actors/ports/coordinator_locator.hpp"
-#include "recorder.hpp"
+#include "actors/ports/coordinator_locator.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // A disk in memory: a test writes to the files, somebody follows them.
 #pragma once
 
-#include "actorrun/actors/ports/log_files.hpp"
+#include "actors/ports/log_files.hpp"
 
 #include <catch2/catch.hpp>
 

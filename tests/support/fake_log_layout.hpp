@@ -1,8 +1,8 @@
 // Log folders that nobody makes, on a disk that may fail.
 #pragma once
 
-#include "actorrun/actors/ports/log_layout.hpp"
-#include "recorder.hpp"
+#include "actors/ports/log_layout.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <optional>
 #include <string>

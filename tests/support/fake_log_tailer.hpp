@@ -2,8 +2,8 @@
 // a worker's last lines are shown.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "recorder.hpp"
+#include "actors/interfaces.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <caf/typed_response_promise.hpp>
 

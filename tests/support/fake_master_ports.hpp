@@ -1,7 +1,7 @@
 // Ports that nobody reserves: they count up. Who serves there is written down.
 #pragma once
 
-#include "actorrun/actors/ports/master_ports.hpp"
+#include "actors/ports/master_ports.hpp"
 
 #include <optional>
 #include <string>

@@ -2,8 +2,8 @@
 // what becomes of it.
 #pragma once
 
-#include "actorrun/actors/ports/process_host.hpp"
-#include "recorder.hpp"
+#include "actors/ports/process_host.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // A probe that sees what a test says, when it says so.
 #pragma once
 
-#include "actorrun/actors/ports/stuck_probe.hpp"
-#include "recorder.hpp"
+#include "actors/ports/stuck_probe.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <functional>
 #include <string>

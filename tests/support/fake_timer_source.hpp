@@ -2,7 +2,7 @@
 // is whose.
 #pragma once
 
-#include "actorrun/actors/ports/timer_source.hpp"
+#include "actors/ports/timer_source.hpp"
 
 #include <algorithm>
 #include <cstddef>

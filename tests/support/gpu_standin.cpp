@@ -1,7 +1,7 @@
 // STAND-IN for the drivers of GPUs: a library that has NVML's, CUDA's and Level
 // Zero's functions, and answers from its world's file. With STANDIN_OF_535 it
 // tells processes as drivers 535.43 to 535.86 do.
-#include "gpu_standin_world.hpp"
+#include "tests/support/gpu_standin_world.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A candidate in virtual time: facts go in, its orders come out as text.
 #pragma once
 
-#include "actorrun/actors/core/leadership.hpp"
+#include "actors/core/protocol/leadership.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // Log lines of an actor, as text: `warning coordinator revokes epoch 1: …`.
 #pragma once
 
-#include "actorrun/actors/log.hpp"
+#include "actors/log.hpp"
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>

@@ -2,8 +2,8 @@
 // text.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "transcript.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "recorder.hpp"
+#include "tests/support/recorder.hpp"
 
 #include <variant>
 

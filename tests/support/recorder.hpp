@@ -2,8 +2,8 @@
 // speaks in their name.
 #pragma once
 
-#include "actorrun/actors/interfaces.hpp"
-#include "actorrun/actors/translate.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/translate.hpp"
 
 #include <caf/actor_system.hpp>
 

@@ -1,8 +1,8 @@
 // A rendezvous in virtual time: facts go in, its orders come out as text.
 #pragma once
 
-#include "actorrun/actors/core/rendezvous.hpp"
-#include "transcript.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // The bytes that clients of the store send, as three torch versions do.
 #pragma once
 
-#include "actorrun/actors/core/store_request.hpp"
+#include "actors/core/store/request.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // Shows what the programs of a test case wrote, when it fails.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
-#include "system/program.hpp"
+#include "tests/system/program.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // What is executed, with what around it, and what actorctl says.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // A coordinator on its own: what its end and its return mean to the workers.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // GPUs and CPUs of the nodes of a job: counted, shown, waited for, bound to. A
 // stand-in library answers for the drivers.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // What workers find in their environment, of whole jobs, against golden files.
 // ACTORRUN_WRITE_GOLDEN=1 writes those anew.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // A network that fails between the coordinator's host, etcd and the others. All
 // hosts have one CLOCK_MONOTONIC, so stamps tell who ran when.
-#include "system/etcd_scene.hpp"
-#include "system/namespaces.hpp"
+#include "tests/system/etcd_scene.hpp"
+#include "tests/system/namespaces.hpp"
 
 #include <iostream>
 #include <memory>

@@ -2,8 +2,8 @@
 // again.
 #pragma once
 
-#include "runtime/etcd_server.hpp"
-#include "system/scene.hpp"
+#include "tests/runtime/etcd/etcd_server.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

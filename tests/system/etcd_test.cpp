@@ -1,5 +1,5 @@
 // Jobs that meet through a real etcd: any node may host the coordinator.
-#include "system/etcd_scene.hpp"
+#include "tests/system/etcd_scene.hpp"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // The event log, of real jobs.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Nodes that come to a job that runs.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

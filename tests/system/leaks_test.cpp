@@ -1,5 +1,5 @@
 // What jobs leave behind: nothing.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Agents that stand still: their workers die on time, nobody is charged.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

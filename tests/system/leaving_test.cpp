@@ -1,5 +1,5 @@
 // Agents that go: killed, told to by a signal, or with the coordinator on board.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

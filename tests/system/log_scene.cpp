@@ -1,4 +1,4 @@
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // A scene whose jobs write logs: what they leave on disk and on the console.
 #pragma once
 
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // What the console shows of the workers' files.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Disks that fill while the job runs. Needs root, for a small file system.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

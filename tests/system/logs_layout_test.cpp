@@ -1,5 +1,5 @@
 // What a job leaves on disk.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

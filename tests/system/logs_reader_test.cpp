@@ -1,5 +1,5 @@
 // Consoles that are not read, read late, or closed.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Log folders that cannot be used: what is said, and that nothing is left.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Nodes that were told different things about one job: each that does not fit
 // is refused at once and told why, and the job does not notice.
-#include "system/etcd_scene.hpp"
+#include "tests/system/etcd_scene.hpp"
 
 namespace actorrun::test {
 

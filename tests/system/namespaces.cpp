@@ -1,4 +1,4 @@
-#include "system/namespaces.hpp"
+#include "tests/system/namespaces.hpp"
 
 #include <unistd.h>
 

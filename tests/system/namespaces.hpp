@@ -2,7 +2,7 @@
 // network that fails. Needs root, `ip` and `nft`.
 #pragma once
 
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // A network that fails: two namespaces, one cable, the stamps of the workers.
 // CLOCK_MONOTONIC is one clock for both, so stamps tell who ran when.
-#include "system/namespaces.hpp"
+#include "tests/system/namespaces.hpp"
 
 #include <catch2/catch.hpp>
 

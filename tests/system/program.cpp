@@ -1,4 +1,4 @@
-#include "system/program.hpp"
+#include "tests/system/program.hpp"
 
 #include <algorithm>
 #include <cerrno>

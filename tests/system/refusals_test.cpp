@@ -1,5 +1,5 @@
 // Who is turned away or cannot begin: exit code, one clear line, nothing left.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

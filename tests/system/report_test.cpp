@@ -1,6 +1,6 @@
 // What a failed job tells: the report on every agent's console, and the error
 // file for whoever started the agent.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

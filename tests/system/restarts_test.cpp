@@ -1,5 +1,5 @@
 // Workers that fail: who restarts, what it costs, and what is said at the end.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

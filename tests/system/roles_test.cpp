@@ -1,5 +1,5 @@
 // What workers are told where nodes bring different roles and sizes.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

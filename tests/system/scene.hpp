@@ -2,7 +2,7 @@
 // the records of their workers. Nothing of it outlives the test case.
 #pragma once
 
-#include "system/program.hpp"
+#include "tests/system/program.hpp"
 
 #include <nlohmann/json.hpp>
 

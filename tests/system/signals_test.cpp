@@ -1,6 +1,6 @@
 // Signals to the agent: which end its part, which it passes on, and what the
 // workers get.
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Command lines that were written for torchrun, as they are.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

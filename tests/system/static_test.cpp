@@ -1,5 +1,5 @@
 // Jobs whose nodes bring their ranks: --rdzv-backend=static.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Who listens at MASTER_PORT. What is said there: tests/runtime and tests/torch.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Whoever finds the port of a running job and does not belong to it.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

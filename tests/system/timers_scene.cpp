@@ -1,4 +1,4 @@
-#include "system/timers_scene.hpp"
+#include "tests/system/timers_scene.hpp"
 
 #include <algorithm>
 #include <regex>

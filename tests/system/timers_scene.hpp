@@ -2,7 +2,7 @@
 // it.
 #pragma once
 
-#include "system/log_scene.hpp"
+#include "tests/system/log_scene.hpp"
 
 #include <filesystem>
 #include <string>

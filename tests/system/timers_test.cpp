@@ -1,5 +1,5 @@
 // Workers that overrun timers of their own: who is ended, how, and what is said.
-#include "system/timers_scene.hpp"
+#include "tests/system/timers_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Workers that SIGKILL does not end in time.
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Nodes that die and come while a model is trained.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // A worker that raises: everybody is told where, with the traceback.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Jobs of a fixed size that train to their end.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

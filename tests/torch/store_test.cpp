@@ -1,5 +1,5 @@
 // torch's own client at the store that the agent serves.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // A step that hangs: torch's `timer.expires`, watched by the agent.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // The same script under torchrun, in the same place.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // A scene whose workers train with PyTorch: `examples/pytorch_ddp/train.py`.
 #pragma once
 
-#include "system/scene.hpp"
+#include "tests/system/scene.hpp"
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // The ways in which scripts use torch.distributed, each under the real launcher.
-#include "torch/training_scene.hpp"
+#include "tests/torch/training_scene.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/fixed_text.hpp"
+#include "runtime/worker/detail/fixed_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // A worker program that dies in the way its first argument says.
 
-#include "actorrun/runtime/worker/record.h"
-#include "actorrun/runtime/worker/record.hpp"
+#include "runtime/worker/record.h"
+#include "runtime/worker/record.hpp"
 
 #include <atomic>
 #include <cassert>

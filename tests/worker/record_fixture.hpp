@@ -1,7 +1,7 @@
 // Runs a worker program until it has died, and reads what it has left.
 #pragma once
 
-#include "support/worker_files.hpp"
+#include "tests/support/worker_files.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

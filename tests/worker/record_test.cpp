@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/error_file.hpp"
-#include "runtime/patience.hpp"
-#include "worker/record_fixture.hpp"
+#include "runtime/diagnosis/error_file.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/worker/record_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

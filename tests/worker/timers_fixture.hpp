@@ -2,8 +2,8 @@
 // understands them.
 #pragma once
 
-#include "actorrun/actors/core/timer_lines.hpp"
-#include "actorrun/runtime/worker/timers.hpp"
+#include "actors/core/timers/lines.hpp"
+#include "runtime/worker/timers.hpp"
 
 #include <catch2/catch.hpp>
 

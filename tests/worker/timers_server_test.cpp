@@ -1,6 +1,6 @@
 // Servers that are slow, stuck, or gone; forks, threads, other languages.
-#include "../runtime/patience.hpp"
-#include "timers_fixture.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/worker/timers_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/worker/timers.hpp"
-#include "timers_fixture.hpp"
+#include "runtime/worker/timers.hpp"
+#include "tests/worker/timers_fixture.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/binding_plan.hpp"
+#include "actors/core/devices/binding_plan.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,8 +1,8 @@
 // Shares out the CPUs of a node among its workers.
 #pragma once
 
-#include "actorrun/actors/core/binding.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/binding.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

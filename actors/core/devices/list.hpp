@@ -2,8 +2,8 @@
 // what `gpu:0,2,5` chooses of it.
 #pragma once
 
-#include "actorrun/actors/core/device_status.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/devices/status.hpp"
+#include "messages/result.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/line_cursor.hpp"
+#include "actors/core/logs/line_cursor.hpp"
 
 #include <algorithm>
 #include <cassert>

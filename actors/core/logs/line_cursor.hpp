@@ -2,8 +2,8 @@
 // is not finished is read again.
 #pragma once
 
-#include "actorrun/actors/core/line_sink.hpp"
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/logs/line_sink.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <cstddef>

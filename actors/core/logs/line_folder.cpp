@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/line_folder.hpp"
+#include "actors/core/logs/line_folder.hpp"
 
-#include "actorrun/actors/core/line_label.hpp"
+#include "actors/core/logs/line_label.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,8 +1,8 @@
 // Shows a line that many ranks write at about the same time as one line.
 #pragma once
 
-#include "actorrun/actors/core/line_sink.hpp"
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/logs/line_sink.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <cstddef>

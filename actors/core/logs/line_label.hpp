@@ -1,7 +1,7 @@
 // Whole lines with a prefix, and those among them that somebody looks for.
 #pragma once
 
-#include "actorrun/actors/core/line_sink.hpp"
+#include "actors/core/logs/line_sink.hpp"
 
 #include <cstddef>
 #include <span>

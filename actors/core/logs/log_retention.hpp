@@ -1,7 +1,7 @@
 // When a log file is rotated, and what is given up when its disk is full.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <cstddef>

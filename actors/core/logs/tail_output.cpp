@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/tail_lane.hpp"
+#include "actors/core/logs/tail_output.hpp"
 
-#include "actorrun/actors/core/line_label.hpp"
+#include "actors/core/logs/line_label.hpp"
 
 #include <algorithm>
 #include <utility>

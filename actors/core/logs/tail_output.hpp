@@ -2,10 +2,10 @@
 // that are on their way to the console.
 #pragma once
 
-#include "actorrun/actors/core/line_folder.hpp"
-#include "actorrun/actors/core/tail_schedule.hpp"
-#include "actorrun/actors/core/tail_streams.hpp"
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/logs/line_folder.hpp"
+#include "actors/core/logs/tail_schedule.hpp"
+#include "actors/core/logs/tail_streams.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <optional>

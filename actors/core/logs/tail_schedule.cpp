@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/tail_schedule.hpp"
+#include "actors/core/logs/tail_schedule.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,7 +1,7 @@
 // Which stream is looked at next, and how the others are waited for.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/tail_streams.hpp"
+#include "actors/core/logs/tail_streams.hpp"
 
 #include <cassert>
 

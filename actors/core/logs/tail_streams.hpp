@@ -2,10 +2,10 @@
 // of each.
 #pragma once
 
-#include "actorrun/actors/core/line_cursor.hpp"
-#include "actorrun/actors/core/log_upkeep.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/logs/line_cursor.hpp"
+#include "actors/core/logs/log_retention.hpp"
+#include "actors/core/time.hpp"
+#include "messages/ids.hpp"
 
 #include <cstddef>
 #include <cstdint>

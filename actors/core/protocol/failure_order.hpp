@@ -2,7 +2,7 @@
 // workers died.
 #pragma once
 
-#include "actorrun/actors/core/failure.hpp"
+#include "actors/core/failure.hpp"
 
 #include <cstdint>
 #include <set>

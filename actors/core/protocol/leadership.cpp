@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/leadership.hpp"
+#include "actors/core/protocol/leadership.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -2,8 +2,8 @@
 // candidate gets the office, keeps and leaves it, and where others find it.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>

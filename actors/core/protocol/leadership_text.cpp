@@ -1,5 +1,5 @@
 // Leadership as one line of text, for transcripts and logs.
-#include "actorrun/actors/core/leadership.hpp"
+#include "actors/core/protocol/leadership.hpp"
 
 namespace actorrun::core {
 

@@ -1,8 +1,8 @@
 // Who has been heard of lately, and who has not.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/time.hpp"
+#include "messages/ids.hpp"
 
 #include <list>
 #include <optional>

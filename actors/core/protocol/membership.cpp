@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/membership.hpp"
+#include "actors/core/protocol/membership.hpp"
 
 #include <algorithm>
 #include <cerrno>

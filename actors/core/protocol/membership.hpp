@@ -2,9 +2,9 @@
 // its lease, obeys epochs, and stops its workers when it may not go on.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
 
 #include <array>
 #include <chrono>

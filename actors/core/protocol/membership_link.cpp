@@ -1,6 +1,6 @@
 // How the agent finds the coordinator, keeps its lease, and fences itself.
 
-#include "actorrun/actors/core/membership.hpp"
+#include "actors/core/protocol/membership.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // What the agent's decisions read like, in transcripts and logs.
 
-#include "actorrun/actors/core/membership.hpp"
+#include "actors/core/protocol/membership.hpp"
 
 namespace actorrun::core {
 

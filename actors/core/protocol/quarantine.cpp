@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/node_marks.hpp"
+#include "actors/core/protocol/quarantine.hpp"
 
 #include <algorithm>
 #include <utility>

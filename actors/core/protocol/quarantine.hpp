@@ -2,7 +2,7 @@
 // SIGKILL.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <cstddef>
 #include <cstdint>

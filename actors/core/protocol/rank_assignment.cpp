@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
 
-#include "actorrun/actors/core/worker_spec.hpp"
+#include "actors/core/workers/worker_settings.hpp"
 
 #include <algorithm>
 #include <map>

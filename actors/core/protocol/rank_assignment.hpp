@@ -1,8 +1,8 @@
 // Offers in, ranks out.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "messages/result.hpp"
 
 #include <span>
 #include <string_view>

@@ -1,7 +1,7 @@
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
-#include "actorrun/actors/core/rank_assignment.hpp"
-#include "actorrun/actors/core/worker_spec.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/workers/worker_settings.hpp"
 
 #include <algorithm>
 #include <cassert>

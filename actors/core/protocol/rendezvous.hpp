@@ -1,14 +1,14 @@
 // A job's coordinator decides who takes part, with which rank, and when anew.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/failure_order.hpp"
-#include "actorrun/actors/core/job_settings.hpp"
-#include "actorrun/actors/core/lease_table.hpp"
-#include "actorrun/actors/core/node_marks.hpp"
-#include "actorrun/actors/core/restart_policy.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/failure_order.hpp"
+#include "actors/core/protocol/lease_table.hpp"
+#include "actors/core/protocol/quarantine.hpp"
+#include "actors/core/protocol/restart_policy.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
 
 #include <array>
 #include <map>

@@ -1,7 +1,7 @@
 // How epochs form and end.
 
-#include "actorrun/actors/core/rank_assignment.hpp"
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <algorithm>
 #include <cassert>

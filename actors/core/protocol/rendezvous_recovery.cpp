@@ -1,6 +1,6 @@
 // What agents that come back still have, and what must be done about it.
 
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // What the coordinator's decisions read like, in transcripts, logs and status.
 
-#include "actorrun/actors/core/rendezvous.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 namespace actorrun::core {
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/restart_policy.hpp"
+#include "actors/core/protocol/restart_policy.hpp"
 
 #include <algorithm>
 #include <cassert>

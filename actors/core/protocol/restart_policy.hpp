@@ -1,7 +1,7 @@
 // The restart budget: global to the job, spent by worker failures only.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
+#include "actors/core/epoch.hpp"
 
 #include <cstdint>
 

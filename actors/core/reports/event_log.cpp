@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/event_log.hpp"
+#include "actors/core/reports/event_log.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <cerrno>
 #include <cstdio>

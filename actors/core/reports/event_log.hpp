@@ -2,10 +2,10 @@
 // event log.
 #pragma once
 
-#include "actorrun/actors/core/membership.hpp"
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/worker_group.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "messages/ids.hpp"
 
 #include <cstdint>
 #include <optional>

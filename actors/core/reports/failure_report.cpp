@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/failure_report.hpp"
+#include "actors/core/reports/failure_report.hpp"
 
-#include "actorrun/actors/core/plain_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

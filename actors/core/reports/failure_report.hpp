@@ -2,7 +2,7 @@
 // torchrun.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
+#include "actors/core/epoch.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/stuck_summary.hpp"
+#include "actors/core/reports/hang_summary.hpp"
 
-#include "actorrun/actors/core/failure.hpp"
+#include "actors/core/failure.hpp"
 
 #include <algorithm>
 #include <charconv>

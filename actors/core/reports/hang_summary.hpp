@@ -2,7 +2,7 @@
 // put into a few words.
 #pragma once
 
-#include "actorrun/messages/ids.hpp"
+#include "messages/ids.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/store_parser.hpp"
+#include "actors/core/store/parser.hpp"
 
 #include <algorithm>
 #include <cassert>

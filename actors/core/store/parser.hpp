@@ -2,9 +2,9 @@
 // in the three dialects of its clients.
 #pragma once
 
-#include "actorrun/actors/core/store_request.hpp"
-#include "actorrun/actors/core/store_value.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/store/request.hpp"
+#include "actors/core/store/value.hpp"
+#include "messages/result.hpp"
 
 #include <array>
 #include <cstddef>

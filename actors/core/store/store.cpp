@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/store.hpp"
+#include "actors/core/store/store.hpp"
 
 #include <cassert>
 #include <utility>

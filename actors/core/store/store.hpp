@@ -2,8 +2,8 @@
 // replies go out.
 #pragma once
 
-#include "actorrun/actors/core/store_parser.hpp"
-#include "actorrun/actors/core/store_table.hpp"
+#include "actors/core/store/parser.hpp"
+#include "actors/core/store/table.hpp"
 
 #include <memory>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/store_table.hpp"
+#include "actors/core/store/table.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,9 +1,9 @@
 // What is in the store, and what each request makes of it.
 #pragma once
 
-#include "actorrun/actors/core/store_request.hpp"
-#include "actorrun/actors/core/store_value.hpp"
-#include "actorrun/actors/core/store_waits.hpp"
+#include "actors/core/store/request.hpp"
+#include "actors/core/store/value.hpp"
+#include "actors/core/store/waits.hpp"
 
 #include <cstddef>
 #include <cstdint>

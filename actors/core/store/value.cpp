@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/store_value.hpp"
+#include "actors/core/store/value.hpp"
 
 namespace actorrun::core {
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/store_waits.hpp"
+#include "actors/core/store/waits.hpp"
 
 #include <cassert>
 #include <utility>

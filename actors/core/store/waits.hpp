@@ -1,8 +1,8 @@
 // Who waits for which keys, and who has come to which barrier.
 #pragma once
 
-#include "actorrun/actors/core/store_value.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/store/value.hpp"
+#include "messages/ids.hpp"
 
 #include <cstdint>
 #include <map>

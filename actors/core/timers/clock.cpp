@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_clock.hpp"
+#include "actors/core/timers/clock.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Deadlines by the wall clock, as monotonic time.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // Requests of workers that are not known yet.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <chrono>
 #include <cstddef>

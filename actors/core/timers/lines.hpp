@@ -1,7 +1,7 @@
 // Bytes from the timer FIFO, as lines and as requests.
 #pragma once
 
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <cstddef>
 #include <cstdint>

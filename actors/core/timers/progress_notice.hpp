@@ -1,7 +1,7 @@
 // What a datagram of sd_notify(3) says about a watchdog.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <optional>

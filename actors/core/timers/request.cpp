@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/timers/request.hpp"
 
-#include "actorrun/actors/core/timer_json.hpp"
+#include "actors/core/timers/json.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What one line of the timer FIFO asks for.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // The names of timers, each kept once however many workers use it.
 #pragma once
 
-#include "actorrun/actors/core/timer_index.hpp"
-#include "actorrun/actors/core/timer_slab.hpp"
+#include "actors/core/timers/index.hpp"
+#include "actors/core/timers/slab.hpp"
 
 #include <array>
 #include <cstddef>

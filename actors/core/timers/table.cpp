@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/timer_table.hpp"
+#include "actors/core/timers/table.hpp"
 
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,11 @@
 // Which worker has overrun which of its timers: the decisions of a timer server.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/timer_clock.hpp"
-#include "actorrun/actors/core/timer_wakeups.hpp"
-#include "actorrun/actors/core/timer_wheel.hpp"
-#include "actorrun/messages/ids.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/timers/clock.hpp"
+#include "actors/core/timers/wakeups.hpp"
+#include "actors/core/timers/wheel.hpp"
+#include "messages/ids.hpp"
 
 #include <compare>
 #include <map>

@@ -1,7 +1,7 @@
 // Which wake-ups have been ordered, and whether another one is needed.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/time.hpp"
 
 #include <optional>
 #include <vector>

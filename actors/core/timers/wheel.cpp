@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_wheel.hpp"
+#include "actors/core/timers/wheel.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,10 @@
 // Deadlines by worker and scope: which are over, and when the next one will be.
 #pragma once
 
-#include "actorrun/actors/core/time.hpp"
-#include "actorrun/actors/core/timer_index.hpp"
-#include "actorrun/actors/core/timer_scopes.hpp"
-#include "actorrun/actors/core/timer_slab.hpp"
+#include "actors/core/time.hpp"
+#include "actors/core/timers/index.hpp"
+#include "actors/core/timers/scopes.hpp"
+#include "actors/core/timers/slab.hpp"
 
 #include <array>
 #include <cstddef>

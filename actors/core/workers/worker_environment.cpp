@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/worker_environment.hpp"
+#include "actors/core/workers/worker_environment.hpp"
 
 #include <algorithm>
 #include <cassert>

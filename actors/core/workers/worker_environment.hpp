@@ -1,8 +1,8 @@
 // The environment variables of one worker.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/messages/result.hpp"
+#include "actors/core/epoch.hpp"
+#include "messages/result.hpp"
 
 #include <chrono>
 #include <span>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/worker_group.hpp"
+#include "actors/core/workers/worker_group.hpp"
 
 #include <algorithm>
 #include <cassert>

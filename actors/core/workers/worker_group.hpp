@@ -1,8 +1,8 @@
 // The workers of one epoch on one node, from the first start to the last end.
 #pragma once
 
-#include "actorrun/actors/core/epoch.hpp"
-#include "actorrun/actors/core/time.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/time.hpp"
 
 #include <chrono>
 #include <map>

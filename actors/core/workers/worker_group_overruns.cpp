@@ -1,6 +1,6 @@
 // Workers that overran a timer, and workers that outlive SIGKILL.
 
-#include "actorrun/actors/core/worker_group.hpp"
+#include "actors/core/workers/worker_group.hpp"
 
 #include <csignal>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/worker_spec.hpp"
+#include "actors/core/workers/worker_settings.hpp"
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/worker/detail/call_stack.hpp"
+#include "runtime/worker/detail/call_stack.hpp"
 
-#include "actorrun/runtime/worker/detail/program_map.hpp"
+#include "runtime/worker/detail/program_map.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Who called whom, up to a moment of interest.
 #pragma once
 
-#include "actorrun/runtime/worker/detail/fixed_text.hpp"
+#include "runtime/worker/detail/fixed_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/worker/detail/error_writer.hpp"
+#include "runtime/worker/detail/error_writer.hpp"
 
-#include "actorrun/runtime/worker/detail/fixed_text.hpp"
+#include "runtime/worker/detail/fixed_text.hpp"
 
 #include <atomic>
 #include <cerrno>

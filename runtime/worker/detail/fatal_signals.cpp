@@ -1,9 +1,9 @@
-#include "actorrun/runtime/worker/detail/fatal_signals.hpp"
+#include "runtime/worker/detail/fatal_signals.hpp"
 
-#include "actorrun/runtime/worker/detail/call_stack.hpp"
-#include "actorrun/runtime/worker/detail/careful.hpp"
-#include "actorrun/runtime/worker/detail/error_writer.hpp"
-#include "actorrun/runtime/worker/detail/interrupted.hpp"
+#include "runtime/worker/detail/call_stack.hpp"
+#include "runtime/worker/detail/careful.hpp"
+#include "runtime/worker/detail/error_writer.hpp"
+#include "runtime/worker/detail/interrupted.hpp"
 
 #include <algorithm>
 #include <cerrno>

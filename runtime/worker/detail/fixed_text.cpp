@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/fixed_text.hpp"
+#include "runtime/worker/detail/fixed_text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/worker/detail/interrupted.hpp"
+#include "runtime/worker/detail/interrupted.hpp"
 
-#include "actorrun/runtime/worker/detail/careful.hpp"
-#include "actorrun/runtime/worker/detail/program_map.hpp"
+#include "runtime/worker/detail/careful.hpp"
+#include "runtime/worker/detail/program_map.hpp"
 
 #include <ucontext.h>
 

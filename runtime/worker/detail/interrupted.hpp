@@ -1,7 +1,7 @@
 // A program as a signal has found it.
 #pragma once
 
-#include "actorrun/runtime/worker/detail/call_stack.hpp"
+#include "runtime/worker/detail/call_stack.hpp"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/pipe_write.hpp"
+#include "runtime/worker/detail/pipe_write.hpp"
 
 #include <atomic>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/program_map.hpp"
+#include "runtime/worker/detail/program_map.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // Which program or library an address belongs to, and which function.
 #pragma once
 
-#include "actorrun/runtime/worker/detail/symbol_table.hpp"
+#include "runtime/worker/detail/symbol_table.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/symbol_table.hpp"
+#include "runtime/worker/detail/symbol_table.hpp"
 
 #include <algorithm>
 

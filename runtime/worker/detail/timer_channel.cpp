@@ -1,6 +1,6 @@
-#include "actorrun/runtime/worker/detail/timer_channel.hpp"
+#include "runtime/worker/detail/timer_channel.hpp"
 
-#include "actorrun/runtime/worker/detail/pipe_write.hpp"
+#include "runtime/worker/detail/pipe_write.hpp"
 
 #include <cerrno>
 #include <climits>

@@ -1,7 +1,7 @@
 // The process's way to the timer server: one FIFO, opened once.
 #pragma once
 
-#include "actorrun/runtime/worker/timers.hpp"
+#include "runtime/worker/timers.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/worker/detail/timer_message.hpp"
+#include "runtime/worker/detail/timer_message.hpp"
 
 #include <algorithm>
 #include <charconv>

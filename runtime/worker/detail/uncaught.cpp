@@ -1,8 +1,8 @@
-#include "actorrun/runtime/worker/detail/uncaught.hpp"
+#include "runtime/worker/detail/uncaught.hpp"
 
-#include "actorrun/runtime/worker/detail/call_stack.hpp"
-#include "actorrun/runtime/worker/detail/error_writer.hpp"
-#include "actorrun/runtime/worker/detail/program_map.hpp"
+#include "runtime/worker/detail/call_stack.hpp"
+#include "runtime/worker/detail/error_writer.hpp"
+#include "runtime/worker/detail/program_map.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Records exceptions that nobody catches.
 #pragma once
 
-#include "actorrun/runtime/worker/record.hpp"
+#include "runtime/worker/record.hpp"
 
 namespace actorrun::recording {
 

@@ -1,8 +1,8 @@
 // What timers cost an agent that nobody ends: memory, and its sleep.
 
-#include "parts.hpp"
-#include "process_usage.hpp"
-#include "restarted_group.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/process_usage.hpp"
+#include "tests/bench/restarted_group.hpp"
 
 #include <thread>
 

@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/rendezvous.hpp"
-#include "parts.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "parts.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 namespace actorrun::bench {
 

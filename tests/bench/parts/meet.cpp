@@ -1,6 +1,6 @@
-#include "agents.hpp"
-#include "parts.hpp"
-#include "restarted_group.hpp"
+#include "tests/bench/agents.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/restarted_group.hpp"
 
 namespace actorrun::bench {
 

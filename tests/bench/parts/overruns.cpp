@@ -1,9 +1,9 @@
 // How long it takes from the deadline of a timer to the death of its worker.
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "busy_threads.hpp"
-#include "parts.hpp"
-#include "restarted_group.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/busy_threads.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/restarted_group.hpp"
 
 #include <cerrno>
 #include <cstring>

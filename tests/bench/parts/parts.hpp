@@ -2,8 +2,8 @@
 // and returns why it could not measure something.
 #pragma once
 
-#include "setting.hpp"
-#include "table.hpp"
+#include "tests/bench/setting.hpp"
+#include "tests/bench/table.hpp"
 
 #include <variant>
 

@@ -1,7 +1,7 @@
-#include "agents.hpp"
-#include "parts.hpp"
-#include "process_usage.hpp"
-#include "restarted_group.hpp"
+#include "tests/bench/agents.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/process_usage.hpp"
+#include "tests/bench/restarted_group.hpp"
 
 #include <algorithm>
 #include <csignal>

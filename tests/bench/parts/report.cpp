@@ -1,7 +1,7 @@
 // How long it takes from the death of a worker to the last line of the report.
 
-#include "log_launchers.hpp"
-#include "parts.hpp"
+#include "tests/bench/log_launchers.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 namespace actorrun::bench {
 

@@ -1,6 +1,6 @@
-#include "agents.hpp"
-#include "busy_threads.hpp"
-#include "parts.hpp"
+#include "tests/bench/agents.hpp"
+#include "tests/bench/busy_threads.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 #include <thread>
 

@@ -1,10 +1,10 @@
 // Workers that are always in time, while the processors are busy: none may be
 // killed.
 
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "busy_threads.hpp"
-#include "parts.hpp"
-#include "timer_worker.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/busy_threads.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/tools/timer_worker.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // The store where workers meet: ours beside torch's own server, and beside a
 // server that only answers.
 
-#include "free_port.hpp"
-#include "parts.hpp"
+#include "tests/bench/free_port.hpp"
+#include "tests/bench/parts/parts.hpp"
 
 #include <array>
 #include <fstream>

@@ -1,9 +1,9 @@
 // What launchers make of the lines of many workers, and what that costs.
 
-#include "line_writer.hpp"
-#include "log_launchers.hpp"
-#include "parts.hpp"
-#include "process_usage.hpp"
+#include "tests/bench/log_launchers.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/process_usage.hpp"
+#include "tests/bench/tools/line_writer.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,9 +1,9 @@
 // How many timer messages the agent of eight workers takes, beside torch's server
 // and a reader that does nothing with them; and what a call of the worker library costs.
 
-#include "parts.hpp"
-#include "timer_fifo_reader.hpp"
-#include "timer_worker.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/timer_fifo_reader.hpp"
+#include "tests/bench/tools/timer_worker.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,8 +1,8 @@
 // What the launcher itself costs, beside torchrun: workers that import nothing.
 
-#include "parts.hpp"
-#include "process_usage.hpp"
-#include "torchrun_nodes.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/process_usage.hpp"
+#include "tests/bench/torchrun_nodes.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -3,11 +3,11 @@
 // `line_writer fail` one line to standard error, and stamps the moment before it
 // ends. The lines cross the blocks, which are as large as those of stdio.
 
-#include "line_writer.hpp"
+#include "tests/bench/tools/line_writer.hpp"
 
-#include "append_record.hpp"
-#include "line_format.hpp"
-#include "stamp.hpp"
+#include "tests/bench/append_record.hpp"
+#include "tests/bench/line_format.hpp"
+#include "tests/bench/tools/stamp.hpp"
 
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // A worker that does nothing but say when it began to run: `stamp`. It sleeps
 // until a signal ends it, or its parent ends.
 
-#include "stamp.hpp"
+#include "tests/bench/tools/stamp.hpp"
 
 #include <csignal>
 #include <cstdlib>

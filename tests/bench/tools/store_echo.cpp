@@ -4,7 +4,7 @@
 //
 //     store_echo PROGRAM [ARGUMENTS…]
 
-#include "store_protocol.hpp"
+#include "tests/bench/tools/store_protocol.hpp"
 
 #include <array>
 #include <cerrno>

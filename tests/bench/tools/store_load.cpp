@@ -4,7 +4,7 @@
 //
 //     store_load OPERATIONS CLIENTS
 
-#include "store_protocol.hpp"
+#include "tests/bench/tools/store_protocol.hpp"
 
 #include <algorithm>
 #include <chrono>

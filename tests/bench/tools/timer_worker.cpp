@@ -5,11 +5,11 @@
 // `timer_worker arm COUNT` starts timers, stamps, and sleeps;
 // `timer_worker soak MS FILE` is never late, and says so on the soak's board.
 
-#include "timer_worker.hpp"
+#include "tests/bench/tools/timer_worker.hpp"
 
-#include "actorrun/runtime/worker/timers.hpp"
-#include "append_record.hpp"
-#include "stamp.hpp"
+#include "runtime/worker/timers.hpp"
+#include "tests/bench/append_record.hpp"
+#include "tests/bench/tools/stamp.hpp"
 
 #include <algorithm>
 #include <chrono>

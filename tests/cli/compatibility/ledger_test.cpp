@@ -1,9 +1,9 @@
 // The ledger is complete, and the page is what it says.
-#include "actorrun/actors/core/rank_assignment.hpp"
-#include "actorrun/actors/core/worker_environment.hpp"
-#include "actorrun/cli/arguments_run.hpp"
-#include "actorrun/cli/compatibility.hpp"
-#include "actorrun/cli/torchrun_options.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/workers/worker_environment.hpp"
+#include "cli/compatibility/ledger.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/torchrun_options.hpp"
 
 #include <catch2/catch.hpp>
 

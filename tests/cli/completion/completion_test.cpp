@@ -1,6 +1,6 @@
-#include "actorrun/cli/completion.hpp"
-#include "arguments_fixture.hpp"
-#include "shells.hpp"
+#include "cli/completion/completion.hpp"
+#include "tests/cli/completion/shells.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 // to see what becomes of a line that somebody types.
 #pragma once
 
-#include "actorrun/cli/completion_parts.hpp"
+#include "cli/completion/parts.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_control.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/actorctl_arguments.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

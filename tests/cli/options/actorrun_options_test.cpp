@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_run.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // Command lines and environments for the tests of `parse_run`.
 #pragma once
 
-#include "actorrun/cli/arguments.hpp"
+#include "cli/options/arguments.hpp"
 
 #include <catch2/catch.hpp>
 

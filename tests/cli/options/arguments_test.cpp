@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/arguments.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Command lines and environments as they stand in scripts for torchrun: each is
 // accepted, means the same, and gives no cause for a remark.
-#include "arguments_fixture.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

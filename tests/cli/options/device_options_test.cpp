@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_devices.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/device_options.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::cli;

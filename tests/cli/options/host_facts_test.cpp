@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_surroundings.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "cli/options/host_facts.hpp"
+#include "runtime/options.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/cli/log_values.hpp"
-#include "actorrun/runtime/options.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "cli/options/log_values.hpp"
+#include "runtime/options.hpp"
 
 #include <catch2/catch.hpp>
 

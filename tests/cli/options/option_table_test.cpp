@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_options.hpp"
-#include "actorrun/cli/arguments_values.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/values.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/cli/rendezvous_conf.hpp"
+#include "cli/options/rendezvous_conf.hpp"
 
 #include <catch2/catch.hpp>
 

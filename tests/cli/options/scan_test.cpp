@@ -1,4 +1,4 @@
-#include "actorrun/cli/arguments_scan.hpp"
+#include "cli/options/scan.hpp"
 
 #include <catch2/catch.hpp>
 

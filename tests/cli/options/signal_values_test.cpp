@@ -1,4 +1,4 @@
-#include "actorrun/cli/signal_values.hpp"
+#include "cli/options/signal_values.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/cli/nearest.hpp"
+#include "cli/options/spelling.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "arguments_fixture.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/cli/arguments_run.hpp"
-#include "actorrun/cli/torchrun_options.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/actorrun_options.hpp"
+#include "cli/options/torchrun_options.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

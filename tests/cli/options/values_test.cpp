@@ -1,4 +1,4 @@
-#include "actorrun/cli/arguments_values.hpp"
+#include "cli/options/values.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/cli/arguments_variables.hpp"
-#include "arguments_fixture.hpp"
+#include "cli/options/variables.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/cli/exit_code.hpp"
+#include "cli/report/exit_code.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/cli/failure_view.hpp"
-#include "support/worker_files.hpp"
+#include "cli/report/failure_view.hpp"
+#include "tests/support/worker_files.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/cli/status_gpus.hpp"
-#include "actorrun/cli/status_view.hpp"
+#include "cli/report/status_gpus.hpp"
+#include "cli/report/status_view.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/device_health.hpp"
+#include "actors/core/devices/health.hpp"
 
 #include <catch2/catch.hpp>
 

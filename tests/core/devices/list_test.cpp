@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/device_list.hpp"
+#include "actors/core/devices/list.hpp"
 
 #include <catch2/catch.hpp>
 

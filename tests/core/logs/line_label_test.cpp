@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/line_label.hpp"
+#include "actors/core/logs/line_label.hpp"
 
 #include <catch2/catch.hpp>
 

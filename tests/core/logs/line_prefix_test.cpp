@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/line_prefix.hpp"
+#include "actors/core/logs/line_prefix.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/log_upkeep.hpp"
+#include "actors/core/logs/log_retention.hpp"
 
 #include <catch2/catch.hpp>
 

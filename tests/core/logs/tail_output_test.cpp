@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/line_label.hpp"
-#include "actorrun/actors/core/tail_lane.hpp"
+#include "actors/core/logs/line_label.hpp"
+#include "actors/core/logs/tail_output.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/tail_schedule.hpp"
+#include "actors/core/logs/tail_schedule.hpp"
 
 #include <catch2/catch.hpp>
 

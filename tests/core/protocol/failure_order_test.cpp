@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/failure_order.hpp"
+#include "actors/core/protocol/failure_order.hpp"
 
 #include <catch2/catch.hpp>
 

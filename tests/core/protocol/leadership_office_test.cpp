@@ -1,5 +1,5 @@
 // How an office is kept and left, and who wants it unasked.
-#include "../support/leadership_fixture.hpp"
+#include "tests/support/leadership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

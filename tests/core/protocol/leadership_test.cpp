@@ -1,5 +1,5 @@
 // How a coordinator is found, and how one is elected.
-#include "../support/leadership_fixture.hpp"
+#include "tests/support/leadership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/lease_table.hpp"
+#include "actors/core/protocol/lease_table.hpp"
 
 #include <catch2/catch.hpp>
 

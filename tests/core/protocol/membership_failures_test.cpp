@@ -1,6 +1,6 @@
 // What an agent tells of its workers' failures, when, and how old they are by
 // then.
-#include "../support/membership_fixture.hpp"
+#include "tests/support/membership_fixture.hpp"
 
 #include <cerrno>
 

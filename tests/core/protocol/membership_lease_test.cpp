@@ -1,5 +1,5 @@
 // How an agent keeps its lease, and what its fence does.
-#include "../support/membership_fixture.hpp"
+#include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,5 +1,5 @@
 // How an agent finds its coordinator, loses it, and comes back.
-#include "../support/membership_fixture.hpp"
+#include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

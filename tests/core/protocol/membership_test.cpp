@@ -1,5 +1,5 @@
 // How an agent obeys epochs, and how it ends.
-#include "../support/membership_fixture.hpp"
+#include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

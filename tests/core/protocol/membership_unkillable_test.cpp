@@ -1,5 +1,5 @@
 // What an agent does when workers of it outlive SIGKILL.
-#include "../support/membership_fixture.hpp"
+#include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

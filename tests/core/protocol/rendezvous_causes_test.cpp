@@ -1,5 +1,5 @@
 // Which failure of an epoch was the first, over all nodes.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

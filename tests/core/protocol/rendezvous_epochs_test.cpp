@@ -1,6 +1,6 @@
 // How epochs form and end.
-#include "../support/rendezvous_fixture.hpp"
-#include "actorrun/actors/core/rank_assignment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,5 +1,5 @@
 // Every event in every phase, and how phases read.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

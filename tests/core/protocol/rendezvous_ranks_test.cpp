@@ -1,5 +1,5 @@
 // Nodes that bring their ranks: the backend `static`.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,5 +1,5 @@
 // What becomes of workers whose agents come back, or come from elsewhere.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

@@ -1,5 +1,5 @@
 // How agents come and go.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;

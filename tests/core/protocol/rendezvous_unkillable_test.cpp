@@ -1,5 +1,5 @@
 // What becomes of a job when workers of a node outlive SIGKILL.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 #include <algorithm>
 #include <csignal>

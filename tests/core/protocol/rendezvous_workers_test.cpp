@@ -1,5 +1,5 @@
 // What workers' failures and successes lead to.
-#include "../support/rendezvous_fixture.hpp"
+#include "tests/support/rendezvous_fixture.hpp"
 
 #include <cerrno>
 

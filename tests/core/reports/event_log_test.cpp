@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/event_log.hpp"
+#include "actors/core/reports/event_log.hpp"
 
 #include <catch2/catch.hpp>
 

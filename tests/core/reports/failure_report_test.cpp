@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/failure_report.hpp"
+#include "actors/core/reports/failure_report.hpp"
 
 #include <catch2/catch.hpp>
 

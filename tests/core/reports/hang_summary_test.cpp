@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/stuck_summary.hpp"
+#include "actors/core/reports/hang_summary.hpp"
 
 #include <catch2/catch.hpp>
 

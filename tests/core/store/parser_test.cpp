@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/store_parser.hpp"
-#include "support/store_bytes.hpp"
+#include "actors/core/store/parser.hpp"
+#include "tests/support/store_bytes.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // A store and its clients; what they get, as text.
 #pragma once
 
-#include "actorrun/actors/core/store.hpp"
-#include "support/store_bytes.hpp"
+#include "actors/core/store/store.hpp"
+#include "tests/support/store_bytes.hpp"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // The store beside a model of it that is too simple to be wrong.
-#include "core/store_fixture.hpp"
+#include "tests/core/store/store_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

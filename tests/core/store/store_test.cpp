@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/store.hpp"
-#include "core/store_fixture.hpp"
+#include "actors/core/store/store.hpp"
+#include "tests/core/store/store_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

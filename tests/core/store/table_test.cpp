@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/store_table.hpp"
-#include "core/store_fixture.hpp"
+#include "actors/core/store/table.hpp"
+#include "tests/core/store/store_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_early.hpp"
+#include "actors/core/timers/early.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_index.hpp"
+#include "actors/core/timers/index.hpp"
 
 #include <catch2/catch.hpp>
 

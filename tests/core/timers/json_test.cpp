@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_json.hpp"
+#include "actors/core/timers/json.hpp"
 
 #include <catch2/catch.hpp>
 

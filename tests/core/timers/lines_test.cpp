@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_lines.hpp"
+#include "actors/core/timers/lines.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/progress_notice.hpp"
+#include "actors/core/timers/progress_notice.hpp"
 
 #include <catch2/catch.hpp>
 

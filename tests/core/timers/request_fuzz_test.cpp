@@ -1,6 +1,6 @@
 // Lines that were damaged by chance, and another parser's opinion of them.
-#include "actorrun/actors/core/timer_lines.hpp"
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/timers/lines.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

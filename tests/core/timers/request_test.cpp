@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_request.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <catch2/catch.hpp>
 

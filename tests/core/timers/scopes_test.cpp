@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_scopes.hpp"
+#include "actors/core/timers/scopes.hpp"
 
 #include <catch2/catch.hpp>
 

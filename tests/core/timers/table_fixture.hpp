@@ -1,7 +1,7 @@
 // A timer table whose events read like a story and whose effects are text.
 #pragma once
 
-#include "actorrun/actors/core/timer_table.hpp"
+#include "actors/core/timers/table.hpp"
 
 #include <string>
 #include <string_view>

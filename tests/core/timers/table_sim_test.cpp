@@ -1,6 +1,6 @@
 // Random histories of workers, lines and late answers; what must hold whatever
 // happens.
-#include "timer_table_fixture.hpp"
+#include "tests/core/timers/table_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/timer_request.hpp"
-#include "timer_table_fixture.hpp"
+#include "actors/core/timers/request.hpp"
+#include "tests/core/timers/table_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

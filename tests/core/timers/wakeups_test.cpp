@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/timer_wakeups.hpp"
+#include "actors/core/timers/wakeups.hpp"
 
 #include <catch2/catch.hpp>
 

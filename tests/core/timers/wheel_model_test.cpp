@@ -1,6 +1,6 @@
 // The wheel beside the plainest thing that could stand for it, and what a
 // million timers cost.
-#include "actorrun/actors/core/timer_wheel.hpp"
+#include "actors/core/timers/wheel.hpp"
 
 #include <catch2/catch.hpp>
 

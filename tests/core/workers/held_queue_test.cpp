@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/held_queue.hpp"
+#include "actors/core/workers/held_queue.hpp"
 
 #include <catch2/catch.hpp>
 

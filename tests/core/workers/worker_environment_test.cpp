@@ -1,5 +1,5 @@
-#include "actorrun/actors/core/rank_assignment.hpp"
-#include "actorrun/actors/core/worker_environment.hpp"
+#include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/workers/worker_environment.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Which deaths of a worker group are failures, and how old they are when told.
-#include "../support/transcript.hpp"
-#include "actorrun/actors/core/worker_group.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // What becomes of a worker that overran a timer.
-#include "../support/transcript.hpp"
-#include "actorrun/actors/core/worker_group.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <catch2/catch.hpp>
 

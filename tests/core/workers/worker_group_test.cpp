@@ -1,5 +1,5 @@
-#include "../support/transcript.hpp"
-#include "actorrun/actors/core/worker_group.hpp"
+#include "actors/core/workers/worker_group.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/actors/core/worker_outputs.hpp"
+#include "actors/core/workers/worker_outputs.hpp"
 
 #include <catch2/catch.hpp>
 

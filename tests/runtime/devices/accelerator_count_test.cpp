@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/accelerator_count.hpp"
-#include "gpu_fixture.hpp"
+#include "runtime/devices/accelerator_count.hpp"
+#include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <cerrno>
 #include <chrono>

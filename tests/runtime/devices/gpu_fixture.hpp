@@ -2,7 +2,7 @@
 // ACTORRUN_TEST_GPUS=real those of this machine.
 #pragma once
 
-#include "actorrun/runtime/detail/nvml_library.hpp"
+#include "runtime/devices/nvml_library.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/accelerator_count.hpp"
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
-#include "gpu_fixture.hpp"
+#include "runtime/devices/accelerator_count.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
+#include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <cstdlib>
 #include <optional>

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/gpu_memory_watch.hpp"
-#include "gpu_fixture.hpp"
+#include "runtime/devices/gpu_memory_watch.hpp"
+#include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <chrono>
 #include <csignal>

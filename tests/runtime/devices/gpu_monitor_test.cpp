@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/gpu_monitor.hpp"
-#include "gpu_fixture.hpp"
+#include "runtime/devices/gpu_monitor.hpp"
+#include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <memory>
 #include <string>

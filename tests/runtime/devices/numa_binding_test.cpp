@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/numa_binding.hpp"
-#include "actorrun/runtime/detail/numa_topology.hpp"
+#include "runtime/devices/numa_binding.hpp"
+#include "runtime/devices/numa_topology.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/numa_topology.hpp"
-#include "script_folder.hpp"
+#include "runtime/devices/numa_topology.hpp"
+#include "tests/runtime/script_folder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/gpu_inventory.hpp"
-#include "gpu_fixture.hpp"
+#include "runtime/devices/gpu_inventory.hpp"
+#include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/error_document.hpp"
-#include "actorrun/runtime/detail/error_file.hpp"
-#include "support/worker_files.hpp"
+#include "runtime/diagnosis/error_document.hpp"
+#include "runtime/diagnosis/error_file.hpp"
+#include "tests/support/worker_files.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/memory_kills.hpp"
-#include "support/worker_files.hpp"
+#include "runtime/diagnosis/oom_counter.hpp"
+#include "tests/support/worker_files.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // Looks at real processes that do not get on.
-#include "actorrun/runtime/detail/posix_stuck_probe.hpp"
-#include "actorrun/runtime/detail/process_sight.hpp"
-#include "actorrun/runtime/detail/python_stacks.hpp"
-#include "patience.hpp"
-#include "script_folder.hpp"
+#include "runtime/diagnosis/posix_stuck_probe.hpp"
+#include "runtime/diagnosis/proc_inspector.hpp"
+#include "runtime/diagnosis/py_spy.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/script_folder.hpp"
 
 #include <catch2/catch.hpp>
 

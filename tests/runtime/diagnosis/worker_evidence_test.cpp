@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/worker_evidence.hpp"
-#include "support/worker_files.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
+#include "tests/support/worker_files.hpp"
 
 #include <catch2/catch.hpp>
 

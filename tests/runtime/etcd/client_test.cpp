@@ -1,8 +1,8 @@
 // Against a real etcd.
-#include "actorrun/runtime/detail/etcd_client.hpp"
-#include "etcd_certificates.hpp"
-#include "etcd_server.hpp"
-#include "http_parrot.hpp"
+#include "runtime/etcd/client.hpp"
+#include "tests/runtime/etcd/etcd_certificates.hpp"
+#include "tests/runtime/etcd/etcd_server.hpp"
+#include "tests/runtime/etcd/http_parrot.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // An authority, and a certificate of it for both ends, as PEM files.
 #pragma once
 
-#include "runtime/folders.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <cstdlib>
 #include <string>

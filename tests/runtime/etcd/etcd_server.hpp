@@ -2,9 +2,9 @@
 // its data afterwards.
 #pragma once
 
-#include "runtime/folders.hpp"
-#include "runtime/http_parrot.hpp"
-#include "runtime/patience.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/etcd/http_parrot.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <csignal>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Against servers that are no etcd.
-#include "actorrun/runtime/detail/etcd_http.hpp"
-#include "http_parrot.hpp"
-#include "patience.hpp"
+#include "runtime/etcd/http.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/etcd/http_parrot.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Against a real etcd.
-#include "actorrun/runtime/detail/etcd_leadership.hpp"
-#include "etcd_server.hpp"
+#include "runtime/etcd/leadership.hpp"
+#include "tests/runtime/etcd/etcd_server.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // Against servers that are members of no cluster, and a real cluster.
-#include "actorrun/runtime/detail/door_frames.hpp"
-#include "actorrun/runtime/detail/etcd_client.hpp"
-#include "etcd_server.hpp"
-#include "http_parrot.hpp"
+#include "runtime/etcd/client.hpp"
+#include "runtime/network/frames.hpp"
+#include "tests/runtime/etcd/etcd_server.hpp"
+#include "tests/runtime/etcd/http_parrot.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/etcd_messages.hpp"
+#include "runtime/etcd/messages.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

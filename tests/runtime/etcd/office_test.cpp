@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/etcd_office.hpp"
+#include "runtime/etcd/office.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // What happens to workers when their agent cannot help any more. Each test runs
 // an agent in a process of its own.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // What a launcher does with the output of its workers.
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "actorrun/runtime/launcher.hpp"
-#include "folders.hpp"
-#include "patience.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <caf/actor_system.hpp>
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // Timers of a launcher's workers and of the program around it.
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "actorrun/runtime/launcher.hpp"
-#include "patience.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "tests/runtime/deadline.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>

@@ -1,8 +1,8 @@
 // What the tests of the console share: ends to read from, and to leave unread.
 #pragma once
 
-#include "actorrun/runtime/detail/console.hpp"
-#include "patience.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "tests/runtime/deadline.hpp"
 
 #include <catch2/catch.hpp>
 

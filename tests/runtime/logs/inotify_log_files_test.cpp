@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/log_files.hpp"
-#include "folders.hpp"
-#include "patience.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,14 +2,14 @@
 // files of workers, it reads again at the other end of a pipe.
 #pragma once
 
-#include "actorrun/actors/log_tailer.hpp"
-#include "actorrun/messages/caf.hpp"
-#include "actorrun/runtime/detail/console.hpp"
-#include "actorrun/runtime/detail/log_files.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "console_fixture.hpp"
-#include "folders.hpp"
+#include "actors/log_tailer.hpp"
+#include "messages/caf.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "runtime/os/reactor.hpp"
+#include "tests/runtime/folders.hpp"
+#include "tests/runtime/logs/console_fixture.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>

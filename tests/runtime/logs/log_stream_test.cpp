@@ -1,5 +1,5 @@
 // What a person sees of what workers write, over real files.
-#include "log_stream_fixture.hpp"
+#include "tests/runtime/logs/log_stream_fixture.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/logging.hpp"
-#include "console_fixture.hpp"
+#include "runtime/logs/logging.hpp"
+#include "tests/runtime/logs/console_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/console.hpp"
-#include "console_fixture.hpp"
+#include "runtime/logs/posix_console.hpp"
+#include "tests/runtime/logs/console_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/log_files_rotation.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "folders.hpp"
-#include "patience.hpp"
+#include "runtime/logs/rotation.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <catch2/catch.hpp>
 

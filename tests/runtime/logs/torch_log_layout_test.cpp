@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/log_folders.hpp"
-#include "folders.hpp"
+#include "runtime/logs/torch_log_layout.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,10 @@
 // CAF over connections that somebody else has made: two actor systems and a
 // pair of sockets between them.
 
-#include "actorrun/actors/rendezvous_coordinator.hpp"
-#include "actorrun/runtime/detail/caf_links.hpp"
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "door_fixture.hpp"
+#include "actors/rendezvous_coordinator.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "runtime/network/caf_links.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
 
 #include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>

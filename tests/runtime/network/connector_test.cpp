@@ -1,7 +1,7 @@
-#include "actorrun/messages/version.hpp"
-#include "actorrun/runtime/detail/door_connector.hpp"
-#include "actorrun/runtime/detail/door_resolver.hpp"
-#include "door_fixture.hpp"
+#include "messages/version.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/os/resolver.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/messages/version.hpp"
-#include "actorrun/runtime/detail/door_handshake.hpp"
+#include "messages/version.hpp"
+#include "runtime/network/handshake.hpp"
 
 #include <catch2/catch.hpp>
 

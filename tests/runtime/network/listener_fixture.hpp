@@ -2,8 +2,8 @@
 // plain blocking sockets to play the stranger with.
 #pragma once
 
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/door_socket.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <array>
 #include <cerrno>

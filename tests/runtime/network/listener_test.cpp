@@ -1,7 +1,7 @@
-#include "actorrun/messages/version.hpp"
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/door_handshake.hpp"
-#include "door_fixture.hpp"
+#include "messages/version.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/network/handshake.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

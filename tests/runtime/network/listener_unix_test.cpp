@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/door.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
-#include "door_fixture.hpp"
+#include "runtime/network/door.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

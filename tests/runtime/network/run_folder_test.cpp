@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/door_socket.hpp"
-#include "actorrun/runtime/detail/run_folder.hpp"
+#include "runtime/network/run_folder.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <catch2/catch.hpp>
 

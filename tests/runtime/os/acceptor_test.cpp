@@ -1,7 +1,7 @@
 // What happens when descriptors run out: in a child process, whose limit is
 // lowered until it has as few of them left as a test wants.
-#include "actorrun/runtime/detail/door_acceptor.hpp"
-#include "door_fixture.hpp"
+#include "runtime/os/acceptor.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 #include <catch2/catch.hpp>
 

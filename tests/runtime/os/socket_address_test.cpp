@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/door_socket.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
+#include "runtime/os/socket.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <catch2/catch.hpp>
 

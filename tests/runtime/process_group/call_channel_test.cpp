@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/call_channel.hpp"
+#include "runtime/process_group/call_channel.hpp"
 
 #include <catch2/catch.hpp>
 

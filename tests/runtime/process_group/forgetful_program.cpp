@@ -5,7 +5,7 @@
 //
 // quiet: a worker that goes astray says and admits nothing.
 
-#include "actorrun/runtime/actorrun.hpp"
+#include "runtime/actorrun.hpp"
 
 #include <cstdlib>
 #include <iostream>

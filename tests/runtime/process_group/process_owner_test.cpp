@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/process_owner.hpp"
-#include "support/actor_fixture.hpp"
-#include "support/fake_process_host.hpp"
+#include "runtime/process_group/process_owner.hpp"
+#include "tests/support/actor_fixture.hpp"
+#include "tests/support/fake_process_host.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/actors/core/worker_spec.hpp"
-#include "actorrun/runtime/detail/call_channel.hpp"
-#include "actorrun/runtime/detail/process_plan.hpp"
+#include "actors/core/workers/worker_settings.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "runtime/process_group/process_plan.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,8 +2,8 @@
 // start from, and ways to see what came of it.
 #pragma once
 
-#include "actorrun/runtime/start_processes.hpp"
-#include "process_host_fixture.hpp"
+#include "runtime/start_processes.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

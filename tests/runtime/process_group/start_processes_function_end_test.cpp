@@ -1,4 +1,4 @@
-#include "start_processes_fixture.hpp"
+#include "tests/runtime/process_group/start_processes_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/call_channel.hpp"
-#include "start_processes_fixture.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "tests/runtime/process_group/start_processes_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "start_processes_fixture.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "tests/runtime/process_group/start_processes_fixture.hpp"
 
 #include <caf/actor_system.hpp>
 #include <catch2/catch.hpp>

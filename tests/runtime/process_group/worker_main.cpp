@@ -1,6 +1,6 @@
 // A main for tests whose functions run in processes of their own: this program
 // is executed again for them.
-#include "actorrun/runtime/entry_points.hpp"
+#include "runtime/entry_points.hpp"
 
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>

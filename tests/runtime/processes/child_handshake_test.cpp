@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/child_handshake.hpp"
+#include "runtime/processes/child_handshake.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // What a worker does at its birth, and what the kernel says of it then.
-#include "actorrun/actors/core/binding_plan.hpp"
-#include "actorrun/runtime/detail/cpu_binding.hpp"
-#include "actorrun/runtime/detail/numa_topology.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "process_host_fixture.hpp"
+#include "actors/core/devices/binding_plan.hpp"
+#include "runtime/devices/numa_topology.hpp"
+#include "runtime/processes/cpu_binding.hpp"
+#include "runtime/processes/spawn.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/fork_request.hpp"
+#include "runtime/processes/fork_request.hpp"
 
 #include <catch2/catch.hpp>
 

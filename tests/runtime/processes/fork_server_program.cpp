@@ -1,6 +1,6 @@
 // A program that its tests start as a fork server. What its workers do is in
 // their arguments.
-#include "actorrun/runtime/detail/fork_server.hpp"
+#include "runtime/processes/fork_server.hpp"
 
 #include <csignal>
 #include <cstdio>

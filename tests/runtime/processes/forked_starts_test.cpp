@@ -1,6 +1,6 @@
 // What a host does not let a test see: its patience, and what it waits for.
-#include "actorrun/runtime/detail/forked_starts.hpp"
-#include "process_host_fixture.hpp"
+#include "runtime/processes/forked_starts.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/output_files.hpp"
-#include "process_host_fixture.hpp"
+#include "runtime/processes/output_files.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/posix_process_host.hpp"
-#include "process_host_fixture.hpp"
+#include "runtime/processes/posix_process_host.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,9 +2,9 @@
 // and ways to look at processes from outside.
 #pragma once
 
-#include "actorrun/runtime/detail/posix_process_host.hpp"
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "patience.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/posix_process_host.hpp"
+#include "tests/runtime/deadline.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Workers of a host that are functions: made by a fork of this program.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

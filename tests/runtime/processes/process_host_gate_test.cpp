@@ -1,5 +1,5 @@
 // Starts that are held back until what ended workers have held is free.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

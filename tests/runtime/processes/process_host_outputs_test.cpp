@@ -1,5 +1,5 @@
 // Where the processes of a host write, and what they inherit.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Workers of a host that a fork server makes.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Signals to one worker alone.
-#include "process_host_fixture.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::detail;

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/program_check.hpp"
-#include "script_folder.hpp"
+#include "runtime/processes/program_check.hpp"
+#include "tests/runtime/script_folder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "script_folder.hpp"
+#include "runtime/processes/spawn.hpp"
+#include "tests/runtime/script_folder.hpp"
 
 #include <catch2/catch.hpp>
 

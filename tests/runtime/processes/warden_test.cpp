@@ -1,7 +1,7 @@
-#include "actorrun/runtime/detail/reactor.hpp"
-#include "actorrun/runtime/detail/spawn.hpp"
-#include "actorrun/runtime/detail/warden.hpp"
-#include "patience.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/processes/spawn.hpp"
+#include "runtime/processes/warden.hpp"
+#include "tests/runtime/deadline.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/store_link.hpp"
+#include "runtime/store/link.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/master_port.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/store/master_port.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "actorrun/runtime/detail/store_ports.hpp"
-#include "runtime/store_client.hpp"
+#include "runtime/store/ports.hpp"
+#include "tests/runtime/store/store_client.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/master_port.hpp"
-#include "actorrun/runtime/detail/store_server.hpp"
-#include "runtime/store_client.hpp"
+#include "runtime/store/master_port.hpp"
+#include "runtime/store/server.hpp"
+#include "tests/runtime/store/store_client.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,10 +2,10 @@
 // with a deadline.
 #pragma once
 
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "actorrun/runtime/detail/unique_fd.hpp"
-#include "runtime/patience.hpp"
-#include "support/store_bytes.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/support/store_bytes.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "actorrun/runtime/detail/node_timers.hpp"
-#include "actorrun/runtime/detail/system_config.hpp"
-#include "folders.hpp"
+#include "runtime/launcher/system_config.hpp"
+#include "runtime/timers/node_timers.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <caf/actor_system.hpp>
 #include <catch2/catch.hpp>

@@ -1,8 +1,8 @@
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/notify_socket.hpp"
-#include "actorrun/runtime/detail/socket_address.hpp"
-#include "folders.hpp"
-#include "patience.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/timers/notify_socket.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "actorrun/runtime/detail/posix_process_kin.hpp"
+#include "runtime/timers/session_members.hpp"
 
 #include <catch2/catch.hpp>
 

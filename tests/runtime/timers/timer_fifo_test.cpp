@@ -1,8 +1,8 @@
-#include "actorrun/actors/core/timer_lines.hpp"
-#include "actorrun/runtime/detail/door_part.hpp"
-#include "actorrun/runtime/detail/timer_fifo.hpp"
-#include "folders.hpp"
-#include "patience.hpp"
+#include "actors/core/timers/lines.hpp"
+#include "runtime/os/reactor_part.hpp"
+#include "runtime/timers/timer_fifo.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/runtime/folders.hpp"
 
 #include <catch2/catch.hpp>
 
