@@ -68,7 +68,7 @@ void followed_files::arm(tail_stream& x, std::function<void()> on_growth) {
     files_->call_when_grown(id_of(x), std::move(on_growth));
 }
 
-void followed_files::look_for_cut(tail_stream& x) {
+void followed_files::find_cut(tail_stream& x) {
   const auto reached = x.cursor.reached();
   const auto is_cut = end_of(x) < reached;
   if (!is_cut && x.goal <= reached)

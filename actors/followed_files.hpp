@@ -53,7 +53,7 @@ public:
 
   /// Call when there is nothing to be read: somebody may have emptied the file,
   /// or it cannot be read. Then what is waited for does not come.
-  void look_for_cut(core::tail_stream& x);
+  void find_cut(core::tail_stream& x);
 
   void rotate_if_due(core::tail_stream& x, time_point now);
 

@@ -11,11 +11,12 @@ using namespace core;
 
 namespace {
 
-std::array<tail_lane, tail_kind_count> make_lanes(const log_options& options) {
+std::array<tail_output, tail_kind_count>
+make_outputs(const log_options& options) {
   const auto folds = options.folds_identical;
-  return {tail_lane{tail_kind::out, folds, options.stdout_needles},
-          tail_lane{tail_kind::err, folds, options.stderr_needles},
-          tail_lane{tail_kind::watched, false, {}}};
+  return {tail_output{tail_kind::out, folds, options.stdout_filters},
+          tail_output{tail_kind::err, folds, options.stderr_filters},
+          tail_output{tail_kind::watched, false, {}}};
 }
 
 } // namespace
@@ -23,7 +24,7 @@ std::array<tail_lane, tail_kind_count> make_lanes(const log_options& options) {
 log_tailer_state::log_tailer_state(log_tailer_actor::pointer self,
                                    log_tailer_config config)
   : self_(self), config_(std::move(config)),
-    lanes_(make_lanes(config_.options)) {
+    outputs_(make_outputs(config_.options)) {
   files_.emplace(config_.files, config_.options, config_.lines);
 }
 
@@ -73,7 +74,7 @@ void log_tailer_state::follow(const follow_epoch& x) {
 caf::result<worker_drained> log_tailer_state::obey(const drain_worker& x) {
   for (auto* worker : streams_.of_worker(x.epoch, x.local_rank))
     if (worker->kind != tail_kind::watched)
-      lane_of(*worker).expect_end(*worker, files_->end_of(*worker), now());
+      output_of(*worker).expect_end(*worker, files_->end_of(*worker), now());
   run_slice();
   if (is_drained(x))
     return worker_drained{x.epoch, x.local_rank};
@@ -86,7 +87,7 @@ void log_tailer_state::obey(const close_epoch& order) {
   for (auto* x : streams_.of_epoch(order.epoch)) {
     x->is_closed = true;
     if (x->kind != tail_kind::watched)
-      lane_of(*x).expect_end(*x, files_->end_of(*x), now());
+      output_of(*x).expect_end(*x, files_->end_of(*x), now());
     finish_if_done(*x);
   }
   run_slice();
@@ -95,7 +96,7 @@ void log_tailer_state::obey(const close_epoch& order) {
 caf::result<logs_flushed> log_tailer_state::obey(const flush_logs&) {
   for (auto* x : streams_.all())
     if (x->kind != tail_kind::watched)
-      lane_of(*x).expect(*x, files_->end_of(*x), now());
+      output_of(*x).expect(*x, files_->end_of(*x), now());
   run_slice();
   auto promise = self_->make_response_promise<logs_flushed>();
   flushes_.push_back(promise);
@@ -135,7 +136,7 @@ std::string log_tailer_state::add(const follow_epoch& x, uint32_t local_rank,
   if (s.is_held)
     ++held_count_;
   else
-    lane_of(s).add(s, now());
+    output_of(s).add(s, now());
   return {};
 }
 
@@ -151,7 +152,7 @@ std::string log_tailer_state::prefix_of(uint32_t local_rank,
 }
 
 void log_tailer_state::finish_if_done(stream& x) {
-  if (x.is_closed && (x.kind == tail_kind::watched || lane_of(x).is_shown(x)))
+  if (x.is_closed && (x.kind == tail_kind::watched || output_of(x).is_shown(x)))
     finish(x);
 }
 
@@ -159,7 +160,7 @@ void log_tailer_state::finish(stream& x) {
   if (x.is_held)
     --held_count_;
   else
-    lane_of(x).remove(x);
+    output_of(x).remove(x);
   if (x.kind == tail_kind::watched)
     --watched_count_;
   files_->close(x);
@@ -176,14 +177,14 @@ void log_tailer_state::release_held() {
       continue;
     x->is_held = false;
     --held_count_;
-    lane_of(*x).add(*x, now());
+    output_of(*x).add(*x, now());
   }
 }
 
 bool log_tailer_state::is_drained(const drain_worker& x) {
   const auto of = streams_.of_worker(x.epoch, x.local_rank);
   return std::all_of(of.begin(), of.end(), [this](const auto* s) {
-    const auto& at = lane_of(*s);
+    const auto& at = output_of(*s);
     return s->kind == tail_kind::watched || at.is_blocked() || at.is_shown(*s);
   });
 }
@@ -191,7 +192,7 @@ bool log_tailer_state::is_drained(const drain_worker& x) {
 bool log_tailer_state::is_flushed() {
   const auto all = streams_.all();
   return std::all_of(all.begin(), all.end(), [this](const auto* s) {
-    return s->kind == tail_kind::watched || lane_of(*s).is_shown(*s);
+    return s->kind == tail_kind::watched || output_of(*s).is_shown(*s);
   });
 }
 

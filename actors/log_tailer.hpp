@@ -1,5 +1,5 @@
 // Shows what workers write to files: runs core::tail_streams and
-// core::tail_lane over the log_files and console ports.
+// core::tail_output over the log_files and console ports.
 #pragma once
 
 #include "actors/core/logs/tail_output.hpp"
@@ -58,7 +58,7 @@ public:
 
 private:
   using stream = core::tail_stream;
-  using lane = core::tail_lane;
+  using output = core::tail_output;
 
   struct drain {
     drain_worker what;
@@ -95,15 +95,16 @@ private:
   // -- reading and showing ----------------------------------------------------
 
   void run_slice();
-  size_t work(lane& from, stream& x, core::time_point at);
-  finding look(lane& from, stream& x, core::time_point at);
-  void feed(lane& from, stream& x, std::string_view bytes, core::time_point at);
+  size_t work(output& from, stream& x, core::time_point at);
+  finding poll(output& from, stream& x, core::time_point at);
+  void feed(output& from, stream& x, std::string_view bytes,
+            core::time_point at);
   void offer(core::tail_kind kind, core::time_point at);
   bool is_unread(const stream& x) const;
-  void look_after_space(size_t byte_count, core::time_point at);
+  void check_space(size_t byte_count, core::time_point at);
   void plan_next();
 
-  lane& lane_of(const stream& x) { return lanes_[size_t(x.kind)]; }
+  output& output_of(const stream& x) { return outputs_[size_t(x.kind)]; }
   core::time_point now() const { return self_->clock().now(); }
   std::function<void()> waking(uint64_t what) const;
 
@@ -111,7 +112,7 @@ private:
   log_tailer_config config_;
   std::optional<followed_files> files_; ///< Until the end of the actor.
   core::tail_streams streams_;
-  std::array<lane, core::tail_kind_count> lanes_;
+  std::array<output, core::tail_kind_count> outputs_;
   std::vector<drain> drains_;
   std::vector<caf::typed_response_promise<logs_flushed>> flushes_;
   size_t held_count_ = 0;

@@ -39,13 +39,13 @@ void log_tailer_state::wake_up(uint64_t what) {
       timer_due_.reset();
       break;
     case reason::console:
-      if (number < lanes_.size())
-        lanes_[number].unblock();
+      if (number < outputs_.size())
+        outputs_[number].unblock();
       break;
     case reason::growth:
       if (auto* x = streams_.find(number)) {
         x->is_armed = false;
-        lane_of(*x).schedule().wake(number);
+        output_of(*x).schedule().wake(number);
       }
       if (goes_on_)
         return;
@@ -62,7 +62,7 @@ void log_tailer_state::run_slice() {
   size_t spent = 0;
   for (auto is_working = true; is_working && spent < tail_slice;) {
     is_working = false;
-    for (auto& from : lanes_) {
+    for (auto& from : outputs_) {
       if (!from.is_ready(at))
         continue;
       const auto read
@@ -72,30 +72,30 @@ void log_tailer_state::run_slice() {
       is_working = true;
     }
   }
-  look_after_space(byte_count, at);
+  check_space(byte_count, at);
   answer();
   plan_next();
 }
 
 // Returns how many bytes the stream had.
-size_t log_tailer_state::work(lane& from, stream& x, time_point at) {
+size_t log_tailer_state::work(output& from, stream& x, time_point at) {
   if (x.file == 0 && !files_->open(x).empty()) {
     finish(x); // It is not shown: nobody misses anything.
     return 0;
   }
-  auto found = look(from, x, at);
+  auto found = poll(from, x, at);
   if (!found.is_news && !from.is_blocked()) {
-    files_->look_for_cut(x);
+    files_->find_cut(x);
     // A write between the look and the arming would go unnoticed.
     if (!x.is_closed)
       files_->arm(x, waking(code(reason::growth, x.number)));
-    found = look(from, x, at);
+    found = poll(from, x, at);
   }
   if (found.is_news || from.is_blocked())
     from.schedule().read_some(x.number, found.byte_count,
                               found.has_more || from.is_blocked(), at);
   else if (x.is_closed) // Its lines wait for those of others.
-    from.schedule().read_nothing(x.number, at + fold_patience_at_end);
+    from.schedule().read_nothing(x.number, at + fold_timeout_at_end);
   else
     from.schedule().read_nothing(x.number, x.cursor.due());
   files_->rotate_if_due(x, at);
@@ -103,7 +103,7 @@ size_t log_tailer_state::work(lane& from, stream& x, time_point at) {
   return found.byte_count;
 }
 
-log_tailer_state::finding log_tailer_state::look(lane& from, stream& x,
+log_tailer_state::finding log_tailer_state::poll(output& from, stream& x,
                                                  time_point at) {
   const auto before = x.cursor.reached();
   const auto wanted = x.cursor.next();
@@ -124,7 +124,7 @@ log_tailer_state::finding log_tailer_state::look(lane& from, stream& x,
           .has_more = has_more};
 }
 
-void log_tailer_state::feed(lane& from, stream& x, std::string_view bytes,
+void log_tailer_state::feed(output& from, stream& x, std::string_view bytes,
                             time_point at) {
   for (auto is_left = true; is_left && !from.is_blocked();) {
     const auto begin = x.cursor.begin();
@@ -140,7 +140,7 @@ void log_tailer_state::feed(lane& from, stream& x, std::string_view bytes,
 }
 
 void log_tailer_state::offer(tail_kind kind, time_point at) {
-  auto& from = lanes_[size_t(kind)];
+  auto& from = outputs_[size_t(kind)];
   for (auto is_all = false; !is_all && !from.is_blocked();) {
     is_all = from.show(at);
     if (from.batch().empty())
@@ -161,9 +161,10 @@ bool log_tailer_state::is_unread(const stream& x) const {
          && config_.console->is_closed(target_of(x.kind));
 }
 
-void log_tailer_state::look_after_space(size_t byte_count, time_point at) {
-  const auto is_blocked = std::any_of(
-    lanes_.begin(), lanes_.end(), [](const auto& x) { return x.is_blocked(); });
+void log_tailer_state::check_space(size_t byte_count, time_point at) {
+  const auto is_blocked
+    = std::any_of(outputs_.begin(), outputs_.end(),
+                  [](const auto& x) { return x.is_blocked(); });
   if ((byte_count == 0 && !is_blocked) || at < files_->next_check())
     return;
   files_->check_space(byte_count > 0, streams_.all(), at);
@@ -175,7 +176,7 @@ void log_tailer_state::plan_next() {
     if (x && (!due || *x < *due))
       due = x;
   };
-  for (const auto& x : lanes_) {
+  for (const auto& x : outputs_) {
     if (x.is_ready(now())) {
       if (!std::exchange(goes_on_, true))
         tell(self_, log_tailer_actor{self_}, tail_wake_up{code(reason::go_on)});

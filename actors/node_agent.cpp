@@ -10,7 +10,7 @@ using namespace core;
 
 namespace {
 
-constexpr auto status_patience = std::chrono::seconds{2};
+constexpr auto status_timeout = std::chrono::seconds{2};
 
 /// Looks at devices that may be waited for at a time; a driver that hangs
 /// answers none of them.
@@ -50,8 +50,8 @@ struct node_agent_state::effect_runner {
   void operator()(const send_join& x) {
     auto request = v1::JoinRequest{};
     *request.mutable_offer() = to_wire(x.offering);
-    request.mutable_offer()->set_life_address(st.life_address_);
-    request.mutable_offer()->set_life_port(st.life_port_);
+    request.mutable_offer()->set_liveness_address(st.liveness_address_);
+    request.mutable_offer()->set_liveness_port(st.liveness_port_);
     *request.mutable_settings() = to_wire(st.config_.settings);
     if (x.held) {
       *request.mutable_claim() = to_wire(*x.held);
@@ -213,8 +213,8 @@ void node_agent_state::link_up(const ports::location& where) {
   has_met_ = true;
   remote_ = where.coordinator->node() != self_->system().node();
   announce_whereabouts(where);
-  life_address_ = where.local_address;
-  life_port_ = where.life_port;
+  liveness_address_ = where.local_address;
+  liveness_port_ = where.liveness_port;
   watches_.watch(self_, coordinator_, [this] { link_down(); });
   dispatch(coordinator_found{});
 }
@@ -324,7 +324,7 @@ caf::result<v1::JobStatus> node_agent_state::status() {
   if (!coordinator_)
     return own_status();
   auto promise = self_->make_response_promise<v1::JobStatus>();
-  ask(self_, coordinator_, status_patience, v1::StatusRequest{})
+  ask(self_, coordinator_, status_timeout, v1::StatusRequest{})
     .then([promise](const v1::JobStatus& x) mutable { promise.deliver(x); },
           [this, promise](const caf::error&) mutable {
             promise.deliver(own_status());

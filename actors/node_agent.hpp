@@ -94,13 +94,13 @@ private:
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
   std::optional<core::devices_status> devices_; ///< As last seen.
   std::vector<devices_promise> devices_wanted_; ///< Who waits for a look.
-  std::string life_address_;  ///< Where this process can be probed …
-  uint16_t life_port_ = 0;    ///< … or 0.
-  errc missing_ = errc::none; ///< Why there is no coordinator, as last told.
-  bool has_met_ = false;      ///< There was one.
-  bool is_over_ = false;      ///< Has told how it ended.
-  bool remote_ = false;       ///< The coordinator is in another process.
-  bool dropping_ = false;     ///< A link was cut and is not down yet.
+  std::string liveness_address_; ///< Where this process can be probed …
+  uint16_t liveness_port_ = 0;   ///< … or 0.
+  errc missing_ = errc::none;    ///< Why there is no coordinator, as last told.
+  bool has_met_ = false;         ///< There was one.
+  bool is_over_ = false;         ///< Has told how it ended.
+  bool remote_ = false;          ///< The coordinator is in another process.
+  bool dropping_ = false;        ///< A link was cut and is not down yet.
   bool seek_deferred_ = false;
 };
 

@@ -54,7 +54,7 @@ struct rendezvous_coordinator_state::effect_runner {
     if (!known.can_be_probed)
       return; // Only its lease can tell.
     st.config_.links->probe(
-      known.life_address, known.life_port,
+      known.liveness_address, known.liveness_port,
       [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
         tell_anonymously(handle, rendezvous_event{agent_lost{
                                    agent, "its host says that the process is "
@@ -110,7 +110,7 @@ struct rendezvous_coordinator_state::effect_runner {
       + (x.others.empty()
            ? ""
            : "; failed after it: " + std::to_string(x.others.count()))
-      + (x.excuse.empty() ? "" : "; costs no restart: " + x.excuse));
+      + (x.exemption.empty() ? "" : "; costs no restart: " + x.exemption));
     for (const auto& other : x.others.listed)
       st.config_.lines.info("coordinator notes that in epoch "
                             + to_string(x.epoch) + " " + to_string(other));
@@ -214,8 +214,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.link = ++link_count_;
-  known.life_address = x.offer().life_address();
-  known.life_port = uint16_t(x.offer().life_port());
+  known.liveness_address = x.offer().liveness_address();
+  known.liveness_port = uint16_t(x.offer().liveness_port());
   known.can_be_probed = false;
   auto held = std::optional<claim>{};
   if (x.has_claim()) {
@@ -242,9 +242,9 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
 
 void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
   const auto& known = contacts_.at(agent);
-  if (known.life_port == 0)
+  if (known.liveness_port == 0)
     return;
-  config_.links->confirm(known.life_address, known.life_port,
+  config_.links->confirm(known.liveness_address, known.liveness_port,
                          [handle = rendezvous_coordinator_actor{self_}, agent] {
                            tell_anonymously(handle, probe_confirmed{agent});
                          });

@@ -55,8 +55,8 @@ private:
   struct contact {
     node_agent_actor handle;
     uint64_t link = 0; ///< Counts the links there have been to it.
-    std::string life_address;
-    uint16_t life_port = 0;
+    std::string liveness_address;
+    uint16_t liveness_port = 0;
     bool can_be_probed = false;
     std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once it has told.

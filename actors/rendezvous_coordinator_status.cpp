@@ -18,7 +18,7 @@ constexpr auto entry_overhead = size_t{8};
 
 /// How long agents may take to look at their devices: less than who asks us
 /// waits. An old look is shown of who takes longer.
-constexpr auto devices_patience = std::chrono::milliseconds{500};
+constexpr auto devices_timeout = std::chrono::milliseconds{500};
 
 /// Agents that are asked for one status; the answers of more would not fit.
 constexpr auto devices_asked_max = size_t{256};
@@ -94,7 +94,7 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
       promise.deliver(status());
   };
   for (const auto& agent : asked)
-    ask(self_, agent, devices_patience, v1::DevicesRequest{})
+    ask(self_, agent, devices_timeout, v1::DevicesRequest{})
       .then(
         [this, count_down](const v1::DevicesStatus& x) mutable {
           note_devices(x);
@@ -140,8 +140,8 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
     *out.mutable_last_failure() = to_wire(*failure);
   if (const auto& result = rendezvous_.result())
     *out.mutable_outcome() = to_wire(without_others(*result));
-  for (const auto& x : rendezvous_.marked_nodes())
-    *out.add_marked_nodes() = to_wire(x);
+  for (const auto& x : rendezvous_.quarantined_nodes())
+    *out.add_quarantined_nodes() = to_wire(x);
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
     auto agent = to_status(record, rendezvous_.epoch());

@@ -4,9 +4,9 @@
 
 namespace actorrun {
 
-std::vector<core::timed_worker> timed_kin::purge(core::time_point now) {
+std::vector<core::timed_worker> timed_sessions::purge(core::time_point now) {
   auto out = std::vector<timed_worker>{};
-  if (purged_at_ && now - *purged_at_ < kin_purge_interval)
+  if (purged_at_ && now - *purged_at_ < session_purge_interval)
     return out;
   purged_at_ = now;
   for (const auto& [who, birth] : known_)
@@ -17,20 +17,20 @@ std::vector<core::timed_worker> timed_kin::purge(core::time_point now) {
   return out;
 }
 
-bool timed_kin::add(const timed_worker& who) {
+bool timed_sessions::add(const timed_worker& who) {
   const auto birth = port_->birth_of(who.process);
   if (birth)
     known_.insert_or_assign(who, *birth);
   return birth.has_value();
 }
 
-bool timed_kin::is_alive(const timed_worker& who) const {
+bool timed_sessions::is_alive(const timed_worker& who) const {
   const auto i = known_.find(who);
   return i != known_.end() && port_->birth_of(who.process) == i->second;
 }
 
-std::vector<core::timed_worker> timed_kin::remove_of(epoch_id epoch,
-                                                     uint32_t local_rank) {
+std::vector<core::timed_worker> timed_sessions::remove_of(epoch_id epoch,
+                                                          uint32_t local_rank) {
   const auto begin = known_.lower_bound({epoch, local_rank, 0});
   const auto end = known_.upper_bound(
     {epoch, local_rank, std::numeric_limits<int64_t>::max()});

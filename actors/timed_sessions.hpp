@@ -15,22 +15,22 @@
 namespace actorrun {
 
 /// Most processes that are no workers and have timers, of all workers.
-inline constexpr size_t kin_count_max = 1024;
+inline constexpr size_t session_member_count_max = 1024;
 
 /// When there are so many, those that have ended are looked for, so often at
 /// most.
-inline constexpr auto kin_purge_interval = std::chrono::seconds{1};
+inline constexpr auto session_purge_interval = std::chrono::seconds{1};
 
 /// A program is often not the worker itself: a shell or a profiler starts it. A
 /// process of a worker's session has timers that are its own; they vanish with
 /// it. Which process that is its pid and its birth say, so nobody is stopped for
 /// what somebody else has left behind.
-class timed_kin {
+class timed_sessions {
 public:
   using timed_worker = core::timed_worker;
 
   /// @param port Null: no worker has any kin.
-  explicit timed_kin(std::shared_ptr<ports::process_kin> port)
+  explicit timed_sessions(std::shared_ptr<ports::session_members> port)
     : port_(std::move(port)) {}
 
   /// See the port; a worker is of its own kin.
@@ -44,7 +44,7 @@ public:
   }
 
   /// Whether there is room for another.
-  bool is_full() const { return known_.size() >= kin_count_max; }
+  bool is_full() const { return known_.size() >= session_member_count_max; }
 
   /// Forgets those that have ended, unless that was just done.
   /// @returns them
@@ -67,7 +67,7 @@ public:
   size_t size() const { return known_.size(); }
 
 private:
-  std::shared_ptr<ports::process_kin> port_;
+  std::shared_ptr<ports::session_members> port_;
   std::map<timed_worker, uint64_t> known_; ///< And when each began.
   std::optional<core::time_point> purged_at_;
 };

@@ -70,7 +70,7 @@ struct timer_server_state::effect_runner {
   void operator()(const report_overrun& x) { st.report(x.what); }
 
   void operator()(const record_overrun& x) {
-    if (x.what.who.process == 0 || st.kin_.is_alive(x.what.who))
+    if (x.what.who.process == 0 || st.members_.is_alive(x.what.who))
       st.config_.lines.warn("timer server records " + line_about(x.what));
   }
 };
@@ -78,7 +78,8 @@ struct timer_server_state::effect_runner {
 timer_server_state::timer_server_state(own_timer_server_actor::pointer self,
                                        timer_server_config config)
   : self_(self), config_(std::move(config)),
-    table_(std::in_place, config_.limits), kin_(config_.kin), watches_(self) {}
+    table_(std::in_place, config_.limits), members_(config_.members),
+    watches_(self) {}
 
 own_timer_server_actor::behavior_type timer_server_state::make_behavior() {
   watch_source();
@@ -109,7 +110,7 @@ void timer_server_state::on_exit() {
   complained_at_.reset();
   complain();
   config_ = {};
-  kin_ = timed_kin{nullptr};
+  members_ = timed_sessions{nullptr};
   table_.reset();
   place_ = {};
 }
@@ -130,8 +131,8 @@ void timer_server_state::obey(const workers_timed& x) {
 void timer_server_state::obey(const workers_untimed& x) {
   const auto to = listeners_.find(x.epoch);
   for (const auto local_rank : x.local_ranks) {
-    for (const auto& kin : kin_.remove_of(x.epoch, local_rank))
-      dispatch(timed_worker_ended{kin});
+    for (const auto& members : members_.remove_of(x.epoch, local_rank))
+      dispatch(timed_worker_ended{members});
     dispatch(timed_worker_ended{{x.epoch, local_rank}});
     watchdogs_.erase({x.epoch, local_rank});
     if (to != listeners_.end())
@@ -222,8 +223,8 @@ void timer_server_state::settle() {
 void timer_server_state::report(const overrun& x) {
   if (x.who.epoch.value == 0)
     tell_client(x);
-  else if (x.who.process != 0 && !kin_.is_alive(x.who))
-    end_kin(x.who); // Its timers have died with it.
+  else if (x.who.process != 0 && !members_.is_alive(x.who))
+    end_members(x.who); // Its timers have died with it.
   else
     tell_listener(x);
 }
@@ -252,8 +253,8 @@ void timer_server_state::tell_client(const overrun& x) {
   }
 }
 
-void timer_server_state::end_kin(const timed_worker& who) {
-  kin_.remove(who);
+void timer_server_state::end_members(const timed_worker& who) {
+  members_.remove(who);
   dispatch(timed_worker_ended{who});
 }
 

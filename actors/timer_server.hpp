@@ -43,7 +43,7 @@ inline constexpr auto timer_complaint_interval = std::chrono::minutes{1};
 
 /// Requests of processes that are no workers of ours: for so many is looked at
 /// whose they are.
-inline constexpr uint32_t timer_strangers_max = 16;
+inline constexpr uint32_t timer_unknown_clients_max = 16;
 
 /// Names the timer that `WATCHDOG=1` renews.
 inline constexpr std::string_view watchdog_scope = "watchdog";
@@ -55,7 +55,7 @@ struct timer_server_config {
   std::shared_ptr<ports::notice_source> notices{};
   /// Null: only a worker itself may have timers, not what it starts, and only
   /// when it is known.
-  std::shared_ptr<ports::process_kin> kin{};
+  std::shared_ptr<ports::session_members> members{};
   /// Within what time a worker that has sent `WATCHDOG=1` must send another.
   core::duration watchdog{0};
   core::timer_limits limits{};
@@ -114,7 +114,7 @@ private:
   void report(const core::overrun& x);
   void tell_listener(const core::overrun& x);
   void tell_client(const core::overrun& x);
-  void end_kin(const core::timed_worker& who);
+  void end_members(const core::timed_worker& who);
   void forget_client(const caf::actor_addr& address);
 
   // -- reading ----------------------------------------------------------------
@@ -128,10 +128,10 @@ private:
   void take(const core::progress_notice& x, int64_t pid,
             const core::timed_worker& who);
   bool admit(const core::timer_request& x, core::duration wall_offset);
-  bool admit_kin(core::timed_worker who, int64_t pid);
+  bool admit_member(core::timed_worker who, int64_t pid);
   void watch_source();
   void watch_notices();
-  void tell_of_stranger(int64_t pid);
+  void report_unknown_client(int64_t pid);
   void complain();
 
   core::time_point clock_now() const { return self_->clock().now(); }
@@ -142,7 +142,7 @@ private:
   std::optional<core::timer_table> table_; ///< Until the end.
   core::timer_reader reader_;
   core::early_requests early_;
-  timed_kin kin_;
+  timed_sessions members_;
   core::time_point now_; ///< Read once for what is done in one go.
   std::map<epoch_id, listener> listeners_;
   watch_list watches_;
@@ -153,7 +153,7 @@ private:
   std::vector<char> place_;    ///< For bytes; empty before the first are read.
   core::timer_request request_;
   std::map<core::timed_worker, core::duration> watchdogs_; ///< Of their own.
-  uint32_t stranger_count_ = 0;
+  uint32_t unknown_client_count_ = 0;
   uint64_t complained_count_ = 0;
   std::optional<core::time_point> complained_at_;
 };

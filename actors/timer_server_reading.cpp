@@ -79,23 +79,23 @@ void timer_server_state::take(const timer_request& x, duration wall_offset) {
 
 // Whether the table may judge it; false: its worker is not known yet.
 bool timer_server_state::admit(const timer_request& x, duration wall_offset) {
-  const auto worker = kin_.worker_of(x.pid);
+  const auto worker = members_.worker_of(x.pid);
   if (!worker) {
-    tell_of_stranger(x.pid);
+    report_unknown_client(x.pid);
     return true;
   }
   const auto who = table_->find(*worker);
   if (!who)
     return !early_.hold(*worker, {x, wall_offset}, now_);
-  return admit_kin(*who, x.pid);
+  return admit_member(*who, x.pid);
 }
 
-bool timer_server_state::admit_kin(timed_worker who, int64_t pid) {
+bool timer_server_state::admit_member(timed_worker who, int64_t pid) {
   who.process = pid;
-  if (kin_.is_full())
-    for (const auto& x : kin_.purge(now_))
+  if (members_.is_full())
+    for (const auto& x : members_.purge(now_))
       dispatch(timed_worker_ended{x});
-  if (!kin_.is_full() && kin_.add(who))
+  if (!members_.is_full() && members_.add(who))
     dispatch(timed_worker_started{who, pid});
   return true;
 }
@@ -106,8 +106,9 @@ bool timer_server_state::read_notice() {
     return false;
   now_ = clock_now();
   const auto sender = table_->find(x->sender);
-  const auto pid = sender && sender->process == 0 ? std::optional{x->sender}
-                                                  : kin_.worker_of(x->sender);
+  const auto pid = sender && sender->process == 0
+                     ? std::optional{x->sender}
+                     : members_.worker_of(x->sender);
   if (pid && table_->find(*pid))
     take(core::read_notice(x->text), *pid, *table_->find(*pid));
   return true;
@@ -128,13 +129,13 @@ void timer_server_state::take(const progress_notice& x, int64_t pid,
 }
 
 // A person should know why timers do nothing; once is enough.
-void timer_server_state::tell_of_stranger(int64_t pid) {
-  if (stranger_count_ == timer_strangers_max || !config_.kin)
+void timer_server_state::report_unknown_client(int64_t pid) {
+  if (unknown_client_count_ == timer_unknown_clients_max || !config_.members)
     return;
-  ++stranger_count_;
-  if (!kin_.exists(pid))
+  ++unknown_client_count_;
+  if (!members_.exists(pid))
     return;
-  stranger_count_ = timer_strangers_max;
+  unknown_client_count_ = timer_unknown_clients_max;
   config_.lines.warn("timer server ignores process " + std::to_string(pid)
                      + ": it belongs to no worker of this agent");
 }

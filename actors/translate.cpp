@@ -192,8 +192,8 @@ v1::DevicesStatus to_wire(const core::devices_status& x) {
   return out;
 }
 
-v1::MarkedNode to_wire(const core::marked_node& x) {
-  auto out = v1::MarkedNode{};
+v1::QuarantinedNode to_wire(const core::quarantined_node& x) {
+  auto out = v1::QuarantinedNode{};
   out.set_agent_id(cut(x.agent.value, agent_id_size_max));
   out.set_host(cut(x.host, host_size_max));
   out.set_unkillable_count(x.unkillable_count);

@@ -25,7 +25,7 @@ v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
 /// Without the agent's id. Texts are cut to what may travel.
 v1::DevicesStatus to_wire(const core::devices_status& x);
-v1::MarkedNode to_wire(const core::marked_node& x);
+v1::QuarantinedNode to_wire(const core::quarantined_node& x);
 
 /// `leased` is not on the wire: who comes over a link has a lease.
 core::offer from_wire(const v1::Offer& x);

@@ -12,7 +12,7 @@ using namespace core;
 namespace {
 
 /// A death is told so much later at most, for the sake of its last lines.
-constexpr auto drain_patience = std::chrono::milliseconds{100};
+constexpr auto drain_timeout = std::chrono::milliseconds{100};
 
 /// Of a reason in a line, in bytes.
 constexpr auto reason_size_max = size_t{512};
@@ -57,7 +57,7 @@ struct worker_supervisor_state::effect_runner {
     st.config_.processes->signal(epoch, x.signal);
   }
 
-  void operator()(const probe_workers& x) { st.look_at_workers(x.overdue); }
+  void operator()(const probe_workers& x) { st.inspect_workers(x.overdue); }
 
   void operator()(const signal_worker& x) {
     st.config_.processes->signal_one(epoch, x.local_rank, x.signal);
@@ -132,7 +132,7 @@ void worker_supervisor_state::on_exit() {
 }
 
 void worker_supervisor_state::obey(const start_group& order) {
-  group_.emplace(order.plan, config_.host, config_.workers.kill_patience);
+  group_.emplace(order.plan, config_.host, config_.workers.kill_timeout);
   held_ = {};
   prepare_outputs(order.plan);
   open_store(order.plan);
@@ -193,7 +193,7 @@ void worker_supervisor_state::take(const process_report& report) {
 
 void worker_supervisor_state::drain(uint32_t local_rank) {
   const auto epoch = group_->plan().epoch;
-  ask(self_, config_.tailer, drain_patience, drain_worker{epoch, local_rank})
+  ask(self_, config_.tailer, drain_timeout, drain_worker{epoch, local_rank})
     .then([=, this](const worker_drained&) { drained(epoch, local_rank); },
           [=, this](const caf::error&) { drained(epoch, local_rank); });
 }

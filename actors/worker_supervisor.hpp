@@ -22,7 +22,7 @@
 namespace actorrun {
 
 struct worker_supervisor_config {
-  core::worker_spec workers;
+  core::worker_settings workers;
   core::job_environment job;
   std::vector<std::string> environment; ///< What every worker inherits.
   /// Makes the processes of an epoch, by local rank; their `out` and `err` are
@@ -78,7 +78,7 @@ private:
   void take(const process_report& report);
   void tell_timers(const process_report& report);
   void take(const worker_overrun& x);
-  void look_at_workers(uint32_t overdue);
+  void inspect_workers(uint32_t overdue);
   core::worker_failure explained(core::worker_failure x) const;
   void drain(uint32_t local_rank);
   void drained(epoch_id epoch, uint32_t local_rank);

@@ -13,8 +13,8 @@ namespace {
 
 /// A worker that overran a timer is looked at so long at most; the answer is
 /// waited for a little longer than that.
-constexpr auto look_max = std::chrono::milliseconds{400};
-constexpr auto look_patience = std::chrono::milliseconds{500};
+constexpr auto inspection_max = std::chrono::milliseconds{400};
+constexpr auto inspection_timeout = std::chrono::milliseconds{500};
 
 } // namespace
 
@@ -54,11 +54,11 @@ void worker_supervisor_state::take(const worker_overrun& x) {
                               .signal = what.signal,
                               .grace = config_.workers.grace_period};
   if (config_.probe)
-    event.patience = look_patience;
+    event.timeout = inspection_timeout;
   dispatch(event);
 }
 
-void worker_supervisor_state::look_at_workers(uint32_t overdue) {
+void worker_supervisor_state::inspect_workers(uint32_t overdue) {
   const auto& plan = group_->plan();
   auto workers = std::vector<ports::probed_worker>{};
   for (uint32_t i = 0; i < plan.own.slot_count; ++i)
@@ -68,7 +68,7 @@ void worker_supervisor_state::look_at_workers(uint32_t overdue) {
                          .global_rank = plan.own.first_global_rank + i,
                          .pid = x.pid,
                          .error_file = outputs_.workers.at(i).error_file});
-  config_.probe->look(std::move(workers), overdue, look_max,
+  config_.probe->look(std::move(workers), overdue, inspection_max,
                       [=, handle = worker_supervisor_actor{self_},
                        epoch = plan.epoch](std::string where) {
                         tell_anonymously(
@@ -83,7 +83,7 @@ worker_failure worker_supervisor_state::explained(worker_failure x) const {
     config_.lines.debug("worker supervisor reports " + to_string(x));
     return x;
   }
-  const auto where = config_.probe ? config_.probe->glance(x.pid) : "";
+  const auto where = config_.probe ? config_.probe->summarize(x.pid) : "";
   if (!where.empty())
     x.details.where = where;
   config_.lines.error("worker supervisor gives up a worker: " + to_string(x)

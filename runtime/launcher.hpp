@@ -122,10 +122,10 @@ public:
   std::string log_folder() const;
 
 private:
-  struct parts;
-  explicit launcher(std::unique_ptr<parts> x);
+  struct members;
+  explicit launcher(std::unique_ptr<members> x);
 
-  std::unique_ptr<parts> parts_;
+  std::unique_ptr<members> members_;
 };
 
 } // namespace actorrun

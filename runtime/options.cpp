@@ -145,7 +145,7 @@ verdict check_etcd(const job_options& x) {
   return check_lease(x);
 }
 
-verdict check_workers(const core::worker_spec& x) {
+verdict check_workers(const core::worker_settings& x) {
   if (x.command.empty() || x.command.front().empty())
     return refuse("there is no program to run");
   if (auto ok = check_label("the role", x.role); !ok)
@@ -161,7 +161,7 @@ verdict check_workers(const core::worker_spec& x) {
       = check_span("the grace period", x.grace_period, milliseconds{0});
       !grace)
     return grace;
-  return check_span("the patience with SIGKILL", x.kill_patience,
+  return check_span("the patience with SIGKILL", x.kill_timeout,
                     milliseconds{0});
 }
 
@@ -197,15 +197,15 @@ verdict check_ranks(const core::log_options& x, uint32_t slot_count) {
                     slot_count);
 }
 
-verdict check_needles(const std::string& name,
-                      const std::vector<std::string>& needles) {
-  if (needles.size() > needle_count_max)
-    return refuse(name + " are " + std::to_string(needles.size()) + ", not 0.."
-                  + std::to_string(needle_count_max));
-  for (const auto& x : needles) {
+verdict check_filters(const std::string& name,
+                      const std::vector<std::string>& filters) {
+  if (filters.size() > filter_count_max)
+    return refuse(name + " are " + std::to_string(filters.size()) + ", not 0.."
+                  + std::to_string(filter_count_max));
+  for (const auto& x : filters) {
     if (x.empty())
       return refuse("one of " + name + " is empty, and would pass every line");
-    if (auto ok = check_text("one of " + name, x, needle_length_max, "\n"); !ok)
+    if (auto ok = check_text("one of " + name, x, filter_length_max, "\n"); !ok)
       return ok;
   }
   return fine();
@@ -235,9 +235,9 @@ verdict check_logs(const core::log_options& x, uint32_t slot_count) {
     return ok;
   if (auto ok = check_ranks(x, slot_count); !ok)
     return ok;
-  if (auto ok = check_needles("the filters of stdout", x.stdout_needles); !ok)
+  if (auto ok = check_filters("the filters of stdout", x.stdout_filters); !ok)
     return ok;
-  if (auto ok = check_needles("the filters of stderr", x.stderr_needles); !ok)
+  if (auto ok = check_filters("the filters of stderr", x.stderr_filters); !ok)
     return ok;
   return check_rotation(x);
 }

@@ -37,8 +37,8 @@ inline constexpr size_t log_folder_length_max = 4'095;
 inline constexpr size_t prefix_template_length_max = 1'024;
 
 /// Every teed line is searched for each of them.
-inline constexpr size_t needle_count_max = 64;
-inline constexpr size_t needle_length_max = 1'024; ///< In bytes.
+inline constexpr size_t filter_count_max = 64;
+inline constexpr size_t filter_length_max = 1'024; ///< In bytes.
 
 /// In bytes. No file system that people have takes larger files.
 inline constexpr uint64_t rotate_size_max = uint64_t{1} << 44;
@@ -149,7 +149,7 @@ struct agent_options {
   /// The address others reach this node at. Empty: the one its connection to
   /// the coordinator goes out from.
   std::string local_address;
-  core::worker_spec workers;
+  core::worker_settings workers;
   core::log_options logs;
   timer_options timers{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this

@@ -2,9 +2,11 @@
 
 #include "actors/interfaces.hpp"
 #include "runtime/etcd/client.hpp"
-#include "runtime/etcd/office.hpp"
+#include "runtime/etcd/locator.hpp"
 #include "runtime/network/caf_links.hpp"
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/network/run_folder.hpp"
 #include "runtime/os/temporary_folder.hpp"
 

@@ -17,7 +17,7 @@ struct location {
   std::string local_address; ///< The one this node is seen at; may be empty.
   /// Where on that address a connection attempt tells whether this process
   /// lives; 0: nowhere.
-  uint16_t life_port = 0;
+  uint16_t liveness_port = 0;
 };
 
 /// Reaches the coordinator of one job, wherever it lives. At most one attempt

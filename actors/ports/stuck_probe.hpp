@@ -38,7 +38,7 @@ public:
   /// Where a process is that outlived SIGKILL: one printable line, as
   /// `uninterruptible in rpc_wait_bit_killable`; empty if that cannot be seen.
   /// Takes microseconds.
-  virtual std::string glance(int64_t pid) = 0;
+  virtual std::string summarize(int64_t pid) = 0;
 };
 
 } // namespace actorrun::ports

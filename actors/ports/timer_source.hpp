@@ -57,9 +57,9 @@ public:
 };
 
 /// Whose process is whose. Any thread may call.
-class process_kin {
+class session_members {
 public:
-  virtual ~process_kin() = default;
+  virtual ~session_members() = default;
 
   /// The child of this program in whose session a process is: a worker, or one
   /// that is about to be known as one.

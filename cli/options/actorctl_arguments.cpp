@@ -138,7 +138,7 @@ failure surplus(const std::string& word) {
 
 /// Where the job meets, whose name and secret it has.
 result<job_options> job_from(const control_settings& settings,
-                             const surroundings& world) {
+                             const host_facts& world) {
   auto out = job_options{};
   out.job.value = settings.job.value_or("none");
   auto secret = secret_of(settings.secret_file, world);
@@ -157,7 +157,7 @@ result<job_options> job_from(const control_settings& settings,
 
 result<control_command> status_from(const control_settings& settings,
                                     const std::vector<std::string>& rest,
-                                    const surroundings& world) {
+                                    const host_facts& world) {
   auto out = status_arguments{settings.json, "", std::nullopt};
   if (rest.size() > 1)
     return surplus(rest[1]);
@@ -186,7 +186,7 @@ result<control_command> status_from(const control_settings& settings,
 
 result<control_command> coordinator_from(const control_settings& settings,
                                          const std::vector<std::string>& rest,
-                                         const surroundings& world) {
+                                         const host_facts& world) {
   if (!rest.empty())
     return surplus(rest.front());
   if (settings.rendezvous.empty() || !settings.job || !settings.nodes)
@@ -219,12 +219,12 @@ struct control_rule {
   help (*show_help)();
   result<control_command> (*finish)(const control_settings&,
                                     const std::vector<std::string>&,
-                                    const surroundings&);
+                                    const host_facts&);
 };
 
 result<control_command> parse_command(const control_rule& command,
                                       const std::vector<std::string>& words,
-                                      const surroundings& world) {
+                                      const host_facts& world) {
   auto settings = control_settings{};
   const auto rules = command.rules(settings);
   const auto scanned = scan(words, spellings_of(rules), rest_rule::mixed);
@@ -240,7 +240,7 @@ result<control_command> parse_command(const control_rule& command,
 } // namespace
 
 result<control_command> parse_control(const std::vector<std::string>& words,
-                                      const surroundings& world) {
+                                      const host_facts& world) {
   const auto scanned
     = scan(words, spellings_of(general_rules()), rest_rule::remainder);
   if (!scanned)

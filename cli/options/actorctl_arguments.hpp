@@ -32,6 +32,6 @@ using control_command
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or
 ///         at odds with another; the text names it
 result<control_command> parse_control(const std::vector<std::string>& words,
-                                      const surroundings& world);
+                                      const host_facts& world);
 
 } // namespace actorrun::cli

@@ -24,7 +24,7 @@ bool asks_for(const scanned_words& words, const std::string& name) {
 }
 
 std::optional<failure> settle_secret(const run_settings& settings,
-                                     const surroundings& world,
+                                     const host_facts& world,
                                      run_arguments& out) {
   auto secret = secret_of(settings.secret_file, world);
   if (!secret)
@@ -49,7 +49,7 @@ std::string missing_program(const run_settings& settings,
 
 std::optional<failure> settle_program(const run_settings& settings,
                                       const scanned_words& typed,
-                                      const surroundings& world,
+                                      const host_facts& world,
                                       run_arguments& out) {
   const auto& words = typed.rest;
   if (settings.run_path && (settings.no_python || settings.is_module))
@@ -91,7 +91,7 @@ std::optional<failure> settle_logs(const run_settings& settings,
 
 /// Before what is said of single workers: their number is known from then on.
 std::optional<failure> settle_slots(run_settings& settings,
-                                    const surroundings& world,
+                                    const host_facts& world,
                                     run_arguments& out) {
   auto chosen
     = choose_slots(settings.devices.slots, settings.virtual_local_rank, world);
@@ -109,7 +109,7 @@ std::optional<failure> settle_slots(run_settings& settings,
 
 /// Every worker must have a device to see.
 std::optional<failure> settle_virtual_ranks(const run_settings& settings,
-                                            const surroundings& world,
+                                            const host_facts& world,
                                             run_arguments& out) {
   out.agent.virtual_local_rank = settings.virtual_local_rank;
   if (!settings.virtual_local_rank)
@@ -161,7 +161,7 @@ std::optional<failure> check(const run_arguments& x) {
 result<run_command> put_together(run_settings& settings,
                                  const scanned_words& typed,
                                  const option_rules& rules,
-                                 const surroundings& world) {
+                                 const host_facts& world) {
   auto out = run_arguments{};
   copy_plain(settings, out);
   if (auto why = settle_slots(settings, world, out))
@@ -194,7 +194,7 @@ result<run_command> put_together(run_settings& settings,
 } // namespace
 
 result<run_command> parse_run(const std::vector<std::string>& words,
-                              const surroundings& world) {
+                              const host_facts& world) {
   auto settings = run_settings{};
   const auto rules = run_rules(settings, world.cpu_count);
   auto scanned = scan(words, spellings_of(rules), rest_rule::remainder);

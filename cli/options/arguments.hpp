@@ -49,6 +49,6 @@ using run_command = std::variant<run_arguments, help, version>;
 /// @retval errc::bad_argument  an option or variable is unknown, not supported,
 ///         wrong or at odds with another; the text names it
 result<run_command> parse_run(const std::vector<std::string>& words,
-                              const surroundings& world);
+                              const host_facts& world);
 
 } // namespace actorrun::cli

@@ -56,7 +56,7 @@ cuda_devices devices_by_count(uint32_t count,
 }
 
 /// @retval errc::bad_argument  there is none; the text says why
-result<cuda_devices> find_cuda(const surroundings& world) {
+result<cuda_devices> find_cuda(const host_facts& world) {
   const auto list = world.variable(visible_variable);
   const auto gpus = world.gpus();
   if (gpus && !gpus->empty()) {
@@ -109,7 +109,7 @@ result<slot_choice> choose_listed(const std::vector<uint32_t>& gpus,
 }
 
 result<slot_choice> choose_gpus(const slot_wish& wish, bool each_sees_one,
-                                const surroundings& world) {
+                                const host_facts& world) {
   const auto found = find_cuda(world);
   if (!found)
     return about_slots(found.error().text
@@ -119,7 +119,7 @@ result<slot_choice> choose_gpus(const slot_wish& wish, bool each_sees_one,
            : count_gpus(*found, each_sees_one);
 }
 
-result<slot_choice> choose_xpus(const surroundings& world) {
+result<slot_choice> choose_xpus(const host_facts& world) {
   const auto count = world.xpu_count();
   if (!count)
     return about_slots("XPU is not available: " + count.error().text
@@ -128,8 +128,7 @@ result<slot_choice> choose_xpus(const surroundings& world) {
 }
 
 // A driver that is there and fails is worth a word: somebody expects GPUs.
-slot_choice choose_automatically(bool each_sees_one,
-                                 const surroundings& world) {
+slot_choice choose_automatically(bool each_sees_one, const host_facts& world) {
   if (const auto found = find_cuda(world))
     return count_gpus(*found, each_sees_one);
   if (const auto count = world.xpu_count())
@@ -193,7 +192,7 @@ option_rules device_rules(device_settings& out,
 }
 
 result<slot_choice> choose_slots(const slot_wish& wish, bool each_sees_one,
-                                 const surroundings& world) {
+                                 const host_facts& world) {
   switch (wish.what) {
     case slot_wish::kind::number:
       return slot_choice{.count = wish.count};

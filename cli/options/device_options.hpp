@@ -56,6 +56,6 @@ struct slot_choice {
 ///                      so that the instances of a GPU count each for itself.
 /// @retval errc::bad_argument  there are no such devices; the text says why
 result<slot_choice> choose_slots(const slot_wish& wish, bool each_sees_one,
-                                 const surroundings& world);
+                                 const host_facts& world);
 
 } // namespace actorrun::cli

@@ -93,7 +93,7 @@ bool is_ignored_by_process(int signal) {
 
 } // namespace
 
-surroundings this_process() {
+host_facts this_process() {
   return {variable_of_process,
           affinity_count,
           read_secret,
@@ -133,7 +133,7 @@ result<std::string> read_secret(const std::string& path) {
 }
 
 result<std::string> secret_of(const std::string& path,
-                              const surroundings& world) {
+                              const host_facts& world) {
   if (!path.empty()) {
     auto secret = world.secret(path);
     if (!secret)

@@ -13,7 +13,7 @@
 
 namespace actorrun::cli {
 
-struct surroundings {
+struct host_facts {
   /// The value of an environment variable; nothing if it is not set.
   std::function<std::optional<std::string>(const std::string& name)> variable;
   /// How many CPUs this process may run on, ≥ 1.
@@ -35,7 +35,7 @@ struct surroundings {
 };
 
 /// The surroundings of this process.
-surroundings this_process();
+host_facts this_process();
 
 /// The content of a file without the line end behind it.
 /// @returns 1..`secret_length_max` bytes
@@ -46,7 +46,6 @@ result<std::string> read_secret(const std::string& path);
 /// The secret in the file at `path`, or if that is empty in ACTORRUN_SECRET.
 /// @returns an empty text if there is neither
 /// @retval errc::bad_argument  the file or the variable holds no secret
-result<std::string> secret_of(const std::string& path,
-                              const surroundings& world);
+result<std::string> secret_of(const std::string& path, const host_facts& world);
 
 } // namespace actorrun::cli

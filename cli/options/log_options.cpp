@@ -47,14 +47,14 @@ std::string no_lines(const run_settings& x, const std::string& tee) {
 
 using idle_options = std::vector<idle_option>;
 
-void judge_lines(const run_settings& x, idle_options& out) {
+void check_lines(const run_settings& x, idle_options& out) {
   const auto& logs = x.logs;
   const auto has_out = shows_lines(x, output_stream::out);
   const auto has_err = shows_lines(x, output_stream::err);
-  if (!logs.stdout_needles.empty() && !has_out)
+  if (!logs.stdout_filters.empty() && !has_out)
     out.push_back(
       {"--duplicate-stdout-filters", no_lines(x, "--tee=1 or --tee=3")});
-  if (!logs.stderr_needles.empty() && !has_err)
+  if (!logs.stderr_filters.empty() && !has_err)
     out.push_back(
       {"--duplicate-stderr-filters", no_lines(x, "--tee=2 or --tee=3")});
   if (has_out || has_err)
@@ -65,7 +65,7 @@ void judge_lines(const run_settings& x, idle_options& out) {
     out.push_back({"--log-line-prefix-template", no_lines(x, "--tee=3"), true});
 }
 
-void judge_files(const run_settings& x, idle_options& out) {
+void check_files(const run_settings& x, idle_options& out) {
   const auto& logs = x.logs;
   if (logs.rotate_size != 0 && !writes_files(logs))
     out.push_back(
@@ -78,7 +78,7 @@ void judge_files(const run_settings& x, idle_options& out) {
       {"--log-rotate-keep", "nothing is rotated without --log-rotate-size"});
 }
 
-void judge_rank(const char* name, uint32_t rank, const run_settings& x,
+void check_rank(const char* name, uint32_t rank, const run_settings& x,
                 idle_options& out) {
   if (rank < x.slot_count)
     return;
@@ -91,16 +91,16 @@ void judge_rank(const char* name, uint32_t rank, const run_settings& x,
 }
 
 /// The highest rank that each option names: one remark will do.
-void judge_ranks(const run_settings& x, idle_options& out) {
+void check_ranks(const run_settings& x, idle_options& out) {
   const auto& redirects = x.logs.redirects.by_rank;
   if (!redirects.empty())
-    judge_rank("--redirects", redirects.rbegin()->first, x, out);
+    check_rank("--redirects", redirects.rbegin()->first, x, out);
   const auto& tees = x.logs.tees.by_rank;
   if (!tees.empty())
-    judge_rank("--tee", tees.rbegin()->first, x, out);
+    check_rank("--tee", tees.rbegin()->first, x, out);
   const auto& shown = x.logs.shown_ranks;
   if (shown && !shown->empty())
-    judge_rank("--local-ranks-filter", *shown->rbegin(), x, out);
+    check_rank("--local-ranks-filter", *shown->rbegin(), x, out);
 }
 
 } // namespace
@@ -139,10 +139,10 @@ option_rules log_rules(run_settings& out) {
      "teed lines with one of these also go to the\n"
      "node's filtered_stdout.log: warning,error; ,, is\n"
      "a comma",
-     into(logs.stdout_needles, parse_needles)},
+     into(logs.stdout_filters, parse_filters)},
     {"--duplicate-stderr-filters", 0, "TEXTS", group,
      "the same for filtered_stderr.log",
-     into(logs.stderr_needles, parse_needles)},
+     into(logs.stderr_filters, parse_filters)},
     {"--fold-identical", 0, "", group,
      "one console line for what many ranks print alike\n"
      "at once; the files are not affected",
@@ -169,9 +169,9 @@ std::vector<idle_option> idle_log_options(const run_settings& x) {
                    "with --log-dir=/dev/null all output goes to the console as"
                    " it is",
                    true});
-  judge_ranks(x, out);
-  judge_lines(x, out);
-  judge_files(x, out);
+  check_ranks(x, out);
+  check_lines(x, out);
+  check_files(x, out);
   return out;
 }
 

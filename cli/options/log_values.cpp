@@ -104,7 +104,7 @@ parse_local_ranks(std::string_view text) {
   return ranks{std::move(out)};
 }
 
-result<std::vector<std::string>> parse_needles(std::string_view text) {
+result<std::vector<std::string>> parse_filters(std::string_view text) {
   auto out = std::vector<std::string>{};
   if (text.empty())
     return out;

@@ -30,7 +30,7 @@ parse_local_ranks(std::string_view text);
 
 /// `one,another`; a double comma is a comma within a filter, white space is
 /// part of it. An empty text has none.
-result<std::vector<std::string>> parse_needles(std::string_view text);
+result<std::vector<std::string>> parse_filters(std::string_view text);
 
 /// Bytes, or a number with K, M or G for 2^10, 2^20 or 2^30 of them.
 /// @returns 0, or `core::rotate_size_min`..`rotate_size_max`

@@ -247,7 +247,7 @@ std::optional<failure> settle_nodes(const run_settings& settings,
 }
 
 std::optional<failure> settle_job_id(const run_settings& settings,
-                                     const surroundings& world,
+                                     const host_facts& world,
                                      run_arguments& out) {
   const auto is_empty = settings.job && settings.job->empty();
   if (is_empty && out.job.agent_count_max > 1)

@@ -30,7 +30,7 @@ std::optional<failure> settle_meeting(const std::string& endpoints,
 
 /// @pre the nodes are settled
 std::optional<failure> settle_job_id(const run_settings& settings,
-                                     const surroundings& world,
+                                     const host_facts& world,
                                      run_arguments& out);
 
 } // namespace actorrun::cli

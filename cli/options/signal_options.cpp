@@ -35,13 +35,13 @@ std::string without(std::vector<int> signals, int signal) {
                          : "--signals-to-handle=" + signal_names(signals);
 }
 
-constexpr auto kill_patience_variable
+constexpr auto kill_timeout_variable
   = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
 
 /// Seconds, maybe with a fraction. As with torch 0 and less are as good as
 /// nothing.
 result<std::optional<std::chrono::milliseconds>>
-parse_kill_patience(const std::string& text) {
+parse_kill_timeout(const std::string& text) {
   using std::chrono::milliseconds;
   auto seconds = 0.0;
   const auto [end, error]
@@ -50,8 +50,8 @@ parse_kill_patience(const std::string& text) {
   if (!text.empty()
       && (error != std::errc{} || end != text.data() + text.size()
           || !(seconds <= max)))
-    return bad_argument(std::string{kill_patience_variable} + ": "
-                        + quoted(text) + " is no number of seconds up to "
+    return bad_argument(std::string{kill_timeout_variable} + ": " + quoted(text)
+                        + " is no number of seconds up to "
                         + std::to_string(uint64_t(max)));
   if (seconds <= 0)
     return std::optional<milliseconds>{};
@@ -61,7 +61,7 @@ parse_kill_patience(const std::string& text) {
 
 } // namespace
 
-std::vector<int> default_signals(const surroundings& world) {
+std::vector<int> default_signals(const host_facts& world) {
   auto out = std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
   if (world.is_ignored(SIGHUP))
     std::erase(out, SIGHUP);
@@ -94,7 +94,7 @@ option_rules signal_rules(run_settings& out) {
 }
 
 std::optional<failure> settle_signals(const run_settings& settings,
-                                      const surroundings& world,
+                                      const host_facts& world,
                                       run_arguments& out) {
   out.signals_to_handle
     = settings.signals_to_handle.value_or(default_signals(world));
@@ -114,11 +114,11 @@ std::optional<failure> settle_signals(const run_settings& settings,
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
   workers.is_stop_signal_fixed = settings.stop_signal.has_value();
   out.agent.signals_to_handle = signal_names(out.signals_to_handle);
-  const auto patience
-    = parse_kill_patience(world.variable(kill_patience_variable).value_or(""));
-  if (!patience)
-    return patience.error();
-  workers.kill_patience = patience->value_or(workers.kill_patience);
+  const auto timeout
+    = parse_kill_timeout(world.variable(kill_timeout_variable).value_or(""));
+  if (!timeout)
+    return timeout.error();
+  workers.kill_timeout = timeout->value_or(workers.kill_timeout);
   return std::nullopt;
 }
 

@@ -12,12 +12,12 @@ namespace actorrun::cli {
 
 /// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was
 /// started with it ignored: who says nohup means it.
-std::vector<int> default_signals(const surroundings& world);
+std::vector<int> default_signals(const host_facts& world);
 
 /// Fills in the signals of `out`.
 /// @retval errc::bad_argument  one signal has two meanings, or none is handled
 std::optional<failure> settle_signals(const run_settings& settings,
-                                      const surroundings& world,
+                                      const host_facts& world,
                                       run_arguments& out);
 
 } // namespace actorrun::cli

@@ -41,7 +41,7 @@ option_rules timer_rules(run_settings& out) {
 }
 
 std::optional<failure> settle_timers(const run_settings& settings,
-                                     const surroundings& world,
+                                     const host_facts& world,
                                      run_arguments& out) {
   const auto is_on = parse_switch(world.variable(switch_variable).value_or(""));
   if (!is_on)

@@ -13,7 +13,7 @@ namespace actorrun::cli {
 /// TORCHELASTIC_TIMER_FILE (where the FIFO is to be).
 /// @retval errc::bad_argument  the first is neither 0 nor 1
 std::optional<failure> settle_timers(const run_settings& settings,
-                                     const surroundings& world,
+                                     const host_facts& world,
                                      run_arguments& out);
 
 } // namespace actorrun::cli

@@ -25,7 +25,7 @@ constexpr idle_variable idle_variables[] = {
 constexpr std::string_view prefix = "PET_";
 
 /// Misspelled ones would be missed in silence.
-void warn_of_unknown(const surroundings& world, const option_rules& rules,
+void warn_of_unknown(const host_facts& world, const option_rules& rules,
                      std::vector<std::string>& warnings) {
   auto known = std::vector<std::string>{};
   for (const auto& rule : rules)
@@ -41,7 +41,7 @@ void warn_of_unknown(const surroundings& world, const option_rules& rules,
 
 } // namespace
 
-void warn_of_variables(const surroundings& world, const option_rules& rules,
+void warn_of_variables(const host_facts& world, const option_rules& rules,
                        std::vector<std::string>& warnings) {
   warn_of_unknown(world, rules, warnings);
   for (const auto& x : idle_variables)

@@ -12,7 +12,7 @@ namespace actorrun::cli {
 /// Adds a line for each variable `PET_…` that is none of `rules`, with the one
 /// that was meant; and for each that tells torchrun something and us nothing,
 /// with what to use instead.
-void warn_of_variables(const surroundings& world, const option_rules& rules,
+void warn_of_variables(const host_facts& world, const option_rules& rules,
                        std::vector<std::string>& warnings);
 
 } // namespace actorrun::cli

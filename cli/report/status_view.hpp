@@ -3,6 +3,8 @@
 
 #include "messages/job.pb.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -19,5 +21,12 @@ std::string to_text(const std::vector<v1::JobStatus>& jobs);
 /// `{"version": 1, "jobs": [ … ]}`; counts and pids are numbers, what is not
 /// known is null. Ends with a line end.
 std::string to_json(const std::vector<v1::JobStatus>& jobs);
+
+/// One row for each GPU and for each node whose driver fails, below a heading;
+/// empty if there are none.
+std::vector<std::vector<std::string>> gpu_rows(const v1::JobStatus& job);
+
+/// The GPUs of an agent's node.
+nlohmann::ordered_json gpus_to_json(const v1::AgentStatus& agent);
 
 } // namespace actorrun::cli

@@ -106,8 +106,8 @@ answer ask_level_zero() {
 // -- around it ----------------------------------------------------------------
 
 /// Waits for the whole answer; its size is below what a pipe takes in one go.
-bool await(int from, answer& out, milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
+bool await(int from, answer& out, milliseconds timeout) {
+  const auto deadline = steady_clock::now() + timeout;
   for (;;) {
     const auto left
       = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
@@ -125,7 +125,7 @@ void reap(pid_t child) {
   }
 }
 
-result<uint32_t> count_in_child(answer (*ask)(), milliseconds patience) {
+result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   auto ends = std::array<int, 2>{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return broken(std::string{"pipe2: "} + std::strerror(errno));
@@ -138,7 +138,7 @@ result<uint32_t> count_in_child(answer (*ask)(), milliseconds patience) {
     be_child(ask, to.get());
   to.reset();
   auto said = answer{};
-  const auto has_answered = await(from.get(), said, patience);
+  const auto has_answered = await(from.get(), said, timeout);
   ::kill(child, SIGKILL); // It may hang in the driver's own last words.
   reap(child);
   if (!has_answered)
@@ -152,12 +152,12 @@ result<uint32_t> count_in_child(answer (*ask)(), milliseconds patience) {
 
 } // namespace
 
-result<uint32_t> count_cuda_devices(milliseconds patience) {
-  return count_in_child(ask_cuda, patience);
+result<uint32_t> count_cuda_devices(milliseconds timeout) {
+  return count_in_child(ask_cuda, timeout);
 }
 
-result<uint32_t> count_xpu_devices(milliseconds patience) {
-  return count_in_child(ask_level_zero, patience);
+result<uint32_t> count_xpu_devices(milliseconds timeout) {
+  return count_in_child(ask_level_zero, timeout);
 }
 
 } // namespace actorrun::detail

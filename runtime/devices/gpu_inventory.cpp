@@ -1,6 +1,6 @@
 #include "runtime/devices/gpu_inventory.hpp"
 
-#include "runtime/devices/nvml_library.hpp"
+#include "runtime/devices/nvml.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,7 +176,7 @@ result<std::vector<core::gpu_identity>> list_gpus() {
   return out;
 }
 
-core::devices_status look_at_gpus(const functions& library) {
+core::devices_status inspect_gpus(const functions& library) {
   auto out = core::devices_status{};
   for (const auto& x : gpu_handles(library))
     out.gpus.push_back(status_of(library, x));

@@ -4,7 +4,7 @@
 #include "actors/core/devices/list.hpp"
 #include "actors/core/devices/status.hpp"
 #include "messages/result.hpp"
-#include "runtime/devices/nvml_api.hpp"
+#include "runtime/devices/nvml.hpp"
 
 #include <cstdint>
 #include <string>
@@ -32,7 +32,7 @@ result<std::vector<core::gpu_identity>> list_gpus();
 
 /// What NVML shows of every GPU. What it cannot or may not tell stays empty; a
 /// GPU that is lost says so in `trouble`.
-core::devices_status look_at_gpus(const nvml::functions& library);
+core::devices_status inspect_gpus(const nvml::functions& library);
 
 /// Processes that hold memory of some GPU, by the ids of this or, in a
 /// container, of the host's namespace; each once.

@@ -1,8 +1,8 @@
 #include "runtime/devices/gpu_memory_watch.hpp"
 
 #include "runtime/devices/gpu_inventory.hpp"
-#include "runtime/devices/nvml_library.hpp"
-#include "runtime/os/run_aside.hpp"
+#include "runtime/devices/nvml.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using pids = std::vector<int64_t>;
 
 /// Between two looks whether memory is free; the driver has no event for it.
-constexpr auto look_interval = 20ms;
+constexpr auto inspection_interval = 20ms;
 
 /// The session of a process; 0 if there is no such process.
 pid_t session_of(int64_t pid) {
@@ -52,8 +52,8 @@ pids leftovers(const nvml::functions& library, const std::set<pid_t>& ended) {
 
 /// @param holders None: the driver has not answered yet.
 std::string complaint_about(const std::optional<pids>& holders,
-                            milliseconds patience) {
-  const auto time = std::to_string(patience.count()) + " ms";
+                            milliseconds timeout) {
+  const auto time = std::to_string(timeout.count()) + " ms";
   auto out = std::string{};
   if (!holders) {
     out = "the NVIDIA driver has not told for " + time
@@ -114,11 +114,11 @@ struct gpu_memory_watch::shared {
                                [&] { return !waits.contains(which); });
   }
 
-  void expire(uint64_t which, milliseconds patience) {
+  void expire(uint64_t which, milliseconds timeout) {
     auto guard = std::unique_lock{mutex};
-    if (!concluded.wait_for(guard, patience,
+    if (!concluded.wait_for(guard, timeout,
                             [&] { return !waits.contains(which); }))
-      tell(which, complaint_about(waits.at(which).holders, patience));
+      tell(which, complaint_about(waits.at(which).holders, timeout));
   }
 
 private:
@@ -141,7 +141,7 @@ gpu_memory_watch::~gpu_memory_watch() {
 
 // Two threads: the one that asks may never come back from the driver.
 void gpu_memory_watch::await(std::vector<pid_t> ended, freed_handler done,
-                             milliseconds patience) {
+                             milliseconds timeout) {
   const auto which = shared_->add(std::move(done));
   const auto asks
     = [which, state = shared_, leaders = std::set(ended.begin(), ended.end())] {
@@ -149,11 +149,11 @@ void gpu_memory_watch::await(std::vector<pid_t> ended, freed_handler done,
         if (!loaded)
           return state->conclude(which);
         while (state->note(which, leftovers(**loaded, leaders))
-               && state->pause(which, look_interval)) {
+               && state->pause(which, inspection_interval)) {
         }
       };
   const auto limits
-    = [which, patience, state = shared_] { state->expire(which, patience); };
+    = [which, timeout, state = shared_] { state->expire(which, timeout); };
   if (!run_aside(limits) || !run_aside(asks))
     shared_->conclude(which);
 }

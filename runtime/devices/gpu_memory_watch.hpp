@@ -15,7 +15,7 @@ namespace actorrun::detail {
 /// tells of a death, so this is for what workers have left behind and for a
 /// driver that cleans up; one that takes longer has failed, and a restart must
 /// not wait for that.
-inline constexpr auto gpu_memory_patience = std::chrono::seconds{5};
+inline constexpr auto gpu_memory_timeout = std::chrono::seconds{5};
 
 /// Asks the driver through NVML on threads that nobody waits for: one that hangs
 /// costs the patience and a thread. No callback runs once this is gone.
@@ -34,7 +34,7 @@ public:
   /// if no GPU can be asked.
   /// @param ended Leaders of their sessions; may have been reaped.
   void await(std::vector<pid_t> ended, freed_handler done,
-             std::chrono::milliseconds patience = gpu_memory_patience);
+             std::chrono::milliseconds timeout = gpu_memory_timeout);
 
 private:
   struct shared;

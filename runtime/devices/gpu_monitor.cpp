@@ -2,8 +2,8 @@
 
 #include "actors/core/devices/health.hpp"
 #include "runtime/devices/gpu_inventory.hpp"
-#include "runtime/devices/nvml_library.hpp"
-#include "runtime/os/run_aside.hpp"
+#include "runtime/devices/nvml.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -84,7 +84,7 @@ struct gpu_monitor::shared {
       const auto guard = std::lock_guard{mutex};
       marks[*index] = finding.text;
     }
-    tell(look_at_gpus(library),
+    tell(inspect_gpus(library),
          (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
            + finding.text);
   }
@@ -165,14 +165,14 @@ void gpu_monitor::watch(listener on_event) {
       return state->tell({.gpus = {}, .trouble = loaded.error().text}, {});
     const auto& library = **loaded;
     auto events = event_source{library};
-    state->tell(look_at_gpus(library), {});
+    state->tell(inspect_gpus(library), {});
     while (events.has_any() && !state->over()) {
       auto event = nvml::event_data{};
       const auto code = events.wait(event);
       if (code == nvml::timeout)
         continue;
       if (code != nvml::success) { // A GPU is lost, most likely.
-        state->answer(look_at_gpus(library));
+        state->answer(inspect_gpus(library));
         state->pause(event_slice);
         continue;
       }
@@ -193,7 +193,7 @@ void gpu_monitor::sample(listener on_answer) {
   const auto is_started = run_aside([state = shared_] {
     const auto loaded = load_nvml();
     if (loaded)
-      state->answer(look_at_gpus(**loaded));
+      state->answer(inspect_gpus(**loaded));
     else
       state->answer({.gpus = {}, .trouble = loaded.error().text});
   });

@@ -1,7 +1,7 @@
 #include "runtime/devices/node_devices.hpp"
 
 #include "runtime/devices/numa_binding.hpp"
-#include "runtime/devices/nvml_library.hpp"
+#include "runtime/devices/nvml.hpp"
 
 #include <utility>
 

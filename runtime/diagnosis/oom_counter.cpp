@@ -160,16 +160,16 @@ std::string find_source(const std::string& proc) {
 
 } // namespace
 
-memory_kills::memory_kills(const std::string& proc)
+oom_counter::oom_counter(const std::string& proc)
   : source_(find_source(proc)) {}
 
-void memory_kills::begin() {
+void oom_counter::begin() {
   const auto now = count();
   counts_ = now.has_value();
   claimed_ = now.value_or(0);
 }
 
-bool memory_kills::claim() {
+bool oom_counter::claim() {
   const auto now = counts_ ? count() : std::nullopt;
   if (!now || *now <= claimed_)
     return false;
@@ -177,7 +177,7 @@ bool memory_kills::claim() {
   return true;
 }
 
-std::optional<uint64_t> memory_kills::count() const {
+std::optional<uint64_t> oom_counter::count() const {
   return source_.empty() ? std::nullopt : read_counter(source_);
 }
 

@@ -11,10 +11,10 @@ namespace actorrun::detail {
 /// among those of this process's control group, which workers are in, too; if
 /// that has none, of the whole machine. Who was killed it does not say: a
 /// SIGKILL that nobody sent while the counter rose by one is taken for its one.
-class memory_kills {
+class oom_counter {
 public:
   /// @param proc Where the kernel tells about processes; tests have their own.
-  explicit memory_kills(const std::string& proc = "/proc");
+  explicit oom_counter(const std::string& proc = "/proc");
 
   /// From now on kills are counted.
   void begin();

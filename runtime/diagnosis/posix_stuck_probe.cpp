@@ -77,7 +77,7 @@ struct posix_stuck_probe::shared {
 
   void run();
   void answer(question x);
-  const group_sight& sight_of(const question& x);
+  const group_snapshot& snapshot_of(const question& x);
 
   const std::string search_path;
 
@@ -90,7 +90,7 @@ struct posix_stuck_probe::shared {
   // The thread's own.
   std::vector<int64_t> seen_pids;
   core::time_point seen_at{};
-  group_sight seen;
+  group_snapshot seen;
 };
 
 void posix_stuck_probe::shared::run() {
@@ -110,7 +110,8 @@ void posix_stuck_probe::shared::run() {
   changed.notify_all();
 }
 
-const group_sight& posix_stuck_probe::shared::sight_of(const question& x) {
+const group_snapshot&
+posix_stuck_probe::shared::snapshot_of(const question& x) {
   auto pids = pids_of(x.workers);
   std::ranges::sort(pids);
   const auto now = steady_clock::now();
@@ -124,16 +125,17 @@ const group_sight& posix_stuck_probe::shared::sight_of(const question& x) {
 
 void posix_stuck_probe::shared::answer(question x) {
   put_first(x.workers, x.overdue);
-  const auto& sight = sight_of(x);
+  const auto& snapshot = snapshot_of(x);
   const auto i = std::ranges::find(x.workers, x.overdue,
                                    &ports::probed_worker::local_rank);
   if (i == x.workers.end())
     return x.on_done("");
-  const auto summary = core::stuck_summary(sight.workers, i->global_rank);
+  const auto summary = core::stuck_summary(snapshot.workers, i->global_rank);
   x.on_done(summary);
   x.on_done = nullptr;
   if (!i->error_file.empty())
-    write_file(stuck_file_of(i->error_file), summary + "\n\n" + sight.details);
+    write_file(stuck_file_of(i->error_file),
+               summary + "\n\n" + snapshot.details);
 }
 
 // -- the probe ----------------------------------------------------------------
@@ -162,9 +164,9 @@ void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
   shared_->changed.notify_all();
 }
 
-std::string posix_stuck_probe::glance(int64_t pid) {
-  const auto sight = see_hanging_thread(pid);
-  return sight.stat == core::thread_stat{} ? "" : core::place_of(sight);
+std::string posix_stuck_probe::summarize(int64_t pid) {
+  const auto snapshot = see_hanging_thread(pid);
+  return snapshot.stat == core::thread_stat{} ? "" : core::place_of(snapshot);
 }
 
 std::string search_path_of_this_process() {
@@ -174,9 +176,10 @@ std::string search_path_of_this_process() {
 
 // -- looking ------------------------------------------------------------------
 
-group_sight see_workers(const std::vector<ports::probed_worker>& workers,
-                        const std::string& py_spy, core::time_point deadline) {
-  auto out = group_sight{};
+group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
+                           const std::string& py_spy,
+                           core::time_point deadline) {
+  auto out = group_snapshot{};
   // Of all at nearly the same time; what takes longer comes later.
   for (const auto& x : workers)
     out.workers.push_back(

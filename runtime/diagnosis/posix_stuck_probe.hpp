@@ -13,8 +13,8 @@
 namespace actorrun::detail {
 
 /// What was seen of several workers at one time.
-struct group_sight {
-  std::vector<core::worker_sight> workers{};
+struct group_snapshot {
+  std::vector<core::worker_snapshot> workers{};
   std::string details{}; ///< All of it, lines.
 };
 
@@ -38,7 +38,7 @@ public:
             std::chrono::milliseconds limit,
             std::function<void(std::string summary)> on_done) override;
 
-  std::string glance(int64_t pid) override;
+  std::string summarize(int64_t pid) override;
 
 private:
   struct shared;
@@ -50,8 +50,9 @@ std::string search_path_of_this_process();
 
 /// Looks at all of them, first at those in front.
 /// @param py_spy Empty: nobody is asked for Python stacks.
-group_sight see_workers(const std::vector<ports::probed_worker>& workers,
-                        const std::string& py_spy, core::time_point deadline);
+group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
+                           const std::string& py_spy,
+                           core::time_point deadline);
 
 /// Beside an error file: `…/2/error.json` → `…/2/stuck.txt`,
 /// `…/error_2.json` → `…/stuck_2.txt`; of another name, behind it.

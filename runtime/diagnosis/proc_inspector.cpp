@@ -40,8 +40,8 @@ std::string folder_of(int64_t pid, int64_t tid) {
   return folder_of(pid) + "task/" + std::to_string(tid) + "/";
 }
 
-core::thread_sight see(const std::string& folder) {
-  auto out = core::thread_sight{};
+core::thread_snapshot see(const std::string& folder) {
+  auto out = core::thread_snapshot{};
   out.stat = core::parse_stat(read_kernel_text(folder + "stat"))
                .value_or(core::thread_stat{});
   out.wchan = read_kernel_text(folder + "wchan");
@@ -81,12 +81,12 @@ void add_indented(std::string& out, std::string_view text) {
 
 std::string describe_thread(int64_t pid, int64_t tid) {
   const auto folder = folder_of(pid, tid);
-  const auto sight = see(folder);
+  const auto snapshot = see(folder);
   auto out = "  thread " + std::to_string(tid) + " ("
-             + core::first_line_of(sight.stat.name)
-             + "): " + core::place_of(sight);
-  if (!sight.syscall.empty())
-    out += ", system call " + sight.syscall;
+             + core::first_line_of(snapshot.stat.name)
+             + "): " + core::place_of(snapshot);
+  if (!snapshot.syscall.empty())
+    out += ", system call " + snapshot.syscall;
   out += "\n";
   // Only who may trace the kernel can read it.
   add_indented(out, core::printable(read_kernel_text(folder + "stack")));
@@ -114,17 +114,17 @@ std::string describe_status(int64_t pid) {
 
 } // namespace
 
-core::thread_sight see_thread(int64_t pid, int64_t tid) {
+core::thread_snapshot see_thread(int64_t pid, int64_t tid) {
   return see(folder_of(pid, tid));
 }
 
-core::thread_sight see_process(int64_t pid) {
+core::thread_snapshot see_process(int64_t pid) {
   return see_thread(pid, pid);
 }
 
-core::thread_sight see_hanging_thread(int64_t pid) {
+core::thread_snapshot see_hanging_thread(int64_t pid) {
   auto threads = threads_of(pid);
-  threads.resize(std::min(threads.size(), sight_threads_max));
+  threads.resize(std::min(threads.size(), snapshot_threads_max));
   for (const auto tid : threads)
     if (auto x = see_thread(pid, tid); x.stat.state == 'D')
       return x;
@@ -137,7 +137,7 @@ std::string describe_process(int64_t pid, core::time_point deadline) {
   auto count = size_t{0};
   for (const auto tid : threads) {
     const auto late = std::chrono::steady_clock::now() >= deadline;
-    if (count > 0 && (late || count == sight_threads_max))
+    if (count > 0 && (late || count == snapshot_threads_max))
       break;
     out += describe_thread(pid, tid);
     ++count;

@@ -13,17 +13,17 @@
 namespace actorrun::detail {
 
 /// Threads of one process that are looked at.
-inline constexpr size_t sight_threads_max = 64;
+inline constexpr size_t snapshot_threads_max = 64;
 
 /// What can be seen of a thread; all is empty if it has ended.
-core::thread_sight see_thread(int64_t pid, int64_t tid);
+core::thread_snapshot see_thread(int64_t pid, int64_t tid);
 
 /// Of a process: of its first thread.
-core::thread_sight see_process(int64_t pid);
+core::thread_snapshot see_process(int64_t pid);
 
 /// The thread that keeps a process from ending: one that cannot be interrupted,
 /// else the first.
-core::thread_sight see_hanging_thread(int64_t pid);
+core::thread_snapshot see_hanging_thread(int64_t pid);
 
 /// Everything about a process and its threads, in lines: state, place, system
 /// call, kernel stack where that may be read, memory and signals of `status`.

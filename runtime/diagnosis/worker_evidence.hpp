@@ -17,7 +17,7 @@ inline constexpr size_t last_words_lines_max = 40;
 class worker_evidence : public ports::failure_evidence {
 public:
   /// @param kills Its counter is read at once, at `begin` and at each SIGKILL.
-  explicit worker_evidence(memory_kills kills = memory_kills{})
+  explicit worker_evidence(oom_counter kills = oom_counter{})
     : kills_(std::move(kills)) {}
 
   void begin() override;
@@ -27,7 +27,7 @@ public:
                               const ports::process_spec& spec) override;
 
 private:
-  memory_kills kills_;
+  oom_counter kills_;
 };
 
 /// The last lines in a file that a worker wrote to; empty if there is none.

@@ -49,7 +49,7 @@ etcd_client::etcd_client(std::unique_ptr<etcd_members> members,
   : members_(std::move(members)), keys_(std::move(keys)),
     user_(std::move(user)), password_(std::move(password)) {}
 
-result<std::optional<core::office_entry>>
+result<std::optional<core::leader_entry>>
 etcd_client::read(time_point deadline) {
   const auto x = ask("/v3/kv/range", etcd::read_body(keys_), deadline);
   if (!x)

@@ -31,7 +31,7 @@ public:
                                                    log lines = {});
 
   /// What is in the entry, as of a moment after the call.
-  result<std::optional<core::office_entry>> read(time_point deadline);
+  result<std::optional<core::leader_entry>> read(time_point deadline);
 
   result<core::lease_opened> open_lease(std::chrono::seconds length,
                                         time_point deadline);

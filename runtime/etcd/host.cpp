@@ -1,7 +1,7 @@
 #include "runtime/etcd/host.hpp"
 
-#include "runtime/etcd/office.hpp"
-#include "runtime/os/keep.hpp"
+#include "runtime/etcd/locator.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <caf/scoped_actor.hpp>
 
@@ -34,21 +34,22 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
   auto settings = etcd_leadership_config{
     .options = {.is_candidate
                 = config.is_alone || job.place != coordinator_place::elsewhere,
-                .is_standing = config.is_alone,
+                .always_campaigns = config.is_alone,
                 .lease = job.etcd.lease,
                 .guard = guard_of(job)},
     .request_limit = job.timeouts.connect,
     .registry = std::move(*registry),
-    .open_office = {},
-    .close_office = {},
+    .open_coordinator = {},
+    .close_coordinator = {},
     .lines = config.lines};
   auto out = std::unique_ptr<etcd_host>{
     new etcd_host{system, std::move(home), std::move(config)}};
-  settings.open_office
-    = [x = out.get()](const core::open_office& order, const etcd_link& link) {
-        return x->open_office(order, link);
+  settings.open_coordinator
+    = [x = out.get()](const core::open_coordinator& order,
+                      const etcd_link& link) {
+        return x->open_coordinator(order, link);
       };
-  settings.close_office = [x = out.get()] { x->close_office(); };
+  settings.close_coordinator = [x = out.get()] { x->close_coordinator(); };
   out->leadership_ = std::make_shared<etcd_leadership>(std::move(settings));
   return out;
 }
@@ -68,12 +69,12 @@ void etcd_host::stop() {
 std::shared_ptr<ports::coordinator_locator>
 etcd_host::locator_for(const agent_id& agent) {
   auto door
-    = keep(std::make_unique<door_locator>(
+    = keep(std::make_unique<coordinator_link>(
              system_, *home_,
-             door_locator::target{.where = *config_.job.rendezvous,
-                                  .mine = config_.mine,
-                                  .agent = agent.value,
-                                  .limit = config_.job.timeouts.connect},
+             coordinator_link::target{.where = *config_.job.rendezvous,
+                                      .mine = config_.mine,
+                                      .agent = agent.value,
+                                      .limit = config_.job.timeouts.connect},
              config_.lines),
            home_);
   return std::make_shared<etcd_locator>(leadership_, std::move(door),
@@ -92,20 +93,22 @@ ports::location etcd_host::here() const {
 
 // -- the office, on the leadership's thread -----------------------------------
 
-result<std::string> etcd_host::open_office(const core::open_office& order,
-                                           const etcd_link& registry) {
-  const auto place = office_place_of(config_.announced, registry.local_address,
-                                     registry.member);
+result<std::string>
+etcd_host::open_coordinator(const core::open_coordinator& order,
+                            const etcd_link& registry) {
+  const auto place = coordinator_location_of(
+    config_.announced, registry.local_address, registry.member);
   if (!place)
     return place.error();
   auto links
-    = keep(std::make_unique<hub>(system_, *home_, config_.lines), home_);
+    = keep(std::make_unique<remote_agent_links>(system_, *home_, config_.lines),
+           home_);
   auto settings = config_.configure();
   settings.successor = order.successor;
   settings.unseen = {order.terms_before * core::epochs_per_term};
   settings.links = links;
   settings.lease_all = true;
-  settings.may_decide = leadership_->office_check();
+  settings.may_decide = leadership_->leadership_check();
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->resign(true); // First: who hears of the end may stop us.
     config_.on_closed(x);
@@ -138,9 +141,9 @@ result<std::string> etcd_host::open_office(const core::open_office& order,
   return to_string(endpoint{place->host, port->port});
 }
 
-void etcd_host::close_office() {
+void etcd_host::close_coordinator() {
   auto coordinator = rendezvous_coordinator_actor{};
-  auto links = std::shared_ptr<hub>{};
+  auto links = std::shared_ptr<remote_agent_links>{};
   {
     const auto guard = std::lock_guard{mutex_};
     std::swap(coordinator, coordinator_);
@@ -154,7 +157,7 @@ void etcd_host::close_office() {
 
 // Whoever finds the port closed may take for certain that nobody decides here.
 void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
-                    const std::shared_ptr<hub>& links) const {
+                    const std::shared_ptr<remote_agent_links>& links) const {
   caf::scoped_actor self{system_};
   self->send_exit(coordinator, caf::exit_reason::kill);
   self->wait_for(coordinator); // It calls back until then.
@@ -164,10 +167,10 @@ void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
 void etcd_host::let_operators_in() {
   if (!config_.is_alone)
     return; // They come to the agent.
-  auto door
-    = operator_door::open(system_, *home_, config_.job.job,
-                          caf::actor_cast<caf::strong_actor_ptr>(coordinator()),
-                          socket_role::coordinator);
+  auto door = operator_socket::open(
+    system_, *home_, config_.job.job,
+    caf::actor_cast<caf::strong_actor_ptr>(coordinator()),
+    socket_role::coordinator);
   if (door)
     operators_.emplace(std::move(*door));
   else

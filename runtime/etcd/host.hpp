@@ -63,11 +63,11 @@ private:
   etcd_host(caf::actor_system& system, std::shared_ptr<reactor> home,
             etcd_host_config config);
 
-  result<std::string> open_office(const core::open_office& order,
-                                  const etcd_link& registry);
-  void close_office();
+  result<std::string> open_coordinator(const core::open_coordinator& order,
+                                       const etcd_link& registry);
+  void close_coordinator();
   void end(const rendezvous_coordinator_actor& coordinator,
-           const std::shared_ptr<hub>& links) const;
+           const std::shared_ptr<remote_agent_links>& links) const;
   void let_operators_in();
   ports::location here() const;
 
@@ -75,11 +75,11 @@ private:
   std::shared_ptr<reactor> home_;
   etcd_host_config config_;
   std::shared_ptr<etcd_leadership> leadership_;
-  std::optional<operator_door> operators_; ///< Of the leadership's thread.
+  std::optional<operator_socket> operators_; ///< Of the leadership's thread.
 
   mutable std::mutex mutex_; // Guards the rest.
   rendezvous_coordinator_actor coordinator_;
-  std::shared_ptr<hub> links_;
+  std::shared_ptr<remote_agent_links> links_;
   std::string address_; ///< Ours, while we are in office.
 };
 

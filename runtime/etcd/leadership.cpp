@@ -1,6 +1,6 @@
 #include "runtime/etcd/leadership.hpp"
 
-#include "runtime/os/signals_blocked.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -38,15 +38,15 @@ struct etcd_leadership::effect_runner {
     return std::visit([](auto& y) -> reply { return std::move(y); }, *ended);
   }
 
-  reply operator()(const open_office& x) {
+  reply operator()(const open_coordinator& x) {
     self.config_.lines.info(x.successor
                               ? "etcd elects this node's coordinator, which "
                                 "takes over the job"
                               : "etcd elects this node's coordinator");
-    auto opened = self.config_.open_office(x, registry().link());
+    auto opened = self.config_.open_coordinator(x, registry().link());
     if (!opened)
-      return office_not_opened{opened.error()};
-    return office_opened{std::move(*opened)};
+      return coordinator_not_opened{opened.error()};
+    return coordinator_opened{std::move(*opened)};
   }
 
   reply operator()(const publish& x) {
@@ -55,8 +55,8 @@ struct etcd_leadership::effect_runner {
     if (!published)
       return registry_failed{published.error()};
     if (!*published)
-      return office_lost{};
-    return office_published{**published};
+      return leadership_lost{};
+    return leadership_published{**published};
   }
 
   reply operator()(const renew_lease& x) {
@@ -70,19 +70,19 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const end_lease& x) {
-    registry().end_lease(x.lease, x.job_over, clock::now() + farewell_limit);
+    registry().end_lease(x.lease, x.job_over, clock::now() + busy_reply_limit);
     return {};
   }
 
-  reply operator()(const set_office_end& x) {
-    *self.office_end_ = x.due.time_since_epoch().count();
+  reply operator()(const set_leadership_end& x) {
+    *self.leadership_end_ = x.due.time_since_epoch().count();
     return {};
   }
 
-  reply operator()(const close_office& x) {
+  reply operator()(const close_coordinator& x) {
     self.config_.lines.info("this node's coordinator leaves office: "
                             + x.reason);
-    self.config_.close_office();
+    self.config_.close_coordinator();
     return {};
   }
 
@@ -140,8 +140,8 @@ void etcd_leadership::resign(bool job_over) {
   post({resign_requested{job_over}});
 }
 
-std::function<bool()> etcd_leadership::office_check() const {
-  return [end = office_end_] {
+std::function<bool()> etcd_leadership::leadership_check() const {
+  return [end = leadership_end_] {
     return clock::now().time_since_epoch().count() < end->load();
   };
 }
@@ -149,7 +149,7 @@ std::function<bool()> etcd_leadership::office_check() const {
 void etcd_leadership::stop() {
   if (!thread_.joinable())
     return;
-  config_.registry->hurry(clock::now() + farewell_limit);
+  config_.registry->hurry(clock::now() + busy_reply_limit);
   {
     const auto guard = std::lock_guard{mutex_};
     inbox_.push_back({resign_requested{false}});

@@ -20,7 +20,7 @@
 namespace actorrun::detail {
 
 /// How long the end of a launcher may take to tell etcd of it.
-inline constexpr auto farewell_limit = std::chrono::seconds{1};
+inline constexpr auto busy_reply_limit = std::chrono::seconds{1};
 
 struct etcd_leadership_config {
   core::leadership_options options;
@@ -28,12 +28,12 @@ struct etcd_leadership_config {
   core::duration request_limit = std::chrono::seconds{5};
   std::unique_ptr<etcd_client> registry;
   /// Starts the coordinator and says where it listens, `host:port`.
-  std::function<result<std::string>(const core::open_office& order,
+  std::function<result<std::string>(const core::open_coordinator& order,
                                     const etcd_link& registry)>
-    open_office;
+    open_coordinator;
   /// Ends it; when it returns, nobody listens there any more. May be called
   /// when there is none. Neither may call back.
-  std::function<void()> close_office;
+  std::function<void()> close_coordinator;
   log lines{};
 };
 
@@ -67,9 +67,9 @@ public:
   void resign(bool job_over);
 
   /// Says whether our coordinator is in office at this moment. Outlives us.
-  std::function<bool()> office_check() const;
+  std::function<bool()> leadership_check() const;
 
-  /// Resigns; waits until etcd knows, `farewell_limit` at most.
+  /// Resigns; waits until etcd knows, `busy_reply_limit` at most.
   void stop();
 
 private:
@@ -90,7 +90,7 @@ private:
   void tell(const answer& x, bool is_last);
 
   etcd_leadership_config config_;
-  std::shared_ptr<std::atomic<clock::rep>> office_end_
+  std::shared_ptr<std::atomic<clock::rep>> leadership_end_
     = std::make_shared<std::atomic<clock::rep>>(0);
   // These belong to the thread.
   core::leadership core_;

@@ -106,11 +106,11 @@ int64_t revision_of(const json& document) {
 }
 
 /// The entry in the answer to a range, which is of one key at most.
-result<std::optional<core::office_entry>> entry_in(const json& range,
+result<std::optional<core::leader_entry>> entry_in(const json& range,
                                                    const http_answer& x) {
   const auto& kv = first(at(range, "kvs"));
   if (kv.is_null())
-    return std::optional<core::office_entry>{};
+    return std::optional<core::leader_entry>{};
   const auto revision = number(at(kv, "mod_revision"));
   const auto& value = at(kv, "value");
   auto text = std::optional{std::string{}};
@@ -118,7 +118,7 @@ result<std::optional<core::office_entry>> entry_in(const json& range,
     text = from_base64(value.get_ref<const std::string&>());
   if (!revision || *revision <= 0 || !text)
     return strange(x);
-  return std::optional{core::office_entry{*revision, std::move(*text)}};
+  return std::optional{core::leader_entry{*revision, std::move(*text)}};
 }
 
 /// How often the mark of the job that this range has found was written.
@@ -258,7 +258,7 @@ result<std::string> read_token(const http_answer& x) {
   return token.get<std::string>();
 }
 
-result<std::optional<core::office_entry>> read_entry(const http_answer& x) {
+result<std::optional<core::leader_entry>> read_entry(const http_answer& x) {
   if (auto why = refusal_of(x))
     return *why;
   const auto document = document_of(x);

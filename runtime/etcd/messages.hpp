@@ -58,7 +58,7 @@ bool is_unavailable(const http_answer& x);
 std::optional<failure> refusal_of(const http_answer& x);
 
 result<std::string> read_token(const http_answer& x);
-result<std::optional<core::office_entry>> read_entry(const http_answer& x);
+result<std::optional<core::leader_entry>> read_entry(const http_answer& x);
 result<core::lease_opened> read_lease(const http_answer& x);
 result<std::variant<core::campaign_won, core::campaign_lost>>
 read_campaign(const http_answer& x);

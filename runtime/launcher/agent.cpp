@@ -4,11 +4,11 @@
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/coordinator_link.hpp"
-#include "runtime/os/keep.hpp"
 #include "runtime/os/own_process.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/processes/posix_process_host.hpp"
+#include "runtime/store/master_port.hpp"
 #include "runtime/store/ports.hpp"
-#include "runtime/store/reserved_ports.hpp"
 
 namespace actorrun {
 
@@ -46,7 +46,7 @@ event_listener(const std::shared_ptr<event_feed>& to) {
 
 // First of all: what cannot be logged shall not begin.
 result<std::monostate>
-launcher::parts::open_logs(const agent_options& options) {
+launcher::members::open_logs(const agent_options& options) {
   auto opened = node_logs::open(system, loop,
                                 {.job = job.job,
                                  .options = options.logs,
@@ -63,7 +63,7 @@ launcher::parts::open_logs(const agent_options& options) {
 
 // Before the first worker, and until after the last.
 result<std::monostate>
-launcher::parts::open_timers(const agent_options& options) {
+launcher::members::open_timers(const agent_options& options) {
   auto opened = node_timers::open(
     system, loop,
     {.options = options.timers, .spawn = hooks.timer_server, .lines = lines});
@@ -75,7 +75,7 @@ launcher::parts::open_timers(const agent_options& options) {
 
 // Workers that cannot be bound as was asked shall not begin either.
 result<std::monostate>
-launcher::parts::open_devices(const agent_options& options) {
+launcher::members::open_devices(const agent_options& options) {
   auto opened = node_devices::open(options, lines);
   if (!opened)
     return opened.error();
@@ -84,7 +84,7 @@ launcher::parts::open_devices(const agent_options& options) {
 }
 
 std::shared_ptr<ports::coordinator_locator>
-launcher::parts::make_locator(const core::offer& offering) {
+launcher::members::make_locator(const core::offer& offering) {
   if (etcd)
     return etcd->locator_for(offering.agent);
   if (coordinator)
@@ -92,10 +92,10 @@ launcher::parts::make_locator(const core::offer& offering) {
       caf::actor_cast<caf::strong_actor_ptr>(coordinator),
       job.rendezvous ? job.rendezvous->host : own_address);
   return keep(
-    std::make_unique<door_locator>(
+    std::make_unique<coordinator_link>(
       system, *loop,
-      door_locator::target{*job.rendezvous, mine, offering.agent.value,
-                           job.timeouts.connect, occupied},
+      coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
+                               job.timeouts.connect, occupied},
       lines),
     loop);
 }
@@ -103,7 +103,7 @@ launcher::parts::make_locator(const core::offer& offering) {
 // Where the address is known already it is looked up here: a name may take its
 // time. Else the first link tells, by number.
 std::shared_ptr<ports::master_ports>
-launcher::parts::make_ports(const agent_options& options) {
+launcher::members::make_ports(const agent_options& options) {
   if (!options.agent_store)
     return std::make_shared<reserved_ports>(options.master_port);
   auto ports = std::make_shared<store_ports>(
@@ -115,7 +115,7 @@ launcher::parts::make_ports(const agent_options& options) {
   return ports;
 }
 
-void launcher::parts::open_events(const agent_options& options) {
+void launcher::members::open_events(const agent_options& options) {
   if (!hooks.on_event)
     return;
   const auto& program = options.workers.command.front();
@@ -128,7 +128,7 @@ void launcher::parts::open_events(const agent_options& options) {
     hooks.on_event);
 }
 
-void launcher::parts::spawn_agent(const agent_options& options) {
+void launcher::members::spawn_agent(const agent_options& options) {
   open_events(options);
   auto processes
     = keep(std::make_unique<posix_process_host>(
@@ -177,8 +177,8 @@ void launcher::parts::spawn_agent(const agent_options& options) {
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
 }
 
-void launcher::parts::open_operator_door() {
-  auto door = operator_door::open(
+void launcher::members::open_operator_socket() {
+  auto door = operator_socket::open(
     system, *loop, job.job,
     coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator)
                 : caf::actor_cast<caf::strong_actor_ptr>(agent),

@@ -2,7 +2,7 @@
 #include "runtime/launcher/members.hpp"
 
 #include "runtime/network/run_folder.hpp"
-#include "runtime/os/keep.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <caf/send.hpp>
 
@@ -15,7 +15,7 @@ using namespace detail;
 // -- the coordinator ----------------------------------------------------------
 
 result<std::monostate>
-launcher::parts::maybe_host_coordinator(const agent_options& options) {
+launcher::members::maybe_host_coordinator(const agent_options& options) {
   if (!job.rendezvous) {
     spawn_coordinator(false);
     return std::monostate{};
@@ -40,7 +40,7 @@ launcher::parts::maybe_host_coordinator(const agent_options& options) {
 
 // A coordinator on its own may be started again while its agents wait for it;
 // one that an agent hosts only follows another if that ended untidily.
-result<std::monostate> launcher::parts::host_coordinator(bool alone) {
+result<std::monostate> launcher::members::host_coordinator(bool alone) {
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
@@ -63,8 +63,9 @@ result<std::monostate> launcher::parts::host_coordinator(bool alone) {
   return std::monostate{};
 }
 
-void launcher::parts::spawn_coordinator(bool successor) {
-  links = keep(std::make_unique<hub>(system, *loop, lines), loop);
+void launcher::members::spawn_coordinator(bool successor) {
+  links
+    = keep(std::make_unique<remote_agent_links>(system, *loop, lines), loop);
   auto config = coordinator_config();
   config.successor = successor;
   config.links = links;
@@ -72,7 +73,7 @@ void launcher::parts::spawn_coordinator(bool successor) {
   links->serve_for(coordinator);
 }
 
-rendezvous_coordinator_config launcher::parts::coordinator_config() {
+rendezvous_coordinator_config launcher::members::coordinator_config() {
   auto out = rendezvous_coordinator_config{};
   out.job = job.job;
   out.settings = settings();
@@ -85,7 +86,7 @@ rendezvous_coordinator_config launcher::parts::coordinator_config() {
   return out;
 }
 
-core::job_settings launcher::parts::settings() const {
+core::job_settings launcher::members::settings() const {
   const auto may_move = job.backend == rendezvous_backend::etcd;
   return {.agent_count_min = job.agent_count_min,
           .agent_count_max = job.agent_count_max,
@@ -95,7 +96,7 @@ core::job_settings launcher::parts::settings() const {
 }
 
 // Whoever gives no rank to any node gives them all rank 0.
-result<std::monostate> launcher::parts::host_as_first() {
+result<std::monostate> launcher::members::host_as_first() {
   auto hosted = host_coordinator(false);
   if (!hosted)
     return failure{hosted.error().code,
@@ -105,8 +106,8 @@ result<std::monostate> launcher::parts::host_as_first() {
   return hosted;
 }
 
-result<std::monostate> launcher::parts::open_etcd(const std::string& announced,
-                                                  bool alone) {
+result<std::monostate>
+launcher::members::open_etcd(const std::string& announced, bool alone) {
   auto opened = etcd_host::open(
     system, loop,
     {.job = job,
@@ -129,13 +130,13 @@ result<std::monostate> launcher::parts::open_etcd(const std::string& announced,
 
 // -- the end ------------------------------------------------------------------
 
-void launcher::parts::coordinator_closed(const core::outcome& result) {
+void launcher::members::coordinator_closed(const core::outcome& result) {
   const auto guard = std::lock_guard{mutex};
   coordinators_ending = core::ending{.result = result, .why = {}, .signal = 0};
   end_if_over();
 }
 
-void launcher::parts::agent_finished(const core::ending& how) {
+void launcher::members::agent_finished(const core::ending& how) {
   if (events)
     events->note(how);
   {
@@ -148,14 +149,14 @@ void launcher::parts::agent_finished(const core::ending& how) {
   logs->flush([this] { logs_shown(); });
 }
 
-void launcher::parts::logs_shown() {
+void launcher::members::logs_shown() {
   const auto guard = std::lock_guard{mutex};
   shown = true;
   end_if_over();
 }
 
 // The host of the coordinator stays until all others know the outcome.
-bool launcher::parts::is_protocol_over() const {
+bool launcher::members::is_protocol_over() const {
   if (etcd && !agent)
     return coordinators_ending.has_value();
   if (etcd)
@@ -163,7 +164,7 @@ bool launcher::parts::is_protocol_over() const {
   return (!agent || ending) && (!coordinator || coordinators_ending);
 }
 
-void launcher::parts::end_if_over() {
+void launcher::members::end_if_over() {
   if (over || !is_protocol_over() || (agent && !shown))
     return;
   over = true;

@@ -8,7 +8,9 @@
 #include "runtime/etcd/host.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/logs/node_logs.hpp"
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/os/socket_address.hpp"
@@ -22,8 +24,8 @@
 
 namespace actorrun {
 
-struct launcher::parts {
-  parts(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
+struct launcher::members {
+  members(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), mine(credentials_of_job()),
       host(detail::local_host_name()) {}
@@ -48,7 +50,7 @@ struct launcher::parts {
   make_locator(const core::offer& offering);
   std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
   void open_events(const agent_options& options);
-  void open_operator_door();
+  void open_operator_socket();
   void coordinator_closed(const core::outcome& result);
   void agent_finished(const core::ending& how);
   void logs_shown();
@@ -63,12 +65,12 @@ struct launcher::parts {
   std::string host;
   bool occupied = false; ///< Somebody else listens at our endpoint.
   std::shared_ptr<detail::reactor> loop = std::make_shared<detail::reactor>();
-  std::shared_ptr<detail::hub> links;
+  std::shared_ptr<detail::remote_agent_links> links;
   rendezvous_coordinator_actor coordinator;
   std::unique_ptr<detail::etcd_host>
     etcd; ///< Has the coordinator, if it is ours.
   node_agent_actor agent;
-  std::optional<detail::operator_door> operators;
+  std::optional<detail::operator_socket> operators;
   std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
   std::unique_ptr<detail::node_timers> timers; ///< Likewise.
   std::optional<detail::node_devices> devices; ///< Likewise.

@@ -1,6 +1,6 @@
 #include "runtime/logs/console_queue.hpp"
 
-#include "runtime/os/signals_blocked.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <cerrno>
 #include <system_error>

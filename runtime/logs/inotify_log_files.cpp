@@ -1,6 +1,6 @@
 #include "runtime/logs/inotify_log_files.hpp"
 
-#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <algorithm>
 #include <array>

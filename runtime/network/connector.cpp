@@ -1,26 +1,219 @@
 #include "runtime/network/connector.hpp"
 
-#include "runtime/network/connect_attempt.hpp"
+#include "runtime/os/socket.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
+#include <sys/epoll.h>
+
 namespace actorrun::detail {
 
-door_handle connect(reactor& home, const endpoint& where, const visitor& who,
-                    core::duration deadline, connect_callback on_done) {
+reactor_handle connect(reactor& home, const endpoint& where, const visitor& who,
+                       core::duration deadline, connect_callback on_done) {
   assert(where.port != 0);
-  return {home,
-          std::make_shared<door_attempt>(home, target{where.host, where.port},
-                                         who, deadline, std::move(on_done))};
+  return {home, std::make_shared<connect_attempt>(
+                  home, target{where.host, where.port}, who, deadline,
+                  std::move(on_done))};
 }
 
-door_handle connect_unix(reactor& home, const std::string& path,
-                         const visitor& who, core::duration deadline,
-                         connect_callback on_done) {
-  return {home, std::make_shared<door_attempt>(home, target{path, 0}, who,
-                                               deadline, std::move(on_done))};
+reactor_handle connect_unix(reactor& home, const std::string& path,
+                            const visitor& who, core::duration deadline,
+                            connect_callback on_done) {
+  return {home, std::make_shared<connect_attempt>(
+                  home, target{path, 0}, who, deadline, std::move(on_done))};
+}
+
+namespace {
+
+std::string text_of(core::duration x) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(x);
+  return std::to_string(ms.count()) + " ms";
+}
+
+// What a job member says of us does not change at another address.
+bool is_final(errc code) {
+  return code == errc::protocol_mismatch || code == errc::job_mismatch
+         || code == errc::secret_mismatch;
+}
+
+} // namespace
+
+std::string target::text() const {
+  if (on_this_host())
+    return host;
+  const auto shown
+    = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  return shown + ":" + std::to_string(port);
+}
+
+connect_attempt::connect_attempt(reactor& home, target where,
+                                 const visitor& who, core::duration deadline,
+                                 connect_callback on_done)
+  : home_(home), where_(std::move(where)), who_(who), deadline_(deadline),
+    on_done_(std::move(on_done)) {
+  assert(is_peer_id(who.id) && deadline > core::duration{0});
+}
+
+void connect_attempt::start() {
+  if (!on_done_)
+    return;
+  due_ = core::time_point::clock::now() + deadline_;
+  if (where_.on_this_host()) {
+    const auto address = unix_address(where_.host);
+    on_resolved(address ? result{std::vector{*address}}
+                        : result<std::vector<socket_address>>{address.error()});
+    return;
+  }
+  arm(deadline_);
+  resolution_ = std::make_unique<resolution>(
+    home_, where_.host, where_.port,
+    [this](const auto& found) { on_resolved(found); });
+}
+
+void connect_attempt::stop() {
+  on_done_ = nullptr;
+  home_.cancel(std::exchange(timer_, 0));
+  resolution_.reset();
+  dial_.reset();
+  if (fd_)
+    home_.unwatch(fd_.get());
+  fd_.reset();
+}
+
+void connect_attempt::on_resolved(
+  const result<std::vector<socket_address>>& found) {
+  resolution_.reset();
+  if (!found) {
+    finish(found.error());
+    return;
+  }
+  addresses_ = *found;
+  try_next();
+}
+
+void connect_attempt::try_next() {
+  if (next_ == addresses_.size()) {
+    finish(*worst_);
+    return;
+  }
+  const auto left_count = static_cast<int64_t>(addresses_.size() - next_);
+  arm(time_left() / left_count);
+  dial_ = std::make_unique<dial>(
+    home_, addresses_[next_++],
+    [this](int error, unique_fd fd) { on_dialled(error, std::move(fd)); });
+}
+
+void connect_attempt::on_dialled(int error, unique_fd fd) {
+  dial_.reset();
+  if (where_.on_this_host() && (error == ENOENT || error == ECONNREFUSED))
+    return give_up_on(errc::connection_refused,
+                      "has nobody who listens: its process is gone");
+  if (error == ECONNREFUSED)
+    return give_up_on(errc::connection_refused,
+                      "refuses the connection: nobody listens there; start "
+                      "the coordinator or check host and port");
+  if (error == ETIMEDOUT)
+    return give_up_on(errc::connection_timed_out,
+                      "does not answer; check the host, routes and firewalls");
+  if (error != 0)
+    return give_up_on(errc::connection_failed,
+                      "cannot be connected to (" + error_text(error)
+                        + "); check the host, routes and firewalls");
+  fd_ = std::move(fd);
+  const auto how = where_.on_this_host() ? trust::system : trust::secret;
+  talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);
+  home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
+  // If this fails the connection is at its end, which the watch tells.
+  send_whole(fd_.get(), talk_->opening());
+}
+
+void connect_attempt::on_ready() {
+  switch (exchange(fd_.get(), *talk_)) {
+    case exchange_state::waiting:
+      return;
+    case exchange_state::settled:
+      on_settled();
+      return;
+    case exchange_state::closed:
+      give_up_on(errc::connection_failed,
+                 talk_->silent()
+                   ? "closes the connection without a word; check that it is a "
+                     "coordinator, or try again"
+                   : "closes the connection in mid-handshake; try again");
+  }
+}
+
+void connect_attempt::on_settled() {
+  if (talk_->state() == handshake_state::refused)
+    return give_up_on(talk_->why().code, talk_->why().text);
+  tune_connection(fd_.get());
+  const auto local = local_address_of(fd_.get());
+  home_.unwatch(fd_.get());
+  finish(connected{std::move(fd_), local ? host_of(*local) : ""});
+}
+
+void connect_attempt::on_late() {
+  timer_ = 0;
+  if (resolution_)
+    fail(errc::connection_timed_out,
+         "cannot be found within " + text_of(deadline_)
+           + ": the resolver does not answer; check DNS or give an address");
+  else if (dial_)
+    give_up_on(errc::connection_timed_out,
+               "does not answer; check the host, routes and firewalls");
+  else
+    give_up_on(errc::connection_timed_out,
+               "takes the connection and says nothing; check that it is a "
+               "coordinator");
+}
+
+void connect_attempt::give_up_on(errc code, const std::string& what) {
+  if (is_final(code))
+    return fail(code, what);
+  // Refused is said only when nothing else can be: it means that nobody is
+  // there.
+  if (!worst_ || worst_->code == errc::connection_refused)
+    worst_ = failure{code, place() + " " + what};
+  dial_.reset();
+  if (fd_)
+    home_.unwatch(fd_.get());
+  fd_.reset();
+  try_next();
+}
+
+void connect_attempt::fail(errc code, const std::string& what) {
+  finish(failure{code, place() + " " + what});
+}
+
+// The attempt may be gone when this returns: always the last call.
+void connect_attempt::finish(result<connected> outcome) {
+  const auto self = shared_from_this();
+  const auto tell = std::exchange(on_done_, nullptr);
+  stop();
+  tell(std::move(outcome));
+}
+
+void connect_attempt::arm(core::duration delay) {
+  home_.cancel(timer_);
+  timer_ = home_.after(delay, [this] { on_late(); });
+}
+
+core::duration connect_attempt::time_left() const {
+  return std::max(core::duration{0}, due_ - core::time_point::clock::now());
+}
+
+std::string connect_attempt::place() const {
+  const auto text = where_.text();
+  if (next_ == 0)
+    return text;
+  const auto address = to_string(addresses_[next_ - 1]);
+  return address == text ? text : text + " (" + address + ")";
 }
 
 } // namespace actorrun::detail

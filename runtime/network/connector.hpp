@@ -5,14 +5,20 @@
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 #include "runtime/network/frames.hpp"
+#include "runtime/network/handshake.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/options.hpp"
+#include "runtime/os/connect.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/resolver.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -42,14 +48,66 @@ using connect_callback = std::function<void(result<connected>)>;
 /// @param deadline For everything: resolving, connecting, proving; > 0.
 /// @returns the attempt; going, it gives up and the callback is not called
 /// @pre `is_peer_id(who.id)`; `home` outlives the attempt
-[[nodiscard]] door_handle connect(reactor& home, const endpoint& where,
-                                  const visitor& who, core::duration deadline,
-                                  connect_callback on_done);
+[[nodiscard]] reactor_handle connect(reactor& home, const endpoint& where,
+                                     const visitor& who,
+                                     core::duration deadline,
+                                     connect_callback on_done);
 
 /// The same for a Unix socket, where the folder takes the secret's place.
-[[nodiscard]] door_handle connect_unix(reactor& home, const std::string& path,
-                                       const visitor& who,
-                                       core::duration deadline,
-                                       connect_callback on_done);
+[[nodiscard]] reactor_handle
+connect_unix(reactor& home, const std::string& path, const visitor& who,
+             core::duration deadline, connect_callback on_done);
+
+/// Where an attempt goes.
+struct target {
+  std::string host; ///< A name or number; or a path when `port` is 0.
+  uint16_t port = 0;
+
+  bool on_this_host() const { return port == 0; }
+  std::string text() const;
+};
+
+///   resolving ---> dialling ---> proving ---> done
+///                     ^             |
+///                     +-- next one -+
+/// Everything but the constructor runs on the reactor's thread.
+class connect_attempt : public reactor_part,
+                        public std::enable_shared_from_this<connect_attempt> {
+public:
+  connect_attempt(reactor& home, target where, const visitor& who,
+                  core::duration deadline, connect_callback on_done);
+
+  void start() override;
+  void stop() override;
+
+private:
+  void on_resolved(const result<std::vector<socket_address>>& found);
+  void try_next();
+  void on_dialled(int error, unique_fd fd);
+  void on_ready();
+  void on_settled();
+  void on_late();
+  void give_up_on(errc code, const std::string& what);
+  void fail(errc code, const std::string& what);
+  void finish(result<connected> outcome);
+  void arm(core::duration delay);
+  core::duration time_left() const;
+  std::string place() const;
+
+  reactor& home_;
+  target where_;
+  visitor who_;
+  core::duration deadline_;
+  core::time_point due_{};
+  connect_callback on_done_; // Empty once the attempt is over.
+  reactor::timer timer_ = 0;
+  std::vector<socket_address> addresses_;
+  size_t next_ = 0; // Into addresses_; the one before it is being tried.
+  std::optional<failure> worst_;
+  std::unique_ptr<resolution> resolution_;
+  std::unique_ptr<dial> dial_;
+  unique_fd fd_; // Watched while it is open.
+  std::optional<client_handshake> talk_;
+};
 
 } // namespace actorrun::detail

@@ -7,12 +7,12 @@
 
 namespace actorrun::detail {
 
-door_locator::door_locator(caf::actor_system& system, reactor& home, target to,
-                           log lines)
+coordinator_link::coordinator_link(caf::actor_system& system, reactor& home,
+                                   target to, log lines)
   : system_(system), home_(home), to_(std::move(to)), lines_(std::move(lines)) {
 }
 
-door_locator::~door_locator() {
+coordinator_link::~coordinator_link() {
   run_and_wait(home_, [this] {
     *alive_ = false;
     attempt_.reset();
@@ -20,11 +20,11 @@ door_locator::~door_locator() {
   });
 }
 
-void door_locator::seek(listener on_result) {
+void coordinator_link::seek(listener on_result) {
   seek_at(to_.where, std::move(on_result));
 }
 
-void door_locator::seek_at(const endpoint& where, listener on_result) {
+void coordinator_link::seek_at(const endpoint& where, listener on_result) {
   home_.post([this, where, alive = alive_, on_result = std::move(on_result)] {
     if (!*alive)
       return;
@@ -36,24 +36,24 @@ void door_locator::seek_at(const endpoint& where, listener on_result) {
   });
 }
 
-void door_locator::drop() {
+void coordinator_link::drop() {
   home_.post([this, alive = alive_] {
     if (*alive)
       cut();
   });
 }
 
-void door_locator::on_connected(result<connected> x,
-                                const listener& on_result) {
+void coordinator_link::on_connected(result<connected> x,
+                                    const listener& on_result) {
   if (!x) {
     lines_.debug("agent finds no coordinator: " + x.error().text);
     on_result(explain(x.error()));
     return;
   }
-  show_life(x->local_address);
+  show_liveness(x->local_address);
   copy_.reset(::fcntl(x->connection.get(), F_DUPFD_CLOEXEC, 0));
   auto where = ports::location{
-    {}, x->local_address, life_ ? life_->port() : uint16_t{0}};
+    {}, x->local_address, liveness_ ? liveness_->port() : uint16_t{0}};
   attach(system_, std::move(x->connection), to_.limit,
          [where, on_result](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)
@@ -65,18 +65,18 @@ void door_locator::on_connected(result<connected> x,
 
 // The coordinator asks this host whether our process still lives. It can only
 // do so on the address that we come from.
-void door_locator::show_life(const std::string& address) {
-  if (life_ && host_of(life_->address()) == address)
+void coordinator_link::show_liveness(const std::string& address) {
+  if (liveness_ && host_of(liveness_->address()) == address)
     return;
-  life_.reset();
-  auto life = life_listener::listen(home_, address);
-  if (life)
-    life_.emplace(std::move(*life));
+  liveness_.reset();
+  auto liveness = liveness_listener::listen(home_, address);
+  if (liveness)
+    liveness_.emplace(std::move(*liveness));
   else
-    lines_.debug("agent cannot be probed: " + life.error().text);
+    lines_.debug("agent cannot be probed: " + liveness.error().text);
 }
 
-failure door_locator::explain(failure why) const {
+failure coordinator_link::explain(failure why) const {
   if (to_.occupied && why.code == errc::not_actorrun)
     why = {errc::address_in_use,
            to_string(to_.where)
@@ -84,7 +84,7 @@ failure door_locator::explain(failure why) const {
   return why;
 }
 
-void door_locator::cut() {
+void coordinator_link::cut() {
   if (copy_)
     ::shutdown(copy_.get(), SHUT_RDWR);
   copy_.reset();

@@ -3,7 +3,9 @@
 
 #include "actors/log.hpp"
 #include "actors/ports/coordinator_locator.hpp"
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <caf/fwd.hpp>
@@ -13,7 +15,7 @@
 
 namespace actorrun::detail {
 
-class door_locator final : public ports::coordinator_locator {
+class coordinator_link final : public ports::coordinator_locator {
 public:
   struct target {
     endpoint where;
@@ -26,11 +28,12 @@ public:
   };
 
   /// @pre `system` and `home` outlive the locator
-  door_locator(caf::actor_system& system, reactor& home, target to, log lines);
-  ~door_locator() override;
+  coordinator_link(caf::actor_system& system, reactor& home, target to,
+                   log lines);
+  ~coordinator_link() override;
 
-  door_locator(const door_locator&) = delete;
-  door_locator& operator=(const door_locator&) = delete;
+  coordinator_link(const coordinator_link&) = delete;
+  coordinator_link& operator=(const coordinator_link&) = delete;
 
   void seek(listener on_result) override;
   void drop() override;
@@ -40,7 +43,7 @@ public:
 
 private:
   void on_connected(result<connected> x, const listener& on_result);
-  void show_life(const std::string& address);
+  void show_liveness(const std::string& address);
   failure explain(failure why) const;
   void cut();
 
@@ -49,9 +52,9 @@ private:
   target to_;
   log lines_;
   // The rest belongs to the reactor's thread.
-  door_handle attempt_;
+  reactor_handle attempt_;
   unique_fd copy_; ///< Of the link's descriptor, which is CAF's.
-  std::optional<life_listener> life_;
+  std::optional<liveness_listener> liveness_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -25,26 +25,24 @@ bool is_tidied_away(const std::string& path) {
 
 } // namespace
 
-result<door_listener> door_listener::listen(reactor& home,
-                                            const socket_address& where,
-                                            const credentials& mine,
-                                            door_callbacks callbacks,
-                                            const door_limits& limits) {
+result<listener> listener::listen(reactor& home, const socket_address& where,
+                                  const credentials& mine,
+                                  listener_callbacks callbacks,
+                                  const listener_limits& limits) {
   auto fd = open_listening(where);
   if (!fd)
     return fd.error();
   const auto bound = local_address_of(fd->get()).value_or(where);
-  auto hall = std::make_shared<door_hall>(home, std::move(*fd), "", mine,
-                                          std::move(callbacks), limits);
-  return door_listener{door_handle{home, std::move(hall)}, to_string(bound),
-                       port_of(bound)};
+  auto peers = std::make_shared<pending_peers>(home, std::move(*fd), "", mine,
+                                               std::move(callbacks), limits);
+  return listener{reactor_handle{home, std::move(peers)}, to_string(bound),
+                  port_of(bound)};
 }
 
-result<door_listener> door_listener::listen_unix(reactor& home,
-                                                 const std::string& path,
-                                                 const credentials& mine,
-                                                 door_callbacks callbacks,
-                                                 const door_limits& limits) {
+result<listener> listener::listen_unix(reactor& home, const std::string& path,
+                                       const credentials& mine,
+                                       listener_callbacks callbacks,
+                                       const listener_limits& limits) {
   auto fd = open_listening_unix(path);
   if (!fd && is_tidied_away(path)) {
     const auto folder = run_folder::open_at(folder_of(path), false);
@@ -54,9 +52,9 @@ result<door_listener> door_listener::listen_unix(reactor& home,
   }
   if (!fd)
     return fd.error();
-  auto hall = std::make_shared<door_hall>(home, std::move(*fd), path, mine,
-                                          std::move(callbacks), limits);
-  return door_listener{door_handle{home, std::move(hall)}, path, 0};
+  auto peers = std::make_shared<pending_peers>(home, std::move(*fd), path, mine,
+                                               std::move(callbacks), limits);
+  return listener{reactor_handle{home, std::move(peers)}, path, 0};
 }
 
 } // namespace actorrun::detail

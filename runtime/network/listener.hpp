@@ -8,7 +8,6 @@
 #include "runtime/network/keys.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/reactor_part.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -27,7 +26,7 @@ struct peer {
 };
 
 /// What strangers can cost at most.
-struct door_limits {
+struct listener_limits {
   /// Peers that have not proven themselves yet, ≥ 1. Beyond, the oldest that
   /// has said nothing goes, so mute connections do not keep an agent out.
   size_t half_open_max = 64;
@@ -38,34 +37,36 @@ struct door_limits {
 };
 
 /// Both are called on the reactor's thread and must not block.
-struct door_callbacks {
+struct listener_callbacks {
   /// Takes an authenticated connection: non-blocking, and not a byte is read
   /// beyond the handshake.
   std::function<void(unique_fd connection, peer who)> on_peer;
   /// May be empty.
-  std::function<void(const stranger_report&)> on_strangers;
+  std::function<void(const rejection_report&)> on_rejections;
 };
 
 /// Listens for as long as it lives. Once it is gone no callback is called; it
-/// may go within one. See `door_handle` for what its destructor waits for.
-class door_listener {
+/// may go within one. See `reactor_handle` for what its destructor waits for.
+class listener {
 public:
   /// Listens on TCP, on this address alone; both sides prove the secret.
   /// @param where Port 0: the system chooses; see `port`.
   /// @retval errc::address_in_use  another program listens there
   /// @retval errc::cannot_listen   the system refuses for another reason
-  static result<door_listener>
-  listen(reactor& home, const socket_address& where, const credentials& mine,
-         door_callbacks callbacks, const door_limits& limits = {});
+  static result<listener> listen(reactor& home, const socket_address& where,
+                                 const credentials& mine,
+                                 listener_callbacks callbacks,
+                                 const listener_limits& limits = {});
 
   /// Listens on a Unix socket; lets in who is of our user, or root. Removes the
   /// socket when it goes.
   /// @param path See `run_folder::socket_path`. What is there is replaced.
   ///             A folder that another job has tidied away is made again.
   /// @retval errc::cannot_listen  the path is too long or the system refuses
-  static result<door_listener>
-  listen_unix(reactor& home, const std::string& path, const credentials& mine,
-              door_callbacks callbacks, const door_limits& limits = {});
+  static result<listener> listen_unix(reactor& home, const std::string& path,
+                                      const credentials& mine,
+                                      listener_callbacks callbacks,
+                                      const listener_limits& limits = {});
 
   /// Where it listens: `10.0.0.1:29400`, or the path.
   const std::string& address() const { return address_; }
@@ -74,10 +75,10 @@ public:
   uint16_t port() const { return port_; }
 
 private:
-  door_listener(door_handle handle, std::string address, uint16_t port)
+  listener(reactor_handle handle, std::string address, uint16_t port)
     : handle_(std::move(handle)), address_(std::move(address)), port_(port) {}
 
-  door_handle handle_;
+  reactor_handle handle_;
   std::string address_;
   uint16_t port_;
 };

@@ -13,9 +13,9 @@ namespace actorrun::detail {
 
 namespace {
 
-class life_sign : public door_part {
+class sign_of_life : public reactor_part {
 public:
-  life_sign(reactor& home, unique_fd socket)
+  sign_of_life(reactor& home, unique_fd socket)
     : acceptor_(std::make_shared<acceptor>(
       home, std::move(socket),
       acceptor_owner{[](unique_fd, const socket_address&) {},
@@ -36,11 +36,11 @@ private:
   bool stopped_ = false;
 };
 
-class life_probe : public door_part,
-                   public std::enable_shared_from_this<life_probe> {
+class liveness_probe : public reactor_part,
+                       public std::enable_shared_from_this<liveness_probe> {
 public:
-  life_probe(reactor& home, const socket_address& where,
-             core::duration deadline, std::function<void(liveness)> on_done)
+  liveness_probe(reactor& home, const socket_address& where,
+                 core::duration deadline, std::function<void(liveness)> on_done)
     : home_(home), where_(where), deadline_(deadline),
       on_done_(std::move(on_done)) {}
 
@@ -81,8 +81,8 @@ private:
 
 } // namespace
 
-result<life_listener> life_listener::listen(reactor& home,
-                                            const std::string& host) {
+result<liveness_listener> liveness_listener::listen(reactor& home,
+                                                    const std::string& host) {
   const auto where = numeric_address(host, 0);
   if (!where)
     return failure{errc::cannot_listen, "cannot listen on \"" + host
@@ -92,16 +92,16 @@ result<life_listener> life_listener::listen(reactor& home,
   if (!fd)
     return fd.error();
   const auto bound = local_address_of(fd->get()).value_or(*where);
-  auto sign = std::make_shared<life_sign>(home, std::move(*fd));
-  return life_listener{door_handle{home, std::move(sign)}, bound};
+  auto sign = std::make_shared<sign_of_life>(home, std::move(*fd));
+  return liveness_listener{reactor_handle{home, std::move(sign)}, bound};
 }
 
-door_handle probe(reactor& home, const socket_address& where,
-                  core::duration deadline,
-                  std::function<void(liveness)> on_done) {
+reactor_handle probe(reactor& home, const socket_address& where,
+                     core::duration deadline,
+                     std::function<void(liveness)> on_done) {
   assert(deadline > core::duration{0});
-  return {home, std::make_shared<life_probe>(home, where, deadline,
-                                             std::move(on_done))};
+  return {home, std::make_shared<liveness_probe>(home, where, deadline,
+                                                 std::move(on_done))};
 }
 
 } // namespace actorrun::detail

@@ -5,7 +5,6 @@
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/reactor_part.hpp"
 #include "runtime/os/socket_address.hpp"
 
 #include <cstdint>
@@ -16,22 +15,23 @@ namespace actorrun::detail {
 
 /// Shows that this process lives: accepts and closes at once, reads nothing.
 /// When the process ends the system refuses connections in its place.
-class life_listener {
+class liveness_listener {
 public:
   /// Listens on `host`, on a port that the system chooses.
   /// @param host A numeric address of this machine.
   /// @retval errc::cannot_listen  it is no such address, or the system refuses
-  static result<life_listener> listen(reactor& home, const std::string& host);
+  static result<liveness_listener> listen(reactor& home,
+                                          const std::string& host);
 
   /// What to probe.
   const socket_address& address() const { return address_; }
   uint16_t port() const { return port_of(address_); }
 
 private:
-  life_listener(door_handle handle, const socket_address& address)
+  liveness_listener(reactor_handle handle, const socket_address& address)
     : handle_(std::move(handle)), address_(address) {}
 
-  door_handle handle_;
+  reactor_handle handle_;
   socket_address address_;
 };
 
@@ -45,8 +45,8 @@ enum class liveness {
 /// reactor's thread.
 /// @param deadline > 0
 /// @returns the probe; going, it gives up and the callback is not called
-[[nodiscard]] door_handle probe(reactor& home, const socket_address& where,
-                                core::duration deadline,
-                                std::function<void(liveness)> on_done);
+[[nodiscard]] reactor_handle probe(reactor& home, const socket_address& where,
+                                   core::duration deadline,
+                                   std::function<void(liveness)> on_done);
 
 } // namespace actorrun::detail

@@ -44,12 +44,13 @@ std::string text_of(const ucred& who) {
 
 } // namespace
 
-door_hall::door_hall(reactor& home, unique_fd socket, std::string path,
-                     const credentials& mine, door_callbacks callbacks,
-                     const door_limits& limits)
+pending_peers::pending_peers(reactor& home, unique_fd socket, std::string path,
+                             const credentials& mine,
+                             listener_callbacks callbacks,
+                             const listener_limits& limits)
   : home_(home), path_(std::move(path)), mine_(mine),
     callbacks_(std::move(callbacks)), limits_(limits),
-    strangers_(home, limits.report_interval, callbacks_.on_strangers),
+    rejected_(home, limits.report_interval, callbacks_.on_rejections),
     acceptor_(std::make_shared<acceptor>(
       home, std::move(socket),
       acceptor_owner{
@@ -63,47 +64,48 @@ door_hall::door_hall(reactor& home, unique_fd socket, std::string path,
          && limits.handshake > core::duration{0});
 }
 
-void door_hall::start() {
+void pending_peers::start() {
   if (!stopped_)
     acceptor_->start();
 }
 
-void door_hall::stop() {
+void pending_peers::stop() {
   if (std::exchange(stopped_, true))
     return;
   acceptor_->stop();
-  strangers_.stop();
-  while (!guests_.empty())
-    take(guests_.begin()->first);
+  rejected_.stop();
+  while (!peers_.empty())
+    take(peers_.begin()->first);
   if (!path_.empty())
     ::unlink(path_.c_str());
 }
 
-void door_hall::on_accept(unique_fd fd, const socket_address& remote) {
+void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
   auto address = to_string(remote);
   if (of_this_host()) {
     const auto who = process_behind(fd.get());
     address = who ? text_of(*who) : "an unknown process";
     if (!who || !is_ours(*who)) {
-      strangers_.add(std::move(address), "is another user's process");
+      rejected_.add(std::move(address), "is another user's process");
       return;
     }
   }
-  if (guests_.size() >= limits_.half_open_max)
+  if (peers_.size() >= limits_.half_open_max)
     make_room();
-  const auto number = ++last_ticket_;
+  const auto number = ++last_connection_id_;
   const auto raw = fd.get();
   const auto how = of_this_host() ? trust::system : trust::secret;
   const auto deadline
     = home_.after(limits_.handshake, [this, number] { on_late(number); });
-  guests_.emplace(number, guest{std::move(fd),
-                                server_handshake{mine_, random_nonce(), how},
-                                std::move(address), deadline});
+  peers_.emplace(number,
+                 pending_peer{std::move(fd),
+                              server_handshake{mine_, random_nonce(), how},
+                              std::move(address), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
 }
 
-void door_hall::on_ready(ticket number) {
-  auto& x = guests_.at(number);
+void pending_peers::on_ready(connection_id number) {
+  auto& x = peers_.at(number);
   if (x.talk.state() == handshake_state::refused) {
     linger(number);
     return;
@@ -119,17 +121,17 @@ void door_hall::on_ready(ticket number) {
   }
 }
 
-void door_hall::on_settled(ticket number) {
-  if (guests_.at(number).talk.state() == handshake_state::accepted)
+void pending_peers::on_settled(connection_id number) {
+  if (peers_.at(number).talk.state() == handshake_state::accepted)
     let_in(number);
   else
     on_refused(number);
 }
 
-void door_hall::on_refused(ticket number) {
-  auto& x = guests_.at(number);
+void pending_peers::on_refused(connection_id number) {
+  auto& x = peers_.at(number);
   const auto& why = x.talk.why();
-  strangers_.add(x.address, why.text);
+  rejected_.add(x.address, why.text);
   if (why.code == errc::not_actorrun) {
     ignore(x.fd.get()); // Or an answer, if there was one, might not arrive.
     take(number);
@@ -141,24 +143,24 @@ void door_hall::on_refused(ticket number) {
   linger(number);
 }
 
-void door_hall::on_closed(ticket number) {
+void pending_peers::on_closed(connection_id number) {
   const auto x = take(number);
   // On this host that is how one asks whether anybody listens.
   if (!x.talk.silent() || !of_this_host())
-    strangers_.add(x.address, x.talk.silent() ? "says nothing and goes"
-                                              : "goes in mid-handshake");
+    rejected_.add(x.address, x.talk.silent() ? "says nothing and goes"
+                                             : "goes in mid-handshake");
 }
 
-void door_hall::on_late(ticket number) {
-  guests_.at(number).deadline = 0;
+void pending_peers::on_late(connection_id number) {
+  peers_.at(number).deadline = 0;
   const auto x = take(number);
   if (x.talk.state() == handshake_state::pending)
-    strangers_.add(x.address,
-                   x.talk.silent() ? "says nothing" : "stops in mid-handshake");
+    rejected_.add(x.address,
+                  x.talk.silent() ? "says nothing" : "stops in mid-handshake");
 }
 
-void door_hall::linger(ticket number) {
-  auto& x = guests_.at(number);
+void pending_peers::linger(connection_id number) {
+  auto& x = peers_.at(number);
   const auto got = ignore(x.fd.get());
   if (got > 0)
     x.ignored_size += static_cast<size_t>(got);
@@ -167,7 +169,7 @@ void door_hall::linger(ticket number) {
     take(number);
 }
 
-void door_hall::let_in(ticket number) {
+void pending_peers::let_in(connection_id number) {
   const auto self = shared_from_this(); // on_peer may end the listener.
   auto x = take(number);
   tune_connection(x.fd.get());
@@ -176,22 +178,22 @@ void door_hall::let_in(ticket number) {
                      peer{hello.peer_id, hello.intent, std::move(x.address)});
 }
 
-bool door_hall::make_room() {
-  if (guests_.empty())
+bool pending_peers::make_room() {
+  if (peers_.empty())
     return false;
   const auto silent
-    = std::find_if(guests_.begin(), guests_.end(), [](const auto& entry) {
+    = std::find_if(peers_.begin(), peers_.end(), [](const auto& entry) {
         return entry.second.talk.silent();
       });
   const auto x
-    = take(silent == guests_.end() ? guests_.begin()->first : silent->first);
+    = take(silent == peers_.end() ? peers_.begin()->first : silent->first);
   if (x.talk.state() == handshake_state::pending)
-    strangers_.add(x.address, "gives way to newcomers");
+    rejected_.add(x.address, "gives way to newcomers");
   return true;
 }
 
-door_hall::guest door_hall::take(ticket number) {
-  auto node = guests_.extract(number);
+pending_peers::pending_peer pending_peers::take(connection_id number) {
+  auto node = peers_.extract(number);
   assert(node);
   auto& x = node.mapped();
   home_.cancel(std::exchange(x.deadline, 0));

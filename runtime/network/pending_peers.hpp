@@ -6,7 +6,7 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/acceptor.hpp"
-#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/reactor.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace actorrun::detail {
 
 /// One listening socket and all who have knocked on it. Everything but the
 /// constructor runs on the reactor's thread.
-class door_hall : public door_part,
-                  public std::enable_shared_from_this<door_hall> {
+class pending_peers : public reactor_part,
+                      public std::enable_shared_from_this<pending_peers> {
 public:
   /// @param path Removed at the end; empty for TCP.
-  door_hall(reactor& home, unique_fd socket, std::string path,
-            const credentials& mine, door_callbacks callbacks,
-            const door_limits& limits);
+  pending_peers(reactor& home, unique_fd socket, std::string path,
+                const credentials& mine, listener_callbacks callbacks,
+                const listener_limits& limits);
 
   void start() override;
   void stop() override;
 
 private:
-  using ticket = uint64_t; // Grows, so the map is ordered by age.
+  using connection_id = uint64_t; // Grows, so the map is ordered by age.
 
-  struct guest {
+  struct pending_peer {
     unique_fd fd;
     server_handshake talk;
     std::string address;
@@ -41,26 +41,26 @@ private:
   };
 
   void on_accept(unique_fd fd, const socket_address& remote);
-  void on_ready(ticket number);
-  void on_settled(ticket number);
-  void on_refused(ticket number);
-  void on_closed(ticket number);
-  void on_late(ticket number);
-  void linger(ticket number);
-  void let_in(ticket number);
+  void on_ready(connection_id number);
+  void on_settled(connection_id number);
+  void on_refused(connection_id number);
+  void on_closed(connection_id number);
+  void on_late(connection_id number);
+  void linger(connection_id number);
+  void let_in(connection_id number);
   bool make_room();
-  guest take(ticket number);
+  pending_peer take(connection_id number);
   bool of_this_host() const { return !path_.empty(); }
 
   reactor& home_;
   std::string path_;
   credentials mine_;
-  door_callbacks callbacks_;
-  door_limits limits_;
-  stranger_tally strangers_;
+  listener_callbacks callbacks_;
+  listener_limits limits_;
+  rejected_peers rejected_;
   std::shared_ptr<acceptor> acceptor_;
-  std::map<ticket, guest> guests_;
-  ticket last_ticket_ = 0;
+  std::map<connection_id, pending_peer> peers_;
+  connection_id last_connection_id_ = 0;
   bool stopped_ = false;
 };
 

@@ -5,11 +5,11 @@
 
 namespace actorrun::detail {
 
-stranger_tally::stranger_tally(reactor& home, core::duration interval,
+rejected_peers::rejected_peers(reactor& home, core::duration interval,
                                listener on_report)
   : home_(home), interval_(interval), on_report_(std::move(on_report)) {}
 
-void stranger_tally::add(std::string address, std::string reason) {
+void rejected_peers::add(std::string address, std::string reason) {
   ++next_.count;
   next_.last_address = std::move(address);
   next_.last_reason = std::move(reason);
@@ -20,12 +20,12 @@ void stranger_tally::add(std::string address, std::string reason) {
   timer_ = home_.after(wait, [this] { report(); });
 }
 
-void stranger_tally::stop() {
+void rejected_peers::stop() {
   home_.cancel(std::exchange(timer_, 0));
   on_report_ = nullptr;
 }
 
-void stranger_tally::report() {
+void rejected_peers::report() {
   timer_ = 0;
   earliest_ = core::time_point::clock::now() + interval_;
   const auto due = std::exchange(next_, {});

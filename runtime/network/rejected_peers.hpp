@@ -11,7 +11,7 @@
 namespace actorrun::detail {
 
 /// Who knocked in vain since the last report.
-struct stranger_report {
+struct rejection_report {
   uint64_t count = 0; ///< At least 1.
   std::string last_address;
   std::string last_reason; ///< Begins with a verb: `wants another job (n1)`.
@@ -19,12 +19,12 @@ struct stranger_report {
 
 /// Reports at once at first, then at most once per interval, and nothing when
 /// there is nothing to report. On the reactor's thread only.
-class stranger_tally {
+class rejected_peers {
 public:
-  using listener = std::function<void(const stranger_report&)>;
+  using listener = std::function<void(const rejection_report&)>;
 
   /// @param on_report May be empty.
-  stranger_tally(reactor& home, core::duration interval, listener on_report);
+  rejected_peers(reactor& home, core::duration interval, listener on_report);
 
   void add(std::string address, std::string reason);
 
@@ -37,7 +37,7 @@ private:
   reactor& home_;
   core::duration interval_;
   listener on_report_;
-  stranger_report next_;
+  rejection_report next_;
   core::time_point earliest_{};
   reactor::timer timer_ = 0;
 };

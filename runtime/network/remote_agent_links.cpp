@@ -30,10 +30,11 @@ constexpr auto probe_count_max = size_t{1'024};
 
 } // namespace
 
-hub::hub(caf::actor_system& system, reactor& home, log lines)
+remote_agent_links::remote_agent_links(caf::actor_system& system, reactor& home,
+                                       log lines)
   : system_(system), home_(home), lines_(std::move(lines)) {}
 
-void hub::close() {
+void remote_agent_links::close() {
   listener_.reset();
   run_and_wait(home_, [this] {
     for (auto& [agent, x] : links_) {
@@ -43,7 +44,7 @@ void hub::close() {
   });
 }
 
-hub::~hub() {
+remote_agent_links::~remote_agent_links() {
   listener_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
@@ -56,21 +57,21 @@ hub::~hub() {
 }
 
 // Reaches the reactor before the listener does: nobody comes in to nobody.
-void hub::serve_for(rendezvous_coordinator_actor coordinator) {
+void remote_agent_links::serve_for(rendezvous_coordinator_actor coordinator) {
   home_.post([this, alive = alive_, coordinator = std::move(coordinator)] {
     if (*alive)
       coordinator_ = coordinator;
   });
 }
 
-result<std::string> hub::listen(const socket_address& where,
-                                const credentials& mine) {
-  auto listener = door_listener::listen(
+result<std::string> remote_agent_links::listen(const socket_address& where,
+                                               const credentials& mine) {
+  auto listener = listener::listen(
     home_, where, mine,
     {.on_peer = [this](unique_fd connection,
                        const peer& who) { let_in(std::move(connection), who); },
-     .on_strangers =
-       [this](const stranger_report& x) {
+     .on_rejections =
+       [this](const rejection_report& x) {
          lines_.warn("door turned away " + std::to_string(x.count)
                      + (x.count == 1 ? " stranger" : " strangers")
                      + ", the last from " + x.last_address + ": it "
@@ -84,7 +85,7 @@ result<std::string> hub::listen(const socket_address& where,
 
 // -- links --------------------------------------------------------------------
 
-void hub::let_in(unique_fd connection, const peer& who) {
+void remote_agent_links::let_in(unique_fd connection, const peer& who) {
   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
   if (who.intent == purpose::operate)
     return serve(system_, std::move(connection), actor);
@@ -101,7 +102,7 @@ void hub::let_in(unique_fd connection, const peer& who) {
   });
 }
 
-void hub::open(const std::string& agent, unique_fd connection) {
+void remote_agent_links::open(const std::string& agent, unique_fd connection) {
   auto& x = links_[agent];
   x.copy.reset(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   if (x.copy)
@@ -115,7 +116,7 @@ void hub::open(const std::string& agent, unique_fd connection) {
 }
 
 // Our copy would keep the connection half open when CAF has closed its own.
-void hub::cut(line& x) {
+void remote_agent_links::cut(line& x) {
   if (!x.copy)
     return;
   ::shutdown(x.copy.get(), SHUT_RDWR);
@@ -123,7 +124,7 @@ void hub::cut(line& x) {
   x.copy.reset();
 }
 
-void hub::let_go(const std::string& agent) {
+void remote_agent_links::let_go(const std::string& agent) {
   auto i = links_.find(agent);
   if (i == links_.end())
     return;
@@ -134,7 +135,7 @@ void hub::let_go(const std::string& agent) {
     open(agent, std::move(next));
 }
 
-void hub::sever(const agent_id& agent) {
+void remote_agent_links::sever(const agent_id& agent) {
   home_.post([this, alive = alive_, agent] {
     if (!*alive)
       return;
@@ -143,7 +144,7 @@ void hub::sever(const agent_id& agent) {
   });
 }
 
-void hub::released(const agent_id& agent) {
+void remote_agent_links::released(const agent_id& agent) {
   home_.post([this, alive = alive_, agent] {
     if (*alive)
       let_go(agent.value);
@@ -152,13 +153,14 @@ void hub::released(const agent_id& agent) {
 
 // -- probes -------------------------------------------------------------------
 
-void hub::probe(const std::string& address, uint16_t port,
-                std::function<void()> on_gone) {
+void remote_agent_links::probe(const std::string& address, uint16_t port,
+                               std::function<void()> on_gone) {
   probe_again(address, port, std::move(on_gone), 1);
 }
 
-void hub::probe_again(const std::string& address, uint16_t port,
-                      std::function<void()> on_gone, uint32_t attempt) {
+void remote_agent_links::probe_again(const std::string& address, uint16_t port,
+                                     std::function<void()> on_gone,
+                                     uint32_t attempt) {
   const auto retry = [=, this, alive = alive_] {
     if (*alive)
       probe_again(address, port, on_gone, attempt + 1);
@@ -171,16 +173,16 @@ void hub::probe_again(const std::string& address, uint16_t port,
   });
 }
 
-void hub::confirm(const std::string& address, uint16_t port,
-                  std::function<void()> on_alive) {
+void remote_agent_links::confirm(const std::string& address, uint16_t port,
+                                 std::function<void()> on_alive) {
   ask(address, port, [on_alive = std::move(on_alive)](liveness found) {
     if (found == liveness::alive)
       on_alive();
   });
 }
 
-void hub::ask(const std::string& address, uint16_t port,
-              std::function<void(liveness)> on_answer) {
+void remote_agent_links::ask(const std::string& address, uint16_t port,
+                             std::function<void(liveness)> on_answer) {
   const auto where = numeric_address(address, port);
   if (!where)
     return;

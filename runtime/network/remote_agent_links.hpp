@@ -5,7 +5,9 @@
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <map>
@@ -19,19 +21,19 @@ namespace actorrun::detail {
 /// that its lease will tell.
 inline constexpr auto probe_limit = std::chrono::seconds{1};
 
-class hub final : public ports::agent_links {
+class remote_agent_links final : public ports::agent_links {
 public:
   /// @pre `system` and `home` outlive the hub
-  hub(caf::actor_system& system, reactor& home, log lines);
-  ~hub() override;
+  remote_agent_links(caf::actor_system& system, reactor& home, log lines);
+  ~remote_agent_links() override;
 
-  hub(const hub&) = delete;
-  hub& operator=(const hub&) = delete;
+  remote_agent_links(const remote_agent_links&) = delete;
+  remote_agent_links& operator=(const remote_agent_links&) = delete;
 
   /// Who gets the connections. Those that come earlier wait for it.
   void serve_for(rendezvous_coordinator_actor coordinator);
 
-  /// @retval errc::address_in_use, errc::cannot_listen  as `door_listener`
+  /// @retval errc::address_in_use, errc::cannot_listen  as `listener`
   result<std::string> listen(const socket_address& where,
                              const credentials& mine);
 
@@ -64,11 +66,11 @@ private:
   caf::actor_system& system_;
   reactor& home_;
   log lines_;
-  std::optional<door_listener> listener_;
+  std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
   std::map<std::string, line> links_;
-  std::map<uint64_t, door_handle> probes_;
+  std::map<uint64_t, reactor_handle> probes_;
   uint64_t last_probe_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -97,7 +97,7 @@ bool acceptor::turn_away() {
   auto remote = socket_address{};
   auto fd = accept_from(socket_.get(), remote);
   if (fd) {
-    send_whole(fd.get(), owner_.farewell);
+    send_whole(fd.get(), owner_.busy_reply);
     // Unread bytes would turn the close into a reset that overtakes the words.
     auto ignored = std::array<char, 512>{};
     ::recv(fd.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);

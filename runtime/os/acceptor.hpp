@@ -19,7 +19,7 @@ struct acceptor_owner {
   /// Closes a descriptor that matters less than a newcomer; false if none.
   std::function<bool()> make_room;
   /// What somebody is told whom there is no descriptor for.
-  std::string farewell;
+  std::string busy_reply;
 };
 
 /// Accepts connections. When descriptors run out it first asks its owner to

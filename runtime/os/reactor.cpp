@@ -1,6 +1,6 @@
 #include "runtime/os/reactor.hpp"
 
-#include "runtime/os/signals_blocked.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,8 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -210,6 +212,70 @@ int reactor::sleep_ms() const {
   const auto now = std::chrono::steady_clock::now();
   const auto delay = std::chrono::ceil<ms>(timers_.begin()->first.first - now);
   return static_cast<int>(std::clamp<int64_t>(delay.count(), 0, INT_MAX));
+}
+
+readiness::readiness(reactor& loop, int fd)
+  : loop_(loop), fd_(fd), alive_(std::make_shared<bool>(true)) {}
+
+readiness::~readiness() {
+  run_and_wait(loop_, [this] {
+    *alive_ = false;
+    loop_.unwatch(fd_);
+  });
+}
+
+void readiness::call_once(std::function<void()> fn) {
+  loop_.post([this, alive = alive_, fn = std::move(fn)]() mutable {
+    if (*alive && !call_)
+      arm(std::move(fn));
+  });
+}
+
+void readiness::arm(std::function<void()> fn) {
+  call_ = std::move(fn);
+  if (std::exchange(is_watched_, true))
+    loop_.rewatch(fd_, EPOLLIN | EPOLLONESHOT);
+  else
+    loop_.watch(fd_, EPOLLIN | EPOLLONESHOT, [this](uint32_t) { on_ready(); });
+}
+
+void readiness::on_ready() {
+  if (const auto fn = std::exchange(call_, {}))
+    fn();
+}
+
+reactor_handle::reactor_handle(reactor& home,
+                               std::shared_ptr<reactor_part> part)
+  : home_(&home), part_(std::move(part)) {
+  home.post([started = part_] { started->start(); });
+}
+
+reactor_handle& reactor_handle::operator=(reactor_handle&& other) noexcept {
+  if (this != &other) {
+    reset();
+    home_ = other.home_;
+    part_ = std::move(other.part_);
+  }
+  return *this;
+}
+
+void reactor_handle::reset() {
+  const auto part = std::exchange(part_, nullptr);
+  if (part)
+    run_and_wait(*home_, [&] { part->stop(); });
+}
+
+void run_and_wait(reactor& home, const reactor::task& fn) {
+  if (home.on_thread()) {
+    fn();
+    return;
+  }
+  auto done = std::promise<void>{};
+  home.post([&] {
+    fn();
+    done.set_value();
+  });
+  done.get_future().wait();
 }
 
 } // namespace actorrun::detail

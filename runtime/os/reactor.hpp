@@ -109,4 +109,81 @@ private:
   std::thread thread_;
 };
 
+/// A watch on the reactor that rests unless somebody waits: what is written to
+/// the descriptor meanwhile costs nobody a wake-up.
+class readiness {
+public:
+  /// @param loop Lives longer.
+  /// @param fd   Stays open as long.
+  readiness(reactor& loop, int fd);
+
+  /// From then on nobody is called.
+  ~readiness();
+
+  readiness(const readiness&) = delete;
+  readiness& operator=(const readiness&) = delete;
+
+  /// Calls `fn` on the reactor's thread as soon as there is something to read.
+  /// Does nothing if somebody waits already. Any thread may call.
+  void call_once(std::function<void()> fn);
+
+private:
+  void arm(std::function<void()> fn);
+  void on_ready();
+
+  reactor& loop_;
+  int fd_;
+  std::shared_ptr<bool> alive_; ///< What follows is the reactor's thread's.
+  bool is_watched_ = false;
+  std::function<void()> call_; ///< Empty: nobody waits.
+};
+
+/// Keeps the reactor for as long as what runs on it: an actor may be the last
+/// to let go of that. Null stays null.
+template <class T>
+std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
+  if (!x)
+    return nullptr;
+  return {x.release(), [loop = std::move(loop)](T* y) { delete y; }};
+}
+
+/// Something that watches and waits on a reactor.
+class reactor_part {
+public:
+  virtual ~reactor_part() = default;
+
+  /// Called once, on the reactor's thread, unless `stop` came first.
+  virtual void start() = 0;
+
+  /// Ends every watch and timer and closes what is open; no callback is called
+  /// from then on. On the reactor's thread; more than once is fine.
+  virtual void stop() = 0;
+};
+
+/// Owns a part: when it goes, the part has stopped. Its destructor waits for
+/// the reactor's thread, so hold no lock that a callback of the part takes.
+class reactor_handle {
+public:
+  reactor_handle() = default;
+
+  /// Starts `part` soon. @pre `home` outlives the handle
+  reactor_handle(reactor& home, std::shared_ptr<reactor_part> part);
+
+  reactor_handle(reactor_handle&& other) noexcept = default;
+  reactor_handle& operator=(reactor_handle&& other) noexcept;
+  ~reactor_handle() { reset(); }
+
+  /// Stops the part now.
+  void reset();
+
+  explicit operator bool() const { return part_ != nullptr; }
+
+private:
+  reactor* home_ = nullptr;
+  std::shared_ptr<reactor_part> part_;
+};
+
+/// Runs `fn` on the reactor's thread and returns when it is done.
+void run_and_wait(reactor& home, const reactor::task& fn);
+
 } // namespace actorrun::detail

@@ -1,6 +1,6 @@
 #include "runtime/os/resolver.hpp"
 
-#include "runtime/os/run_aside.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <deque>
 #include <mutex>

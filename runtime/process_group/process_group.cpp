@@ -20,10 +20,10 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Longest wait for processes after SIGKILL.
-constexpr auto kill_patience = std::chrono::seconds{5};
+constexpr auto kill_timeout = std::chrono::seconds{5};
 
 /// Longest wait for a console that is not read.
-constexpr auto flush_patience = std::chrono::seconds{30};
+constexpr auto flush_timeout = std::chrono::seconds{30};
 
 errc code_of(int error) {
   if (!core::is_permanent(
@@ -73,17 +73,18 @@ process_group::start(process_options options) {
 }
 
 result<std::monostate> process_group::await_starts() {
-  board_->wait(std::nullopt, [this] {
-    return board_->start_count() == plan_.own.slot_count || board_->has_ended();
+  tracker_->wait(std::nullopt, [this] {
+    return tracker_->start_count() == plan_.own.slot_count
+           || tracker_->has_ended();
   });
-  for (const auto& [rank, record] : board_->records())
+  for (const auto& [rank, record] : tracker_->records())
     // A start that was given up is the consequence of something else.
     if (record.error != 0 && record.error != ECANCELED)
       return start_failure(record, rank);
   return std::monostate{};
 }
 
-failure process_group::start_failure(const process_board::record& record,
+failure process_group::start_failure(const process_tracker::record& record,
                                      uint32_t rank) const {
   auto text = "local rank " + std::to_string(rank) + " cannot be started: ";
   if (!record.subject.empty())
@@ -113,9 +114,9 @@ process_group::~process_group() {
 }
 
 void process_group::flush_logs() {
-  const auto due = std::chrono::steady_clock::now() + flush_patience;
+  const auto due = std::chrono::steady_clock::now() + flush_timeout;
   caf::scoped_actor self{system_};
-  ask(self.ptr(), tailer_, flush_patience, actorrun::flush_logs{})
+  ask(self.ptr(), tailer_, flush_timeout, actorrun::flush_logs{})
     .receive([](logs_flushed) {}, [](const caf::error&) {});
   console_->flush(due);
 }
@@ -124,18 +125,17 @@ bool process_group::close(int signal, milliseconds timeout) {
   if (!owner_)
     return true;
   const auto known = signal >= 1 && signal <= SIGRTMAX;
-  const auto patience = known
-                          ? std::clamp(timeout, milliseconds{0}, timeout_max)
-                          : milliseconds{0};
-  if (!board_->ending())
-    tell_anonymously(owner_, close_group{known ? signal : SIGKILL, patience});
-  return board_->wait(deadline(patience) + kill_patience,
-                      [this] { return board_->has_ended(); });
+  const auto limit = known ? std::clamp(timeout, milliseconds{0}, timeout_max)
+                           : milliseconds{0};
+  if (!tracker_->ending())
+    tell_anonymously(owner_, close_group{known ? signal : SIGKILL, limit});
+  return tracker_->wait(deadline(limit) + kill_timeout,
+                        [this] { return tracker_->has_ended(); });
 }
 
 std::map<uint32_t, pid_t> process_group::pids() const {
   auto result = std::map<uint32_t, pid_t>{};
-  for (const auto& [rank, record] : board_->records())
+  for (const auto& [rank, record] : tracker_->records())
     if (record.pid != 0)
       result.emplace(rank, record.pid);
   return result;
@@ -146,11 +146,11 @@ process_group::wait(std::optional<milliseconds> timeout) {
   auto until = std::optional<core::time_point>{};
   if (timeout)
     until = deadline(*timeout);
-  if (!board_->wait(until, [this] { return board_->has_ended(); }))
+  if (!tracker_->wait(until, [this] { return tracker_->has_ended(); }))
     return std::nullopt;
   const auto guard = std::lock_guard{mutex_};
   if (!result_) {
-    result_ = result_of(*board_->ending());
+    result_ = result_of(*tracker_->ending());
     files_.clear(); // They may be large.
   }
   return result_;

@@ -49,14 +49,14 @@ private:
   worker_supervisor_config supervisor_config();
   void spawn_owner();
   result<std::monostate> await_starts();
-  failure start_failure(const process_board::record& record,
+  failure start_failure(const process_tracker::record& record,
                         uint32_t rank) const;
   processes_result result_of(group_ending ending) const;
   void add_returns(processes_result& result) const;
   void add_return(processes_result& result, uint32_t rank,
-                  const process_board::record& record) const;
+                  const process_tracker::record& record) const;
   void add_problem(processes_result& result, uint32_t rank,
-                   const process_board::record& record,
+                   const process_tracker::record& record,
                    std::string problem) const;
   void flush_logs();
 
@@ -70,7 +70,8 @@ private:
   caf::actor_system& system_;
   std::string host_;
   std::shared_ptr<reactor> loop_ = std::make_shared<reactor>();
-  std::shared_ptr<process_board> board_ = std::make_shared<process_board>();
+  std::shared_ptr<process_tracker> tracker_
+    = std::make_shared<process_tracker>();
   core::epoch_plan plan_;
   core::epoch_outputs outputs_;
   std::vector<call_files> files_;

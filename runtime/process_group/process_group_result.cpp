@@ -23,7 +23,7 @@ processes_result process_group::result_of(group_ending ending) const {
 }
 
 void process_group::add_returns(processes_result& result) const {
-  for (const auto& [rank, record] : board_->records()) {
+  for (const auto& [rank, record] : tracker_->records()) {
     if (!files_.empty())
       add_return(result, rank, record);
     else if (record.has_succeeded)
@@ -32,7 +32,7 @@ void process_group::add_returns(processes_result& result) const {
 }
 
 void process_group::add_return(processes_result& result, uint32_t rank,
-                               const process_board::record& record) const {
+                               const process_tracker::record& record) const {
   using stage = function_return::stage;
   auto returned = read_return(files_[rank].returned.get());
   if (!returned)
@@ -51,7 +51,7 @@ void process_group::add_return(processes_result& result, uint32_t rank,
 // failed. Of one that has failed anyway it may be the reason; of one that was
 // killed it is none.
 void process_group::add_problem(processes_result& result, uint32_t rank,
-                                const process_board::record& record,
+                                const process_tracker::record& record,
                                 std::string problem) const {
   if (const auto i = result.failures.find(rank); i != result.failures.end()) {
     auto& [key, failed] = *i;

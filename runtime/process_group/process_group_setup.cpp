@@ -85,7 +85,7 @@ worker_supervisor_config process_group::supervisor_config() {
       delete x;
       gone->set_value();
     }};
-  auto workers = core::worker_spec{};
+  auto workers = core::worker_settings{};
   workers.role = options_.name;
   workers.slot_count = plan_.own.slot_count;
   workers.stop_signal = options_.stop_signal;
@@ -99,7 +99,7 @@ worker_supervisor_config process_group::supervisor_config() {
                             const auto&, const auto&) { return processes; },
           .host = host_,
           .processes
-          = std::make_shared<noting_process_host>(std::move(host), board_),
+          = std::make_shared<noting_process_host>(std::move(host), tracker_),
           .ports = nullptr,
           .layout = std::make_shared<ready_layout>(outputs_),
           .evidence = std::make_shared<worker_evidence>(),
@@ -108,12 +108,12 @@ worker_supervisor_config process_group::supervisor_config() {
 }
 
 void process_group::spawn_owner() {
-  owner_ = spawn_process_owner(system_,
-                               {.supervisor = supervisor_config(),
-                                .plan = plan_,
-                                .on_ended = [board = board_](group_ending x) {
-                                  board->note(std::move(x));
-                                }});
+  owner_ = spawn_process_owner(
+    system_, {.supervisor = supervisor_config(),
+              .plan = plan_,
+              .on_ended = [tracker = tracker_](group_ending x) {
+                tracker->note(std::move(x));
+              }});
 }
 
 } // namespace actorrun::detail

@@ -1,11 +1,15 @@
 #include "runtime/process_group/process_plan.hpp"
 
+#include "runtime/options.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/entry_registry.hpp"
 #include "runtime/process_group/function_worker.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cctype>
 #include <charconv>
+#include <string_view>
 
 namespace actorrun::detail {
 
@@ -153,6 +157,171 @@ std::vector<ports::process_spec> make_processes(
     result.push_back(std::move(spec));
   }
   return result;
+}
+
+namespace {
+
+using verdict = result<std::monostate>;
+
+verdict fine() {
+  return std::monostate{};
+}
+
+verdict refuse(std::string text) {
+  return failure{errc::bad_argument, std::move(text)};
+}
+
+std::string of_rank(uint32_t rank, const std::string& text) {
+  return "local rank " + std::to_string(rank) + ": " + text;
+}
+
+bool has_nul(std::string_view text) {
+  return text.find('\0') != text.npos;
+}
+
+verdict check_name(const std::string& name) {
+  if (name.size() > label_length_max)
+    return refuse("the name is longer than " + std::to_string(label_length_max)
+                  + " bytes");
+  if (std::any_of(name.begin(), name.end(),
+                  [](unsigned char c) { return std::iscntrl(c) != 0; }))
+    return refuse("the name has control characters in it");
+  return fine();
+}
+
+template <class T>
+std::set<uint32_t> keys_of(const std::map<uint32_t, T>& map) {
+  auto result = std::set<uint32_t>{};
+  for (const auto& [rank, value] : map)
+    result.insert(rank);
+  return result;
+}
+
+std::set<uint32_t> ranks_below(size_t count) {
+  auto result = std::set<uint32_t>{};
+  for (uint32_t rank = 0; rank < count; ++rank)
+    result.insert(result.end(), rank);
+  return result;
+}
+
+verdict check_keys(const char* what, const std::set<uint32_t>& keys,
+                   size_t count) {
+  const auto expected = ranks_below(count);
+  if (keys == expected)
+    return fine();
+  return refuse(std::string{what} + ": the local ranks do not match, expected: "
+                + ranks_text(expected) + ", actual: " + ranks_text(keys));
+}
+
+verdict check_ranks(const process_options& x) {
+  const auto count = x.args.size();
+  if (count < 1 || count > core::slots_per_agent_max)
+    return refuse("args has " + std::to_string(count) + " local ranks, not 1.."
+                  + std::to_string(core::slots_per_agent_max));
+  if (auto ok = check_keys("args", keys_of(x.args), count); !ok)
+    return ok;
+  if (auto ok = check_keys("envs", keys_of(x.envs), count); !ok)
+    return ok;
+  for (const auto& [rank, prefix] : x.log_line_prefixes) {
+    if (rank >= count)
+      return refuse("log_line_prefixes: there is no local rank "
+                    + std::to_string(rank) + " in "
+                    + ranks_text(ranks_below(count)));
+    if (prefix.find_first_of(std::string_view{"\0\r\n", 3}) != prefix.npos)
+      return refuse(of_rank(rank, "its prefix has a line end or NUL in it"));
+  }
+  return fine();
+}
+
+verdict check_variables(const process_options& x) {
+  for (const auto& [rank, env] : x.envs)
+    for (const auto& [name, value] : env) {
+      if (name.empty() || has_nul(name) || name.find('=') != name.npos)
+        return refuse(of_rank(rank, "\"" + name + "\" cannot name a variable"));
+      if (has_nul(value))
+        return refuse(of_rank(rank, "the variable " + name + " has a NUL"));
+    }
+  return fine();
+}
+
+verdict check_program(const process_options& x, const std::string& program) {
+  if (program.empty() || has_nul(program))
+    return refuse(program.empty() ? "there is no program to start"
+                                  : "the name of the program has a NUL in it");
+  for (const auto& [rank, arguments] : x.args)
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const auto& value = arguments[i];
+      const auto is_text = value.is_string();
+      if (!is_text && !value.is_number() && !value.is_boolean())
+        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
+                                      + " of a program must be text, a number "
+                                        "or a boolean, not "
+                                      + value.type_name()));
+      if (is_text && has_nul(value.get_ref<const std::string&>()))
+        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
+                                      + " has a NUL in it"));
+    }
+  return fine();
+}
+
+verdict check_function(const process_options& x, const std::string& name) {
+  const auto function = find_entry_point(name);
+  if (!function)
+    return function.error();
+  if (x.method != start_method::fork && !can_run_as_worker())
+    return refuse("\"" + name
+                  + "\" cannot be reached in a process of its own: "
+                    "main must call actorrun::run_as_worker(argc, argv) before "
+                    "all else");
+  for (const auto& [rank, arguments] : x.args)
+    if (const auto problem = function->complaint(arguments))
+      return refuse(of_rank(rank, "entry point \"" + name + "\": " + *problem));
+  return fine();
+}
+
+verdict check_entrypoint(const process_options& x) {
+  if (is_astray())
+    return refuse(
+      "this process is a worker itself, and its main has not called "
+      "actorrun::run_as_worker(argc, argv), the first thing to do");
+  if (const auto* program = std::get_if<std::string>(&x.entrypoint))
+    return check_program(x, *program);
+  return check_function(x, std::get<entry_point>(x.entrypoint).name());
+}
+
+/// What a job asks for, too.
+verdict check_rest(const process_options& x) {
+  auto options = agent_options{};
+  options.workers.command = {"none"};
+  options.workers.slot_count = static_cast<uint32_t>(x.args.size());
+  options.workers.stop_signal = x.stop_signal;
+  options.workers.grace_period = x.grace_period;
+  options.logs = x.logs;
+  return validate(options);
+}
+
+} // namespace
+
+std::string ranks_text(const std::set<uint32_t>& ranks) {
+  auto text = std::string{};
+  for (auto i = ranks.begin(); i != ranks.end();) {
+    const auto first = *i;
+    auto last = first;
+    while (++i != ranks.end() && *i == last + 1)
+      last = *i;
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (last > first)
+      text += (last > first + 1 ? "-" : ", ") + std::to_string(last);
+  }
+  return "{" + text + "}";
+}
+
+result<std::monostate> check(const process_options& options) {
+  for (const auto part :
+       {check_ranks, check_variables, check_entrypoint, check_rest})
+    if (auto ok = part(options); !ok)
+      return ok;
+  return check_name(options.name);
 }
 
 } // namespace actorrun::detail

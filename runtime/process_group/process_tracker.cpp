@@ -8,7 +8,7 @@ namespace actorrun::detail {
 namespace {
 
 struct recorder {
-  std::map<uint32_t, process_board::record>& records;
+  std::map<uint32_t, process_tracker::record>& records;
 
   void operator()(const ports::process_started& x) const {
     records[x.local_rank].pid = x.pid;
@@ -23,24 +23,24 @@ struct recorder {
 
 } // namespace
 
-void process_board::note(const ports::process_event& event) {
+void process_tracker::note(const ports::process_event& event) {
   const auto guard = std::lock_guard{mutex_};
   std::visit(recorder{records_}, event);
   changed_.notify_all();
 }
 
-void process_board::note(group_ending ending) {
+void process_tracker::note(group_ending ending) {
   const auto guard = std::lock_guard{mutex_};
   ending_ = std::move(ending);
   changed_.notify_all();
 }
 
-std::map<uint32_t, process_board::record> process_board::records() const {
+std::map<uint32_t, process_tracker::record> process_tracker::records() const {
   const auto guard = std::lock_guard{mutex_};
   return records_;
 }
 
-std::optional<group_ending> process_board::ending() const {
+std::optional<group_ending> process_tracker::ending() const {
   const auto guard = std::lock_guard{mutex_};
   return ending_;
 }
@@ -49,10 +49,10 @@ void noting_process_host::start(epoch_id epoch,
                                 std::vector<ports::process_spec> processes,
                                 listener on_event) {
   host_->start(epoch, std::move(processes),
-               [board = board_, on_event = std::move(on_event)](
+               [tracker = tracker_, on_event = std::move(on_event)](
                  std::vector<ports::process_event> events) {
                  for (const auto& x : events)
-                   board->note(x);
+                   tracker->note(x);
                  on_event(std::move(events));
                });
 }

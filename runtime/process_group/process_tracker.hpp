@@ -27,7 +27,7 @@ struct group_ending {
 };
 
 /// Thread-safe. All functions return at once but `wait`.
-class process_board {
+class process_tracker {
 public:
   /// What became of one process.
   struct record {
@@ -72,8 +72,8 @@ private:
 class noting_process_host final : public ports::process_host {
 public:
   noting_process_host(std::shared_ptr<ports::process_host> host,
-                      std::shared_ptr<process_board> board)
-    : host_(std::move(host)), board_(std::move(board)) {}
+                      std::shared_ptr<process_tracker> tracker)
+    : host_(std::move(host)), tracker_(std::move(tracker)) {}
 
   void start(epoch_id epoch, std::vector<ports::process_spec> processes,
              listener on_event) override;
@@ -91,7 +91,7 @@ public:
 
 private:
   std::shared_ptr<ports::process_host> host_;
-  std::shared_ptr<process_board> board_;
+  std::shared_ptr<process_tracker> tracker_;
 };
 
 } // namespace actorrun::detail

@@ -1,6 +1,5 @@
 #include "runtime/processes/fork_server.hpp"
 
-#include "runtime/processes/child_handshake.hpp"
 #include "runtime/processes/fork_request.hpp"
 #include "runtime/processes/forked_child.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/processes/forked_starts.hpp"
 
 #include "runtime/processes/forked_child.hpp"
-#include "runtime/processes/program_check.hpp"
+#include "runtime/processes/program.hpp"
 
 #include <algorithm>
 #include <cassert>

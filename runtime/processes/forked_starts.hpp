@@ -3,8 +3,8 @@
 
 #include "actors/ports/process_host.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/processes/child_handshake.hpp"
 #include "runtime/processes/fork_server_process.hpp"
+#include "runtime/processes/forked_child.hpp"
 #include "runtime/processes/output_files.hpp"
 #include "runtime/processes/started_process.hpp"
 #include "runtime/processes/warden.hpp"

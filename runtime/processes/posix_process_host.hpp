@@ -5,7 +5,6 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/processes/output_files.hpp"
 #include "runtime/processes/process_starter.hpp"
-#include "runtime/processes/started_process.hpp"
 #include "runtime/processes/warden.hpp"
 #include "runtime/processes/worker_process.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/processes/process_starter.hpp"
 
 #include "actors/core/devices/binding_plan.hpp"
-#include "runtime/processes/program_check.hpp"
+#include "runtime/processes/program.hpp"
 
 #include <cerrno>
 #include <optional>
@@ -66,7 +66,7 @@ process_starter::process_starter(reactor& loop, warden& guard,
 process_starter::~process_starter() = default;
 
 output_files process_starter::begin_batch() {
-  spawner_.look_at_signals();
+  spawner_.inspect_signals();
   programs_ = {};
   return output_files{null_};
 }

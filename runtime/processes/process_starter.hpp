@@ -4,10 +4,11 @@
 
 #include "actors/ports/process_host.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/fork_server_process.hpp"
 #include "runtime/processes/forked_starts.hpp"
 #include "runtime/processes/output_files.hpp"
-#include "runtime/processes/program_finder.hpp"
+#include "runtime/processes/program.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "runtime/processes/started_process.hpp"
 #include "runtime/processes/warden.hpp"
@@ -17,6 +18,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+
+#include <sys/types.h>
 
 namespace actorrun::detail {
 

@@ -84,10 +84,10 @@ spawner::spawner() {
     std::abort();
   }
   stack_ = static_cast<char*>(memory);
-  look_at_signals();
+  inspect_signals();
 }
 
-void spawner::look_at_signals() {
+void spawner::inspect_signals() {
   to_reset_ = changed_signals();
 }
 

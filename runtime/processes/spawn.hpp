@@ -38,7 +38,7 @@ public:
 
   /// Notes which signals this program handles or ignores, for the children to
   /// reset: once per batch, not once per child. Call it before a batch.
-  void look_at_signals();
+  void inspect_signals();
 
   /// @param path What to execute; see `program_finder`.
   /// @param arguments argv, [0] included.

@@ -1,11 +1,13 @@
 // Reserves the port that the workers of one epoch will meet at.
 #pragma once
 
+#include "actors/ports/master_ports.hpp"
 #include "messages/result.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -67,5 +69,26 @@ result<bound_port> bind_master_port(const socket_address& where);
 /// @retval errc::address_in_use  another program has it
 /// @retval errc::cannot_listen   it cannot be bound; the text says why
 result<bound_port> bind_port(const socket_address& where);
+
+class reserved_ports final : public ports::master_ports {
+public:
+  /// @param wish The port to tell always; none: another one for every epoch.
+  explicit reserved_ports(std::optional<uint16_t> wish) : wish_(wish) {}
+
+  uint16_t next() override {
+    if (wish_)
+      return *wish_;
+    auto fresh = reserve_master_port();
+    if (!fresh)
+      return 0;
+    last_ = std::exchange(current_, std::move(*fresh));
+    return current_->port();
+  }
+
+private:
+  std::optional<uint16_t> wish_;
+  std::optional<port_reservation> current_;
+  std::optional<port_reservation> last_;
+};
 
 } // namespace actorrun::detail

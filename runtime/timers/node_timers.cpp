@@ -1,7 +1,7 @@
 #include "runtime/timers/node_timers.hpp"
 
-#include "runtime/os/keep.hpp"
-#include "runtime/timers/session_members.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/timers/posix_session_members.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/exit_reason.hpp>
@@ -66,7 +66,7 @@ void node_timers::spawn(std::shared_ptr<reactor> loop) {
   auto config = timer_server_config{
     .source = keep(std::move(fifo_), loop),
     .notices = keep(std::move(socket_), loop),
-    .kin = std::make_shared<posix_process_kin>(),
+    .members = std::make_shared<posix_session_members>(),
     .watchdog = config_.options.watchdog,
     .lines = config_.lines,
   };

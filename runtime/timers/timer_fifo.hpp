@@ -5,7 +5,6 @@
 #include "messages/result.hpp"
 #include "runtime/network/run_folder.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/readiness.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>

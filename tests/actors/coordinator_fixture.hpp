@@ -46,8 +46,8 @@ struct coordinator_fixture : actor_fixture {
     offer.set_role("default");
     offer.set_slot_count(2);
     offer.set_master_port(29'500);
-    offer.set_life_address("10.0.0." + id);
-    offer.set_life_port(7'000);
+    offer.set_liveness_address("10.0.0." + id);
+    offer.set_liveness_port(7'000);
     *out.mutable_settings() = to_wire(settings);
     return out;
   }

@@ -122,7 +122,7 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   a = remote();
   auto hidden = request("1");
-  hidden.mutable_offer()->set_life_port(0);
+  hidden.mutable_offer()->set_liveness_port(0);
   send(a.handle, uut, hidden);
   end(a.handle);
   CHECK(links->told() == "released 1");

@@ -96,17 +96,17 @@ TEST_CASE_METHOD(coordinator_fixture,
   run_two();
   failed(b, "2", 1);
   stopped(b, "2", 1);
-  CHECK(status().marked_nodes().empty());
+  CHECK(status().quarantined_nodes().empty());
   auto x = v1::WorkersStopped{};
   x.set_agent_id("1");
   x.set_epoch(1);
   x.set_unkillable_count(3);
   send(a.handle, uut, x);
   const auto seen = status();
-  REQUIRE(seen.marked_nodes_size() == 1);
-  CHECK(seen.marked_nodes(0).agent_id() == "1");
-  CHECK(seen.marked_nodes(0).host() == "node-1");
-  CHECK(seen.marked_nodes(0).unkillable_count() == 3);
+  REQUIRE(seen.quarantined_nodes_size() == 1);
+  CHECK(seen.quarantined_nodes(0).agent_id() == "1");
+  CHECK(seen.quarantined_nodes(0).host() == "node-1");
+  CHECK(seen.quarantined_nodes(0).unkillable_count() == 3);
   CHECK(seen.phase() == "ended"); // Both are needed.
 }
 

@@ -9,8 +9,8 @@ using fixture = log_tailer_fixture;
 
 TEST_CASE_METHOD(fixture, "log_tailer: lines with a needle are also filed",
                  "[actors]") {
-  options.stdout_needles = {"loss=", "acc="};
-  options.stderr_needles = {"Error"};
+  options.stdout_filters = {"loss=", "acc="};
+  options.stderr_filters = {"Error"};
   follow(1);
   write(0, "loss=1\nnothing\n");
   write(1, "the acc=2 loss=3\nloss =\n");
@@ -29,7 +29,7 @@ TEST_CASE_METHOD(fixture,
                  "log_tailer: lines that are filed are written in one "
                  "go",
                  "[actors]") {
-  options.stdout_needles = {"x"};
+  options.stdout_filters = {"x"};
   follow(1);
   write(0, many_lines("x", 1'000));
   CHECK(files->append_count == 1);
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(fixture,
                  "log_tailer: a closed console does not stop the "
                  "filing",
                  "[actors]") {
-  options.stdout_needles = {"x"};
+  options.stdout_filters = {"x"};
   follow(1);
   console->close(to_out);
   write(0, "x\ny\n");
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "log_tailer: what cannot be filed is counted",
                  "[actors]") {
-  options.stdout_needles = {"x"};
+  options.stdout_filters = {"x"};
   files->unusable = {"/1/filtered_out"};
   follow(1);
   write(0, "x\n");

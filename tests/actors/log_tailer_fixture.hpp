@@ -54,9 +54,9 @@ struct log_tailer_fixture : actor_fixture {
       result.workers.push_back({.out = target(epoch, rank, "out"),
                                 .err = target(epoch, rank, "err"),
                                 .error_file = {}});
-    if (!options.stdout_needles.empty())
+    if (!options.stdout_filters.empty())
       result.filtered_out = folder(epoch) + "/filtered_out";
-    if (!options.stderr_needles.empty())
+    if (!options.stderr_filters.empty())
       result.filtered_err = folder(epoch) + "/filtered_err";
     return result;
   }

@@ -20,8 +20,8 @@ TEST_CASE_METHOD(node_agent_fixture, "node_agent: it seeks and joins",
   CHECK(offered.slot_count == 2);
   CHECK(offered.master_port == 29'500);
   CHECK(offered.address == "10.0.0.7"); // None was given: that of the link.
-  CHECK(request.offer().life_address() == "10.0.0.7");
-  CHECK(request.offer().life_port() == 7'000);
+  CHECK(request.offer().liveness_address() == "10.0.0.7");
+  CHECK(request.offer().liveness_port() == 7'000);
   CHECK(from_wire(request.settings()) == core::job_settings{1, 4, 3});
   CHECK_FALSE(request.has_claim());
 }

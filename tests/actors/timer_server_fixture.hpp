@@ -56,7 +56,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
     auto out = timer_server_config{};
     out.source = source;
     out.notices = notices;
-    out.kin = kin;
+    out.members = members;
     out.watchdog = 30s;
     out.lines = log{make_logger()};
     return out;
@@ -155,7 +155,8 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
     = std::make_shared<fake_timer_source>();
   std::shared_ptr<fake_notice_source> notices
     = std::make_shared<fake_notice_source>();
-  std::shared_ptr<fake_process_kin> kin = std::make_shared<fake_process_kin>();
+  std::shared_ptr<fake_session_members> members
+    = std::make_shared<fake_session_members>();
   recorder heard;
   overrun_listener_actor supervisor;
   timer_server_actor uut;

@@ -4,18 +4,18 @@ namespace actorrun::test {
 
 namespace {
 
-struct kin_fixture : timer_server_fixture {
-  kin_fixture() {
+struct session_fixture : timer_server_fixture {
+  session_fixture() {
     begin();
     start_worker(1, 0);
-    kin->add(100, 100);
-    kin->add(555, 100);
+    members->add(100, 100);
+    members->add(555, 100);
   }
 };
 
 } // namespace
 
-TEST_CASE_METHOD(kin_fixture,
+TEST_CASE_METHOD(session_fixture,
                  "timer_server: what a worker starts has timers of "
                  "its own",
                  "[actors]") {
@@ -28,24 +28,24 @@ TEST_CASE_METHOD(kin_fixture,
            "timer \"a\" is overdue by 0.0 ms\n");
 }
 
-TEST_CASE_METHOD(kin_fixture,
+TEST_CASE_METHOD(session_fixture,
                  "timer_server: timers of a process that has ended "
                  "hit nobody",
                  "[actors]") {
   write(acquire(555, "a", 1s) + acquire(555, "b", 2s, 0));
-  kin->remove(555);
+  members->remove(555);
   advance(3s);
   CHECK(told() == "");
   CHECK(said() == "");
   CHECK(figures().timer_count == 0);
 }
 
-TEST_CASE_METHOD(kin_fixture,
+TEST_CASE_METHOD(session_fixture,
                  "timer_server: nor do they if another has its "
                  "pid",
                  "[actors]") {
   write(acquire(555, "a", 1s));
-  kin->add(555, 100, 2);
+  members->add(555, 100, 2);
   advance(1s);
   CHECK(told() == "");
   advance(1ms); // Until then a line may be of the one that has ended.
@@ -54,8 +54,8 @@ TEST_CASE_METHOD(kin_fixture,
   CHECK(told() == R"(report_overrun 1/0 pid 555 "b" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(kin_fixture, "timer_server: with a worker goes all its kin",
-                 "[actors]") {
+TEST_CASE_METHOD(session_fixture,
+                 "timer_server: with a worker goes all its kin", "[actors]") {
   write(acquire(555, "a", 1s));
   end_worker(1, 0);
   CHECK(figures().timer_count == 0);
@@ -63,54 +63,54 @@ TEST_CASE_METHOD(kin_fixture, "timer_server: with a worker goes all its kin",
   CHECK(told() == "");
 }
 
-TEST_CASE_METHOD(kin_fixture,
+TEST_CASE_METHOD(session_fixture,
                  "timer_server: kin may write before its worker is "
                  "known",
                  "[actors]") {
-  kin->add(101, 101);
-  kin->add(556, 101);
+  members->add(101, 101);
+  members->add(556, 101);
   write(acquire(556, "a", 1s));
   start_worker(1, 1);
   advance(1s);
   CHECK(told() == R"(report_overrun 1/1 pid 556 "a" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(kin_fixture, "timer_server: so many processes have timers",
+TEST_CASE_METHOD(session_fixture, "timer_server: so many processes have timers",
                  "[actors]") {
   const auto first = int64_t{10'000};
-  const auto last = first + int64_t(kin_count_max);
+  const auto last = first + int64_t(session_member_count_max);
   auto text = std::string{};
   for (auto pid = first; pid <= last; ++pid) {
-    kin->add(pid, 100);
+    members->add(pid, 100);
     text += acquire(pid, "a", 1h);
   }
   write(text);
-  CHECK(figures().timer_count == kin_count_max);
+  CHECK(figures().timer_count == session_member_count_max);
   CHECK(figures().requests.unknown == 1);
   // When some have ended there is room, once that has been looked for.
-  kin->remove(first);
+  members->remove(first);
   write(acquire(last, "a", 1h));
-  CHECK(figures().timer_count == kin_count_max);
+  CHECK(figures().timer_count == session_member_count_max);
   CHECK(figures().requests.unknown == 2);
-  advance(kin_purge_interval);
+  advance(session_purge_interval);
   write(acquire(last, "a", 1h));
-  CHECK(figures().timer_count == kin_count_max);
+  CHECK(figures().timer_count == session_member_count_max);
   CHECK(figures().requests.unknown == 2);
 }
 
-TEST_CASE_METHOD(kin_fixture,
+TEST_CASE_METHOD(session_fixture,
                  "timer_server: a full house is not looked through "
                  "for every line",
                  "[actors]") {
-  for (int64_t i = 0; i < int64_t(kin_count_max); ++i) {
-    kin->add(10'000 + i, 100);
+  for (int64_t i = 0; i < int64_t(session_member_count_max); ++i) {
+    members->add(10'000 + i, 100);
     write(acquire(10'000 + i, "a", 1h));
   }
-  kin->add(9'999, 100);
-  const auto before = kin->birth_count;
+  members->add(9'999, 100);
+  const auto before = members->birth_count;
   for (auto i = 0; i < 100; ++i)
     write(acquire(9'999, "a", 1h));
-  CHECK(kin->birth_count - before <= kin_count_max);
+  CHECK(members->birth_count - before <= session_member_count_max);
 }
 
 } // namespace actorrun::test

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(fixture,
                  "[actors]") {
   begin();
   start_worker(1, 0);
-  kin->births[777] = 1;
+  members->births[777] = 1;
   write(acquire(777, "a", 1s) + acquire(778, "a", 1s) + acquire(777, "b", 1s));
   CHECK(said()
         == "warning timer server ignores process 777: it belongs to no worker "
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "timer_server: a worker may write before it is known",
                  "[actors]") {
   begin();
-  kin->add(100, 100);
+  members->add(100, 100);
   write(acquire(100, "a", 1s) + acquire(100, "b", 500ms) + release(100, "b"));
   CHECK(figures().timer_count == 0);
   start_worker(1, 0);
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(fixture,
                  "worker is known",
                  "[actors]") {
   begin();
-  kin->add(100, 100);
+  members->add(100, 100);
   write(acquire(100, "a", 100ms));
   advance(200ms);
   start_worker(1, 0);
@@ -214,12 +214,12 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "timer_server: early requests wait a second",
                  "[actors]") {
   begin();
-  kin->add(100, 100);
-  kin->add(101, 101);
+  members->add(100, 100);
+  members->add(101, 101);
   write(acquire(100, "a", 1h));
   advance(1ns);
   write(acquire(101, "a", 1h));
-  advance(core::early_patience);
+  advance(core::early_timeout);
   start_worker(1, 0);
   start_worker(1, 1);
   CHECK(figures().timer_count == 1);
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(fixture, "timer_server: early requests wait a second",
 TEST_CASE_METHOD(fixture, "timer_server: so many requests are held",
                  "[actors]") {
   begin();
-  kin->add(100, 100);
+  members->add(100, 100);
   auto text = std::string{};
   for (size_t i = 0; i <= core::early_requests_max; ++i)
     text += acquire(100, std::to_string(i), 1h);
@@ -248,7 +248,7 @@ TEST_CASE_METHOD(fixture, "timer_server: it lets go of everything at its end",
   end(uut);
   CHECK(source.use_count() == 1);
   CHECK(notices.use_count() == 1);
-  CHECK(kin.use_count() == 1);
+  CHECK(members.use_count() == 1);
   source->write("late\n"); // Whoever is told of it, it is nobody.
   run();
 }

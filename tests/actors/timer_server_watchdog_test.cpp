@@ -80,9 +80,9 @@ TEST_CASE_METHOD(watchdog_fixture,
                  "watchdog: what a worker starts speaks for "
                  "it",
                  "[actors]") {
-  kin->add(555, 100);
+  members->add(555, 100);
   notify(555, "WATCHDOG=1");
-  kin->remove(555);
+  members->remove(555);
   advance(29s);
   notify(100, "WATCHDOG=1");
   advance(29s);

@@ -119,7 +119,7 @@ TEST_CASE_METHOD(fixture,
                  "worker_supervisor: the patience with SIGKILL is the job's",
                  "[actors]") {
   auto x = config();
-  x.workers.kill_patience = 2s;
+  x.workers.kill_timeout = 2s;
   begin(std::move(x));
   start(1);
   order(core::kill_group{{1}});

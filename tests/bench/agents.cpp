@@ -25,7 +25,7 @@ std::string nodes(const agents::shape& x) {
 } // namespace
 
 result<agents> agents::start(setting& s, const shape& x) {
-  auto board = s.new_board();
+  auto board = s.new_tracker();
   if (!board)
     return board.error();
   const auto port = free_port();

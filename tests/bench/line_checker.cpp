@@ -41,7 +41,7 @@ line_checker::read(uint64_t line_count,
   auto begin = clock::time_point{};
   auto end = clock::time_point{};
   auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
-  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  const auto limit = int(std::chrono::milliseconds{timeout}.count());
   for (;;) {
     if (::poll(&input, 1, limit) != 1)
       return unmeasured("the launcher falls silent and does not end");
@@ -74,7 +74,7 @@ result<shown_text> line_checker::read_text() {
   auto shown = shown_text{};
   auto part = std::vector<char>(line_max);
   auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
-  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  const auto limit = int(std::chrono::milliseconds{timeout}.count());
   for (;;) {
     if (::poll(&input, 1, limit) != 1)
       return unmeasured("the launcher falls silent and does not end");

@@ -15,10 +15,10 @@ using clock = std::chrono::steady_clock;
 
 /// Longest wait for anything that ought to take less than a second; a machine
 /// that is busy with other things is not an error.
-inline constexpr auto patience = std::chrono::seconds{20};
+inline constexpr auto timeout = std::chrono::seconds{20};
 
 inline clock::time_point deadline() {
-  return clock::now() + patience;
+  return clock::now() + timeout;
 }
 
 /// Before each measurement: what the one before has left to do, and those it is

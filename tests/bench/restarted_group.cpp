@@ -6,7 +6,7 @@ namespace actorrun::bench {
 
 result<restarted_group>
 start_group(setting& s, std::vector<std::string> arguments, size_t count) {
-  auto board = s.new_board();
+  auto board = s.new_tracker();
   if (!board)
     return board.error();
   const auto what = s.command(std::move(arguments), {board->variable()});

@@ -73,7 +73,7 @@ program::command setting::command(std::vector<std::string> arguments,
 
 // Debian's has what is installed as a package, another may come first in PATH.
 const std::optional<std::string>& setting::python_with_torch() {
-  if (std::exchange(has_looked_for_python_, true))
+  if (std::exchange(has_inspected_python_, true))
     return python_;
   const auto* chosen = std::getenv("PYTHON_EXEC");
   for (const auto* name : {chosen, "python3", "/usr/bin/python3"}) {
@@ -99,7 +99,7 @@ std::string setting::new_folder() {
   return path;
 }
 
-result<stamp_board> setting::new_board() {
+result<stamp_board> setting::new_tracker() {
   return stamp_board::open(folder_ + "/stamps."
                            + std::to_string(++file_count_));
 }

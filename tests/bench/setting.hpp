@@ -74,7 +74,7 @@ public:
                            std::vector<std::string> environment = {});
 
   /// A board of its own.
-  result<stamp_board> new_board();
+  result<stamp_board> new_tracker();
 
 private:
   setting() = default;
@@ -86,7 +86,7 @@ private:
   std::optional<std::string> hydra_;
   std::optional<std::string> python_;
   std::string torch_version_;
-  bool has_looked_for_python_ = false;
+  bool has_inspected_python_ = false;
   uint32_t file_count_ = 0;
 };
 

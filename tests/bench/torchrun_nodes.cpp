@@ -31,7 +31,7 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 
 result<launched_job> launched_job::prepare(setting& s, launcher_kind kind,
                                            const shape& x) {
-  auto board = s.new_board();
+  auto board = s.new_tracker();
   if (!board)
     return board.error();
   const auto port = free_port();

@@ -149,9 +149,9 @@ TEST_CASE("wire: an actor system knows every type by its name", "[messages]") {
 
 TEST_CASE("wire: a type nobody registered does not arrive", "[messages]") {
   auto config = known_config{};
-  auto stranger_config = caf::actor_system_config{};
+  auto unknown_client_config = caf::actor_system_config{};
   auto system = caf::actor_system{config};
-  auto stranger = caf::actor_system{stranger_config};
+  auto stranger = caf::actor_system{unknown_client_config};
   auto packed = bytes{};
   auto sink = caf::binary_serializer{system, packed};
   REQUIRE(sink(caf::make_message(v1::StatusRequest{})) == caf::none);

@@ -4,17 +4,17 @@
 #include <chrono>
 #include <thread>
 
-namespace actorrun::detail::test_patience {
+namespace actorrun::detail::test_deadline {
 
 /// Long enough for a busy machine; a test that passes never waits so long.
-inline constexpr auto patience = std::chrono::seconds{20};
+inline constexpr auto timeout = std::chrono::seconds{20};
 
 using clock_type = std::chrono::steady_clock;
 
 /// Says whether `holds()` becomes true before the deadline.
 template <class Predicate>
 bool soon(Predicate holds) {
-  const auto deadline = clock_type::now() + patience;
+  const auto deadline = clock_type::now() + timeout;
   while (!holds()) {
     if (clock_type::now() > deadline)
       return false;
@@ -24,4 +24,4 @@ bool soon(Predicate holds) {
   return true;
 }
 
-} // namespace actorrun::detail::test_patience
+} // namespace actorrun::detail::test_deadline

@@ -179,13 +179,13 @@ TEST_CASE("options: stopping has a signal and a grace period", "[runtime]") {
   CHECK(grace(timeout_max).empty());
   CHECK(has(grace(-1ms), "grace period"));
   CHECK(has(grace(timeout_max + 1ms), "grace period"));
-  const auto patience = [](std::chrono::milliseconds span) {
-    return verdict_on_agent([=](auto& x) { x.workers.kill_patience = span; });
+  const auto timeout = [](std::chrono::milliseconds span) {
+    return verdict_on_agent([=](auto& x) { x.workers.kill_timeout = span; });
   };
-  CHECK(patience(0ms).empty());
-  CHECK(patience(timeout_max).empty());
-  CHECK(has(patience(-1ms), "patience with SIGKILL"));
-  CHECK(has(patience(timeout_max + 1ms), "patience with SIGKILL"));
+  CHECK(timeout(0ms).empty());
+  CHECK(timeout(timeout_max).empty());
+  CHECK(has(timeout(-1ms), "patience with SIGKILL"));
+  CHECK(has(timeout(timeout_max + 1ms), "patience with SIGKILL"));
 }
 
 TEST_CASE("options: a local address may be left out", "[runtime]") {
@@ -246,15 +246,15 @@ TEST_CASE("options: texts of log options have their bounds", "[runtime]") {
 
 TEST_CASE("options: filters have their bounds", "[runtime]") {
   const std::pair<const char*, std::vector<std::string> core::log_options::*>
-    fields[] = {{"the filters of stdout", &core::log_options::stdout_needles},
-                {"the filters of stderr", &core::log_options::stderr_needles}};
+    fields[] = {{"the filters of stdout", &core::log_options::stdout_filters},
+                {"the filters of stderr", &core::log_options::stderr_filters}};
   for (const auto& [name, field] : fields) {
-    const auto with = [field = field](const std::vector<std::string>& needles) {
-      return verdict_on_agent([&](auto& x) { x.logs.*field = needles; });
+    const auto with = [field = field](const std::vector<std::string>& filters) {
+      return verdict_on_agent([&](auto& x) { x.logs.*field = filters; });
     };
-    const auto longest = std::string(needle_length_max, 'x');
-    CHECK(with(std::vector<std::string>(needle_count_max, longest)).empty());
-    CHECK(has(with(std::vector<std::string>(needle_count_max + 1, "x")), name));
+    const auto longest = std::string(filter_length_max, 'x');
+    CHECK(with(std::vector<std::string>(filter_count_max, longest)).empty());
+    CHECK(has(with(std::vector<std::string>(filter_count_max + 1, "x")), name));
     CHECK(has(with({"a", longest + "x"}), name));
     CHECK(has(with({"a", ""}), "is empty"));
     CHECK(has(with({"a\nb"}), "has a line end"));

@@ -24,8 +24,8 @@ constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
 
 /// At an overdue worker, before it is signalled.
-constexpr auto look_patience = std::chrono::milliseconds{50};
-constexpr auto look_max = core::duration{60ms};
+constexpr auto inspection_timeout = std::chrono::milliseconds{50};
+constexpr auto inspection_max = core::duration{60ms};
 constexpr auto no_look_percent = 10;
 
 } // namespace
@@ -120,7 +120,7 @@ void agent::perform(const core::send_started& x) {
 }
 
 void agent::perform(const core::send_failed& x) {
-  all_.checks().blamed(x.failure);
+  all_.checks().attributed(x.failure);
   check_kind(x.failure);
   told_.insert(x.failure.pid);
   send(core::worker_failed{id(), x.epoch, x.failure});
@@ -132,7 +132,7 @@ void agent::perform(const core::send_succeeded& x) {
 
 void agent::perform(const core::send_stopped& x) {
   for (const auto& other : x.others.listed) {
-    all_.checks().blamed(other);
+    all_.checks().attributed(other);
     check_kind(other);
     told_.insert(other.pid);
   }
@@ -177,7 +177,7 @@ void agent::perform(const core::start_group& x) {
     return;
   process_->after(mailbox_delay, [this, plan = x.plan] {
     group_.emplace(plan, "node-" + std::to_string(host_),
-                   all_.plan().kill_patience);
+                   all_.plan().kill_timeout);
     held_ = {};
     timed_.clear();
     failed_.clear();
@@ -301,7 +301,7 @@ void agent::perform(epoch_id epoch, const core::report_succeeded&) {
 void agent::perform(epoch_id epoch, const core::probe_workers& x) {
   if (all_.roll().percent(no_look_percent))
     return;
-  process_->after(all_.roll().between(core::duration{10us}, look_max),
+  process_->after(all_.roll().between(core::duration{10us}, inspection_max),
                   [this, epoch, overdue = x.overdue] {
                     handle_group(epoch, core::worker_probed{overdue, "there"});
                   });
@@ -313,12 +313,12 @@ void agent::perform(epoch_id epoch, const core::signal_worker& x) {
 }
 
 void agent::overrun(const machine::victim& who, int signal) {
-  const auto patience = all_.roll().percent(50) ? look_patience : 0ms;
+  const auto timeout = all_.roll().percent(50) ? inspection_timeout : 0ms;
   handle_group(who.epoch, core::worker_overran{.local_rank = who.local_rank,
                                                .scope = "step",
                                                .signal = signal,
                                                .grace = all_.plan().grace,
-                                               .patience = patience});
+                                               .timeout = timeout});
 }
 
 void agent::perform(epoch_id epoch, const core::report_stopped& x) {

@@ -120,15 +120,15 @@ void coordinator::perform(const core::announce_epoch& x) {
 
 void coordinator::perform(const core::revoke_epoch& x) {
   if (x.failure)
-    all_.checks().blamed(*x.failure);
+    all_.checks().attributed(*x.failure);
   for (const auto& agent : x.agents)
     send(agent, core::epoch_revoked{x.epoch});
 }
 
 void coordinator::perform(const core::explain_failures& x) {
-  all_.checks().blamed(x.first);
+  all_.checks().attributed(x.first);
   for (const auto& other : x.others.listed)
-    all_.checks().blamed(other);
+    all_.checks().attributed(other);
 }
 
 void coordinator::perform(const core::end_job& x) {

@@ -148,7 +148,7 @@ void agents_arrive(cluster& all) {
     });
 }
 
-void stranger_arrives(cluster& all) {
+void unknown_client_arrives(cluster& all) {
   const auto host = all.new_host();
   all.note("node-" + std::to_string(host) + " asks for another job");
   all.add_agent(host, true);
@@ -278,7 +278,7 @@ constexpr auto harmful = std::array{
   fault_kind{6, agent_is_told_to_leave},
   fault_kind{8, agent_sleeps},
   fault_kind{6, agents_arrive},
-  fault_kind{1, stranger_arrives},
+  fault_kind{1, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
   fault_kind{4, coordinator_sleeps},
   fault_kind{6, link_breaks},

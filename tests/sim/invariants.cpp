@@ -99,7 +99,7 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
     return;
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");
-  blamed(*after.last_failure());
+  attributed(*after.last_failure());
   if (missed_a_peer_.contains(after.last_failure()->pid))
     report("I5: the death of an agent cost a restart");
   if (!paid_.emplace(coordinator, epoch_before).second)
@@ -181,9 +181,9 @@ void invariants::check_first(int coordinator, epoch_id epoch,
     const auto j = seen_.find(x.failure.pid);
     if (j == seen_.end())
       continue;
-    const auto excuse
+    const auto exemption
       = x.failure.agent == first.agent ? core::duration{0} : x.way;
-    if (i->second > j->second + excuse)
+    if (i->second > j->second + exemption)
       report("first cause: " + to_string(first) + " was blamed, but "
              + to_string(x.failure) + " had died before");
   }
@@ -197,11 +197,11 @@ void invariants::ended(int coordinator, epoch_id epoch,
   if (!first && i->second != result)
     report("I6: the job ended twice");
   if (result.first_failure) {
-    blamed(*result.first_failure);
+    attributed(*result.first_failure);
     check_first(coordinator, epoch, *result.first_failure);
   }
   for (const auto& x : result.other_failures)
-    blamed(x);
+    attributed(x);
   if (result.first_failure
       && missed_a_peer_.contains(result.first_failure->pid))
     report("I5: the death of an agent ended the job as a failure");
@@ -246,7 +246,7 @@ void invariants::finished(const agent_id& agent, const core::ending& how) {
     report("I6: " + agent.value + " finished with an outcome of its own");
 }
 
-void invariants::blamed(const core::worker_failure& failure) {
+void invariants::attributed(const core::worker_failure& failure) {
   if (failure.kind != core::failure_kind::unkillable && failure.pid != 0
       && ordered_deaths_.contains(failure.pid))
     report("I9: a death that we ordered was called a failure: "

@@ -62,7 +62,7 @@ public:
   void finished(const agent_id& agent, const core::ending& how);
 
   /// A failure is about to be told to others.
-  void blamed(const core::worker_failure& failure);
+  void attributed(const core::worker_failure& failure);
 
   // -- the workers ------------------------------------------------------------
 

@@ -27,7 +27,7 @@ void fake_registry::expire(time_point now) {
 struct leadership_world::candidate {
   uint32_t id = 0;
   leadership uut{{.lease = lease_length, .guard = guard}};
-  time_point office_end{};
+  time_point leadership_end{};
   std::string open;   ///< Where its coordinator listens; empty: nowhere.
   std::string linked; ///< Where its agent is.
   bool is_alive = true;
@@ -70,7 +70,7 @@ bool leadership_world::is_served(const candidate& x) const {
   return std::any_of(
     candidates_.begin(), candidates_.end(), [&](const auto& y) {
       return y->is_alive && !y->open.empty() && y->open == x.linked
-             && queue_.now() < y->office_end;
+             && queue_.now() < y->leadership_end;
     });
 }
 
@@ -78,7 +78,7 @@ bool leadership_world::is_served(const candidate& x) const {
 std::optional<std::string> leadership_world::breach() {
   auto reigning = std::string{};
   for (const auto& x : candidates_) {
-    if (!x->is_alive || queue_.now() >= x->office_end)
+    if (!x->is_alive || queue_.now() >= x->leadership_end)
       continue;
     if (!reigning.empty())
       return "in office at once: " + reigning + " and " + std::to_string(x->id);
@@ -224,9 +224,9 @@ leadership_event leadership_world::answer(const campaign& order) {
 
 leadership_event leadership_world::answer(const publish& order) {
   if (!registry_.office || registry_.office->what.revision != order.revision)
-    return office_lost{};
+    return leadership_lost{};
   registry_.office->what = {++registry_.revision, order.endpoint};
-  return office_published{registry_.revision};
+  return leadership_published{registry_.revision};
 }
 
 leadership_event leadership_world::answer(const renew_lease& order) {
@@ -267,13 +267,13 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   } else if (const auto* end = std::get_if<end_lease>(&effect)) {
     if (!x.is_cut && !is_away_)
       registry_.leases.erase(end->lease);
-  } else if (std::holds_alternative<open_office>(effect)) {
+  } else if (std::holds_alternative<open_coordinator>(effect)) {
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;
-    feed(x, office_opened{x.open});
-  } else if (const auto* office = std::get_if<set_office_end>(&effect)) {
-    x.office_end = office->due;
-  } else if (std::holds_alternative<close_office>(effect)) {
+    feed(x, coordinator_opened{x.open});
+  } else if (const auto* office = std::get_if<set_leadership_end>(&effect)) {
+    x.leadership_end = office->due;
+  } else if (std::holds_alternative<close_coordinator>(effect)) {
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
     connect(x, target->endpoint);

@@ -19,7 +19,7 @@ namespace actorrun::sim {
 /// What etcd holds. Times are its own, which are everybody's here.
 struct fake_registry {
   struct entry {
-    core::office_entry what;
+    core::leader_entry what;
     int64_t lease = 0;
   };
 

@@ -147,8 +147,8 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   if (x.hangs) {
     if (world_.roll.percent(hangs_for_ever_percent))
       return;
-    noticed = world_.roll.between(
-      core::duration{10us}, 3 * core::duration{world_.plan.kill_patience});
+    noticed = world_.roll.between(core::duration{10us},
+                                  3 * core::duration{world_.plan.kill_timeout});
   }
   world_.queue.after(noticed, [this, &group, rank = x.local_rank, pid = x.pid,
                                exit_code, signal] {

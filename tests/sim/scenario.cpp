@@ -74,7 +74,7 @@ core::duration scenario::recovery_bound() const {
   const auto detect
     = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
   // A worker that overran its timer has a grace period of its own before that.
-  const auto stop = 2 * (grace + kill_patience) + kill;
+  const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
   const auto start = 10 * start_delay_max + 10 * message_delay_max;
   // Who comes back may find an epoch that must end for it.

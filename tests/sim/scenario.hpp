@@ -14,7 +14,7 @@ struct scenario {
   core::job_settings job;
   core::timeouts limits;
   std::chrono::milliseconds grace{300};
-  std::chrono::milliseconds kill_patience{200};
+  std::chrono::milliseconds kill_timeout{200};
   uint32_t agent_count = 1; ///< At the start.
   uint32_t slot_count_max = 1;
   bool embedded = false;   ///< Agent 0's process hosts the coordinator.

@@ -26,7 +26,7 @@ public:
     answers_.push_back(std::move(on_done));
   }
 
-  std::string glance(int64_t pid) override {
+  std::string summarize(int64_t pid) override {
     calls_.write("glance at " + std::to_string(pid));
     return "uninterruptible in nfs_wait";
   }

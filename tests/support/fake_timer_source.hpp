@@ -108,7 +108,7 @@ private:
   std::function<void()> call_;
 };
 
-class fake_process_kin final : public ports::process_kin {
+class fake_session_members final : public ports::session_members {
 public:
   std::optional<int64_t> worker_of(int64_t pid) override {
     const auto i = workers.find(pid);

@@ -18,9 +18,9 @@ struct leadership_fixture {
   using phase = leadership::phase;
 
   explicit leadership_fixture(bool is_candidate = true,
-                              bool is_standing = false)
+                              bool always_campaigns = false)
     : uut{{.is_candidate = is_candidate,
-           .is_standing = is_standing,
+           .always_campaigns = always_campaigns,
            .lease = 15s,
            .guard = 300ms}} {}
 
@@ -43,7 +43,7 @@ struct leadership_fixture {
   }
 
   entry_read entry(int64_t revision, const std::string& endpoint) {
-    return {office_entry{revision, endpoint}};
+    return {leader_entry{revision, endpoint}};
   }
 
   registry_failed away() {
@@ -68,27 +68,27 @@ struct leadership_fixture {
   }
 
   /// Has lease 7.
-  std::string run_for_office() {
+  std::string campaign() {
     stand();
     return at(0s, lease(7));
   }
 
   /// Has the entry, of revision 2.
   std::string win() {
-    run_for_office();
+    campaign();
     return at(0s, campaign_won{2, 0});
   }
 
   /// Has a coordinator at `n1:4000`.
   std::string open() {
     win();
-    return at(0s, office_opened{"n1:4000"});
+    return at(0s, coordinator_opened{"n1:4000"});
   }
 
   /// Has said so, in revision 3.
   std::string lead() {
     open();
-    const auto trace = at(0s, office_published{3});
+    const auto trace = at(0s, leadership_published{3});
     REQUIRE(uut.current_phase() == phase::leading);
     return trace;
   }

@@ -16,12 +16,12 @@ using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC, as the stamps.
 using milliseconds = std::chrono::milliseconds;
 
 /// No event of these tests takes longer than this, on any machine.
-inline constexpr auto patience = milliseconds{20'000};
+inline constexpr auto timeout = milliseconds{20'000};
 
 /// Asks `condition` again and again until it holds or `limit` has passed.
 /// @returns whether it held
 template <class Condition>
-bool eventually(Condition condition, milliseconds limit = patience);
+bool eventually(Condition condition, milliseconds limit = timeout);
 
 /// A pause between two looks at a condition.
 void breathe();
@@ -49,7 +49,7 @@ public:
   pid_t pid() const { return pid_; }
 
   /// @returns its exit code; minus the signal if one killed it
-  int wait(milliseconds limit = patience);
+  int wait(milliseconds limit = timeout);
 
   bool running();
 
@@ -60,7 +60,7 @@ public:
   std::string output() const;
 
   /// Waits until it has written `text`, or has ended and never did.
-  bool says(std::string_view text, milliseconds limit = patience);
+  bool says(std::string_view text, milliseconds limit = timeout);
 
 private:
   program_options options_;

@@ -15,9 +15,9 @@ namespace actorrun::test {
 namespace {
 
 /// Somebody else's listener, who answers nothing.
-class stranger_listener {
+class rejection_listener {
 public:
-  explicit stranger_listener(uint16_t port)
+  explicit rejection_listener(uint16_t port)
     : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     auto address = sockaddr_in{};
     address.sin_family = AF_INET;
@@ -28,7 +28,7 @@ public:
     scene::require(bound == 0 && ::listen(fd_, 16) == 0, "a listener");
   }
 
-  ~stranger_listener() { ::close(fd_); }
+  ~rejection_listener() { ::close(fd_); }
 
 private:
   int fd_;
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(scene, "endpoint: a name without an address is exit code 3",
 
 TEST_CASE_METHOD(scene, "endpoint: a stranger's port is exit code 6",
                  "[refusals]") {
-  const auto taken = stranger_listener{port()};
+  const auto taken = rejection_listener{port()};
   auto& x = agent({});
   CHECK(x.wait() == 6);
   CHECK(errors_in(x.output()) == 1);
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(scene, "endpoint: a stranger's port is exit code 6",
 
 TEST_CASE_METHOD(scene, "endpoint: a silent stranger is exit code 3",
                  "[refusals]") {
-  const auto taken = stranger_listener{port()};
+  const auto taken = rejection_listener{port()};
   const auto options = agent_options{
     .conf = ",is_host=0,read_timeout=1,heartbeat_timeout=500ms"};
   auto& x = agent(options);

@@ -106,7 +106,7 @@ public:
 
   /// Waits for a status that satisfies `condition`; fails the test otherwise.
   template <class Condition>
-  json await_status(Condition condition, milliseconds limit = patience) {
+  json await_status(Condition condition, milliseconds limit = timeout) {
     auto last = json{};
     const auto is_so = [&] {
       last = status();
@@ -123,7 +123,7 @@ public:
   /// workers, all of its world; fails the test otherwise.
   /// @returns them by rank
   worker_records await_world(uint32_t count, uint32_t epoch = 0,
-                             milliseconds limit = patience);
+                             milliseconds limit = timeout);
 
   /// The workers (no children) of an epoch by rank.
   worker_records workers_of(uint32_t epoch) const;
@@ -156,7 +156,7 @@ private:
 };
 
 /// Waits until none of the processes is alive.
-bool all_dead(const worker_records& workers, milliseconds limit = patience);
+bool all_dead(const worker_records& workers, milliseconds limit = timeout);
 
 /// The pids by rank.
 std::vector<pid_t> pids_of(const worker_records& workers);

@@ -44,7 +44,7 @@ struct torch_scene : timers_scene {
     for (const auto& x : {std::string{"--no-python"}, python(), path})
       line.push_back(x);
     auto& x = run(std::move(line));
-    CHECK(x.wait(3 * patience) == expected_code); // Importing torch takes long.
+    CHECK(x.wait(3 * timeout) == expected_code); // Importing torch takes long.
     return x.output();
   }
 };

@@ -9,7 +9,7 @@ namespace actorrun::test {
 
 namespace {
 
-const auto patience_variable
+const auto timeout_variable
   = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
 
 struct held_scene : scene {
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(held_scene,
                  "unkillable: a job does not hang for a worker that does not "
                  "end, and says so",
                  "[unkillable]") {
-  auto& x = run(command(), {{patience_variable, "0.3"}});
+  auto& x = run(command(), {{timeout_variable, "0.3"}});
   CHECK(x.wait() == 7);
   const auto output = x.output();
   CHECK(contains(output, "did not end after SIGKILL"));
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(held_scene,
 TEST_CASE_METHOD(held_scene,
                  "unkillable: who ends in time is killed like any other",
                  "[unkillable]") {
-  auto& x = run(command(), {{patience_variable, "60"}});
+  auto& x = run(command(), {{timeout_variable, "60"}});
   CHECK(x.says("rank 0 "));
   write("release", "");
   CHECK(x.wait() == 1);

@@ -27,9 +27,9 @@ TEST_CASE_METHOD(training_scene,
   REQUIRE(await_world_of({&a, &b}, 2, 20));
   auto& d = node(options);
   REQUIRE(await_world_of({&a, &b, &d}, 3, 20));
-  REQUIRE(a.wait(training_patience) == 0);
-  CHECK(b.wait(training_patience) == 0);
-  CHECK(d.wait(training_patience) == 0);
+  REQUIRE(a.wait(training_timeout) == 0);
+  CHECK(b.wait(training_timeout) == 0);
+  CHECK(d.wait(training_timeout) == 0);
   const auto end = end_in(a.output() + b.output() + d.output());
   CHECK(end.steps == 150);
   CHECK(end.world == 3);

@@ -18,8 +18,8 @@ TEST_CASE_METHOD(training_scene,
     .training = {"--trouble=raise", "--trouble-rank=1", "--trouble-step=13"}};
   auto& a = node(options);
   auto& b = node(options);
-  CHECK(a.wait(training_patience) == 1);
-  CHECK(b.wait(training_patience) == 1);
+  CHECK(a.wait(training_timeout) == 1);
+  CHECK(b.wait(training_timeout) == 1);
   for (const auto* x : {&a, &b}) {
     const auto output = x->output();
     const auto cause = output.find("Root Cause (first observed failure):");
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(training_scene, "training: an exception costs one restart",
     return;
   auto& x = node({.restart_count_max = 1,
                   .training = {"--trouble=raise", "--trouble-step=13"}});
-  REQUIRE(x.wait(training_patience) == 0);
+  REQUIRE(x.wait(training_timeout) == 0);
   CHECK(count_of(x.output(), "ValueError: asked to fail in step 13") > 0);
   const auto end = end_in(x.output());
   CHECK(end.restarts == 1);

@@ -13,7 +13,7 @@ TEST_CASE_METHOD(training_scene,
   if (!has_torch())
     return;
   auto& both = node({});
-  REQUIRE(both.wait(training_patience) == 0);
+  REQUIRE(both.wait(training_timeout) == 0);
   const auto starts = starts_in(both.output());
   REQUIRE(starts.size() == 2);
   CHECK(starts[0].world == 2);
@@ -28,10 +28,10 @@ TEST_CASE_METHOD(training_scene, "training: a job goes on from its checkpoint",
   if (!has_torch())
     return;
   auto& half = node({.training = {"--steps=30"}});
-  REQUIRE(half.wait(training_patience) == 0);
+  REQUIRE(half.wait(training_timeout) == 0);
   CHECK_FALSE(std::filesystem::exists(checkpoint() + ".draft"));
   auto& second = alone(2);
-  REQUIRE(second.wait(training_patience) == 0);
+  REQUIRE(second.wait(training_timeout) == 0);
   for (const auto& x : starts_in(second.output()))
     CHECK(x.step == 30);
   CHECK(are_close(end_in(second.output()).weights, undisturbed_weights()));
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(training_scene,
   if (!has_torch())
     return;
   auto& x = node({.launcher = {"--no-agent-store"}});
-  REQUIRE(x.wait(training_patience) == 0);
+  REQUIRE(x.wait(training_timeout) == 0);
   CHECK(end_in(x.output()).steps == step_count);
 }
 
@@ -58,8 +58,8 @@ TEST_CASE_METHOD(training_scene,
     .training = {"--trouble=exit", "--trouble-rank=3", "--trouble-step=25"}};
   auto& a = node(options);
   auto& b = node(options);
-  REQUIRE(a.wait(training_patience) == 0);
-  REQUIRE(b.wait(training_patience) == 0);
+  REQUIRE(a.wait(training_timeout) == 0);
+  REQUIRE(b.wait(training_timeout) == 0);
   const auto starts = starts_in(a.output() + b.output());
   REQUIRE(starts.size() == 8);
   auto again = 0;

@@ -42,7 +42,7 @@ TEST_CASE_METHOD(store_scene, "store: torch's client gets what it asks for",
   if (!has_torch())
     return;
   auto& node = run({"--nproc-per-node=2", STORE_SCRIPT, "client"}, variables());
-  CHECK(node.wait(training_patience) == 0);
+  CHECK(node.wait(training_timeout) == 0);
   INFO(node.output());
   CHECK(count_of(node.output(), "all is well with torch") == 2);
   CHECK(count_of(node.output(), "cuts off") == 0);
@@ -54,8 +54,8 @@ TEST_CASE_METHOD(store_scene, "store: two nodes meet there, and meet again",
     return;
   auto& a = reduce(true);
   auto& b = reduce(false);
-  CHECK(a.wait(training_patience) == 0);
-  CHECK(b.wait(training_patience) == 0);
+  CHECK(a.wait(training_timeout) == 0);
+  CHECK(b.wait(training_timeout) == 0);
   const auto output = a.output() + b.output();
   INFO(output);
   CHECK(count_of(output, ", restarts 1") == 4);
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(store_scene, "store: rank 0 can serve it, too", "[store]") {
   auto& node = run(
     {"--nproc-per-node=2", "--no-agent-store", STORE_SCRIPT, "all_reduce"},
     variables());
-  CHECK(node.wait(training_patience) == 0);
+  CHECK(node.wait(training_timeout) == 0);
   INFO(node.output());
   CHECK(count_of(node.output(), "reduced at port") == 2);
 }

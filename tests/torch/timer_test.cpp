@@ -14,7 +14,7 @@ TEST_CASE_METHOD(training_scene,
   auto& x = node(
     {.restart_count_max = 1,
      .training = {"--trouble=hang", "--trouble-step=25", "--step-limit=3"}});
-  REQUIRE(x.wait(training_patience) == 0);
+  REQUIRE(x.wait(training_timeout) == 0);
   CHECK(count_of(x.output(), "was killed by its timer: scope \"training step\"")
         > 0);
   auto again = 0;
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(training_scene, "training: the report names the timer",
     return;
   auto& x = node(
     {.training = {"--trouble=hang", "--trouble-step=5", "--step-limit=2"}});
-  CHECK(x.wait(training_patience) == 1);
+  CHECK(x.wait(training_timeout) == 1);
   const auto output = x.output();
   const auto cause = output.find("Root Cause (first observed failure):");
   REQUIRE(cause != output.npos);

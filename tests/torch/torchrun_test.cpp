@@ -24,7 +24,7 @@ TEST_CASE_METHOD(training_scene,
   const auto first_half = script({"--steps=30"});
   command.insert(command.end(), first_half.begin(), first_half.end());
   auto& theirs = start(command, variables());
-  const auto code = theirs.wait(training_patience);
+  const auto code = theirs.wait(training_timeout);
   // Debian's from torch 2.4 on: torchrun insists on what was left out.
   if (count_of(theirs.output(), "without libuv support") > 0) {
     std::cout << "SKIPPED: torchrun cannot start here: its torch has no libuv"
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(training_scene,
   REQUIRE(code == 0);
   CHECK(end_in(theirs.output()).steps == 30);
   auto& ours = node({.slots = 3});
-  REQUIRE(ours.wait(training_patience) == 0);
+  REQUIRE(ours.wait(training_timeout) == 0);
   for (const auto& x : starts_in(ours.output()))
     CHECK(x.step == 30);
   CHECK(are_close(end_in(ours.output()).weights, undisturbed_weights()));

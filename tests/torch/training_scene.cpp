@@ -125,7 +125,7 @@ double training_scene::undisturbed_weights(uint32_t steps) {
     return i->second;
   auto& x = alone(1, {"--checkpoint=" + folder() + "/undisturbed.pt",
                       "--steps=" + std::to_string(steps)});
-  CHECK(x.wait(training_patience) == 0);
+  CHECK(x.wait(training_timeout) == 0);
   return known[steps] = end_in(x.output()).weights;
 }
 
@@ -156,7 +156,7 @@ bool await_world_of(const std::vector<program*>& nodes, uint32_t count,
         found += x.world == count && x.step >= step ? 1 : 0;
     return found >= count;
   };
-  return eventually(is_there, training_patience);
+  return eventually(is_there, training_timeout);
 }
 
 bool await_step(program& node, uint32_t step, uint32_t world) {
@@ -167,7 +167,7 @@ bool await_step(program& node, uint32_t step, uint32_t world) {
         return true;
     return false;
   };
-  return eventually(is_done, training_patience);
+  return eventually(is_done, training_timeout);
 }
 
 bool are_close(double a, double b) {

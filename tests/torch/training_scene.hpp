@@ -11,7 +11,7 @@
 namespace actorrun::test {
 
 /// Longest wait for what includes the import of torch by several processes.
-inline constexpr auto training_patience = 2 * patience;
+inline constexpr auto training_timeout = 2 * timeout;
 
 /// What one worker says when it begins: `rank 0: pid 7, from step 20, world 2,
 /// restarts 0`.

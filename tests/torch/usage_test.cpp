@@ -28,7 +28,7 @@ TEST_CASE_METHOD(usage_scene, "usage: scripts of many kinds run as they are",
     return;
   for (const auto* way : {"address", "collectives", "loader", "rpc", "spawn"}) {
     auto& x = use(way);
-    CHECK(x.wait(training_patience) == 0);
+    CHECK(x.wait(training_timeout) == 0);
     INFO(way << ": " << x.output());
     CHECK(count_of(x.output(), ": all is well") == 2);
   }
@@ -40,9 +40,9 @@ TEST_CASE_METHOD(usage_scene, "usage: a worker saves when it is told to end",
     return;
   auto& x = use("farewell");
   REQUIRE(eventually([&] { return count_of(x.output(), ": trains") == 2; },
-                     training_patience));
+                     training_timeout));
   x.signal(SIGTERM);
-  CHECK(x.wait(training_patience) == 143);
+  CHECK(x.wait(training_timeout) == 143);
   INFO(x.output());
   CHECK(count_of(x.output(), ": all is well") == 2);
   for (const auto* rank : {"0", "1"})

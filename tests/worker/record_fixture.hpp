@@ -41,8 +41,8 @@ struct record_fixture : worker_files {
     if (pid > 0)
       return pid;
     // Nobody waits for ever for a program that hangs, nor wants its core.
-    constexpr auto patience = 60u;
-    ::alarm(patience);
+    constexpr auto timeout = 60u;
+    ::alarm(timeout);
     const auto none = rlimit{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
     ::dup2(::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),

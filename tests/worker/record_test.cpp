@@ -205,7 +205,7 @@ TEST_CASE_METHOD(fixture, "record: a signal from outside is told as one",
                  "[worker]") {
   const auto pid
     = start({RECORD_CHILD, "function", "wait"}, path("error.json"));
-  REQUIRE(detail::test_patience::soon([&] { return read("stderr") != ""; }));
+  REQUIRE(detail::test_deadline::soon([&] { return read("stderr") != ""; }));
   REQUIRE(::kill(pid, SIGFPE) == 0);
   CHECK(await(pid).signal == SIGFPE);
   CHECK(message()

@@ -18,7 +18,7 @@
 using namespace actorrun;
 using namespace actorrun::worker;
 using namespace std::chrono_literals;
-using actorrun::detail::test_patience::soon;
+using actorrun::detail::test_deadline::soon;
 
 using fixture = test_timers::timers_fixture;
 

@@ -64,7 +64,7 @@ bool line_folder::put(member_id id, std::string_view text, std::string_view end,
     at = begin_group({.text = std::string{text}.append(end),
                       .hash = hash,
                       .prefix = who.prefix,
-                      .due = now + fold_patience});
+                      .due = now + fold_timeout});
   auto& joined = groups_[*at - first_];
   joined.ranks.push_back(who.global_rank);
   joined.awaited_count += who.is_awaited ? 1 : 0;
@@ -138,7 +138,7 @@ void line_folder::show_oldest(std::string& batch) {
 void line_folder::hurry(mark until, time_point now) {
   const auto count = until <= first_ ? 0 : until - first_;
   for (size_t i = 0; i < std::min<size_t>(count, groups_.size()); ++i)
-    groups_[i].due = std::min(groups_[i].due, now + fold_patience_at_end);
+    groups_[i].due = std::min(groups_[i].due, now + fold_timeout_at_end);
 }
 
 std::optional<time_point> line_folder::due() const {

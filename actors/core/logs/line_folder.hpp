@@ -18,10 +18,10 @@
 namespace actorrun::core {
 
 /// How long a line waits for other ranks to write it, too …
-inline constexpr auto fold_patience = std::chrono::milliseconds{100};
+inline constexpr auto fold_timeout = std::chrono::milliseconds{100};
 
 /// … and how long when somebody waits for the line.
-inline constexpr auto fold_patience_at_end = std::chrono::milliseconds{10};
+inline constexpr auto fold_timeout_at_end = std::chrono::milliseconds{10};
 
 /// Lines that wait at most, and bytes of them; then the oldest go.
 inline constexpr size_t fold_lines_max = 4'096;
@@ -34,7 +34,7 @@ std::string ranks_text(const std::vector<uint32_t>& ranks);
 /// member's own: a member joins only groups behind the last one it is in.
 ///
 /// A group is shown when all members are in it, or when it has waited
-/// `fold_patience`, and never before an older one.
+/// `fold_timeout`, and never before an older one.
 class line_folder {
 public:
   using member_id = uint64_t;
@@ -62,7 +62,7 @@ public:
   /// @returns whether there was room for all of them
   bool show(time_point now, std::string& batch);
 
-  /// What was put before `until` is due in `fold_patience_at_end`.
+  /// What was put before `until` is due in `fold_timeout_at_end`.
   void hurry(mark until, time_point now);
 
   /// When a line is due next; none if none waits.

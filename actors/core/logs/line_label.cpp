@@ -13,7 +13,7 @@ bool labelling_sink::put(std::string_view text, std::string_view end) {
 
 bool filtering_sink::put(std::string_view text, std::string_view end) {
   const auto is_found
-    = std::any_of(needles_.begin(), needles_.end(), [&](const auto& x) {
+    = std::any_of(filters_.begin(), filters_.end(), [&](const auto& x) {
         return text.find(x) != std::string_view::npos;
       });
   const auto has_room = !is_found || copies_.put(text, end);

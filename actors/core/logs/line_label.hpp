@@ -34,14 +34,14 @@ class filtering_sink final : public line_sink {
 public:
   /// @param needles Byte sequences, not patterns; none: nothing is copied.
   /// @param filtered Gets the copies, with the prefix.
-  filtering_sink(std::span<const std::string> needles, std::string_view prefix,
+  filtering_sink(std::span<const std::string> filters, std::string_view prefix,
                  std::string& filtered, line_sink& next)
-    : needles_(needles), copies_(prefix, filtered), next_(next) {}
+    : filters_(filters), copies_(prefix, filtered), next_(next) {}
 
   bool put(std::string_view text, std::string_view end) override;
 
 private:
-  std::span<const std::string> needles_;
+  std::span<const std::string> filters_;
   labelling_sink copies_;
   line_sink& next_;
 };

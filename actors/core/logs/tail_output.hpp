@@ -23,11 +23,11 @@ inline constexpr auto watch_limits
 
 /// Takes bytes of its streams and makes batches of lines. While a batch waits
 /// for the console, no stream has its turn.
-class tail_lane {
+class tail_output {
 public:
   /// @param folds   Whether equal lines of several ranks become one.
   /// @param needles What `filtered()` lines contain.
-  tail_lane(tail_kind kind, bool folds, std::vector<std::string> needles);
+  tail_output(tail_kind kind, bool folds, std::vector<std::string> filters);
 
   /// One that is not shown is not looked at before `watch_limits` says so: few
   /// workers that end at once are worth it.
@@ -79,7 +79,7 @@ public:
 private:
   tail_schedule schedule_;
   std::optional<line_folder> folder_;
-  std::vector<std::string> needles_;
+  std::vector<std::string> filters_;
   std::string batch_;
   std::string filtered_;
   bool is_blocked_ = false;

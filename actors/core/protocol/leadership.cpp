@@ -9,7 +9,7 @@ namespace actorrun::core {
 namespace {
 
 /// Between two looks of a standing candidate at another's entry.
-constexpr auto standing_pause = std::chrono::seconds{1};
+constexpr auto campaign_pause = std::chrono::seconds{1};
 
 /// A lease is renewed this often in its length, …
 constexpr auto renewals_per_lease = 3;
@@ -39,7 +39,7 @@ std::vector<leadership_effect> leadership::step(const leadership_event& event,
   return out;
 }
 
-bool leadership::in_office() const {
+bool leadership::is_leader() const {
   return phase_ == phase::opening || phase_ == phase::publishing
          || phase_ == phase::leading || phase_ == phase::renewing
          || phase_ == phase::checking;
@@ -48,7 +48,7 @@ bool leadership::in_office() const {
 // -- looking for the coordinator ----------------------------------------------
 
 void leadership::on(const candidate_started&, time_point, effects& out) {
-  if (options_.is_standing)
+  if (options_.always_campaigns)
     look(out);
 }
 
@@ -82,13 +82,13 @@ void leadership::on(const entry_read& event, time_point now, effects& out) {
     show(event.entry, now, out);
 }
 
-void leadership::show(const std::optional<office_entry>& entry, time_point now,
+void leadership::show(const std::optional<leader_entry>& entry, time_point now,
                       effects& out) {
   if (!entry)
     return miss(proof("etcd knows no coordinator of the job"), now, out);
   if (entry->endpoint.empty())
     return miss(no_proof("a coordinator has just been elected"), now, out);
-  if (options_.is_standing)
+  if (options_.always_campaigns)
     return miss(no_proof("the coordinator is at " + entry->endpoint), now, out);
   tried_ = *entry;
   doubt_.reset();
@@ -131,8 +131,8 @@ void leadership::miss(failure why, time_point now, effects& out) {
     phase_ = phase::idle;
   if (std::exchange(wanted_, false))
     out.emplace_back(tell_missing{std::move(why)});
-  if (options_.is_standing && phase_ == phase::idle)
-    arm(now + standing_pause, out);
+  if (options_.always_campaigns && phase_ == phase::idle)
+    arm(now + campaign_pause, out);
 }
 
 // -- getting the office -------------------------------------------------------
@@ -149,8 +149,8 @@ void leadership::on(const lease_opened& event, time_point now, effects& out) {
   lease_ = event.lease;
   length_ = event.length;
   renewed_ = event.sent;
-  office_end_ = event.sent + event.length - options_.guard;
-  if (now >= office_end_) {
+  leadership_end_ = event.sent + event.length - options_.guard;
+  if (now >= leadership_end_) {
     drop_lease(out);
     return miss(no_proof("etcd answers too slowly"), now, out);
   }
@@ -163,13 +163,13 @@ void leadership::on(const campaign_won& event, time_point now, effects& out) {
     return;
   revision_ = event.revision;
   phase_ = phase::opening;
-  if (now >= office_end_)
+  if (now >= leadership_end_)
     return leave("etcd answers too slowly", true, now, out);
-  out.emplace_back(set_office_end{office_end_});
+  out.emplace_back(set_leadership_end{leadership_end_});
   // etcd may have lost its memory; we have not.
   const auto is_successor
     = event.terms_before != 0 || expected_revision_ != 0 || has_met_;
-  out.emplace_back(open_office{is_successor, event.terms_before});
+  out.emplace_back(open_coordinator{is_successor, event.terms_before});
 }
 
 void leadership::on(const campaign_lost& event, time_point now, effects& out) {
@@ -179,23 +179,23 @@ void leadership::on(const campaign_lost& event, time_point now, effects& out) {
   show(event.entry, now, out);
 }
 
-void leadership::on(const office_opened& event, time_point, effects& out) {
+void leadership::on(const coordinator_opened& event, time_point, effects& out) {
   if (phase_ != phase::opening)
     return;
   phase_ = phase::publishing;
-  out.emplace_back(publish{lease_, revision_, event.endpoint, office_end_});
+  out.emplace_back(publish{lease_, revision_, event.endpoint, leadership_end_});
 }
 
-void leadership::on(const office_not_opened& event, time_point now,
+void leadership::on(const coordinator_not_opened& event, time_point now,
                     effects& out) {
   if (phase_ != phase::opening)
     return;
-  out.emplace_back(set_office_end{time_point{}});
+  out.emplace_back(set_leadership_end{time_point{}});
   drop_lease(out);
   miss(event.why, now, out);
 }
 
-void leadership::on(const office_published& event, time_point now,
+void leadership::on(const leadership_published& event, time_point now,
                     effects& out) {
   if (phase_ != phase::publishing)
     return;
@@ -207,7 +207,7 @@ void leadership::on(const office_published& event, time_point now,
     out.emplace_back(tell_here{});
 }
 
-void leadership::on(const office_lost&, time_point now, effects& out) {
+void leadership::on(const leadership_lost&, time_point now, effects& out) {
   if (phase_ == phase::publishing)
     leave("another has taken it over", true, now, out);
 }
@@ -217,14 +217,14 @@ void leadership::on(const office_lost&, time_point now, effects& out) {
 void leadership::on(const timer_fired& event, time_point now, effects& out) {
   if (event.timer != timer_ || timer_.value == 0)
     return;
-  if (phase_ == phase::idle && options_.is_standing)
+  if (phase_ == phase::idle && options_.always_campaigns)
     return look(out);
   if (phase_ != phase::leading)
     return;
-  if (now >= office_end_)
+  if (now >= leadership_end_)
     return leave("its lease in etcd could not be renewed", false, now, out);
   phase_ = phase::renewing;
-  out.emplace_back(renew_lease{lease_, office_end_});
+  out.emplace_back(renew_lease{lease_, leadership_end_});
 }
 
 // The lease may live on after the entry has been taken from it.
@@ -234,16 +234,16 @@ void leadership::on(const lease_renewed& event, time_point now, effects& out) {
   length_ = event.length;
   renewed_ = event.sent;
   // An answer that comes after the end finds nobody in office any more.
-  if (now >= office_end_)
+  if (now >= leadership_end_)
     return leave("its lease in etcd could not be renewed", true, now, out);
-  office_end_
-    = std::max(office_end_, event.sent + event.length - options_.guard);
-  out.emplace_back(set_office_end{office_end_});
+  leadership_end_
+    = std::max(leadership_end_, event.sent + event.length - options_.guard);
+  out.emplace_back(set_leadership_end{leadership_end_});
   phase_ = phase::checking;
-  out.emplace_back(read_entry{office_end_});
+  out.emplace_back(read_entry{leadership_end_});
 }
 
-void leadership::check(const std::optional<office_entry>& entry, time_point now,
+void leadership::check(const std::optional<leader_entry>& entry, time_point now,
                        effects& out) {
   if (!entry || entry->revision != revision_)
     return leave(entry ? "etcd names another coordinator"
@@ -265,7 +265,7 @@ void leadership::on(const registry_failed& event, time_point now,
     case phase::reading:
       // A coordinator serves only while it is in office: whoever lets us in is
       // the right one.
-      if (known_ || options_.is_standing)
+      if (known_ || options_.always_campaigns)
         note(event.why, out);
       if (!known_)
         return miss(event.why, now, out);
@@ -285,7 +285,8 @@ void leadership::on(const registry_failed& event, time_point now,
     case phase::checking:
       note(event.why, out);
       phase_ = phase::leading;
-      return arm(std::min(now + length_ / retries_per_lease, office_end_), out);
+      return arm(std::min(now + length_ / retries_per_lease, leadership_end_),
+                 out);
     default:
       return;
   }
@@ -295,8 +296,8 @@ void leadership::on(const registry_failed& event, time_point now,
 
 void leadership::leave(const std::string& reason, bool ends_lease,
                        time_point now, effects& out) {
-  out.emplace_back(set_office_end{time_point{}});
-  out.emplace_back(close_office{reason});
+  out.emplace_back(set_leadership_end{time_point{}});
+  out.emplace_back(close_coordinator{reason});
   known_.reset();
   if (ends_lease)
     drop_lease(out);
@@ -307,10 +308,10 @@ void leadership::leave(const std::string& reason, bool ends_lease,
 
 void leadership::on(const resign_requested& event, time_point now,
                     effects& out) {
-  if (in_office()) {
-    out.emplace_back(set_office_end{time_point{}});
-    out.emplace_back(close_office{event.job_over ? "the job is over"
-                                                 : "this node leaves the job"});
+  if (is_leader()) {
+    out.emplace_back(set_leadership_end{time_point{}});
+    out.emplace_back(close_coordinator{
+      event.job_over ? "the job is over" : "this node leaves the job"});
   }
   if (lease_ != 0)
     out.emplace_back(end_lease{lease_, event.job_over});

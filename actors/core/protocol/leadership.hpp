@@ -18,11 +18,11 @@ namespace actorrun::core {
 inline constexpr uint64_t epochs_per_term = 1'000;
 
 /// What the registry says of a job's coordinator.
-struct office_entry {
+struct leader_entry {
   int64_t revision = 0; ///< Of its last change, > 0; no two are equal.
   std::string endpoint; ///< Where it listens. Empty: it is about to.
 
-  friend bool operator==(const office_entry&, const office_entry&) = default;
+  friend bool operator==(const leader_entry&, const leader_entry&) = default;
 };
 
 // -- events: what has happened ------------------------------------------------
@@ -34,7 +34,7 @@ struct coordinator_wanted {};
 
 /// Answer to `read_entry`, as of a moment after it was asked.
 struct entry_read {
-  std::optional<office_entry> entry;
+  std::optional<leader_entry> entry;
 };
 
 /// Answers to `open_lease`, …
@@ -52,24 +52,24 @@ struct campaign_won {
 };
 
 struct campaign_lost {
-  std::optional<office_entry> entry;
+  std::optional<leader_entry> entry;
 };
 
-/// … `open_office`, …
-struct office_opened {
+/// … `open_coordinator`, …
+struct coordinator_opened {
   std::string endpoint;
 };
 
-struct office_not_opened {
+struct coordinator_not_opened {
   failure why;
 };
 
 /// … `publish`, …
-struct office_published {
+struct leadership_published {
   int64_t revision = 0;
 };
 
-struct office_lost {};
+struct leadership_lost {};
 
 /// … and `renew_lease`.
 struct lease_renewed {
@@ -102,11 +102,13 @@ struct resign_requested {
   bool job_over = false;
 };
 
-using leadership_event = std::variant<
-  candidate_started, coordinator_wanted, entry_read, lease_opened, campaign_won,
-  campaign_lost, office_opened, office_not_opened, office_published,
-  office_lost, lease_renewed, lease_ended, registry_failed, endpoint_reached,
-  endpoint_refused, endpoint_failed, resign_requested, timer_fired>;
+using leadership_event
+  = std::variant<candidate_started, coordinator_wanted, entry_read,
+                 lease_opened, campaign_won, campaign_lost, coordinator_opened,
+                 coordinator_not_opened, leadership_published, leadership_lost,
+                 lease_renewed, lease_ended, registry_failed, endpoint_reached,
+                 endpoint_refused, endpoint_failed, resign_requested,
+                 timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 //
@@ -128,7 +130,7 @@ struct campaign {
 };
 
 /// Start a coordinator that others can reach.
-struct open_office {
+struct open_coordinator {
   bool successor = false;
   uint32_t terms_before = 0; ///< As far as the registry knows.
 };
@@ -153,12 +155,12 @@ struct end_lease {
 };
 
 /// Until then the coordinator may decide; never later.
-struct set_office_end {
+struct set_leadership_end {
   time_point due;
 };
 
 /// End the coordinator and everything that leads to it.
-struct close_office {
+struct close_coordinator {
   std::string reason;
 };
 
@@ -184,8 +186,8 @@ struct note_registry {
 };
 
 using leadership_effect
-  = std::variant<read_entry, open_lease, campaign, open_office, publish,
-                 renew_lease, end_lease, set_office_end, close_office,
+  = std::variant<read_entry, open_lease, campaign, open_coordinator, publish,
+                 renew_lease, end_lease, set_leadership_end, close_coordinator,
                  try_endpoint, tell_here, tell_missing, note_registry,
                  arm_timer>;
 
@@ -197,7 +199,7 @@ std::string to_string(const leadership_effect& x);
 struct leadership_options {
   bool is_candidate = true;
   /// Wants the office for itself: there is no agent that would ask.
-  bool is_standing = false;
+  bool always_campaigns = false;
   duration lease = std::chrono::seconds{15};
   /// We leave the office so much before our lease can end.
   duration guard = std::chrono::milliseconds{300};
@@ -216,7 +218,7 @@ struct leadership_options {
 /// An owner is known to be gone when its host refuses us where we had been let
 /// in before: then its entry is taken over at once. Else it ends with its
 /// lease. Either way there is only one in office: a coordinator may decide
-/// until `set_office_end`, which lies before the end of its lease.
+/// until `set_leadership_end`, which lies before the end of its lease.
 class leadership {
 public:
   enum class phase {
@@ -244,7 +246,7 @@ public:
   phase current_phase() const { return phase_; }
 
   /// The entry is ours, or may be.
-  bool in_office() const;
+  bool is_leader() const;
 
 private:
   using effects = std::vector<leadership_effect>;
@@ -255,10 +257,10 @@ private:
   void on(const lease_opened& event, time_point now, effects& out);
   void on(const campaign_won& event, time_point now, effects& out);
   void on(const campaign_lost& event, time_point now, effects& out);
-  void on(const office_opened& event, time_point now, effects& out);
-  void on(const office_not_opened& event, time_point now, effects& out);
-  void on(const office_published& event, time_point now, effects& out);
-  void on(const office_lost& event, time_point now, effects& out);
+  void on(const coordinator_opened& event, time_point now, effects& out);
+  void on(const coordinator_not_opened& event, time_point now, effects& out);
+  void on(const leadership_published& event, time_point now, effects& out);
+  void on(const leadership_lost& event, time_point now, effects& out);
   void on(const lease_renewed& event, time_point now, effects& out);
   void on(const lease_ended& event, time_point now, effects& out);
   void on(const registry_failed& event, time_point now, effects& out);
@@ -270,9 +272,9 @@ private:
 
   void look(effects& out);
   void stand(int64_t expected_revision, effects& out);
-  void show(const std::optional<office_entry>& entry, time_point now,
+  void show(const std::optional<leader_entry>& entry, time_point now,
             effects& out);
-  void check(const std::optional<office_entry>& entry, time_point now,
+  void check(const std::optional<leader_entry>& entry, time_point now,
              effects& out);
   void miss(failure why, time_point now, effects& out);
   void leave(const std::string& reason, bool ends_lease, time_point now,
@@ -284,16 +286,16 @@ private:
   leadership_options options_;
   phase phase_ = phase::idle;
   bool wanted_ = false; ///< The agent waits for an answer.
-  office_entry tried_;  ///< What the agent tries.
+  leader_entry tried_;  ///< What the agent tries.
   /// Why the registry could not say whether `tried_` is right.
   std::optional<failure> doubt_;
-  std::optional<office_entry> known_; ///< Where the agent last got in.
+  std::optional<leader_entry> known_; ///< Where the agent last got in.
   int64_t expected_revision_ = 0;
   int64_t lease_ = 0;
   int64_t revision_ = 0; ///< Of our entry.
   duration length_{0};   ///< Of our lease.
   time_point renewed_{}; ///< When its last renewal was asked for.
-  time_point office_end_{};
+  time_point leadership_end_{};
   bool has_met_ = false; ///< We have seen a coordinator of the job.
   bool is_away_ = false; ///< The registry, as noted.
   timer_id timer_;

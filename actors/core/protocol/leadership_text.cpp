@@ -12,7 +12,7 @@ struct effect_writer {
     return "campaign " + std::to_string(x.lease) + " over "
            + std::to_string(x.expected_revision);
   }
-  std::string operator()(const open_office& x) const {
+  std::string operator()(const open_coordinator& x) const {
     return std::string{"open_office"} + (x.successor ? " as successor" : "")
            + (x.terms_before == 0
                 ? ""
@@ -28,7 +28,7 @@ struct effect_writer {
     return "end_lease " + std::to_string(x.lease)
            + (x.job_over ? " and job" : "");
   }
-  std::string operator()(const set_office_end& x) const {
+  std::string operator()(const set_leadership_end& x) const {
     using std::chrono::milliseconds;
     const auto at
       = std::chrono::duration_cast<milliseconds>(x.due.time_since_epoch());
@@ -36,7 +36,7 @@ struct effect_writer {
              ? "set_office_end now"
              : "set_office_end " + std::to_string(at.count());
   }
-  std::string operator()(const close_office& x) const {
+  std::string operator()(const close_coordinator& x) const {
     return "close_office: " + x.reason;
   }
   std::string operator()(const try_endpoint& x) const {

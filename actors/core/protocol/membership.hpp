@@ -236,7 +236,7 @@ private:
   enum alarm : size_t {
     retry_alarm,
     seek_alarm,
-    patience_alarm,
+    timeout_alarm,
     keep_alive_alarm,
     fence_alarm,
     parting_alarm,

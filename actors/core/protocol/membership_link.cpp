@@ -40,7 +40,7 @@ void membership::on(const coordinator_found&, time_point now, effects& out) {
   link_ = link::joining;
   join_sent_ = now;
   disarm(retry_alarm);
-  arm(patience_alarm, now + limits_.connect, out);
+  arm(timeout_alarm, now + limits_.connect, out);
   out.emplace_back(send_join{offer_, held(now)});
 }
 
@@ -75,7 +75,7 @@ void membership::seek(time_point now, effects& out) {
   if (!may_run())
     forget_next();
   disarm(keep_alive_alarm);
-  disarm(patience_alarm);
+  disarm(timeout_alarm);
   arm(retry_alarm, now + retry_delay(), out);
 }
 
@@ -113,7 +113,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
   attempts_ = 0;
   keep_alive_interval_ = event.keep_alive_interval;
   fence_ = event.fence;
-  disarm(patience_alarm);
+  disarm(timeout_alarm);
   disarm(seek_alarm);
   // Epochs that we have seen and not begun died with the old coordinator; the
   // new one may not know their numbers.
@@ -138,7 +138,7 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
     return;
   if (!ending_)
     ending_ = ending{.result = {}, .why = event.why, .signal = 0};
-  disarm(patience_alarm);
+  disarm(timeout_alarm);
   out.emplace_back(drop_link{});
   link_ = link::seeking;
   if (may_run())
@@ -203,7 +203,7 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       return;
     case seek_alarm:
       return give_up(now, out);
-    case patience_alarm:
+    case timeout_alarm:
       last_failure_ = failure{errc::connection_timed_out,
                               "the coordinator does not answer"};
       out.emplace_back(drop_link{});

@@ -149,7 +149,7 @@ void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
     = "agent " + event.agent.value + " leaves"
       + (event.signal == 0 ? std::string{}
                            : " (signal " + std::to_string(event.signal) + ")");
-  excuse(*record, reason);
+  exempt(*record, reason);
   if (active() && record->member_of == epoch_
       && record->share != share_state::succeeded)
     revoke(reason, std::nullopt, out);
@@ -167,27 +167,27 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   const auto missed = active() && i->second.member_of == epoch_
                       && i->second.share != share_state::succeeded;
   if (!marks_.contains(agent)) // It goes because its workers do not.
-    excuse(i->second, reason);
+    exempt(i->second, reason);
   count(i->second, -1);
   const auto gone = std::move(i->second);
   agents_.erase(i);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent});
   if (settings_.ranked && !gone.shadowed)
-    bequeath(gone);
+    hand_over(gone);
   if (missed)
     revoke(reason, std::nullopt, out);
 }
 
 // Whoever waits for its rank has it now.
-void rendezvous::bequeath(const agent_record& gone) {
-  auto* heir = static_cast<agent_record*>(nullptr);
+void rendezvous::hand_over(const agent_record& gone) {
+  auto* successor = static_cast<agent_record*>(nullptr);
   for (auto& [id, x] : agents_)
     if (x.shadowed && x.offering.node_rank == gone.offering.node_rank
-        && (heir == nullptr || x.arrival < heir->arrival))
-      heir = &x;
-  if (heir != nullptr)
-    change(*heir, [](auto& x) { x.shadowed = false; });
+        && (successor == nullptr || x.arrival < successor->arrival))
+      successor = &x;
+  if (successor != nullptr)
+    change(*successor, [](auto& x) { x.shadowed = false; });
 }
 
 // -- workers start and end ----------------------------------------------------
@@ -237,7 +237,7 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     x.holds = {};
   });
   if (event.unkillable_count > 0)
-    mark(*record, event.unkillable_count);
+    put_in_quarantine(*record, event.unkillable_count);
   if (member(event.agent, event.epoch) != nullptr)
     note(event.agent, event.others, now);
   if (active() && event.epoch == epoch_ && record->member_of == epoch_)

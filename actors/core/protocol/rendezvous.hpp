@@ -141,7 +141,7 @@ struct explain_failures {
   epoch_id epoch;
   worker_failure first;
   collateral others;
-  std::string excuse; ///< Why they cost nothing; empty: they do.
+  std::string exemption; ///< Why they cost nothing; empty: they do.
 };
 
 /// Tell these agents how the job ended.
@@ -238,7 +238,9 @@ public:
 
   /// Nodes whose workers could not be killed. A mark goes when another agent of
   /// its host joins.
-  const std::vector<marked_node>& marked_nodes() const { return marks_.list(); }
+  const std::vector<quarantined_node>& quarantined_nodes() const {
+    return marks_.list();
+  }
 
   /// Why nothing runs, or why nobody starts again: one line, for people. Empty
   /// while running.
@@ -298,7 +300,7 @@ private:
   void on(const timer_fired& event, time_point now, effects& out);
   std::optional<failure> refusal(const agent_joined& event) const;
   bool is_rank_taken(const offer& x) const;
-  void bequeath(const agent_record& gone);
+  void hand_over(const agent_record& gone);
   void lose(const agent_id& agent, const std::string& reason, effects& out);
   void expire_leases(time_point due, time_point now, effects& out);
 
@@ -315,12 +317,12 @@ private:
               const std::optional<worker_failure>& failure, effects& out);
   void fail(effects& out);
   void note(const agent_id& agent, collateral failures, time_point now);
-  void excuse(const agent_record& record, const std::string& reason);
-  void judge();
-  const std::string* find_excuse() const;
+  void exempt(const agent_record& record, const std::string& reason);
+  void settle();
+  const std::string* find_exemption() const;
   void conclude_epoch(time_point now, effects& out);
   void settle_failures(time_point now, effects& out);
-  void mark(agent_record& record, uint32_t unkillable_count);
+  void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
   void end(outcome result, time_point now, effects& out);
   void close_if_empty(effects& out);
 
@@ -372,8 +374,8 @@ private:
   bool failed_ = false;    ///< A failure has ended the current epoch.
   failure_order failures_; ///< Of the current epoch.
   std::vector<departure> departures_;
-  node_marks marks_;
-  bool has_marked_ = false; ///< Since the current epoch began.
+  quarantine marks_;
+  bool has_quarantined_ = false; ///< Since the current epoch began.
   uint64_t arrivals_ = 0;
   time_point last_arrival_{};
   time_point first_newcomer_{};

@@ -13,7 +13,7 @@ namespace actorrun::core {
 namespace {
 
 /// What had an excuse does not end a job.
-void blame_unkillable(outcome& how) {
+void attribute_unkillable(outcome& how) {
   if (how.first_failure->kind == failure_kind::unkillable)
     return;
   const auto i = std::ranges::find(how.other_failures, failure_kind::unkillable,
@@ -213,7 +213,7 @@ void rendezvous::on_settled(time_point now, effects& out) {
 void rendezvous::fail(effects& out) {
   failed_ = true;
   revoke(to_string(failures_.first()), failures_.first(), out);
-  judge();
+  settle();
 }
 
 // One that we hear of later may have been the first all the same.
@@ -223,27 +223,27 @@ void rendezvous::note(const agent_id& agent, collateral failures,
     x.agent = agent;
   failures_.add(failures, now);
   if (failed_)
-    judge();
+    settle();
 }
 
 // An agent of the epoch has gone. Workers elsewhere that failed meanwhile did
 // so because they missed its workers; its own failures remain its own.
-void rendezvous::excuse(const agent_record& record, const std::string& reason) {
+void rendezvous::exempt(const agent_record& record, const std::string& reason) {
   if (phase_ != phase::stopping || record.member_of != epoch_
       || record.share == share_state::succeeded)
     return;
   departures_.push_back({record.offering.agent, reason});
   if (failed_)
-    judge();
+    settle();
 }
 
-void rendezvous::judge() {
-  const auto* excuse = find_excuse();
+void rendezvous::settle() {
+  const auto* exemption = find_exemption();
   last_failure_ = failures_.first();
-  why_ = excuse == nullptr ? to_string(*last_failure_) : *excuse;
+  why_ = exemption == nullptr ? to_string(*last_failure_) : *exemption;
 }
 
-const std::string* rendezvous::find_excuse() const {
+const std::string* rendezvous::find_exemption() const {
   const auto& first = failures_.first();
   if (first.kind == failure_kind::not_started)
     return nullptr;
@@ -260,7 +260,7 @@ void rendezvous::conclude_epoch(time_point now, effects& out) {
   failures_.clear();
   departures_.clear();
   failed_ = false;
-  has_marked_ = false;
+  has_quarantined_ = false;
 }
 
 // All have been told now. What failed in an epoch that had ended for another
@@ -268,22 +268,22 @@ void rendezvous::conclude_epoch(time_point now, effects& out) {
 void rendezvous::settle_failures(time_point now, effects& out) {
   const auto first = failures_.first(now);
   const auto others = failures_.others(now);
-  const auto* excuse = failed_ ? find_excuse() : &why_;
-  if (excuse != nullptr || !others.empty())
+  const auto* exemption = failed_ ? find_exemption() : &why_;
+  if (exemption != nullptr || !others.empty())
     out.emplace_back(
-      explain_failures{epoch_, first, others, excuse ? *excuse : ""});
+      explain_failures{epoch_, first, others, exemption ? *exemption : ""});
   auto how = outcome{.kind = outcome::verdict::failed,
                      .first_failure = first,
                      .other_failures = others.listed,
                      .unlisted_failure_count = others.unlisted_count,
                      .reason = to_string(first)};
-  if (has_marked_ && tally_.candidates < settings_.agent_count_min) {
-    if (excuse != nullptr)
-      blame_unkillable(how);
+  if (has_quarantined_ && tally_.candidates < settings_.agent_count_min) {
+    if (exemption != nullptr)
+      attribute_unkillable(how);
     how.reason = to_string(*how.first_failure)
                  + "; too few nodes are left: " + marks_.text();
     end(std::move(how), now, out);
-  } else if (excuse == nullptr
+  } else if (exemption == nullptr
              && policy_.on_failure(epoch_, first)
                   == restart_policy::answer::give_up) {
     end(std::move(how), now, out);
@@ -292,12 +292,13 @@ void rendezvous::settle_failures(time_point now, effects& out) {
 
 // -- nodes whose workers cannot be killed -------------------------------------
 
-void rendezvous::mark(agent_record& record, uint32_t unkillable_count) {
+void rendezvous::put_in_quarantine(agent_record& record,
+                                   uint32_t unkillable_count) {
   const auto& x = record.offering;
   if (!marks_.add({x.agent, x.host, unkillable_count}))
     return;
   change(record, [](auto& y) { y.leaving = true; });
-  has_marked_ = true;
+  has_quarantined_ = true;
 }
 
 void rendezvous::revoke(const std::string& reason,

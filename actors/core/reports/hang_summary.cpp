@@ -34,11 +34,11 @@ bool is_frame(std::string_view line) {
   return line.starts_with("    ") && trimmed(line).ends_with(')');
 }
 
-std::string where_in(const worker_sight& x) {
+std::string where_in(const worker_snapshot& x) {
   return x.place + (x.frame.empty() ? "" : " at " + x.frame);
 }
 
-std::string place_in(const worker_sight& x) {
+std::string place_in(const worker_snapshot& x) {
   return x.place;
 }
 
@@ -50,8 +50,8 @@ struct group {
 
 /// In order of their first worker.
 /// @param text What is to be equal within a group.
-std::vector<group> grouped(const std::vector<worker_sight>& workers,
-                           std::string (*text)(const worker_sight&)) {
+std::vector<group> grouped(const std::vector<worker_snapshot>& workers,
+                           std::string (*text)(const worker_snapshot&)) {
   auto out = std::vector<group>{};
   for (const auto& x : workers) {
     const auto place = text(x);
@@ -99,7 +99,7 @@ std::optional<int64_t> parse_syscall(std::string_view text) {
   return number;
 }
 
-std::string place_of(const thread_sight& x) {
+std::string place_of(const thread_snapshot& x) {
   const auto wchan = one_line(x.wchan, place_name_max);
   // A kernel that does not tell writes a zero.
   const auto known = wchan.empty() || wchan == "0"
@@ -148,7 +148,8 @@ std::string innermost_frame(std::string_view dump) {
   return first;
 }
 
-std::optional<uint32_t> odd_one_out(const std::vector<worker_sight>& workers) {
+std::optional<uint32_t>
+odd_one_out(const std::vector<worker_snapshot>& workers) {
   if (const auto odd = odd_of(grouped(workers, &where_in)))
     return odd;
   return odd_of(grouped(workers, &place_in));
@@ -173,7 +174,7 @@ std::string ranks_text(std::vector<uint32_t> ranks) {
   return out;
 }
 
-std::string stuck_summary(const std::vector<worker_sight>& workers,
+std::string stuck_summary(const std::vector<worker_snapshot>& workers,
                           uint32_t overdue) {
   auto out = std::string{};
   if (const auto odd = odd_one_out(workers))

@@ -30,7 +30,7 @@ std::optional<thread_stat> parse_stat(std::string_view text);
 std::optional<int64_t> parse_syscall(std::string_view text);
 
 /// What could be seen of one thread.
-struct thread_sight {
+struct thread_snapshot {
   thread_stat stat{};
   std::string wchan{};   ///< The kernel's function it waits in; may be empty.
   std::string syscall{}; ///< The name of the system call; may be empty.
@@ -38,7 +38,7 @@ struct thread_sight {
 
 /// In a few words: `in futex_wait_queue`, `running`, `stopped (SIGSTOP)`,
 /// `uninterruptible in nfs_wait_bit_killable`. Printable, one line.
-std::string place_of(const thread_sight& x);
+std::string place_of(const thread_snapshot& x);
 
 /// In bytes. Names of functions, of threads and of files are cut to this.
 inline constexpr size_t place_name_max = 120;
@@ -49,7 +49,7 @@ inline constexpr size_t place_name_max = 120;
 std::string innermost_frame(std::string_view dump);
 
 /// What could be seen of one worker.
-struct worker_sight {
+struct worker_snapshot {
   uint32_t global_rank = 0;
   std::string place{}; ///< Of its first thread: `place_of`.
   std::string frame{}; ///< `innermost_frame`; empty: it is not known.
@@ -62,13 +62,14 @@ struct worker_sight {
 ///     ranks 0,1,3 in do_epoll_wait at all_reduce (dist.py:7)
 ///
 /// @param overdue Its global rank; its group comes first.
-std::string stuck_summary(const std::vector<worker_sight>& workers,
+std::string stuck_summary(const std::vector<worker_snapshot>& workers,
                           uint32_t overdue);
 
 /// The rank that is alone where it is, while at least two others are in one
 /// other place and none elsewhere. Frames count first; if they scatter, places
 /// alone.
-std::optional<uint32_t> odd_one_out(const std::vector<worker_sight>& workers);
+std::optional<uint32_t>
+odd_one_out(const std::vector<worker_snapshot>& workers);
 
 /// Ranks in order, without repetition: `0-3,7`.
 std::string ranks_text(std::vector<uint32_t> ranks);

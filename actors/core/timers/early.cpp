@@ -27,7 +27,7 @@ std::vector<early_request> early_requests::take(int64_t worker,
 }
 
 void early_requests::forget_old(time_point now) {
-  while (!held_.empty() && now - held_.front().since > early_patience)
+  while (!held_.empty() && now - held_.front().since > early_timeout)
     held_.pop_front();
 }
 

@@ -16,7 +16,7 @@ namespace actorrun::core {
 inline constexpr size_t early_requests_max = 1024;
 
 /// A worker is known so soon after its start, or is none.
-inline constexpr auto early_patience = std::chrono::seconds{1};
+inline constexpr auto early_timeout = std::chrono::seconds{1};
 
 struct early_request {
   timer_request request;
@@ -34,7 +34,7 @@ public:
 
   /// The worker is known.
   /// @returns what was held for it, in order, and not longer than
-  ///          `early_patience`
+  ///          `early_timeout`
   std::vector<early_request> take(int64_t worker, time_point now);
 
   size_t size() const { return held_.size(); }

@@ -167,7 +167,7 @@ void timer_table::look(time_point now, effects& out) {
     wheel_.advance(now);
     if (wheel_.has_expired()) {
       decisive_ = ++round_;
-      patient_until_ = now + source_patience;
+      patient_until_ = now + source_timeout;
       out.emplace_back(drain_source{decisive_});
     }
   }

@@ -23,7 +23,7 @@ inline constexpr uint32_t timed_worker_count_max = 8192;
 
 /// How long a source of requests may take to say that it has been read out,
 /// until the table decides without it.
-inline constexpr auto source_patience = std::chrono::milliseconds{100};
+inline constexpr auto source_timeout = std::chrono::milliseconds{100};
 
 /// Expiries that are only recorded, per worker and `record_period`.
 inline constexpr uint32_t records_max = 16;
@@ -152,7 +152,7 @@ struct timer_counts {
 /// all that the sources still hold (`drain_source`). Only when that has come in
 /// does it report, so a worker that released in time is never killed because
 /// its line had to wait; the rest of that worker's timers is dropped. A source
-/// that does not answer within `source_patience` is not waited for.
+/// that does not answer within `source_timeout` is not waited for.
 ///
 /// The same protects from the pid of a dead worker that is given again: what a
 /// process with that pid asks for counts only when all that the dead one may

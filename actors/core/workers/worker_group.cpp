@@ -9,10 +9,9 @@
 namespace actorrun::core {
 
 worker_group::worker_group(epoch_plan plan, std::string host,
-                           std::chrono::milliseconds kill_patience)
-  : plan_(std::move(plan)), host_(std::move(host)),
-    kill_patience_(kill_patience), workers_(plan_.own.slot_count),
-    waiting_count_(plan_.own.slot_count) {
+                           std::chrono::milliseconds kill_timeout)
+  : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
+    workers_(plan_.own.slot_count), waiting_count_(plan_.own.slot_count) {
   assert(!workers_.empty());
 }
 

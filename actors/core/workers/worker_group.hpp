@@ -57,7 +57,7 @@ struct worker_overran {
   std::chrono::milliseconds grace{0}; ///< From that to SIGKILL; 0: at once.
   /// Longest wait for a `worker_probed` before anything is sent; 0: nobody can
   /// look.
-  std::chrono::milliseconds patience{0};
+  std::chrono::milliseconds timeout{0};
 };
 
 /// What could be seen of an overdue worker and its peers.
@@ -157,10 +157,10 @@ public:
   };
 
   /// @param host  Named in failures.
-  /// @param kill_patience  From SIGKILL to giving a worker up; 0: never.
+  /// @param kill_timeout  From SIGKILL to giving a worker up; 0: never.
   /// @pre the placement has at least one slot
   worker_group(epoch_plan plan, std::string host,
-               std::chrono::milliseconds kill_patience
+               std::chrono::milliseconds kill_timeout
                = std::chrono::milliseconds{0});
 
   /// Applies one event and returns its effects. Deterministic.
@@ -223,7 +223,7 @@ private:
 
   epoch_plan plan_;
   std::string host_;
-  std::chrono::milliseconds kill_patience_;
+  std::chrono::milliseconds kill_timeout_;
   phase phase_ = phase::idle;
   std::vector<worker_record> workers_;
   uint32_t waiting_count_;

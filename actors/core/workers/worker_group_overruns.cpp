@@ -20,9 +20,9 @@ void worker_group::on(const worker_overran& event, time_point now,
     return;
   auto& x = i->second;
   x.what = event;
-  if (event.patience.count() == 0)
+  if (event.timeout.count() == 0)
     return end_overdue(x, now, out);
-  x.timer = arm(now + event.patience, out);
+  x.timer = arm(now + event.timeout, out);
   out.emplace_back(probe_workers{event.local_rank});
 }
 
@@ -51,8 +51,8 @@ void worker_group::end_overdue(overdue& x, time_point now, effects& out) {
     x.timer = arm(now + x.what.grace, out);
   } else {
     x.is_killed = true;
-    if (kill_patience_.count() > 0)
-      x.timer = arm(now + kill_patience_, out);
+    if (kill_timeout_.count() > 0)
+      x.timer = arm(now + kill_timeout_, out);
   }
 }
 
@@ -102,8 +102,8 @@ void worker_group::fail_overdue(const overdue& how, const worker_exited& event,
 // Who is killed twice has no more time.
 void worker_group::kill_all(time_point now, effects& out) {
   out.emplace_back(signal_workers{SIGKILL});
-  if (kill_patience_.count() > 0 && kill_timer_.value == 0)
-    kill_timer_ = arm(now + kill_patience_, out);
+  if (kill_timeout_.count() > 0 && kill_timer_.value == 0)
+    kill_timer_ = arm(now + kill_timeout_, out);
 }
 
 void worker_group::give_up_all(time_point now, effects& out) {

@@ -34,9 +34,9 @@ epoch_outputs plan_outputs(const log_options& options,
        .error_file = folder.empty()
                        ? std::string{}
                        : folder + "/" + std::to_string(rank) + "/error.json"});
-  if (!folder.empty() && !options.stdout_needles.empty())
+  if (!folder.empty() && !options.stdout_filters.empty())
     result.filtered_out = folder + "/filtered_stdout.log";
-  if (!folder.empty() && !options.stderr_needles.empty())
+  if (!folder.empty() && !options.stderr_filters.empty())
     result.filtered_err = folder + "/filtered_stderr.log";
   return result;
 }

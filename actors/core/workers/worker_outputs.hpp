@@ -56,8 +56,8 @@ struct log_options {
   std::string prefix_template{};
   /// Lines that are teed and contain one of these are also written to one
   /// filtered file per node.
-  std::vector<std::string> stdout_needles{};
-  std::vector<std::string> stderr_needles{};
+  std::vector<std::string> stdout_filters{};
+  std::vector<std::string> stderr_filters{};
   /// In bytes, at least `rotate_size_min`; 0: never.
   uint64_t rotate_size = 0;
   uint32_t rotate_keep = 3; ///< Rotated files kept, 1..`rotate_keep_max`.

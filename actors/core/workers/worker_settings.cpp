@@ -40,7 +40,7 @@ std::string expand(std::string_view text, uint32_t local_rank) {
   return result;
 }
 
-std::vector<std::string> command_of(const worker_spec& spec,
+std::vector<std::string> command_of(const worker_settings& spec,
                                     uint32_t local_rank) {
   auto result = std::vector<std::string>{};
   result.reserve(spec.command.size());

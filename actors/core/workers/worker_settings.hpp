@@ -13,7 +13,7 @@ namespace actorrun::core {
 /// Most slots one agent may offer; more is a typing error, not a machine.
 inline constexpr uint32_t slots_per_agent_max = 4096;
 
-struct worker_spec {
+struct worker_settings {
   /// Program and arguments, never empty. `${local_rank}` stands for the local
   /// rank of the worker in each of them, `$$` for `$`.
   std::vector<std::string> command;
@@ -29,7 +29,7 @@ struct worker_spec {
   /// From the stop signal to SIGKILL. 0 kills at once.
   std::chrono::milliseconds grace_period{30'000};
   /// From SIGKILL to giving up a worker that is still there. 0: never.
-  std::chrono::milliseconds kill_patience{30'000};
+  std::chrono::milliseconds kill_timeout{30'000};
 };
 
 /// Replaces `${local_rank}` and `$local_rank` by the rank and `$$` by `$`;
@@ -38,7 +38,7 @@ struct worker_spec {
 std::string expand(std::string_view text, uint32_t local_rank);
 
 /// What the worker with `local_rank` executes.
-std::vector<std::string> command_of(const worker_spec& spec,
+std::vector<std::string> command_of(const worker_settings& spec,
                                     uint32_t local_rank);
 
 } // namespace actorrun::core

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto retry_interval = 1s;
 /// A line may hold its caller up for so long.
-constexpr auto patience = 1ms;
+constexpr auto timeout = 1ms;
 /// If nothing was read for so long, the server is stuck, not slow: nobody waits
 /// for it any more.
 constexpr auto stall_min = 100ms;
@@ -139,7 +139,7 @@ timer_status timer_channel::send(std::string_view line) {
   if (outbox_.empty())
     progress_at_ = start;
   const auto is_stalled = start - progress_at_ >= stall_min;
-  const auto until = is_stalled ? start : start + patience;
+  const auto until = is_stalled ? start : start + timeout;
   while (true) {
     if (const auto status = try_locked(line))
       return *status;

@@ -56,7 +56,7 @@ result<double> time_of_death(const stamp_record& worker) {
   if (!process)
     return unmeasured(std::string{"pidfd_open: "} + std::strerror(errno));
   auto x = pollfd{.fd = process.get(), .events = POLLIN, .revents = 0};
-  const auto limit = std::chrono::milliseconds{patience}.count();
+  const auto limit = std::chrono::milliseconds{timeout}.count();
   if (::poll(&x, 1, int(limit)) <= 0)
     return unmeasured("a worker that has overrun lives on");
   return milliseconds_between(worker.time, stamp_now());

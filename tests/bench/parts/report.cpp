@@ -13,7 +13,7 @@ constexpr double report_ms_max = 20;
 /// console.
 result<double> report_time(setting& s, const log_launcher& x) {
   settle();
-  auto board = s.new_board();
+  auto board = s.new_tracker();
   if (!board)
     return board.error();
   auto run

@@ -91,7 +91,7 @@ void tell(setting& s, const std::string& who, const subject& ours,
 }
 
 result<restarted_group> start_peer(setting& s) {
-  auto board = s.new_board();
+  auto board = s.new_tracker();
   if (!board)
     return board.error();
   auto launcher = program::start(s.command(

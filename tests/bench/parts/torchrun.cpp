@@ -17,7 +17,7 @@ constexpr uint32_t workers_per_node = 2;
 
 /// torchrun waits 15 s until it believes that a node has gone, and 30 s for
 /// others that might come.
-constexpr auto loss_patience = std::chrono::seconds{90};
+constexpr auto loss_timeout = std::chrono::seconds{90};
 
 /// The lines of one node. A start begins before the launcher's process is made
 /// and ends with the first instruction of a worker.
@@ -135,7 +135,7 @@ measured add_loss(setting& s, launcher_kind kind, row& to) {
   job->kill_node(1);
   ::kill(survivors.front(), SIGKILL);
   const auto rest = job->await_world(workers_per_node, workers_per_node,
-                                     clock::now() + loss_patience);
+                                     clock::now() + loss_timeout);
   if (!rest)
     return rest.error();
   side(to, kind).add(milliseconds_between(death, first_start(*rest)));

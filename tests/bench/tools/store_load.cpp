@@ -28,7 +28,7 @@ using namespace actorrun::bench::store_protocol;
 using clock_type = std::chrono::steady_clock;
 
 /// No single answer takes so long.
-constexpr auto patience = timeval{20, 0};
+constexpr auto timeout = timeval{20, 0};
 
 /// The first of them finds everything cold; the one in the middle is told.
 constexpr auto barrier_count = 21;
@@ -54,7 +54,7 @@ public:
       fail("connect");
     const auto on = 1;
     ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   }
 
   client(client&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

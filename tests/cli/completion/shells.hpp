@@ -95,8 +95,8 @@ private:
 
   /// What the terminal shows until `end`.
   std::string read_past(const std::string& end) {
-    constexpr auto patience = std::chrono::seconds{20};
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    constexpr auto timeout = std::chrono::seconds{20};
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
       if (const auto i = shown_.find(end); i != shown_.npos) {
         const auto out = shown_.substr(0, i);

@@ -72,13 +72,13 @@ const option_case value_options[] = {
   {"--duplicate-stdout-filters",
    "a,b",
    [](const run_arguments& x) {
-     return x.agent.logs.stdout_needles == words{"a", "b"};
+     return x.agent.logs.stdout_filters == words{"a", "b"};
    },
    {"--tee=3"}},
   {"--duplicate-stderr-filters",
    "c",
    [](const run_arguments& x) {
-     return x.agent.logs.stderr_needles == words{"c"};
+     return x.agent.logs.stderr_filters == words{"c"};
    },
    {"--tee=2"}},
   {"--log-rotate-size",

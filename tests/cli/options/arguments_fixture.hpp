@@ -21,7 +21,7 @@ inline failure no_devices() {
   return {errc::system_failure, "the test has no devices"};
 }
 
-inline surroundings world_with(const variables& environment) {
+inline host_facts world_with(const variables& environment) {
   return {
     [environment](const std::string& name) -> std::optional<std::string> {
       const auto i = environment.find(name);

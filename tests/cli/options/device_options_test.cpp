@@ -14,7 +14,7 @@ struct node {
   uint32_t cuda = 0;
   uint32_t xpus = 0;
 
-  surroundings world() const {
+  host_facts world() const {
     auto out = world_with(environment);
     out.gpus = [*this]() -> result<std::vector<core::gpu_identity>> {
       if (broken_driver)

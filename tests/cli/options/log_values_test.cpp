@@ -81,16 +81,16 @@ TEST_CASE("log values: local ranks are a list, and nothing is all", "[cli]") {
 }
 
 TEST_CASE("log values: filters are texts with commas between", "[cli]") {
-  using needles = std::vector<std::string>;
-  CHECK(parse_needles("")->empty());
-  CHECK(*parse_needles("apple") == needles{"apple"});
-  CHECK(*parse_needles("apple,orange") == needles{"apple", "orange"});
-  CHECK(*parse_needles("a,,b,c") == needles{"a,b", "c"});
-  CHECK(*parse_needles(",,") == needles{","});
-  CHECK(*parse_needles("a,,,b") == needles{"a,", "b"});
-  CHECK(*parse_needles(" a , b") == needles{" a ", " b"});
+  using filters = std::vector<std::string>;
+  CHECK(parse_filters("")->empty());
+  CHECK(*parse_filters("apple") == filters{"apple"});
+  CHECK(*parse_filters("apple,orange") == filters{"apple", "orange"});
+  CHECK(*parse_filters("a,,b,c") == filters{"a,b", "c"});
+  CHECK(*parse_filters(",,") == filters{","});
+  CHECK(*parse_filters("a,,,b") == filters{"a,", "b"});
+  CHECK(*parse_filters(" a , b") == filters{" a ", " b"});
   for (const auto* text : {",", "a,", ",a", "a,,,"}) {
-    const auto why = refusal(parse_needles(text));
+    const auto why = refusal(parse_filters(text));
     CHECK(has(why, "a filter is empty"));
     CHECK(has(why, text));
   }

@@ -69,17 +69,17 @@ TEST_CASE("signals: nohup keeps SIGHUP away unless it is asked for", "[cli]") {
 
 TEST_CASE("signals: torch's variable says how long a kill may take", "[cli]") {
   const auto name = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
-  const auto patience = [&](const std::string& value) {
-    return accepted({"a"}, {{name, value}}).agent.workers.kill_patience;
+  const auto timeout = [&](const std::string& value) {
+    return accepted({"a"}, {{name, value}}).agent.workers.kill_timeout;
   };
-  CHECK(accepted({"a"}).agent.workers.kill_patience == 30s);
-  CHECK(patience("12") == 12s);
-  CHECK(patience("0.5") == 500ms);
-  CHECK(patience("0.0001") == 1ms);
-  CHECK(patience("604800") == timeout_max);
+  CHECK(accepted({"a"}).agent.workers.kill_timeout == 30s);
+  CHECK(timeout("12") == 12s);
+  CHECK(timeout("0.5") == 500ms);
+  CHECK(timeout("0.0001") == 1ms);
+  CHECK(timeout("604800") == timeout_max);
   // As with torch these are as good as nothing.
   for (const auto* value : {"", "0", "-3"})
-    CHECK(patience(value) == 30s);
+    CHECK(timeout(value) == 30s);
   for (const auto* value : {"soon", "3s", "604800.1", "inf", "nan", "1 "})
     CHECK(refused({"a"}, {{name, value}}).starts_with(name + ": "));
 }

@@ -1,4 +1,3 @@
-#include "cli/report/status_gpus.hpp"
 #include "cli/report/status_view.hpp"
 
 #include <catch2/catch.hpp>

@@ -48,7 +48,7 @@ struct fixture : line_sink {
     return lines;
   }
 
-  std::vector<std::string> write_and_look(duration t, std::string_view text) {
+  std::vector<std::string> write_and_poll(duration t, std::string_view text) {
     write(text);
     return look(t);
   }
@@ -78,41 +78,41 @@ TEST_CASE_METHOD(fixture, "line_cursor: an empty stream has no lines",
 
 TEST_CASE_METHOD(fixture, "line_cursor: each line comes once and in order",
                  "[core]") {
-  CHECK(write_and_look(0s, "a\nbb\n\nc\n")
+  CHECK(write_and_poll(0s, "a\nbb\n\nc\n")
         == shown{"a\n", "bb\n", "\n", "c\n"});
   CHECK(look(1s).empty());
-  CHECK(write_and_look(2s, "d\n") == shown{"d\n"});
+  CHECK(write_and_poll(2s, "d\n") == shown{"d\n"});
   CHECK(uut.begin() == stream.size());
   CHECK(uut.reached() == stream.size());
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: an unfinished line waits for its end",
                  "[core]") {
-  CHECK(write_and_look(0s, "a\nhal") == shown{"a\n"});
+  CHECK(write_and_poll(0s, "a\nhal") == shown{"a\n"});
   CHECK(uut.begin() == 2);
   CHECK(uut.reached() == 5);
   CHECK(uut.next().offset == 2); // It is read again; no text is kept.
   CHECK(look(1h).empty());
   CHECK(due() == -1);
-  CHECK(write_and_look(1h, "f").empty());
-  CHECK(write_and_look(2h, "\nx") == shown{"half\n"});
+  CHECK(write_and_poll(1h, "f").empty());
+  CHECK(write_and_poll(2h, "\nx") == shown{"half\n"});
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: bytes pass unchanged", "[core]") {
   const auto odd = std::string{"\0\xff\xfe\x80 \t\x1b[1m\v", 11} + "\n";
-  CHECK(write_and_look(0s, odd) == shown{odd});
+  CHECK(write_and_poll(0s, odd) == shown{odd});
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: both line ends stay what they are",
                  "[core]") {
-  CHECK(write_and_look(0s, "a\r\nb\n\r\nc\r\n")
+  CHECK(write_and_poll(0s, "a\r\nb\n\r\nc\r\n")
         == shown{"a\r\n", "b\n", "\r\n", "c\r\n"});
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: a line end may come in two halves",
                  "[core]") {
-  CHECK(write_and_look(0s, "a\r").empty());
-  CHECK(write_and_look(10ms, "\nb\n") == shown{"a\r\n", "b\n"});
+  CHECK(write_and_poll(0s, "a\r").empty());
+  CHECK(write_and_poll(10ms, "\nb\n") == shown{"a\r\n", "b\n"});
 }
 
 TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
@@ -122,7 +122,7 @@ TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
     auto x = fixture{};
     auto all = shown{};
     for (size_t i = 0; i < text.size(); i += step)
-      for (auto& line : x.write_and_look(0s, text.substr(i, step)))
+      for (auto& line : x.write_and_poll(0s, text.substr(i, step)))
         all.push_back(line);
     // The progress bar may also have been seen on its way.
     std::erase_if(all,
@@ -135,7 +135,7 @@ TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
 TEST_CASE_METHOD(fixture, "line_cursor: who has no room gets the rest later",
                  "[core]") {
   room = 1;
-  CHECK(write_and_look(0s, "a\nb\r\nc\nd") == shown{"a\n", "b\r\n", "c\n"});
+  CHECK(write_and_poll(0s, "a\nb\r\nc\nd") == shown{"a\n", "b\r\n", "c\n"});
   CHECK(uut.begin() == 7);
   lines.clear();
   room = 1;
@@ -154,7 +154,7 @@ TEST_CASE("line_cursor: a line up to the maximum is whole", "[core]") {
       CAPTURE(size, end);
       auto x = fixture{};
       const auto line = std::string(size, 'x') + end;
-      const auto seen = x.write_and_look(0s, "a\n" + line + "b\n");
+      const auto seen = x.write_and_poll(0s, "a\n" + line + "b\n");
       REQUIRE(seen.size() == 3);
       CHECK((seen[1] == line));
       CHECK(seen[2] == "b\n");
@@ -177,7 +177,7 @@ TEST_CASE("line_cursor: a longer line comes in pieces, with nothing lost",
     for (const auto* end : {"\n", "\r\n"}) {
       CAPTURE(x.size, end);
       auto f = fixture{};
-      const auto seen = f.write_and_look(0s, std::string(x.size, 'x') + end);
+      const auto seen = f.write_and_poll(0s, std::string(x.size, 'x') + end);
       REQUIRE(seen.size() == x.pieces.size());
       for (size_t i = 0; i < seen.size(); ++i)
         CHECK((seen[i]
@@ -189,19 +189,19 @@ TEST_CASE("line_cursor: a longer line comes in pieces, with nothing lost",
 
 TEST_CASE_METHOD(fixture, "line_cursor: a piece does not wait for the line end",
                  "[core]") {
-  CHECK(write_and_look(0s, std::string(line_max, 'x')).empty());
-  const auto seen = write_and_look(0s, "y");
+  CHECK(write_and_poll(0s, std::string(line_max, 'x')).empty());
+  const auto seen = write_and_poll(0s, "y");
   REQUIRE(seen.size() == 1);
   CHECK((seen[0] == std::string(line_max, 'x') + "\n"));
-  CHECK(write_and_look(0s, "z\n") == shown{"yz\n"});
+  CHECK(write_and_poll(0s, "z\n") == shown{"yz\n"});
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: a long line that grows is read twice",
                  "[core]") {
   const auto step = size_t{4'096};
   for (size_t i = 0; i < line_max; i += step)
-    CHECK(write_and_look(0s, std::string(step, 'x')).empty());
-  CHECK(write_and_look(0s, "\n").size() == 1);
+    CHECK(write_and_poll(0s, std::string(step, 'x')).empty());
+  CHECK(write_and_poll(0s, "\n").size() == 1);
   // Once in search of its end and once to be shown. From the beginning each
   // time, it would be two GiB.
   CHECK(read_count < 3 * line_max);
@@ -210,12 +210,12 @@ TEST_CASE_METHOD(fixture, "line_cursor: a long line that grows is read twice",
 
 TEST_CASE_METHOD(fixture, "line_cursor: a short unfinished line is read again",
                  "[core]") {
-  write_and_look(0s, std::string(reread_max, 'x'));
+  write_and_poll(0s, std::string(reread_max, 'x'));
   CHECK(uut.next().offset == 0);
-  write_and_look(0s, "x");
+  write_and_poll(0s, "x");
   CHECK(uut.next().offset == reread_max + 1);
   CHECK(uut.reached() == reread_max + 1);
-  const auto seen = write_and_look(0s, "yy\nz\n");
+  const auto seen = write_and_poll(0s, "yy\nz\n");
   REQUIRE(seen.size() == 2);
   CHECK(seen[0].size() == reread_max + 4);
   CHECK(seen[1] == "z\n");
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(fixture, "line_cursor: a short unfinished line is read again",
 
 TEST_CASE_METHOD(fixture, "line_cursor: the last line needs no line end",
                  "[core]") {
-  write_and_look(0s, "a\nlast");
+  write_and_poll(0s, "a\nlast");
   CHECK_FALSE(uut.owes_flush());
   uut.flush_at(6);
   CHECK(uut.owes_flush());
@@ -233,23 +233,23 @@ TEST_CASE_METHOD(fixture, "line_cursor: the last line needs no line end",
   CHECK_FALSE(uut.owes_flush());
   CHECK(look(0s).empty());
   // Who writes on begins a new line.
-  CHECK(write_and_look(0s, " word\n") == shown{" word\n"});
+  CHECK(write_and_poll(0s, " word\n") == shown{" word\n"});
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: a flush waits for all bytes before it",
                  "[core]") {
   uut.flush_at(8);
-  CHECK(write_and_look(0s, "a\nlas").size() == 1);
+  CHECK(write_and_poll(0s, "a\nlas").size() == 1);
   CHECK(uut.owes_flush());
-  CHECK(write_and_look(0s, "t w") == shown{"last w\n"});
+  CHECK(write_and_poll(0s, "t w") == shown{"last w\n"});
   CHECK_FALSE(uut.owes_flush());
-  CHECK(write_and_look(0s, "b").empty());
+  CHECK(write_and_poll(0s, "b").empty());
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: a flush adds nothing to whole lines",
                  "[core]") {
   uut.flush_at(2);
-  CHECK(write_and_look(0s, "a\nb") == shown{"a\n"});
+  CHECK(write_and_poll(0s, "a\nb") == shown{"a\n"});
   CHECK_FALSE(uut.owes_flush()); // What came later waits as ever.
   uut.flush_at(2);
   CHECK_FALSE(uut.owes_flush());
@@ -280,13 +280,13 @@ TEST_CASE("line_cursor: a long last line is shown like others", "[core]") {
 
 TEST_CASE_METHOD(fixture, "line_cursor: what is given up is not shown",
                  "[core]") {
-  write_and_look(0s, "a\nbcd");
+  write_and_poll(0s, "a\nbcd");
   uut.flush_at(5);
   uut.skip_to(5);
   CHECK_FALSE(uut.owes_flush());
   CHECK(uut.begin() == 5);
   CHECK(uut.reached() == 5);
-  CHECK(write_and_look(0s, "e\n") == shown{"e\n"});
+  CHECK(write_and_poll(0s, "e\n") == shown{"e\n"});
   uut.flush_at(10);
   uut.skip_to(9);
   CHECK(uut.owes_flush()); // That is still to come.
@@ -294,10 +294,10 @@ TEST_CASE_METHOD(fixture, "line_cursor: what is given up is not shown",
 
 TEST_CASE_METHOD(fixture, "line_cursor: after a break a new line begins",
                  "[core]") {
-  write_and_look(0s, "a\nbcd");
+  write_and_poll(0s, "a\nbcd");
   uut.flush_at(9);
   uut.break_off();
   CHECK_FALSE(uut.owes_flush());
   CHECK(uut.begin() == 5);
-  CHECK(write_and_look(0s, "e\n") == shown{"e\n"});
+  CHECK(write_and_poll(0s, "e\n") == shown{"e\n"});
 }

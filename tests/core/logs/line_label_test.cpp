@@ -32,9 +32,9 @@ TEST_CASE("line_label: there is room until the batch has its size", "[core]") {
 TEST_CASE("line_label: lines with a needle are copied", "[core]") {
   auto batch = std::string{};
   auto filtered = std::string{};
-  const auto needles = std::vector<std::string>{"loss=", "a.c"};
+  const auto filters = std::vector<std::string>{"loss=", "a.c"};
   auto labels = labelling_sink{"p:", batch};
-  auto uut = filtering_sink{needles, "p:", filtered, labels};
+  auto uut = filtering_sink{filters, "p:", filtered, labels};
   CHECK(uut.put("loss=1", "\n"));
   CHECK(uut.put("the loss is 1", "\n"));
   CHECK(uut.put("xx a.c loss=", "\r\n")); // Two needles, one copy.
@@ -46,9 +46,9 @@ TEST_CASE("line_label: lines with a needle are copied", "[core]") {
 TEST_CASE("line_label: full copies stop the stream, too", "[core]") {
   auto batch = std::string{};
   auto filtered = std::string(batch_max, 'x');
-  const auto needles = std::vector<std::string>{"n"};
+  const auto filters = std::vector<std::string>{"n"};
   auto labels = labelling_sink{"", batch};
-  auto uut = filtering_sink{needles, "", filtered, labels};
+  auto uut = filtering_sink{filters, "", filtered, labels};
   CHECK(uut.put("other", "\x0a"));
   CHECK_FALSE(uut.put("n", "\n"));
   CHECK(batch == "other\nn\n");

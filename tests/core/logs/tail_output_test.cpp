@@ -12,11 +12,11 @@ namespace {
 
 /// Two streams that are shown, and their text.
 struct fixture {
-  tail_lane uut;
+  tail_output uut;
   tail_stream streams[2];
 
-  explicit fixture(bool folds = false, std::vector<std::string> needles = {})
-    : uut{tail_kind::out, folds, std::move(needles)} {
+  explicit fixture(bool folds = false, std::vector<std::string> filters = {})
+    : uut{tail_kind::out, folds, std::move(filters)} {
     for (uint64_t i = 0; i < 2; ++i) {
       streams[i].number = i + 1;
       streams[i].global_rank = uint32_t(i);
@@ -165,7 +165,7 @@ TEST_CASE("tail_lane: needles are found in folded lines, too", "[core]") {
 
 TEST_CASE("tail_lane: files that are not shown are looked at seldom",
           "[core]") {
-  auto uut = tail_lane{tail_kind::watched, false, {}};
+  auto uut = tail_output{tail_kind::watched, false, {}};
   auto x = tail_stream{};
   x.kind = tail_kind::watched;
   uut.add(x, time_point{1s});

@@ -9,8 +9,8 @@ namespace {
 using fixture = leadership_fixture;
 using phase = leadership::phase;
 
-struct standing : leadership_fixture {
-  standing() : leadership_fixture(true, true) {}
+struct candidate : leadership_fixture {
+  candidate() : leadership_fixture(true, true) {}
 };
 
 } // namespace
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(14'700ms, fired())
         == "set_office_end now; "
            "close_office: its lease in etcd could not be renewed");
-  CHECK_FALSE(uut.in_office());
+  CHECK_FALSE(uut.is_leader());
 }
 
 TEST_CASE_METHOD(fixture, "leadership: etcd that is back in time is noted",
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(fixture,
           == "set_office_end now; "
              "close_office: etcd has lost its entry; end_lease 7");
   }
-  CHECK_FALSE(uut.in_office());
+  CHECK_FALSE(uut.is_leader());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -127,9 +127,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(6s, first) == "");
   for (const auto& late : std::vector<leadership_event>{
          entry_read{}, lease(8), campaign_won{9, 1}, campaign_lost{},
-         office_opened{"x:1"}, office_not_opened{}, office_published{9},
-         office_lost{}, renewed(6s), lease_ended{}, away(), endpoint_reached{},
-         refused(), endpoint_failed{}})
+         coordinator_opened{"x:1"}, coordinator_not_opened{},
+         leadership_published{9}, leadership_lost{}, renewed(6s), lease_ended{},
+         away(), endpoint_reached{}, refused(), endpoint_failed{}})
     CHECK(at(6s, late) == "");
   CHECK(uut.current_phase() == phase::leading);
 }
@@ -179,24 +179,24 @@ TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
 
 TEST_CASE_METHOD(fixture, "leadership: who resigns while it waits says so",
                  "[core]") {
-  run_for_office();
+  campaign();
   CHECK(at(0s, resign_requested{})
         == "end_lease 7; tell_missing connection_failed");
 }
 
 // -- a candidate of its own ---------------------------------------------------
 
-TEST_CASE_METHOD(standing, "leadership: a standing candidate asks for itself",
+TEST_CASE_METHOD(candidate, "leadership: a standing candidate asks for itself",
                  "[core]") {
   CHECK(at(0s, candidate_started{}) == "read_entry");
   CHECK(at(0s, entry_read{}) == "open_lease");
   at(0s, lease(7));
   at(0s, campaign_won{2, 0});
-  at(0s, office_opened{"n1:4000"});
-  CHECK(at(0s, office_published{3}) == "arm_timer 1");
+  at(0s, coordinator_opened{"n1:4000"});
+  CHECK(at(0s, leadership_published{3}) == "arm_timer 1");
 }
 
-TEST_CASE_METHOD(standing,
+TEST_CASE_METHOD(candidate,
                  "leadership: a standing candidate looks again while "
                  "another is in office or etcd away",
                  "[core]") {
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(standing,
   CHECK(at(2s, entry_read{}) == "note_registry back; open_lease");
 }
 
-TEST_CASE_METHOD(standing,
+TEST_CASE_METHOD(candidate,
                  "leadership: a standing candidate that has left "
                  "office stands again",
                  "[core]") {

@@ -20,7 +20,7 @@ TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
                  "[core]") {
   CHECK(at(0s, candidate_started{}) == "");
   CHECK(uut.current_phase() == phase::idle);
-  CHECK_FALSE(uut.in_office());
+  CHECK_FALSE(uut.is_leader());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -31,9 +31,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(10ms, entry_read{}) == "open_lease");
   CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
   CHECK(at(30ms, campaign_won{2, 0}) == "set_office_end 14710; open_office");
-  CHECK(uut.in_office());
-  CHECK(at(40ms, office_opened{"n1:4000"}) == "publish n1:4000 at 2");
-  CHECK(at(50ms, office_published{3}) == "arm_timer 1; tell_here");
+  CHECK(uut.is_leader());
+  CHECK(at(40ms, coordinator_opened{"n1:4000"}) == "publish n1:4000 at 2");
+  CHECK(at(50ms, leadership_published{3}) == "arm_timer 1; tell_here");
   CHECK(armed.due == time_point{5010ms});
   CHECK(at(60ms, coordinator_wanted{}) == "tell_here");
 }
@@ -42,15 +42,15 @@ TEST_CASE_METHOD(fixture,
                  "leadership: whoever follows another in office holds "
                  "back as a successor",
                  "[core]") {
-  run_for_office();
+  campaign();
   CHECK(at(0s, campaign_won{2, 3})
         == "set_office_end 14700; open_office as successor, terms before: 3");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
                  "[core]") {
-  run_for_office();
-  CHECK(at(0s, campaign_lost{office_entry{5, "n2:4000"}})
+  campaign();
+  CHECK(at(0s, campaign_lost{leader_entry{5, "n2:4000"}})
         == "end_lease 7; try_endpoint n2:4000");
 }
 
@@ -60,8 +60,8 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry(5, "")) == "tell_missing connection_failed");
-  run_for_office();
-  CHECK(at(0s, campaign_lost{office_entry{6, ""}})
+  campaign();
+  CHECK(at(0s, campaign_lost{leader_entry{6, ""}})
         == "end_lease 7; tell_missing connection_failed");
 }
 
@@ -81,11 +81,11 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
                  "[core]") {
-  run_for_office();
+  campaign();
   CHECK(at(14'700ms, campaign_won{2, 0})
         == "set_office_end now; close_office: etcd answers too slowly; "
            "end_lease 7; tell_missing connection_failed");
-  CHECK_FALSE(uut.in_office());
+  CHECK_FALSE(uut.is_leader());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(fixture,
                  "the office back",
                  "[core]") {
   win();
-  CHECK(at(0s, office_not_opened{{errc::cannot_listen, "no port"}})
+  CHECK(at(0s, coordinator_not_opened{{errc::cannot_listen, "no port"}})
         == "set_office_end now; end_lease 7; tell_missing cannot_listen");
 }
 
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(fixture,
                  "published ends the office",
                  "[core]") {
   open();
-  CHECK(at(0s, office_lost{})
+  CHECK(at(0s, leadership_lost{})
         == "set_office_end now; close_office: another has taken it over; "
            "end_lease 7; tell_missing connection_failed");
 }
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
   SECTION("nobody can be told where we are") {
     at(0s, lease(7));
     at(0s, campaign_won{2, 0});
-    at(0s, office_opened{"n1:4000"});
+    at(0s, coordinator_opened{"n1:4000"});
     CHECK(at(0s, away())
           == "set_office_end now; close_office: etcd: no answer in time; "
              "end_lease 7; tell_missing connection_failed");

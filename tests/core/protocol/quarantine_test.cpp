@@ -8,16 +8,16 @@ using namespace actorrun;
 using namespace actorrun::core;
 
 TEST_CASE("node_marks: an agent is marked once", "[core]") {
-  auto uut = node_marks{};
+  auto uut = quarantine{};
   CHECK_FALSE(uut.contains({"a"}));
   CHECK(uut.add({{"a"}, "node-a", 2}));
   CHECK_FALSE(uut.add({{"a"}, "node-a", 3}));
   CHECK(uut.contains({"a"}));
-  CHECK(uut.list() == std::vector{marked_node{{"a"}, "node-a", 2}});
+  CHECK(uut.list() == std::vector{quarantined_node{{"a"}, "node-a", 2}});
 }
 
 TEST_CASE("node_marks: a host that is well loses all its marks", "[core]") {
-  auto uut = node_marks{};
+  auto uut = quarantine{};
   uut.add({{"a"}, "node-a", 1});
   uut.add({{"b"}, "node-b", 1});
   uut.add({{"a2"}, "node-a", 1});
@@ -28,12 +28,12 @@ TEST_CASE("node_marks: a host that is well loses all its marks", "[core]") {
 }
 
 TEST_CASE("node_marks: the newest are kept", "[core]") {
-  auto uut = node_marks{};
-  for (size_t i = 0; i < marked_nodes_max; ++i)
+  auto uut = quarantine{};
+  for (size_t i = 0; i < quarantined_nodes_max; ++i)
     uut.add({{std::to_string(i)}, "node", 1});
   CHECK(uut.contains({"0"}));
   uut.add({{"more"}, "node", 1});
-  CHECK(uut.list().size() == marked_nodes_max);
+  CHECK(uut.list().size() == quarantined_nodes_max);
   CHECK_FALSE(uut.contains({"0"}));
   CHECK(uut.list().back().agent == agent_id{"more"});
 }

@@ -178,7 +178,7 @@ TEST_CASE("rendezvous: it is the first cause that must be excused", "[core]") {
   CHECK(job.at(1'030ms, job.stopped("b", 1))
         == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1");
   CHECK(job.uut.budget().restart_count() == 1);
-  CHECK(job.last<explain_failures>().excuse.empty());
+  CHECK(job.last<explain_failures>().exemption.empty());
   CHECK(job.last<announce_epoch>().reason == line_of("c"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("rendezvous: an excuse holds for what is told after it", "[core]") {
   CHECK(
     job.at(1'030ms, job.stopped("a", 1))
     == "explain_failures 1: a/0 +1, excused; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(job.last<explain_failures>().excuse == "agent c left");
+  CHECK(job.last<explain_failures>().exemption == "agent c left");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("rendezvous: who failed first and left excuses nobody, another may",
   job.at(1'030ms, job.stopped("b", 1));
   job.at(1'030ms, job.stopped("a", 1));
   REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
-  CHECK(job.last<explain_failures>().excuse == "agent b leaves");
+  CHECK(job.last<explain_failures>().exemption == "agent b leaves");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 

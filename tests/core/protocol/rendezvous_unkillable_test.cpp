@@ -42,14 +42,14 @@ TEST_CASE("rendezvous: the job goes on without a node whose worker hangs",
   job.at(1s, job.stopped("b", 1));
   const auto text = job.at(2s, job.stuck("c"));
   CHECK(text.ends_with("announce_epoch 2: a=0+1 b=1+1"));
-  REQUIRE(job.uut.marked_nodes().size() == 1);
-  const auto& mark = job.uut.marked_nodes()[0];
+  REQUIRE(job.uut.quarantined_nodes().size() == 1);
+  const auto& mark = job.uut.quarantined_nodes()[0];
   CHECK(mark.host == "node-c");
   CHECK(mark.unkillable_count == 1);
   CHECK(job.uut.budget().restart_count() == 1);
   job.at(2s, job.left("c"));
   CHECK(job.uut.epoch() == epoch_id{2});
-  CHECK(job.uut.marked_nodes().size() == 1);
+  CHECK(job.uut.quarantined_nodes().size() == 1);
 }
 
 TEST_CASE("rendezvous: with too few nodes left it ends at once", "[core]") {
@@ -101,12 +101,12 @@ TEST_CASE("rendezvous: a new agent of the host takes the mark away", "[core]") {
   auto again = job.join("d");
   again.offering.host = "node-c";
   job.at(2s, again);
-  CHECK(job.uut.marked_nodes().empty());
+  CHECK(job.uut.quarantined_nodes().empty());
 }
 
 TEST_CASE("rendezvous: a bounded number of marks is kept, the newest ones",
           "[core]") {
-  const auto count = uint32_t(marked_nodes_max) + 1;
+  const auto count = uint32_t(quarantined_nodes_max) + 1;
   auto job = fixture{job_settings{1, count + 1, 1}};
   for (uint32_t i = 0; i <= count; ++i)
     job.at(0s, job.join("n" + std::to_string(i)));
@@ -114,9 +114,10 @@ TEST_CASE("rendezvous: a bounded number of marks is kept, the newest ones",
   job.at(1s, job.failed("n0", 1));
   for (uint32_t i = 1; i <= count; ++i) {
     job.at(2s, job.stuck("n" + std::to_string(i)));
-    CHECK(job.uut.marked_nodes().size()
-          == std::min<size_t>(i, marked_nodes_max));
+    CHECK(job.uut.quarantined_nodes().size()
+          == std::min<size_t>(i, quarantined_nodes_max));
   }
-  CHECK(job.uut.marked_nodes().front().host == "node-n2");
-  CHECK(job.uut.marked_nodes().back().host == "node-n" + std::to_string(count));
+  CHECK(job.uut.quarantined_nodes().front().host == "node-n2");
+  CHECK(job.uut.quarantined_nodes().back().host
+        == "node-n" + std::to_string(count));
 }

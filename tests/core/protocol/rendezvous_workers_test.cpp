@@ -96,7 +96,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   CHECK(at(1s, failed("b", 1)) == "");
   CHECK(stop_all(2s, 1)
         == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(last<explain_failures>().excuse == "agent c leaves");
+  CHECK(last<explain_failures>().exemption == "agent c leaves");
   CHECK(uut.budget().restart_count() == 0);
   CHECK_FALSE(uut.last_failure());
 }
@@ -113,7 +113,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
   at(2s, stopped("a", 1));
   CHECK(at(2s, stopped("b", 1))
         == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(last<explain_failures>().excuse == "agent c lost: connection refused");
+  CHECK(last<explain_failures>().exemption
+        == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().plans.front().restart_count == 0);
   CHECK(uut.budget().restart_count() == 0);

@@ -9,8 +9,8 @@ using namespace actorrun::core;
 
 namespace {
 
-thread_sight sight(char state, std::string wchan = "",
-                   std::string syscall = "") {
+thread_snapshot snapshot(char state, std::string wchan = "",
+                         std::string syscall = "") {
   return {{"worker", state}, std::move(wchan), std::move(syscall)};
 }
 
@@ -51,27 +51,27 @@ TEST_CASE("stuck_summary: the number of a system call is read", "[core]") {
 }
 
 TEST_CASE("stuck_summary: a place is told in a few words", "[core]") {
-  CHECK(place_of(sight('S', "futex_wait_queue", "futex"))
+  CHECK(place_of(snapshot('S', "futex_wait_queue", "futex"))
         == "in futex_wait_queue");
-  CHECK(place_of(sight('S', "0", "futex")) == "in futex");
-  CHECK(place_of(sight('S', "", "read")) == "in read");
-  CHECK(place_of(sight('S')) == "in an unknown place");
-  CHECK(place_of(sight('R', "0", "read")) == "running");
-  CHECK(place_of(sight('D', "rpc_wait_bit_killable"))
+  CHECK(place_of(snapshot('S', "0", "futex")) == "in futex");
+  CHECK(place_of(snapshot('S', "", "read")) == "in read");
+  CHECK(place_of(snapshot('S')) == "in an unknown place");
+  CHECK(place_of(snapshot('R', "0", "read")) == "running");
+  CHECK(place_of(snapshot('D', "rpc_wait_bit_killable"))
         == "uninterruptible in rpc_wait_bit_killable");
-  CHECK(place_of(sight('T')) == "stopped (SIGSTOP)");
-  CHECK(place_of(sight('t')) == "stopped by a tracer");
-  CHECK(place_of(sight('Z')) == "ended");
+  CHECK(place_of(snapshot('T')) == "stopped (SIGSTOP)");
+  CHECK(place_of(snapshot('t')) == "stopped by a tracer");
+  CHECK(place_of(snapshot('Z')) == "ended");
   CHECK(place_of({}) == "in an unknown place");
 }
 
 TEST_CASE("stuck_summary: a place is one line, and no longer than may be",
           "[core]") {
   const auto at_bound = std::string(place_name_max, 'f');
-  CHECK(place_of(sight('S', at_bound)) == "in " + at_bound);
-  CHECK(place_of(sight('S', at_bound + "f")).size()
+  CHECK(place_of(snapshot('S', at_bound)) == "in " + at_bound);
+  CHECK(place_of(snapshot('S', at_bound + "f")).size()
         == std::string{"in "}.size() + place_name_max);
-  CHECK(place_of(sight('S', "a\nb\x1b[2J")) == "in a b");
+  CHECK(place_of(snapshot('S', "a\nb\x1b[2J")) == "in a b");
 }
 
 // -- what py-spy writes -------------------------------------------------------

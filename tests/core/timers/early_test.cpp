@@ -56,9 +56,9 @@ TEST_CASE_METHOD(fixture, "early_requests: they keep what the clock said then",
 TEST_CASE_METHOD(fixture, "early_requests: their patience ends", "[core]") {
   hold(1, "a", 0s);
   hold(1, "b", 1ns);
-  CHECK(take(1, early_patience + 1ns) == "b ");
+  CHECK(take(1, early_timeout + 1ns) == "b ");
   hold(1, "c", 10s);
-  CHECK(take(1, 10s + early_patience) == "c ");
+  CHECK(take(1, 10s + early_timeout) == "c ");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -67,8 +67,8 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   for (size_t i = 0; i < early_requests_max; ++i)
     REQUIRE(hold(int64_t(i), "a", 0s));
-  CHECK_FALSE(hold(1, "b", early_patience));
+  CHECK_FALSE(hold(1, "b", early_timeout));
   CHECK(uut.size() == early_requests_max);
-  CHECK(hold(1, "c", early_patience + 1ns));
+  CHECK(hold(1, "c", early_timeout + 1ns));
   CHECK(uut.size() == 1);
 }

@@ -54,8 +54,8 @@ TEST_CASE_METHOD(fixture,
   start(1, 0);
   acquire(100, "step", 30s);
   at(30s).fire(1);
-  CHECK(at(30s + source_patience - 1ns).fire(7) == "");
-  CHECK(at(30s + source_patience).fire(2)
+  CHECK(at(30s + source_timeout - 1ns).fire(7) == "");
+  CHECK(at(30s + source_timeout).fire(2)
         == "report_overrun 1/0 pid 100 \"step\" 100000000 ns late, signal 9");
   CHECK(at(31s).drained(1) == "");
 }

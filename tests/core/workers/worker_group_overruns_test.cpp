@@ -19,13 +19,13 @@ using milliseconds = std::chrono::milliseconds;
 constexpr auto stop = stop_ordered{SIGTERM, 5s};
 
 worker_overran overran(uint32_t local_rank, int signal = SIGKILL,
-                       milliseconds patience = 0ms, milliseconds grace = 30s) {
+                       milliseconds timeout = 0ms, milliseconds grace = 30s) {
   return {.local_rank = local_rank,
           .scope = "train_step",
           .lateness = 1200ms,
           .signal = signal,
           .grace = grace,
-          .patience = patience};
+          .timeout = timeout};
 }
 
 worker_exited killed(uint32_t local_rank, int signal, milliseconds when = 0ms) {
@@ -179,10 +179,10 @@ TEST_CASE_METHOD(fixture, "worker_group: who has ended cannot overrun",
 TEST_CASE_METHOD(fixture, "worker_group: once all must end nobody ends alone",
                  "[core]") {
   at(1s, overran(0, SIGKILL, 500ms));
-  const auto patience = armed;
+  const auto timeout = armed;
   CHECK(at(1100ms, stop) == "signal_workers 15; arm_timer 2");
   CHECK(at(1200ms, worker_probed{0, "in futex"}).empty());
-  CHECK(at(1500ms, timer_fired{patience.timer}).empty());
+  CHECK(at(1500ms, timer_fired{timeout.timer}).empty());
   CHECK(at(1600ms, overran(1)).empty());
   CHECK(at(6100ms, timer_fired{armed.timer}) == "signal_workers 9");
   at(6200ms, killed(0, SIGKILL, 6200ms));

@@ -16,13 +16,13 @@ namespace {
 
 using milliseconds = std::chrono::milliseconds;
 
-constexpr auto kill_patience = milliseconds{30'000};
+constexpr auto kill_timeout = milliseconds{30'000};
 constexpr auto stop = stop_ordered{SIGTERM, 5s};
 
 /// Three workers, global ranks 8 to 10, processes 100 to 102.
 struct fixture {
-  explicit fixture(milliseconds patience = kill_patience)
-    : uut{plan(), "node-a", patience} {
+  explicit fixture(milliseconds timeout = kill_timeout)
+    : uut{plan(), "node-a", timeout} {
     at(0ms, start_ordered{});
     for (uint32_t i = 0; i < 3; ++i)
       at(0ms, worker_started{i, 100 + int64_t(i)});

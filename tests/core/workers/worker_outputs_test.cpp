@@ -80,7 +80,7 @@ TEST_CASE("outputs: a rank that is not shown keeps its files", "[core]") {
 TEST_CASE("outputs: without a folder there are no files", "[core]") {
   auto options = log_options{};
   options.tees.everywhere = std_streams::all;
-  options.stdout_needles = {"x"};
+  options.stdout_filters = {"x"};
   options.shown_ranks = std::set<uint32_t>{0};
   const auto plan = plan_outputs(options, "", 2);
   CHECK(to_text(plan.workers[0]) == "console, console");
@@ -91,10 +91,10 @@ TEST_CASE("outputs: without a folder there are no files", "[core]") {
 
 TEST_CASE("outputs: lines with a needle have a file per node", "[core]") {
   auto options = log_options{};
-  options.stdout_needles = {"x"};
+  options.stdout_filters = {"x"};
   CHECK(plan_outputs(options, "a", 1).filtered_out == "a/filtered_stdout.log");
   CHECK(plan_outputs(options, "a", 1).filtered_err.empty());
-  options.stderr_needles = {"y"};
+  options.stderr_filters = {"y"};
   CHECK(plan_outputs(options, "a", 1).filtered_err == "a/filtered_stderr.log");
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("worker_spec: a text may hold any byte", "[core]") {
 
 TEST_CASE("worker_spec: program and arguments are expanded one by one",
           "[core]") {
-  auto spec = worker_spec{};
+  auto spec = worker_settings{};
   spec.command = {"bin/$local_rank", "", "--rank", "${local_rank}", "a b"};
   CHECK(command_of(spec, 7)
         == std::vector<std::string>{"bin/7", "", "--rank", "7", "a b"});
@@ -87,7 +87,7 @@ TEST_CASE("worker_spec: program and arguments are expanded one by one",
 
 TEST_CASE("worker_spec: by default one worker gets SIGTERM and 30 s",
           "[core]") {
-  const auto x = worker_spec{};
+  const auto x = worker_settings{};
   CHECK(x.role == "default");
   CHECK(x.slot_count == 1);
   CHECK(x.stop_signal == SIGTERM);

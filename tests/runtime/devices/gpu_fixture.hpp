@@ -2,7 +2,7 @@
 // ACTORRUN_TEST_GPUS=real those of this machine.
 #pragma once
 
-#include "runtime/devices/nvml_library.hpp"
+#include "runtime/devices/nvml.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -25,7 +25,7 @@ namespace actorrun::detail::gpu_test {
 namespace fs = std::filesystem;
 
 /// For what must happen; nothing waits so long when all is well.
-inline constexpr auto patience = std::chrono::seconds{20};
+inline constexpr auto timeout = std::chrono::seconds{20};
 
 inline bool uses_real_gpus() {
   const auto* which = std::getenv("ACTORRUN_TEST_GPUS");
@@ -74,7 +74,7 @@ public:
   /// @returns false if there are fewer even after a long time
   bool wait_for(size_t count) {
     auto guard = std::unique_lock{mutex_};
-    return changed_.wait_for(guard, patience,
+    return changed_.wait_for(guard, timeout,
                              [&] { return all_.size() >= count; });
   }
 

@@ -51,7 +51,7 @@ TEST_CASE("gpu_inventory: every GPU tells its name, memory and heat",
   const auto gpus = any_gpus{};
   if (!gpus.are_there())
     return;
-  const auto seen = look_at_gpus(library());
+  const auto seen = inspect_gpus(library());
   CHECK(seen.trouble.empty());
   REQUIRE_FALSE(seen.gpus.empty());
   for (const auto& x : seen.gpus) {
@@ -112,7 +112,7 @@ TEST_CASE("gpu_inventory: a driver without GPUs has none", "[gpu]") {
   const auto listed = list_gpus();
   REQUIRE(listed);
   CHECK(listed->empty());
-  CHECK(look_at_gpus(library()) == core::devices_status{});
+  CHECK(inspect_gpus(library()) == core::devices_status{});
 }
 
 TEST_CASE("gpu_inventory: a lost GPU says so", "[gpu]") {
@@ -122,7 +122,7 @@ TEST_CASE("gpu_inventory: a lost GPU says so", "[gpu]") {
   const auto listed = list_gpus();
   REQUIRE_FALSE(listed);
   CHECK(listed.error().text == "GPU 1 cannot be used: GPU is lost");
-  const auto seen = look_at_gpus(library());
+  const auto seen = inspect_gpus(library());
   REQUIRE(seen.gpus.size() == 2);
   CHECK(seen.gpus[0].trouble.empty());
   CHECK(seen.gpus[1].index == 1);
@@ -132,7 +132,7 @@ TEST_CASE("gpu_inventory: a lost GPU says so", "[gpu]") {
 TEST_CASE("gpu_inventory: what a GPU cannot tell stays empty", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a name=a_b used=1 total=2\n");
-  const auto seen = look_at_gpus(library());
+  const auto seen = inspect_gpus(library());
   REQUIRE(seen.gpus.size() == 1);
   CHECK(seen.gpus[0].name == "a b");
   CHECK_FALSE(seen.gpus[0].utilisation);
@@ -147,7 +147,7 @@ TEST_CASE("gpu_inventory: more GPUs than a node can have are left out",
   for (auto i = 0; i < 65; ++i)
     text += "gpu uuid=GPU-" + std::to_string(i) + "\n";
   world.write(text);
-  CHECK(look_at_gpus(library()).gpus.size() == core::gpus_per_node_max);
+  CHECK(inspect_gpus(library()).gpus.size() == core::gpus_per_node_max);
 }
 
 TEST_CASE("gpu_inventory: processes on several GPUs are told once", "[gpu]") {
@@ -165,7 +165,7 @@ TEST_CASE("gpu_inventory: GPUs that others were given are left out", "[gpu]") {
   REQUIRE(listed);
   REQUIRE(listed->size() == 1);
   CHECK(listed->at(0).uuid == "GPU-b");
-  const auto seen = look_at_gpus(library());
+  const auto seen = inspect_gpus(library());
   REQUIRE(seen.gpus.size() == 1);
   CHECK(seen.gpus[0].index == 1);
   CHECK(seen.gpus[0].trouble.empty());
@@ -176,7 +176,7 @@ TEST_CASE("gpu_inventory: parts tell what the whole keeps to itself", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a name=N pci=0 mig=1 private=1 parts=MIG-1,MIG-2"
               " used=3 total=5 pids=7,8\n");
-  const auto seen = look_at_gpus(library());
+  const auto seen = inspect_gpus(library());
   REQUIRE(seen.gpus.size() == 1);
   CHECK(seen.gpus[0].memory_used == 6);
   CHECK(seen.gpus[0].memory_total == 10);

@@ -77,7 +77,7 @@ TEST_CASE("gpu_memory_watch: nobody waits for who has held none",
 TEST_CASE_METHOD(watched, "gpu_memory_watch: a worker's memory is waited for",
                  "[gpu]") {
   write_pids("4711,12");
-  uut->await({12, 13}, told.handler(), patience);
+  uut->await({12, 13}, told.handler(), timeout);
   write_pids("4711");
   CHECK(told.wait().empty());
 }
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: that of others is not waited for",
                  "[gpu]") {
   const auto other = session{};
   write_pids(std::to_string(other.pid));
-  uut->await({::getpid()}, told.handler(), patience);
+  uut->await({::getpid()}, told.handler(), timeout);
   CHECK(told.wait().empty());
 }
 
@@ -120,8 +120,8 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: several waits do not mix",
                  "[gpu]") {
   auto others = complaints{};
   write_pids("12,13");
-  uut->await({12}, told.handler(), patience);
-  uut->await({13}, others.handler(), patience);
+  uut->await({12}, told.handler(), timeout);
+  uut->await({13}, others.handler(), timeout);
   write_pids("13");
   CHECK(told.wait().empty());
   CHECK(others.count() == 0);
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: several waits do not mix",
 TEST_CASE_METHOD(watched, "gpu_memory_watch: nothing is told once it is gone",
                  "[gpu]") {
   write_pids("12");
-  uut->await({12}, told.handler(), patience);
+  uut->await({12}, told.handler(), timeout);
   uut.reset();
   write_pids("");
   CHECK(told.count() == 0);

@@ -38,7 +38,7 @@ struct fixture : worker_files {
 
   void group(const std::string& lines) { write("proc/self/cgroup", lines); }
 
-  memory_kills open() const { return memory_kills{path("proc")}; }
+  oom_counter open() const { return oom_counter{path("proc")}; }
 
 private:
   std::string table_ = "1 0 8:1 / / rw - ext4 /dev/vda1 rw\n"
@@ -183,7 +183,7 @@ int status_of(pid_t child) {
 int watch_a_kill(const small_group& group) {
   if (!group.put("cgroup.procs", "0"))
     return 10;
-  auto uut = memory_kills{};
+  auto uut = oom_counter{};
   uut.begin();
   const auto hog = ::fork();
   if (hog == 0)

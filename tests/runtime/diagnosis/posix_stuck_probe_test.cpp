@@ -19,7 +19,7 @@
 
 using namespace actorrun;
 using namespace actorrun::detail;
-using namespace actorrun::detail::test_patience;
+using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
 using script_test::folder;
 
@@ -97,7 +97,7 @@ std::string look(posix_stuck_probe& uut,
   uut.look(std::move(workers), overdue, limit,
            [&](std::string x) { answer.set_value(std::move(x)); });
   auto future = answer.get_future();
-  REQUIRE(future.wait_for(patience) == std::future_status::ready);
+  REQUIRE(future.wait_for(timeout) == std::future_status::ready);
   return future.get();
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("posix_stuck_probe: looks soon after each other share an answer",
     uut.look(workers, i, 400ms,
              [&answers, i](const std::string&) { answers[i].set_value(); });
   for (auto& x : answers)
-    REQUIRE(x.get_future().wait_for(patience) == std::future_status::ready);
+    REQUIRE(x.get_future().wait_for(timeout) == std::future_status::ready);
   CHECK(content_of(count) == "x\nx\n"); // One per process, not per look.
 }
 
@@ -248,8 +248,8 @@ TEST_CASE("posix_stuck_probe: a glance says where one process is",
   const auto x = hanging{spin};
   REQUIRE(x.is_in('R'));
   auto uut = posix_stuck_probe{""};
-  CHECK(uut.glance(x.pid()) == "running");
-  CHECK(uut.glance(0).empty());
+  CHECK(uut.summarize(x.pid()) == "running");
+  CHECK(uut.summarize(0).empty());
 }
 
 TEST_CASE("posix_stuck_probe: its file has the name of the error file",
@@ -300,9 +300,9 @@ TEST_CASE("python_stacks: one that fails says nothing", "[runtime]") {
   const auto program = tools.file(
     "py-spy", "#!/bin/sh\necho \"Thread 1\"\necho '    f (x.py:1)'\nexit 1\n",
     0755);
-  CHECK(python_stacks(program, {1}, clock_type::now() + patience)
+  CHECK(python_stacks(program, {1}, clock_type::now() + timeout)
         == std::vector<std::string>{""});
-  CHECK(python_stacks("/none/py-spy", {1}, clock_type::now() + patience)
+  CHECK(python_stacks("/none/py-spy", {1}, clock_type::now() + timeout)
         == std::vector<std::string>{""});
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("python_stacks: what is too long is cut, and too many are left out",
   const auto program = tools.file(
     "py-spy", "#!/bin/sh\nhead -c 70000 /dev/zero | tr '\\0' x\n", 0755);
   const auto pids = std::vector<int64_t>(python_stacks_max + 1, 1);
-  const auto found = python_stacks(program, pids, clock_type::now() + patience);
+  const auto found = python_stacks(program, pids, clock_type::now() + timeout);
   REQUIRE(found.size() == python_stacks_max + 1);
   CHECK(found[0].size() == python_stack_size_max);
   CHECK(found[python_stacks_max - 1].size() == python_stack_size_max);

@@ -42,7 +42,7 @@ struct fixture : worker_files {
 
   worker_evidence uut = [this] {
     write("proc/vmstat", "oom_kill 0\n");
-    return worker_evidence{memory_kills{path("proc")}};
+    return worker_evidence{oom_counter{path("proc")}};
   }();
 };
 

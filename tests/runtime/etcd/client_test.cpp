@@ -57,7 +57,7 @@ TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
   CHECK(lease.length == 15s);
   const auto won = win(*a, lease.lease, 0);
   CHECK(won.terms_before == 0);
-  CHECK(value_of(b->read(soon())) == core::office_entry{won.revision, ""});
+  CHECK(value_of(b->read(soon())) == core::leader_entry{won.revision, ""});
   const auto published
     = value_of(a->publish(lease.lease, won.revision, "n1:1", soon()));
   REQUIRE(published);
@@ -65,7 +65,7 @@ TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
   const auto other = value_of(b->open_lease(15s, soon()));
   const auto lost = value_of(b->campaign(other.lease, 0, soon()));
   CHECK(std::get<core::campaign_lost>(lost).entry
-        == core::office_entry{*published, "n1:1"});
+        == core::leader_entry{*published, "n1:1"});
   CHECK(value_of(a->renew(lease.lease, soon())) == core::duration{15s});
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
   CHECK_FALSE(value_of(a->publish(mine.lease, old.revision, "x:1", soon())));
   // The end of the old lease is not the end of the new entry.
   a->end_lease(mine.lease, false, soon());
-  CHECK(value_of(b->read(soon())) == core::office_entry{won.revision, ""});
+  CHECK(value_of(b->read(soon())) == core::leader_entry{won.revision, ""});
 }
 
 TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
@@ -141,7 +141,7 @@ TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
   CHECK(away.error().text.find(server.endpoint()) != std::string::npos);
   server.start();
   CHECK(value_of(x->renew(lease.lease, soon())) == core::duration{15s});
-  CHECK(value_of(x->read(soon())) == core::office_entry{won.revision, ""});
+  CHECK(value_of(x->read(soon())) == core::leader_entry{won.revision, ""});
 }
 
 // -- waiting ------------------------------------------------------------------

@@ -102,7 +102,7 @@ public:
 
   /// The second half.
   void await() const {
-    const auto serves = test_patience::soon([&] {
+    const auto serves = test_deadline::soon([&] {
       return test_folders::content_of(log_).find("serving client")
              != std::string::npos;
     });

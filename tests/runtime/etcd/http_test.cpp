@@ -19,7 +19,7 @@ result<http_answer> ask(const parrot& server) {
   REQUIRE(x);
   (*x)->set_token("token");
   return (*x)->post("/v3/x", R"({"a":"b"})",
-                    etcd_http::clock::now() + test_patience::patience);
+                    etcd_http::clock::now() + test_deadline::timeout);
 }
 
 } // namespace

@@ -8,30 +8,30 @@
 
 using namespace actorrun;
 using namespace actorrun::detail;
-using namespace actorrun::detail::test_patience;
+using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
 
 namespace {
 
 /// A candidate whose coordinator is a name.
 struct candidate {
-  candidate(uint16_t port, std::string where, bool is_standing = false,
+  candidate(uint16_t port, std::string where, bool always_campaigns = false,
             core::duration lease = 15s)
     : name(std::move(where)) {
     auto client = etcd_client::open({"127.0.0.1", port}, {}, {"job"});
     REQUIRE(client);
     auto config = etcd_leadership_config{};
-    config.options = {.is_standing = is_standing, .lease = lease};
+    config.options = {.always_campaigns = always_campaigns, .lease = lease};
     config.registry = std::move(*client);
-    config.open_office = [this](const core::open_office& order,
-                                const etcd_link&) -> result<std::string> {
+    config.open_coordinator = [this](const core::open_coordinator& order,
+                                     const etcd_link&) -> result<std::string> {
       if (cannot_open)
         return failure{errc::cannot_listen, "no port"};
       is_successor = order.successor;
       is_open = true;
       return name;
     };
-    config.close_office = [this] { is_open = false; };
+    config.close_coordinator = [this] { is_open = false; };
     uut.emplace(std::move(config));
   }
 
@@ -39,7 +39,7 @@ struct candidate {
     auto promise = std::promise<etcd_leadership::answer>{};
     uut->seek([&](const etcd_leadership::answer& x) { promise.set_value(x); });
     auto future = promise.get_future();
-    REQUIRE(future.wait_for(patience) == std::future_status::ready);
+    REQUIRE(future.wait_for(timeout) == std::future_status::ready);
     return future.get();
   }
 
@@ -55,7 +55,7 @@ struct candidate {
     return "here";
   }
 
-  bool in_office() const { return uut->office_check()(); }
+  bool is_leader() const { return uut->leadership_check()(); }
 
   std::string name;
   std::atomic<bool> is_open = false;
@@ -81,13 +81,13 @@ TEST_CASE("etcd leadership: the first that looks leads, the next follows",
   if (!etcd_server::is_here())
     return;
   auto x = rivals{};
-  CHECK_FALSE(x.a.in_office());
+  CHECK_FALSE(x.a.is_leader());
   CHECK(x.a.find() == "here");
-  CHECK(x.a.in_office());
+  CHECK(x.a.is_leader());
   CHECK(x.a.is_open);
   CHECK_FALSE(x.a.is_successor);
   CHECK(x.b.find() == "a:1");
-  CHECK_FALSE(x.b.in_office());
+  CHECK_FALSE(x.b.is_leader());
   CHECK(x.a.find() == "here");
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("etcd leadership: who resigns is followed at once", "[runtime]") {
   CHECK(x.a.find() == "here");
   x.a.uut->stop();
   CHECK_FALSE(x.a.is_open);
-  CHECK_FALSE(x.a.in_office());
+  CHECK_FALSE(x.a.is_leader());
   CHECK(x.b.find() == "here");
   CHECK(x.b.is_successor);
 }
@@ -122,7 +122,7 @@ TEST_CASE("etcd leadership: who finds its coordinator's process gone takes "
       x.b.uut->report(
         core::endpoint_refused{{errc::connection_refused, "nobody listens"}});
   });
-  REQUIRE(promise.get_future().wait_for(patience) == std::future_status::ready);
+  REQUIRE(promise.get_future().wait_for(timeout) == std::future_status::ready);
   CHECK(std::holds_alternative<etcd_leadership::here>(answers[1]));
   CHECK(x.b.is_successor);
 }
@@ -136,7 +136,7 @@ TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
   CHECK(x.a.find() == "here");
   auto http = etcd_http::open({"127.0.0.1", x.server.port()}, {});
   REQUIRE(http);
-  const auto deadline = etcd_http::clock::now() + patience;
+  const auto deadline = etcd_http::clock::now() + timeout;
   const auto leases = (*http)->post("/v3/lease/leases", "{}", deadline);
   REQUIRE(leases);
   const auto begin = leases->body.find(R"("ID":")") + 6;
@@ -145,7 +145,7 @@ TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
   REQUIRE(
     (*http)->post("/v3/lease/revoke", R"({"ID":")" + lease + "\"}", deadline));
   CHECK(soon([&] { return !x.a.is_open; }));
-  CHECK_FALSE(x.a.in_office());
+  CHECK_FALSE(x.a.is_leader());
   CHECK(x.a.find() == "here");
   CHECK(x.a.is_successor);
 }
@@ -159,8 +159,8 @@ TEST_CASE("etcd leadership: while etcd is away nobody leaves office before the "
   const auto begin = clock_type::now();
   CHECK(x.a.find() == "here");
   x.server.kill();
-  CHECK(x.a.in_office());
-  CHECK(soon([&] { return !x.a.in_office(); }));
+  CHECK(x.a.is_leader());
+  CHECK(soon([&] { return !x.a.is_leader(); }));
   // Renewed at most once before etcd went away.
   CHECK(clock_type::now() - begin >= 2s);
   CHECK(clock_type::now() - begin <= 6s);
@@ -179,7 +179,7 @@ TEST_CASE("etcd leadership: etcd may be started again without harm",
   const auto begin = clock_type::now();
   // Longer than its lease would have lasted.
   CHECK(soon([&] { return clock_type::now() - begin > 4s || !x.a.is_open; }));
-  CHECK(x.a.in_office());
+  CHECK(x.a.is_leader());
   CHECK(x.b.find() == "a:1");
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
   CHECK(a.find() == "here");
   auto b = candidate{server.port(), "b:1", true};
   a.uut->stop();
-  CHECK(soon([&] { return b.in_office() && b.is_open; }));
+  CHECK(soon([&] { return b.is_leader() && b.is_open; }));
   CHECK(b.is_successor);
 }
 
@@ -219,6 +219,6 @@ TEST_CASE("etcd leadership: it ends in time although etcd is mute",
   x.a.uut->seek([&](const etcd_leadership::answer&) { is_answered = true; });
   const auto begin = clock_type::now();
   x.a.uut->stop();
-  CHECK(clock_type::now() - begin < farewell_limit + 4s);
+  CHECK(clock_type::now() - begin < busy_reply_limit + 4s);
   ::kill(x.server.pid(), SIGCONT);
 }

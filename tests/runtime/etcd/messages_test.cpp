@@ -97,11 +97,11 @@ TEST_CASE("etcd messages: an entry is read", "[runtime]") {
   const auto some = read_entry(
     ok("{" + header + R"(,"kvs":[)" + entry + R"(],"count":"1"})"));
   REQUIRE(some);
-  CHECK(**some == core::office_entry{7, "n1:4000"});
+  CHECK(**some == core::leader_entry{7, "n1:4000"});
   const auto empty = read_entry(
     ok("{" + header + R"(,"kvs":[{"key":"L3A=","mod_revision":"7"}]})"));
   REQUIRE(empty);
-  CHECK(**empty == core::office_entry{7, ""});
+  CHECK(**empty == core::leader_entry{7, ""});
 }
 
 TEST_CASE("etcd messages: a lease is read", "[runtime]") {
@@ -148,7 +148,7 @@ TEST_CASE("etcd messages: a campaign is lost to somebody", "[runtime]") {
   REQUIRE(x);
   REQUIRE(std::holds_alternative<core::campaign_lost>(*x));
   CHECK(std::get<core::campaign_lost>(*x).entry
-        == core::office_entry{7, "n1:4000"});
+        == core::leader_entry{7, "n1:4000"});
 }
 
 TEST_CASE("etcd messages: an entry is published, or not ours", "[runtime]") {

@@ -1,4 +1,4 @@
-#include "runtime/etcd/office.hpp"
+#include "runtime/etcd/locator.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,7 +12,7 @@ const auto here = endpoint{"localhost", 2'379};
 
 std::string place(const std::string& announced, const std::string& seen,
                   const endpoint& registry) {
-  const auto x = office_place_of(announced, seen, registry);
+  const auto x = coordinator_location_of(announced, seen, registry);
   return x ? x->host + " " + to_string(x->where)
            : std::string{to_string(x.error().code)};
 }

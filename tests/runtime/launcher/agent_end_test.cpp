@@ -130,7 +130,7 @@ TEST_CASE("agent end: an agent killed while it starts leaves nothing",
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     // The end of the file comes when nobody holds it any more.
-    const auto limit = std::chrono::milliseconds{patience}.count();
+    const auto limit = std::chrono::milliseconds{timeout}.count();
     CHECK(::poll(&fd, 1, static_cast<int>(limit)) == 1);
     CHECK(fd.revents == POLLHUP);
     ::close(fds[0]);

@@ -19,7 +19,7 @@
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_folders;
-using namespace actorrun::detail::test_patience;
+using namespace actorrun::detail::test_deadline;
 using core::output_stream;
 
 namespace {

@@ -21,7 +21,7 @@
 
 namespace actorrun::detail::console_test {
 
-using namespace test_patience;
+using namespace test_deadline;
 using core::output_stream;
 
 /// Two ends of something. What is written to one is read from the other.
@@ -60,7 +60,7 @@ inline std::string read_text(int fd, size_t size) {
   auto text = std::string{};
   auto part = std::string(std::min(size, size_t{64 * 1024}), '\0');
   auto ready = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
-  const auto limit = int(std::chrono::milliseconds{patience}.count());
+  const auto limit = int(std::chrono::milliseconds{timeout}.count());
   while (text.size() < size && ::poll(&ready, 1, limit) == 1) {
     const auto count
       = ::read(fd, part.data(), std::min(part.size(), size - text.size()));

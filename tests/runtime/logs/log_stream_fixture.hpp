@@ -29,7 +29,7 @@
 namespace actorrun::detail::log_stream_test {
 
 using namespace test_folders;
-using namespace test_patience;
+using namespace test_deadline;
 using console_test::ends;
 using console_test::make_pipe;
 using core::output_stream;
@@ -163,7 +163,7 @@ public:
 
   void drain(uint32_t rank) {
     caf::scoped_actor self{system};
-    ask(self.ptr(), tailer, patience, drain_worker{epoch, rank})
+    ask(self.ptr(), tailer, timeout, drain_worker{epoch, rank})
       .receive([](const worker_drained&) {},
                [](const caf::error&) { FAIL("nothing is drained"); });
   }
@@ -171,13 +171,13 @@ public:
   void close() { caf::anon_send(tailer, close_epoch{epoch}); }
 
   /// @returns whether all was shown in time
-  bool flush(caf::timespan limit = patience) {
+  bool flush(caf::timespan limit = timeout) {
     auto done = false;
     caf::scoped_actor self{system};
     ask(self.ptr(), tailer, limit, flush_logs{})
       .receive([&](const logs_flushed&) { done = true; },
                [](const caf::error&) {});
-    return done && console->flush(clock_type::now() + patience);
+    return done && console->flush(clock_type::now() + timeout);
   }
 
   /// What came out, once it has this length or patience is over.

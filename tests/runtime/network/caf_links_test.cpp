@@ -18,7 +18,7 @@
 using namespace actorrun;
 using namespace actorrun::detail;
 using actorrun::detail::test::inbox;
-using actorrun::detail::test::patience;
+using actorrun::detail::test::timeout;
 
 namespace {
 
@@ -105,7 +105,7 @@ struct caf_links_fixture {
     };
   }
 
-  found attach_to(unique_fd connection, core::duration limit = patience) {
+  found attach_to(unique_fd connection, core::duration limit = timeout) {
     attach(client.system, std::move(connection), limit,
            [this](result<caf::strong_actor_ptr> x) {
              answers.put(

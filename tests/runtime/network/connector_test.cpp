@@ -65,8 +65,8 @@ private:
   std::vector<unique_fd> queue_;
 };
 
-struct fixture : door_fixture {
-  failure failure_at(uint16_t port, core::duration deadline = patience) {
+struct fixture : listener_fixture {
+  failure failure_at(uint16_t port, core::duration deadline = timeout) {
     const auto outcome = try_to_enter(port, an_agent(), "127.0.0.1", deadline);
     if (!outcome || *outcome)
       return {errc::none, "no failure"};
@@ -170,10 +170,10 @@ TEST_CASE_METHOD(fixture, "connector: a name without an address is named",
 TEST_CASE_METHOD(fixture, "connector: many names at once all get an answer",
                  "[runtime]") {
   const auto uut = listen();
-  auto attempts = std::vector<door_handle>{};
+  auto attempts = std::vector<reactor_handle>{};
   for (size_t i = 0; i < 5 * resolver_threads_max; ++i)
     attempts.push_back(connect(loop, endpoint{"localhost", uut.port()},
-                               an_agent(), patience, on_outcome()));
+                               an_agent(), timeout, on_outcome()));
   for (size_t i = 0; i < attempts.size(); ++i) {
     const auto outcome = outcomes.take();
     REQUIRE(outcome);
@@ -201,11 +201,11 @@ TEST_CASE_METHOD(fixture, "connector: an abandoned attempt says nothing",
 TEST_CASE_METHOD(fixture, "connector: an attempt may end in its own callback",
                  "[runtime]") {
   const auto uut = listen();
-  auto attempt = door_handle{};
+  auto attempt = reactor_handle{};
   auto done = inbox<bool>{};
   run_and_wait(loop, [&] {
     attempt = connect(loop, endpoint{"127.0.0.1", uut.port()}, an_agent(),
-                      patience, [&](const result<connected>& x) {
+                      timeout, [&](const result<connected>& x) {
                         attempt.reset();
                         done.put(static_cast<bool>(x));
                       });
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(fixture, "connector: an attempt may end in its own callback",
 TEST_CASE_METHOD(fixture, "connector: a socket that met itself is found out",
                  "[runtime]") {
   const auto uut = listen();
-  const auto other = knock(loopback(uut.port()));
+  const auto other = connect_to(loopback(uut.port()));
   REQUIRE(other);
   CHECK_FALSE(is_connected_to_itself(other.get()));
   const auto fd = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -241,8 +241,8 @@ TEST_CASE_METHOD(fixture, "connector: a host that drops packets is given up",
 
 TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
                  "[runtime]") {
-  auto sign = std::optional<life_listener>{};
-  auto opened = life_listener::listen(loop, "127.0.0.1");
+  auto sign = std::optional<liveness_listener>{};
+  auto opened = liveness_listener::listen(loop, "127.0.0.1");
   REQUIRE(opened);
   sign.emplace(std::move(*opened));
   const auto where = sign->address();
@@ -252,13 +252,13 @@ TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
       = probe(loop, where, deadline, [&](liveness x) { answers.put(x); });
     return answers.take();
   };
-  CHECK(ask(patience) == liveness::alive);
+  CHECK(ask(timeout) == liveness::alive);
   // It takes connections for ever and keeps none.
-  const auto fd = knock(where);
+  const auto fd = connect_to(where);
   CHECK(is_closed(fd.get()));
-  CHECK(ask(patience) == liveness::alive);
+  CHECK(ask(timeout) == liveness::alive);
   sign.reset();
-  CHECK(ask(patience) == liveness::refused);
+  CHECK(ask(timeout) == liveness::refused);
 }
 
 TEST_CASE_METHOD(fixture, "life: who cannot be asked is silent", "[runtime]") {
@@ -280,8 +280,8 @@ TEST_CASE_METHOD(fixture, "life: an abandoned probe says nothing",
 
 TEST_CASE_METHOD(fixture, "life: a name or a foreign address cannot listen",
                  "[runtime]") {
-  CHECK(life_listener::listen(loop, "localhost").error().code
+  CHECK(liveness_listener::listen(loop, "localhost").error().code
         == errc::cannot_listen);
-  CHECK(life_listener::listen(loop, "192.0.2.1").error().code
+  CHECK(liveness_listener::listen(loop, "192.0.2.1").error().code
         == errc::cannot_listen);
 }

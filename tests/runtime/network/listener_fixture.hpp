@@ -2,7 +2,9 @@
 // plain blocking sockets to play the stranger with.
 #pragma once
 
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <array>
@@ -26,7 +28,7 @@ namespace actorrun::detail::test {
 using namespace std::chrono_literals;
 
 /// No event of these tests takes longer than this, on any machine.
-inline constexpr auto patience = std::chrono::seconds{20};
+inline constexpr auto timeout = std::chrono::seconds{20};
 
 /// Takes things on one thread and gives them out on another.
 template <class T>
@@ -39,7 +41,7 @@ public:
   }
 
   /// The oldest; none if `wait` passes without one.
-  std::optional<T> take(std::chrono::milliseconds wait = patience) {
+  std::optional<T> take(std::chrono::milliseconds wait = timeout) {
     auto lock = std::unique_lock{mutex_};
     if (!arrived_.wait_for(lock, wait, [this] { return !items_.empty(); }))
       return std::nullopt;
@@ -59,19 +61,19 @@ private:
   std::deque<T> items_;
 };
 
-struct guest {
+struct pending_peer {
   unique_fd connection;
   peer who;
 };
 
 inline bool is_ready(int fd, short events,
-                     std::chrono::milliseconds wait = patience) {
+                     std::chrono::milliseconds wait = timeout) {
   auto entry = pollfd{fd, events, 0};
   return ::poll(&entry, 1, static_cast<int>(wait.count())) == 1;
 }
 
 /// Connects and waits until it is done; empty if it is refused.
-inline unique_fd knock(const socket_address& where) {
+inline unique_fd connect_to(const socket_address& where) {
   auto fd = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
   if (::connect(fd.get(), where.get(), where.size) != 0)
     fd.reset();
@@ -115,23 +117,23 @@ inline visitor an_agent(const std::string& job = "job",
 }
 
 /// A reactor, and what came in and went wrong at one listener.
-struct door_fixture {
+struct listener_fixture {
   // Outlive the reactor, whose last tasks still speak to them.
-  inbox<guest> guests;
-  inbox<stranger_report> reports;
+  inbox<pending_peer> peers;
+  inbox<rejection_report> reports;
   inbox<std::shared_ptr<result<connected>>> outcomes;
   reactor loop;
 
-  door_callbacks callbacks() {
+  listener_callbacks callbacks() {
     return {[this](unique_fd fd, peer who) {
-              guests.put({std::move(fd), std::move(who)});
+              peers.put({std::move(fd), std::move(who)});
             },
-            [this](const stranger_report& x) { reports.put(x); }};
+            [this](const rejection_report& x) { reports.put(x); }};
   }
 
-  door_listener listen(const door_limits& limits = {}) {
-    auto out = door_listener::listen(loop, loopback(0), an_agent().mine,
-                                     callbacks(), limits);
+  listener listen(const listener_limits& limits = {}) {
+    auto out = listener::listen(loop, loopback(0), an_agent().mine, callbacks(),
+                                limits);
     return std::move(*out);
   }
 
@@ -145,7 +147,7 @@ struct door_fixture {
   std::shared_ptr<result<connected>>
   try_to_enter(uint16_t port, const visitor& who = an_agent(),
                const std::string& host = "127.0.0.1",
-               core::duration deadline = patience) {
+               core::duration deadline = timeout) {
     const auto attempt
       = connect(loop, endpoint{host, port}, who, deadline, on_outcome());
     return outcomes.take().value_or(nullptr);

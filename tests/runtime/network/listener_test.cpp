@@ -1,6 +1,8 @@
 #include "messages/version.hpp"
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
 #include "runtime/network/handshake.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,10 +27,10 @@ int option_of(int fd, int level, int name) {
   return value;
 }
 
-std::vector<unique_fd> knock_often(uint16_t port, size_t count) {
+std::vector<unique_fd> connect_often(uint16_t port, size_t count) {
   auto out = std::vector<unique_fd>{};
   for (size_t i = 0; i < count; ++i)
-    out.push_back(knock(loopback(port)));
+    out.push_back(connect_to(loopback(port)));
   return out;
 }
 
@@ -46,7 +48,8 @@ std::string client_hello_bytes(uint16_t version) {
 
 } // namespace
 
-TEST_CASE_METHOD(door_fixture, "door: a member comes in, and its words with it",
+TEST_CASE_METHOD(listener_fixture,
+                 "door: a member comes in, and its words with it",
                  "[runtime]") {
   const auto uut = listen();
   CHECK(uut.port() != 0);
@@ -57,27 +60,27 @@ TEST_CASE_METHOD(door_fixture, "door: a member comes in, and its words with it",
   const auto mine = (*outcome)->connection.get();
   // Said before the server knows that it is asked to read.
   CHECK(send_whole(mine, "BASP"));
-  const auto guest = guests.take();
-  REQUIRE(guest);
-  CHECK(guest->who.id == "n1-7-0badcafe");
-  CHECK(guest->who.intent == purpose::join);
-  CHECK(guest->who.address == to_string(*local_address_of(mine)));
+  const auto pending_peer = peers.take();
+  REQUIRE(pending_peer);
+  CHECK(pending_peer->who.id == "n1-7-0badcafe");
+  CHECK(pending_peer->who.intent == purpose::join);
+  CHECK(pending_peer->who.address == to_string(*local_address_of(mine)));
   CHECK((*outcome)->local_address == "127.0.0.1");
-  CHECK(read_up_to(guest->connection.get(), 4) == "BASP");
-  CHECK(send_whole(guest->connection.get(), "and back"));
+  CHECK(read_up_to(pending_peer->connection.get(), 4) == "BASP");
+  CHECK(send_whole(pending_peer->connection.get(), "and back"));
   CHECK(read_up_to(mine, 8) == "and back");
 }
 
-TEST_CASE_METHOD(door_fixture, "door: connections are quick and watched",
+TEST_CASE_METHOD(listener_fixture, "door: connections are quick and watched",
                  "[runtime]") {
   const auto uut = listen();
   const auto outcome = try_to_enter(uut.port());
   REQUIRE(outcome);
   REQUIRE(*outcome);
-  const auto guest = guests.take();
-  REQUIRE(guest);
+  const auto pending_peer = peers.take();
+  REQUIRE(pending_peer);
   for (const auto fd :
-       {(*outcome)->connection.get(), guest->connection.get()}) {
+       {(*outcome)->connection.get(), pending_peer->connection.get()}) {
     CHECK(option_of(fd, IPPROTO_TCP, TCP_NODELAY) != 0);
     CHECK(option_of(fd, SOL_SOCKET, SO_KEEPALIVE) != 0);
     CHECK(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE) == 10);
@@ -87,9 +90,9 @@ TEST_CASE_METHOD(door_fixture, "door: connections are quick and watched",
   }
 }
 
-TEST_CASE_METHOD(door_fixture, "door: it opens on IPv6 too", "[runtime]") {
-  auto uut = door_listener::listen(loop, *numeric_address("::1", 0),
-                                   an_agent().mine, callbacks());
+TEST_CASE_METHOD(listener_fixture, "door: it opens on IPv6 too", "[runtime]") {
+  auto uut = listener::listen(loop, *numeric_address("::1", 0), an_agent().mine,
+                              callbacks());
   if (!uut) {
     WARN("this machine has no IPv6: " << uut.error().text);
     return;
@@ -100,10 +103,10 @@ TEST_CASE_METHOD(door_fixture, "door: it opens on IPv6 too", "[runtime]") {
   CHECK((*outcome)->local_address == "::1");
 }
 
-TEST_CASE_METHOD(door_fixture, "door: mute connections keep nobody out",
+TEST_CASE_METHOD(listener_fixture, "door: mute connections keep nobody out",
                  "[runtime]") {
   const auto uut = listen({.handshake = 1h});
-  const auto mute = knock_often(uut.port(), 200);
+  const auto mute = connect_often(uut.port(), 200);
   const auto outcome = try_to_enter(uut.port());
   REQUIRE(outcome);
   CHECK(*outcome);
@@ -113,38 +116,38 @@ TEST_CASE_METHOD(door_fixture, "door: mute connections keep nobody out",
   CHECK_FALSE(is_ready(mute.back().get(), POLLIN, 0ms));
 }
 
-TEST_CASE_METHOD(door_fixture, "door: who has spoken stays before the silent",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "door: who has spoken stays before the silent", "[runtime]") {
   const auto uut = listen({.half_open_max = 2, .handshake = 1h});
-  const auto speaker = knock(loopback(uut.port()));
+  const auto speaker = connect_to(loopback(uut.port()));
   const auto hello = client_hello_bytes(protocol_version);
   REQUIRE(send_whole(speaker.get(), hello));
   REQUIRE(read_up_to(speaker.get(), server_hello_size).size()
           == server_hello_size);
-  const auto mute = knock_often(uut.port(), 2);
+  const auto mute = connect_often(uut.port(), 2);
   CHECK(is_closed(mute[0].get()));
   CHECK_FALSE(is_ready(speaker.get(), POLLIN, 0ms));
   CHECK_FALSE(is_ready(mute[1].get(), POLLIN, 0ms));
 }
 
-TEST_CASE_METHOD(door_fixture, "door: the silent and the slow are sent away",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "door: the silent and the slow are sent away", "[runtime]") {
   const auto uut = listen({.handshake = 50ms});
-  const auto mute = knock(loopback(uut.port()));
-  const auto slow = knock(loopback(uut.port()));
+  const auto mute = connect_to(loopback(uut.port()));
+  const auto slow = connect_to(loopback(uut.port()));
   REQUIRE(send_whole(slow.get(), "ARUN"));
   CHECK(is_closed(mute.get()));
   CHECK(is_closed(slow.get()));
-  CHECK(guests.size() == 0);
+  CHECK(peers.size() == 0);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: strangers never reach the job",
+TEST_CASE_METHOD(listener_fixture, "door: strangers never reach the job",
                  "[runtime]") {
   const auto uut = listen({.handshake = 1h, .report_interval = 1ms});
   auto random = std::mt19937{4711};
   constexpr auto count = 60;
   for (auto i = 0; i < count; ++i) {
-    auto fd = knock(loopback(uut.port()));
+    auto fd = connect_to(loopback(uut.port()));
     auto noise = std::string(1 + random() % 600, '\0');
     // A third each: noise, the header that ends CAF, a scan.
     if (i % 3 == 0)
@@ -166,15 +169,15 @@ TEST_CASE_METHOD(door_fixture, "door: strangers never reach the job",
     counted += report->count;
   }
   CHECK(counted == count);
-  CHECK(guests.size() == 0);
+  CHECK(peers.size() == 0);
   CHECK(refusal(uut.port()) == errc::none);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: a report sums up, once per interval",
+TEST_CASE_METHOD(listener_fixture, "door: a report sums up, once per interval",
                  "[runtime]") {
   const auto uut = listen({.report_interval = 1h});
   for (auto i = 0; i < 20; ++i) {
-    const auto fd = knock(loopback(uut.port()));
+    const auto fd = connect_to(loopback(uut.port()));
     send_whole(fd.get(), "GET / HTTP/1.1\r\n\r\n");
     CHECK(is_closed(fd.get()));
   }
@@ -187,10 +190,10 @@ TEST_CASE_METHOD(door_fixture, "door: a report sums up, once per interval",
   CHECK(reports.size() == 0);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: another version hears which we speak",
+TEST_CASE_METHOD(listener_fixture, "door: another version hears which we speak",
                  "[runtime]") {
   const auto uut = listen();
-  const auto fd = knock(loopback(uut.port()));
+  const auto fd = connect_to(loopback(uut.port()));
   // More than a hello of ours, and more of it on its way.
   REQUIRE(send_whole(fd.get(), client_hello_bytes(9) + std::string(400, 'x')));
   const auto told
@@ -204,60 +207,60 @@ TEST_CASE_METHOD(door_fixture, "door: another version hears which we speak",
   CHECK(::recv(fd.get(), &rest, 1, MSG_DONTWAIT) == 0);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: another job or secret is told so",
+TEST_CASE_METHOD(listener_fixture, "door: another job or secret is told so",
                  "[runtime]") {
   const auto uut = listen({.report_interval = 1ms});
   CHECK(refusal(uut.port(), an_agent("other")) == errc::job_mismatch);
   CHECK(reports.take()->last_reason == "wants another job (n1-7-0badcafe)");
   CHECK(refusal(uut.port(), an_agent("job", "x")) == errc::secret_mismatch);
   CHECK(reports.take()->last_reason == "holds another secret (n1-7-0badcafe)");
-  CHECK(guests.size() == 0);
+  CHECK(peers.size() == 0);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: a taken or foreign address is named",
+TEST_CASE_METHOD(listener_fixture, "door: a taken or foreign address is named",
                  "[runtime]") {
   const auto first = listen();
-  const auto again = door_listener::listen(loop, loopback(first.port()),
-                                           an_agent().mine, callbacks());
+  const auto again = listener::listen(loop, loopback(first.port()),
+                                      an_agent().mine, callbacks());
   REQUIRE_FALSE(again);
   CHECK(again.error().code == errc::address_in_use);
   CHECK(again.error().text.find(first.address()) != std::string::npos);
-  const auto foreign = door_listener::listen(
+  const auto foreign = listener::listen(
     loop, *numeric_address("192.0.2.1", 29'400), an_agent().mine, callbacks());
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().code == errc::cannot_listen);
   CHECK(foreign.error().text.find("192.0.2.1:29400") != std::string::npos);
 }
 
-TEST_CASE_METHOD(door_fixture, "door: it may be closed by who comes in",
+TEST_CASE_METHOD(listener_fixture, "door: it may be closed by who comes in",
                  "[runtime]") {
-  auto uut = std::optional<door_listener>{};
+  auto uut = std::optional<listener>{};
   auto closed = inbox<bool>{};
   auto ends = callbacks();
   ends.on_peer = [&](unique_fd, const peer&) {
     uut.reset();
     closed.put(true);
   };
-  auto opened = door_listener::listen(loop, loopback(0), an_agent().mine, ends);
+  auto opened = listener::listen(loop, loopback(0), an_agent().mine, ends);
   REQUIRE(opened);
   const auto port = opened->port();
   run_and_wait(loop, [&] { uut.emplace(std::move(*opened)); });
   const auto outcome = try_to_enter(port);
   REQUIRE(closed.take());
-  CHECK_FALSE(knock(loopback(port)));
+  CHECK_FALSE(connect_to(loopback(port)));
 }
 
-TEST_CASE_METHOD(door_fixture, "door: closed, it leaves nothing behind",
+TEST_CASE_METHOD(listener_fixture, "door: closed, it leaves nothing behind",
                  "[runtime]") {
   auto uut = std::optional{listen({.handshake = 1h})};
   const auto port = uut->port();
-  const auto mute = knock_often(port, 3);
+  const auto mute = connect_often(port, 3);
   uut.reset();
   for (const auto& fd : mute)
     CHECK(is_closed(fd.get()));
-  CHECK_FALSE(knock(loopback(port)));
+  CHECK_FALSE(connect_to(loopback(port)));
   // The port is free at once.
   const auto again
-    = door_listener::listen(loop, loopback(port), an_agent().mine, callbacks());
+    = listener::listen(loop, loopback(port), an_agent().mine, callbacks());
   CHECK(again);
 }

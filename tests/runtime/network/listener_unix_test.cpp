@@ -1,4 +1,6 @@
-#include "runtime/network/door.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/network/run_folder.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 
@@ -17,7 +19,7 @@ using namespace actorrun::detail::test;
 
 namespace {
 
-struct fixture : door_fixture {
+struct fixture : listener_fixture {
   fixture() {
     auto pattern = std::string{"/tmp/actorrun-door-XXXXXX"};
     REQUIRE(::mkdtemp(pattern.data()));
@@ -27,16 +29,15 @@ struct fixture : door_fixture {
 
   ~fixture() { std::filesystem::remove_all(folder); }
 
-  door_listener listen_here() {
-    auto out
-      = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+  listener listen_here() {
+    auto out = listener::listen_unix(loop, path, an_agent().mine, callbacks());
     if (!out)
       FAIL(out.error().text);
     return std::move(*out);
   }
 
   std::shared_ptr<result<connected>> try_to_enter_here(const visitor& who) {
-    const auto attempt = connect_unix(loop, path, who, patience, on_outcome());
+    const auto attempt = connect_unix(loop, path, who, timeout, on_outcome());
     return outcomes.take().value_or(nullptr);
   }
 
@@ -59,13 +60,13 @@ TEST_CASE_METHOD(fixture, "unix door: our user needs neither job nor secret",
   REQUIRE(outcome);
   REQUIRE(*outcome);
   CHECK((*outcome)->local_address.empty());
-  const auto guest = guests.take();
-  REQUIRE(guest);
-  CHECK(guest->who.id == "actorctl-77");
-  CHECK(guest->who.intent == purpose::operate);
-  CHECK(guest->who.address.starts_with("pid "));
+  const auto pending_peer = peers.take();
+  REQUIRE(pending_peer);
+  CHECK(pending_peer->who.id == "actorctl-77");
+  CHECK(pending_peer->who.intent == purpose::operate);
+  CHECK(pending_peer->who.address.starts_with("pid "));
   CHECK(send_whole((*outcome)->connection.get(), "BASP"));
-  CHECK(read_up_to(guest->connection.get(), 4) == "BASP");
+  CHECK(read_up_to(pending_peer->connection.get(), 4) == "BASP");
 }
 
 TEST_CASE_METHOD(fixture, "unix door: an agent of another job stays outside",
@@ -116,7 +117,7 @@ TEST_CASE_METHOD(fixture, "unix door: asking whether it lives is no knock",
                  "[runtime]") {
   const auto uut = listen_here();
   for (auto i = 0; i < 10; ++i)
-    CHECK(knock(*unix_address(path)));
+    CHECK(connect_to(*unix_address(path)));
   // Comes after all of these.
   CHECK(*try_to_enter_here(an_operator()));
   run_and_wait(loop, [] {});
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(fixture, "unix door: asking whether it lives is no knock",
 TEST_CASE_METHOD(fixture, "unix door: strangers' words end the connection",
                  "[runtime]") {
   const auto uut = listen_here();
-  const auto fd = knock(*unix_address(path));
+  const auto fd = connect_to(*unix_address(path));
   REQUIRE(send_whole(fd.get(), "status\n"));
   CHECK(is_closed(fd.get()));
   const auto report = reports.take();
@@ -146,7 +147,7 @@ TEST_CASE_METHOD(fixture, "unix door: another user's process stays outside",
   // The system notes who connects when it does. The plain call changes this
   // thread alone; the library's would change the listener's too.
   REQUIRE(::syscall(SYS_setresuid, -1, 65'534, -1) == 0);
-  const auto fd = knock(*unix_address(path));
+  const auto fd = connect_to(*unix_address(path));
   REQUIRE(::syscall(SYS_setresuid, -1, 0, -1) == 0);
   REQUIRE(fd);
   CHECK(is_closed(fd.get()));
@@ -173,7 +174,7 @@ TEST_CASE_METHOD(fixture, "unix door: a folder tidied away is made again",
 TEST_CASE_METHOD(fixture, "unix door: too long a path is named", "[runtime]") {
   path = folder + "/" + std::string(108, 'x');
   const auto uut
-    = door_listener::listen_unix(loop, path, an_agent().mine, callbacks());
+    = listener::listen_unix(loop, path, an_agent().mine, callbacks());
   REQUIRE_FALSE(uut);
   CHECK(uut.error().code == errc::cannot_listen);
   const auto outcome = try_to_enter_here(an_operator());

@@ -32,11 +32,11 @@ void set_descriptor_limit(rlim_t count) {
     auto loop = reactor{};
     auto before = rlimit{};
     ::getrlimit(RLIMIT_NOFILE, &before);
-    auto callbacks = door_callbacks{};
+    auto callbacks = listener_callbacks{};
     callbacks.on_peer
       = [&](unique_fd fd, const peer&) { guests.push_back(std::move(fd)); };
-    const auto uut = door_listener::listen(loop, loopback(0), an_agent().mine,
-                                           callbacks, {.handshake = 1h});
+    const auto uut = listener::listen(loop, loopback(0), an_agent().mine,
+                                      callbacks, {.handshake = 1h});
     const auto next = ::dup(orders);
     ::close(next);
     set_descriptor_limit(free_count < 0 ? 3 : rlim_t(next + free_count));
@@ -121,8 +121,8 @@ TEST_CASE("acceptor: with few descriptors the silent make room", "[runtime]") {
   auto server = poor_server{8};
   auto mute = std::vector<unique_fd>{};
   for (auto i = 0; i < 40; ++i)
-    mute.push_back(knock(loopback(server.port())));
-  auto fixture = door_fixture{};
+    mute.push_back(connect_to(loopback(server.port())));
+  auto fixture = listener_fixture{};
   const auto outcome = fixture.try_to_enter(server.port());
   REQUIRE(outcome);
   CHECK(*outcome);
@@ -134,7 +134,7 @@ TEST_CASE("acceptor: with few descriptors the silent make room", "[runtime]") {
 TEST_CASE("acceptor: the last descriptor serves the only newcomer",
           "[runtime]") {
   auto server = poor_server{1};
-  auto fixture = door_fixture{};
+  auto fixture = listener_fixture{};
   const auto outcome = fixture.try_to_enter(server.port());
   REQUIRE(outcome);
   CHECK(*outcome);
@@ -143,7 +143,7 @@ TEST_CASE("acceptor: the last descriptor serves the only newcomer",
 TEST_CASE("acceptor: with no descriptor a newcomer is told to come again",
           "[runtime]") {
   auto server = poor_server{0};
-  auto fixture = door_fixture{};
+  auto fixture = listener_fixture{};
   const auto outcome = fixture.try_to_enter(server.port());
   REQUIRE(outcome);
   REQUIRE_FALSE(*outcome);
@@ -160,10 +160,10 @@ TEST_CASE("acceptor: without even its spare it waits and does not spin",
   auto server = poor_server{-1};
   auto mute = std::vector<unique_fd>{};
   for (auto i = 0; i < 10; ++i)
-    mute.push_back(knock(loopback(server.port())));
+    mute.push_back(connect_to(loopback(server.port())));
   watch_for_a_while(mute.back().get());
   server.have_plenty();
-  auto fixture = door_fixture{};
+  auto fixture = listener_fixture{};
   const auto outcome = fixture.try_to_enter(server.port());
   REQUIRE(outcome);
   CHECK(*outcome);

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto patience = 10s;
+constexpr auto timeout = 10s;
 
 // Something a test waits for; it fails if that takes too long.
 struct event {
@@ -29,7 +29,7 @@ struct event {
   std::future<void> future = promise.get_future();
 
   void set() { promise.set_value(); }
-  bool wait() { return future.wait_for(patience) == std::future_status::ready; }
+  bool wait() { return future.wait_for(timeout) == std::future_status::ready; }
 };
 
 template <class F>

@@ -19,7 +19,7 @@
 
 namespace actorrun::start_processes_test {
 
-using namespace detail::test_patience;
+using namespace detail::test_deadline;
 using namespace std::chrono_literals;
 using core::std_streams;
 using detail::process_host_test::folder;
@@ -110,7 +110,7 @@ inline std::unique_ptr<process_context> start(process_options options) {
 }
 
 inline processes_result finish(process_context& group) {
-  auto result = group.wait(patience);
+  auto result = group.wait(timeout);
   REQUIRE(result);
   return std::move(*result);
 }

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(fixture, "start_processes: the folder has torchrun's layout",
   x.logs.redirects
     = {.by_rank = {{0, std_streams::all}, {1, std_streams::err}}};
   x.logs.tees = {.by_rank = {{1, std_streams::err}}};
-  x.logs.stderr_needles = {"to"};
+  x.logs.stderr_filters = {"to"};
   auto out = std::make_unique<captured>(STDOUT_FILENO, here / "out");
   auto err = std::make_unique<captured>(STDERR_FILENO, here / "err");
   auto group = start(std::move(x));

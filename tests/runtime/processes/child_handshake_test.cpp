@@ -1,4 +1,4 @@
-#include "runtime/processes/child_handshake.hpp"
+#include "runtime/processes/forked_child.hpp"
 
 #include <catch2/catch.hpp>
 

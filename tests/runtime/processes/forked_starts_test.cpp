@@ -85,7 +85,7 @@ struct starts_fixture {
 
   bool wait_for_results(size_t count) {
     auto lock = std::unique_lock{mutex};
-    return changed.wait_for(lock, patience,
+    return changed.wait_for(lock, timeout,
                             [&] { return results.size() >= count; });
   }
 };

@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture, "process host: exits of one round come in one call",
   for (const auto& x : exits)
     CHECK(x.when == exits[0].when); // And were seen at one time.
   CHECK(exits[0].when <= clock_type::now());
-  CHECK(exits[0].when >= before - patience);
+  CHECK(exits[0].when >= before - timeout);
 }
 
 TEST_CASE_METHOD(fixture, "process host: the environment is the one given",

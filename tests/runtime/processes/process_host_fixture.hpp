@@ -34,7 +34,7 @@
 namespace actorrun::detail::process_host_test {
 
 using namespace std::chrono_literals;
-using namespace test_patience;
+using namespace test_deadline;
 namespace fs = std::filesystem;
 
 inline constexpr auto epoch = epoch_id{1};
@@ -172,7 +172,7 @@ struct fixture {
 
   bool wait(const std::function<bool()>& holds) {
     auto lock = std::unique_lock{mutex};
-    return changed.wait_for(lock, patience, holds);
+    return changed.wait_for(lock, timeout, holds);
   }
 
   bool wait_for_events(size_t count) {

@@ -1,4 +1,4 @@
-#include "runtime/processes/program_finder.hpp"
+#include "runtime/processes/program.hpp"
 #include "tests/runtime/script_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -28,7 +28,7 @@ namespace {
 
 using strings = std::vector<std::string>;
 
-constexpr auto patience = 10s;
+constexpr auto timeout = 10s;
 
 siginfo_t wait_for(const spawned& child) {
   auto info = siginfo_t{};
@@ -66,7 +66,7 @@ std::set<std::string> descriptors(pid_t pid) {
 // True as soon as it holds, false if it does not in time.
 template <class Predicate>
 bool soon(Predicate holds) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > deadline)
       return false;

@@ -24,7 +24,7 @@
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
-using namespace test_patience;
+using namespace test_deadline;
 
 namespace {
 
@@ -122,7 +122,7 @@ TEST_CASE("warden: signals that end programs do not end it", "[runtime]") {
   for (auto x : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE})
     ::kill(test.warden_pid, x);
   test.uut->set_fence(clock_type::now()); // It still does its work.
-  REQUIRE(test.ends_in(patience));
+  REQUIRE(test.ends_in(timeout));
   CHECK(test.wait().si_status == SIGKILL);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("warden: a fence kills the workers when it passes", "[runtime]") {
   auto test = guarded_worker{};
   const auto due = clock_type::now() + 30ms;
   test.uut->set_fence(due);
-  REQUIRE(test.ends_in(patience));
+  REQUIRE(test.ends_in(timeout));
   CHECK(clock_type::now() >= due);
   CHECK(test.wait().si_status == SIGKILL);
   CHECK(test.uut->fire_count() == 1);
@@ -156,14 +156,14 @@ TEST_CASE("warden: a fence can move to an earlier time", "[runtime]") {
   auto test = guarded_worker{};
   test.uut->set_fence(clock_type::now() + 1h);
   test.uut->set_fence(clock_type::now() + 10ms);
-  CHECK(test.ends_in(patience));
+  CHECK(test.ends_in(timeout));
 }
 
 TEST_CASE("warden: it guards again after its fence has fired", "[runtime]") {
   auto test = guarded_worker{};
   for (auto i = 1U; i <= 3; ++i) {
     test.uut->set_fence(clock_type::now());
-    REQUIRE(test.ends_in(patience));
+    REQUIRE(test.ends_in(timeout));
     CHECK(test.uut->fire_count() == i);
     test.run([&] {
       test.place.reset();
@@ -179,7 +179,7 @@ TEST_CASE("warden: a worker ordered before the fence fired does not start",
   auto test = guarded_worker{};
   const auto ordered = test.uut->fire_count();
   test.uut->set_fence(clock_type::now());
-  REQUIRE(test.ends_in(patience));
+  REQUIRE(test.ends_in(timeout));
   test.run([&] {
     auto late = test.uut->enlist(ordered);
     const auto child = test.starter.start("/bin/true", {"true"}, {}, &late);
@@ -215,7 +215,7 @@ TEST_CASE("warden: its own death is noticed and another one takes its place",
           "[runtime]") {
   auto test = guarded_worker{};
   ::kill(test.warden_pid, SIGKILL);
-  REQUIRE(test.lost.get_future().wait_for(patience)
+  REQUIRE(test.lost.get_future().wait_for(timeout)
           == std::future_status::ready);
   CHECK(soon([&] {
     auto pid = pid_t{};
@@ -223,7 +223,7 @@ TEST_CASE("warden: its own death is noticed and another one takes its place",
     return pid != 0 && pid != test.warden_pid;
   }));
   test.uut->set_fence(clock_type::now());
-  CHECK(test.ends_in(patience));
+  CHECK(test.ends_in(timeout));
 }
 
 TEST_CASE("warden: it ends with its owner and leaves no zombie", "[runtime]") {

@@ -231,7 +231,7 @@ TEST_CASE("store_server: has room for so many and no more", "[runtime]") {
     CHECK(b.is_silent());
   }
   // The place of who has left is free again.
-  CHECK(test_patience::soon([&] {
+  CHECK(test_deadline::soon([&] {
     auto d = store_client{x.where, torch::v1_13};
     d.send(store_bytes(torch::v1_13, {.verb = count_keys}));
     return d.read(8).size() == 8;

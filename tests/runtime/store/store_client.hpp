@@ -26,7 +26,7 @@ public:
                torch version = torch::v2_14)
     : version_(version),
       fd_(::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const auto limit = timeval{detail::test_patience::patience.count(), 0};
+    const auto limit = timeval{detail::test_deadline::timeout.count(), 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     REQUIRE(::connect(fd_.get(), where.get(), where.size) == 0);

@@ -1,4 +1,4 @@
-#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/timers/notify_socket.hpp"
 #include "tests/runtime/deadline.hpp"
@@ -15,7 +15,7 @@
 
 using namespace actorrun;
 using namespace actorrun::detail;
-using test_patience::soon;
+using test_deadline::soon;
 
 namespace {
 

@@ -1,5 +1,5 @@
 #include "actors/core/timers/lines.hpp"
-#include "runtime/os/reactor_part.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/timers/timer_fifo.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
@@ -17,7 +17,7 @@
 
 using namespace actorrun;
 using namespace actorrun::detail;
-using test_patience::soon;
+using test_deadline::soon;
 
 namespace {
 

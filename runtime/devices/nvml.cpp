@@ -1,6 +1,6 @@
-#include "runtime/devices/nvml_library.hpp"
+#include "runtime/devices/nvml.hpp"
 
-#include "runtime/os/signals_blocked.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <cstdlib>
 #include <mutex>

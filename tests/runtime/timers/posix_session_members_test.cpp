@@ -1,4 +1,4 @@
-#include "runtime/timers/session_members.hpp"
+#include "runtime/timers/posix_session_members.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -54,14 +54,14 @@ struct family {
 
 TEST_CASE("posix_process_kin: a worker and its children are the worker's",
           "[runtime]") {
-  auto uut = posix_process_kin{};
+  auto uut = posix_session_members{};
   const auto some = family{};
   CHECK(uut.worker_of(some.worker) == some.worker);
   CHECK(uut.worker_of(some.grandchild) == some.worker);
 }
 
 TEST_CASE("posix_process_kin: nobody else belongs to a worker", "[runtime]") {
-  auto uut = posix_process_kin{};
+  auto uut = posix_session_members{};
   for (const auto pid :
        {int64_t{1}, int64_t{::getpid()}, int64_t{::getppid()}, int64_t{0},
         int64_t{-1}, std::numeric_limits<int64_t>::max(),
@@ -71,7 +71,7 @@ TEST_CASE("posix_process_kin: nobody else belongs to a worker", "[runtime]") {
 
 TEST_CASE("posix_process_kin: a worker that has ended has no kin",
           "[runtime]") {
-  auto uut = posix_process_kin{};
+  auto uut = posix_session_members{};
   auto some = family{};
   ::kill(some.worker, SIGKILL);
   auto info = siginfo_t{};
@@ -83,7 +83,7 @@ TEST_CASE("posix_process_kin: a worker that has ended has no kin",
 }
 
 TEST_CASE("posix_process_kin: a process begins once", "[runtime]") {
-  auto uut = posix_process_kin{};
+  auto uut = posix_session_members{};
   const auto own = uut.birth_of(::getpid());
   REQUIRE(own);
   CHECK(uut.birth_of(::getpid()) == own);
@@ -97,7 +97,7 @@ TEST_CASE("posix_process_kin: a process begins once", "[runtime]") {
 
 TEST_CASE("posix_process_kin: a name with blanks and brackets hides nothing",
           "[runtime]") {
-  auto uut = posix_process_kin{};
+  auto uut = posix_session_members{};
   const auto before = uut.birth_of(::getpid());
   char name[16] = {};
   ::prctl(PR_GET_NAME, name);

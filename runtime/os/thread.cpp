@@ -1,6 +1,4 @@
-#include "runtime/os/run_aside.hpp"
-
-#include "runtime/os/signals_blocked.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <system_error>
 #include <thread>

@@ -7,7 +7,7 @@ namespace actorrun::detail {
 
 /// Every worker leads a session of its own, and what it starts stays in that
 /// unless it goes to lengths. Costs two system calls, for any pid.
-class posix_process_kin final : public ports::process_kin {
+class posix_session_members final : public ports::session_members {
 public:
   /// A worker that has ended has no kin, though its pid is still taken.
   std::optional<int64_t> worker_of(int64_t pid) override;

@@ -1,4 +1,4 @@
-#include "runtime/timers/session_members.hpp"
+#include "runtime/timers/posix_session_members.hpp"
 
 #include "runtime/os/unique_fd.hpp"
 
@@ -35,7 +35,7 @@ bool is_running_child(pid_t pid) {
 
 } // namespace
 
-std::optional<int64_t> posix_process_kin::worker_of(int64_t pid) {
+std::optional<int64_t> posix_session_members::worker_of(int64_t pid) {
   if (!is_pid(pid))
     return std::nullopt;
   const auto session = ::getsid(static_cast<pid_t>(pid));
@@ -45,7 +45,7 @@ std::optional<int64_t> posix_process_kin::worker_of(int64_t pid) {
 }
 
 // The name, in brackets, may hold blanks and brackets itself.
-std::optional<uint64_t> posix_process_kin::birth_of(int64_t pid) {
+std::optional<uint64_t> posix_session_members::birth_of(int64_t pid) {
   if (!is_pid(pid))
     return std::nullopt;
   const auto path = "/proc/" + std::to_string(pid) + "/stat";

@@ -1,10 +1,16 @@
-// Keeps signals away from threads of our own: they are for the main thread, and
-// a library's thread must not run its handlers.
+// Starts threads of our own: without signals, which are for the main thread, and
+// detached where nobody waits for them.
 #pragma once
 
 #include <csignal>
+#include <functional>
 
 namespace actorrun::detail {
+
+/// Runs `fn` on a thread of its own that gets no signals and that nobody joins.
+/// What `fn` touches must be owned by it: the caller may be gone by then.
+/// @returns false if the system gives no thread; `fn` does not run then
+bool run_aside(std::function<void()> fn);
 
 /// While it lives, this thread takes no signals, and neither does for good any
 /// thread that it starts.

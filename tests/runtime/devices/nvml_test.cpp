@@ -2,7 +2,7 @@
 // there is one.
 #if __has_include(<nvml.h>)
 
-#include "runtime/devices/nvml_api.hpp"
+#include "runtime/devices/nvml.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,9 @@
-// The part of NVIDIA's management library (NVML) that we call, as its binary
-// interface has it: there is no package with its header to build with. Where
-// there is a header, tests/gpu/nvml_api_test.cpp compares.
+// Loads NVIDIA's management library (NVML), and declares the part of its binary
+// interface that we call: no package has its header to build with. Where there
+// is a header, nvml_test.cpp compares.
 #pragma once
 
+#include "messages/result.hpp"
 #include "runtime/os/shared_library.hpp"
 
 #include <cstddef>
@@ -90,3 +91,29 @@ struct functions {
 };
 
 } // namespace actorrun::detail::nvml
+
+namespace actorrun::detail {
+
+/// Names another library than the driver's, for tests and unusual places.
+inline constexpr const char* nvml_variable = "ACTORRUN_NVML_LIBRARY";
+inline constexpr const char* nvml_name = "libnvidia-ml.so.1";
+
+/// Whether it is worth while to load the library: the driver's device is there,
+/// or the variable is set. Takes a microsecond.
+bool may_have_gpus();
+
+/// Loads and initialises a library.
+/// @param name As dlopen(3) takes it.
+/// @retval errc::system_failure  there is none, or no driver, or it fails
+result<nvml::functions> open_nvml(const std::string& name);
+
+/// Opens the driver's library, the first time that it can be; it then
+/// stays so. Creates no context on a GPU. May take seconds, or hang with a
+/// driver that hangs: not for threads that others wait for.
+/// @retval as `open_nvml`
+result<const nvml::functions*> load_nvml();
+
+/// The library's words for one of its codes.
+std::string text_of(const nvml::functions& library, int code);
+
+} // namespace actorrun::detail
