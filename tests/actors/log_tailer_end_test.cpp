@@ -3,11 +3,11 @@
 using namespace actorrun;
 using namespace actorrun::test;
 
-using fixture = log_tailer_fixture;
+using log_tailer_end_fixture = log_tailer_fixture;
 
 // -- the end of a worker ------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: a worker's last words are shown",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker's last words are shown",
                  "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), "a\nlast out");
@@ -23,7 +23,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a worker's last words are shown",
   CHECK(out().empty());
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: only the worker that ended is meant",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: only the worker that ended is meant",
                  "[actors]") {
   follow(1);
   write(0, "half");
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: only the worker that ended is meant",
   CHECK(out() == "[w1]:other half\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: who is not followed is drained at once",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: who is not followed is drained at once",
                  "[actors]") {
   follow(1);
   CHECK(*drain(1, 2));
@@ -40,7 +40,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: who is not followed is drained at once",
   CHECK(*drain(1, 0));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a worker is drained when all is offered",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker is drained when all is offered",
                  "[actors]") {
   follow(1);
   const auto text = many_lines("x", 50'000);
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a worker is drained when all is offered",
   CHECK(*drained);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a worker's end goes before what floods",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker's end goes before what floods",
                  "[actors]") {
   follow(1, 8);
   for (uint32_t rank = 0; rank < 7; ++rank)
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a worker's end goes before what floods",
   CHECK(seen.size() + out().size() == 7 * 100'000 * 105 + 10);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_end_fixture,
                  "log_tailer: a full console does not keep one waiting",
                  "[actors]") {
   follow(1);
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(fixture,
   CHECK((out() == labelled("[w0]:", text + "last")));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a console that fills up lets waiters go",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a console that fills up lets waiters go",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 8);
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a console that fills up lets waiters go",
 
 // -- the end of an epoch ------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: a closed epoch is shown to its end",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a closed epoch is shown to its end",
                  "[actors]") {
   follow(1);
   write(0, "half");
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a closed epoch is shown to its end",
   CHECK(*drain(1, 0));
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_end_fixture,
                  "log_tailer: a new epoch comes after one that is over",
                  "[actors]") {
   follow(1);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(files->open_count() == 4);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: three epochs wait for each other",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: three epochs wait for each other",
                  "[actors]") {
   console->take_only(to_out, 0);
   auto text = std::string{};
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: three epochs wait for each other",
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: an epoch that goes on holds up nobody",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch that goes on holds up nobody",
                  "[actors]") {
   follow(1);
   follow(2);
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: an epoch that goes on holds up nobody",
   CHECK(out() == "[w0]:new\n[w0]:old\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: an epoch is followed once", "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch is followed once", "[actors]") {
   follow(1);
   follow(1);
   CHECK(files->open_count() == 4);
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: an epoch is followed once", "[actors]") {
 
 // -- flushing -----------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: a flush of nothing is answered at once",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a flush of nothing is answered at once",
                  "[actors]") {
   uut = keep(spawn_log_tailer(system, config()));
   CHECK(*flush());
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a flush of nothing is answered at once",
   CHECK(*flush());
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a flush waits for a slow console",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a flush waits for a slow console",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 1);
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a flush waits for a slow console",
   CHECK((out() == labelled("[w0]:", text)));
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_end_fixture,
                  "log_tailer: a flush takes living workers as they are",
                  "[actors]") {
   follow(1);
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(fixture,
 
 // -- what goes wrong ----------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: a file that cannot be opened is named",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be opened is named",
                  "[actors]") {
   files->unusable = {path(1, 0, "out")};
   follow(1);
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a file that cannot be opened is named",
   CHECK(*flush());
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: many files are one complaint",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: many files are one complaint",
                  "[actors]") {
   files->unusable = {path(1, 0, "err"), path(1, 1, "out"), path(1, 1, "err")};
   follow(1);
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: many files are one complaint",
            "other files\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a file that cannot be read is given up",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be read is given up",
                  "[actors]") {
   follow(1);
   files->unreadable = {path(1, 0, "out")};
@@ -257,7 +257,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a file that cannot be read is given up",
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a file that somebody empties goes on",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that somebody empties goes on",
                  "[actors]") {
   follow(1);
   write(0, "one\ntwo\nhal");
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a file that somebody empties goes on",
 
 // -- its own end --------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: its end answers who waits, and lets go",
+TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: its end answers who waits, and lets go",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);

@@ -24,7 +24,7 @@ struct rotating_fixture : log_tailer_fixture {
   }
 };
 
-using fixture = log_tailer_fixture;
+using log_tailer_files_fixture = log_tailer_fixture;
 
 } // namespace
 
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(rotating_fixture,
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: what is not shown is looked at seldom",
+TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: what is not shown is looked at seldom",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: what is not shown is looked at seldom",
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_files_fixture,
                  "log_tailer: a short epoch that is not shown costs "
                  "nothing",
                  "[actors]") {
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(files->arm_count == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: so many files are followed for the disk",
+TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: so many files are followed for the disk",
                  "[actors]") {
   is_shown = false;
   follow(1, space_watch_max / 2 + 1);
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(rotating_fixture,
   CHECK(files->open_count() == 2 * space_watch_max);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_files_fixture,
                  "log_tailer: who is not shown and cannot be opened is "
                  "left alone",
                  "[actors]") {
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(rotating_fixture,
 
 // -- full disks ---------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_files_fixture,
                  "log_tailer: a full disk costs what was shown, of the "
                  "largest file",
                  "[actors]") {
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(said().empty());
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: the disk is not asked all the time",
+TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: the disk is not asked all the time",
                  "[actors]") {
   follow(1);
   for (auto i = 0; i < 5'000; ++i) {
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: the disk is not asked all the time",
   CHECK(files->space_question_count >= 80);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_files_fixture,
                  "log_tailer: a full disk and a full console cost the "
                  "older half",
                  "[actors]") {
@@ -273,7 +273,7 @@ TEST_CASE_METHOD(fixture,
   CHECK((out().ends_with(rest)));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a full disk costs what is redirected",
+TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: a full disk costs what is redirected",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a full disk costs what is redirected",
   CHECK(said().starts_with("warning disk of /1/0 is almost full: "));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: nothing is given up for little",
+TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: nothing is given up for little",
                  "[actors]") {
   follow(1);
   files->short_of_space = mib;

@@ -3,11 +3,11 @@
 using namespace actorrun;
 using namespace actorrun::test;
 
-using fixture = log_tailer_fixture;
+using log_tailer_filter_fixture = log_tailer_fixture;
 
 // -- lines that are looked for ------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: lines with a needle are also filed",
+TEST_CASE_METHOD(log_tailer_filter_fixture, "log_tailer: lines with a needle are also filed",
                  "[actors]") {
   options.stdout_filters = {"loss=", "acc="};
   options.stderr_filters = {"Error"};
@@ -25,7 +25,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: lines with a needle are also filed",
   CHECK(files->text("/1/filtered_out").ends_with("[w0]:loss=torn\n"));
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_filter_fixture,
                  "log_tailer: lines that are filed are written in one "
                  "go",
                  "[actors]") {
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(fixture,
          == labelled("[w0]:", many_lines("x", 1'000))));
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_filter_fixture,
                  "log_tailer: a closed console does not stop the "
                  "filing",
                  "[actors]") {
@@ -48,7 +48,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(files->text("/1/filtered_out") == "[w0]:x\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: what cannot be filed is counted",
+TEST_CASE_METHOD(log_tailer_filter_fixture, "log_tailer: what cannot be filed is counted",
                  "[actors]") {
   options.stdout_filters = {"x"};
   files->unusable = {"/1/filtered_out"};

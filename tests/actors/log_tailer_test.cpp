@@ -3,11 +3,11 @@
 using namespace actorrun;
 using namespace actorrun::test;
 
-using fixture = log_tailer_fixture;
+using log_tailer_fixture = log_tailer_fixture;
 
 // -- lines --------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_fixture,
                  "log_tailer: each line is shown once, with its prefix",
                  "[actors]") {
   follow(1);
@@ -22,7 +22,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(err().empty());
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a template makes the prefix",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a template makes the prefix",
                  "[actors]") {
   options.prefix_template = "${hostname} ${role_name}/${local_rank}/${rank}> ";
   follow(1);
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a template makes the prefix",
   CHECK(out() == "node-a w/1/11> x\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: prefixes by rank go before the template",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: prefixes by rank go before the template",
                  "[actors]") {
   prefixes = {"first "};
   follow(1);
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: prefixes by rank go before the template",
   CHECK(out() == "first x\n[w1]:y\n");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_fixture,
                  "log_tailer: an unfinished line waits, others pass it",
                  "[actors]") {
   follow(1);
@@ -51,13 +51,13 @@ TEST_CASE_METHOD(fixture,
   CHECK(out() == "[w0]:half\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: bytes pass unchanged", "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: bytes pass unchanged", "[actors]") {
   follow(1);
   write(0, std::string_view{"\0\xff\n\r\nx\r\n", 8});
   CHECK(out() == (std::string{"[w0]:\0\xff\n", 8} + "[w0]:\r\n[w0]:x\r\n"));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a long line is whole, however slow",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a long line is whole, however slow",
                  "[actors]") {
   follow(1);
   auto line = std::string{};
@@ -71,14 +71,14 @@ TEST_CASE_METHOD(fixture, "log_tailer: a long line is whole, however slow",
   CHECK((out() == "[w0]:" + line + "\n[w0]:next\n"));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a longer line comes in whole pieces",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a longer line comes in whole pieces",
                  "[actors]") {
   follow(1);
   write(0, std::string(core::line_max, 'x') + "yz\n");
   CHECK((out() == "[w0]:" + std::string(core::line_max, 'x') + "\n[w0]:yz\n"));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: progress is shown as it stands",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: progress is shown as it stands",
                  "[actors]") {
   follow(1);
   const auto began = now();
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: progress is shown as it stands",
 
 // -- waiting for more ---------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: an idle stream costs nothing",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: an idle stream costs nothing",
                  "[actors]") {
   follow(1);
   write(0, "x\nhalf");
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: an idle stream costs nothing",
   CHECK(out() == "[w0]:x\n[w0]:half\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a busy stream is polled, not noticed",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a busy stream is polled, not noticed",
                  "[actors]") {
   follow(1);
   for (auto i = 0; i < 1'000; ++i) {
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a busy stream is polled, not noticed",
   }()));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a write just before the arming is seen",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a write just before the arming is seen",
                  "[actors]") {
   follow(1);
   write(0, "x\n");
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a write just before the arming is seen",
   CHECK(out() == "[w0]:x\n[w0]:y\n[w0]:z\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a late notice of a stream does no harm",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a late notice of a stream does no harm",
                  "[actors]") {
   follow(1);
   tell_tailer(tail_wake_up{3});         // Growth of stream 0.
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a late notice of a stream does no harm",
 
 // -- fairness and memory ------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "log_tailer: a flood of one does not hold up another",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a flood of one does not hold up another",
                  "[actors]") {
   follow(1);
   const auto flood = many_lines("flood", 40'000);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a flood of one does not hold up another",
   CHECK(all.size() == labelled("[w0]:", flood).size() + 10);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: others have their turn in between",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: others have their turn in between",
                  "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), many_lines("flood", 100'000));
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: others have their turn in between",
   CHECK(out().size() == 100'000 * 105);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: reads and batches stay small",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: reads and batches stay small",
                  "[actors]") {
   follow(1);
   write(0, many_lines("x", 100'000));
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: reads and batches stay small",
   CHECK(files->read_largest == core::read_size);
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: empty lines make no huge batch",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: empty lines make no huge batch",
                  "[actors]") {
   follow(1);
   write(0, std::string(1'000'000, '\n'));
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: empty lines make no huge batch",
 
 // -- a console that is slow, or gone ------------------------------------------
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_fixture,
                  "log_tailer: nothing is read while the console is full",
                  "[actors]") {
   follow(1);
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(fixture,
   CHECK((all == labelled("[w0]:", text + "more\n")));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a console that stutters loses nothing",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a console that stutters loses nothing",
                  "[actors]") {
   follow(1);
   auto text = std::string{};
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a console that stutters loses nothing",
   CHECK((shown == labelled("[w0]:", text)));
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: one full stream does not hold the other",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: one full stream does not hold the other",
                  "[actors]") {
   follow(1);
   console->take_only(to_err, 0);
@@ -262,7 +262,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: one full stream does not hold the other",
   CHECK(err() == "[w0]:e\n");
 }
 
-TEST_CASE_METHOD(fixture, "log_tailer: a closed console is not written for",
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a closed console is not written for",
                  "[actors]") {
   follow(1);
   write(0, "x\n");
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a closed console is not written for",
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(log_tailer_fixture,
                  "log_tailer: a console that closes while full is left",
                  "[actors]") {
   follow(1);

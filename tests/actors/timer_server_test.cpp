@@ -4,9 +4,9 @@
 
 namespace actorrun::test {
 
-using fixture = timer_server_fixture;
+using timer_server_fixture = timer_server_fixture;
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: an overdue worker is reported at its "
                  "deadline",
                  "[actors]") {
@@ -24,7 +24,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(told() == "");
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: a late wake-up shows in the lateness",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: a late wake-up shows in the lateness",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(fixture, "timer_server: a late wake-up shows in the lateness",
         == R"(report_overrun 1/0 pid 100 "step" 30000000 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: who releases in time is left alone",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: who releases in time is left alone",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(fixture, "timer_server: who releases in time is left alone",
   CHECK(told() == R"(report_overrun 1/0 pid 100 "b" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: one wake-up is ordered for many timers",
                  "[actors]") {
   begin();
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(armed_count() <= 2);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: deadlines that come nearer order few "
                  "wake-ups",
                  "[actors]") {
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "s999" )"));
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: without timers nothing wakes it",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: without timers nothing wakes it",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(fixture, "timer_server: without timers nothing wakes it",
   CHECK(source->is_waited_for());
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: without a signal it is written down",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: without a signal it is written down",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(fixture, "timer_server: without a signal it is written down",
            "\"slower\" is overdue by 0.0 ms\n");
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: names of timers do no harm to a log",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: names of timers do no harm to a log",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(fixture, "timer_server: names of timers do no harm to a log",
 
 // -- who is meant -------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "timer_server: timers vanish with their worker",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: timers vanish with their worker",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(fixture, "timer_server: timers vanish with their worker",
   CHECK(told() == R"(report_overrun 1/1 pid 101 "b" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: timers of an epoch do not hit the next",
                  "[actors]") {
   begin();
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(told() == R"(report_overrun 2/0 pid 77 "b" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: what a dead worker left in the FIFO "
                  "is not its successor's",
                  "[actors]") {
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(figures().timer_count == 0);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: an epoch's overruns go to whom it "
                  "named",
                  "[actors]") {
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(said().find("timer server reports worker 0") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: a process that is nobody's is refused, "
                  "and that is told once",
                  "[actors]") {
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(fixture,
 
 // -- early requests -----------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "timer_server: a worker may write before it is known",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: a worker may write before it is known",
                  "[actors]") {
   begin();
   members->add(100, 100);
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(fixture, "timer_server: a worker may write before it is known",
   CHECK(told() == R"(report_overrun 1/0 pid 100 "a" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: a deadline may be over before its "
                  "worker is known",
                  "[actors]") {
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(fixture,
         == R"(report_overrun 1/0 pid 100 "a" 100000000 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: early requests wait a second",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: early requests wait a second",
                  "[actors]") {
   begin();
   members->add(100, 100);
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(fixture, "timer_server: early requests wait a second",
   CHECK(figures().timer_count == 1);
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: so many requests are held",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: so many requests are held",
                  "[actors]") {
   begin();
   members->add(100, 100);
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(fixture, "timer_server: so many requests are held",
 
 // -- the end ------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "timer_server: it lets go of everything at its end",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: it lets go of everything at its end",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(fixture, "timer_server: it lets go of everything at its end",
   run();
 }
 
-TEST_CASE_METHOD(fixture, "timer_server: it works without any port",
+TEST_CASE_METHOD(timer_server_fixture, "timer_server: it works without any port",
                  "[actors]") {
   begin({});
   start_worker(1, 0);

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct fixture : supervisor_setting {
+struct worker_supervisor_overruns_fixture : supervisor_setting {
   void begin_with_probe() {
     auto x = config();
     x.probe = probe;
@@ -35,7 +35,7 @@ struct fixture : supervisor_setting {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
                  "worker_supervisor: who overran a timer is killed, and that "
                  "is a failure",
                  "[actors]") {
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(
-  fixture,
+  worker_supervisor_overruns_fixture,
   "worker_supervisor: an overrun of another epoch, or of nobody, "
   "is ignored",
   "[actors]") {
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(
   CHECK(host->told().empty());
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
                  "worker_supervisor: an overdue worker is looked at before it "
                  "is killed",
                  "[actors]") {
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(
-  fixture, "worker_supervisor: a look of an earlier epoch changes nothing",
+  worker_supervisor_overruns_fixture, "worker_supervisor: a look of an earlier epoch changes nothing",
   "[actors]") {
   begin_with_probe();
   overrun(1, 1);
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(
 
 // -- workers that cannot be killed --------------------------------------------
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
                  "worker_supervisor: who outlives SIGKILL is given up, and the "
                  "agent hears where it hangs",
                  "[actors]") {
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(fixture,
            "nfs_wait");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
                  "worker_supervisor: the patience with SIGKILL is the job's",
                  "[actors]") {
   auto x = config();

@@ -9,8 +9,8 @@ namespace {
 
 using calls = std::vector<std::string>;
 
-struct fixture : supervisor_setting {
-  fixture() {
+struct worker_supervisor_store_fixture : supervisor_setting {
+  worker_supervisor_store_fixture() {
     auto with = config();
     with.ports = ports;
     begin(std::move(with));
@@ -28,7 +28,7 @@ struct fixture : supervisor_setting {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_store_fixture,
                  "worker_supervisor: serves the store before rank 0 starts",
                  "[actors]") {
   order(start_group{first_node(1)});
@@ -43,13 +43,13 @@ TEST_CASE_METHOD(fixture,
   CHECK(ports->told() == calls{"close"});
 }
 
-TEST_CASE_METHOD(fixture, "worker_supervisor: serves no store without rank 0",
+TEST_CASE_METHOD(worker_supervisor_store_fixture, "worker_supervisor: serves no store without rank 0",
                  "[actors]") {
   start(1);
   CHECK(ports->told() == calls{"close"});
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(worker_supervisor_store_fixture,
                  "worker_supervisor: the store outlives workers that succeed",
                  "[actors]") {
   order(start_group{first_node(1)});
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(ports->told() == calls{"close"});
 }
 
-TEST_CASE_METHOD(fixture, "worker_supervisor: without a store no worker starts",
+TEST_CASE_METHOD(worker_supervisor_store_fixture, "worker_supervisor: without a store no worker starts",
                  "[actors]") {
   ports->refusal = "the port is gone";
   order(start_group{first_node(1)});
