@@ -1,7 +1,10 @@
 #!/bin/bash
 # A training job loses a worker, loses a node, gains a node, and finishes.
-# Everything happens on this host, in about half a minute; the exit status is 0
-# only if every act went as announced.
+# Everything happens on this host, in about half a minute. The exit status is 0
+# only if every act had the announced result.
+#
+# The terminal is that of the first node, which hosts the coordinator and keeps
+# rank 0. The other nodes print to files, which are shown if the demo fails.
 #
 # usage: demo.sh ACTORRUN_BINARY WORKER_BINARY
 set -euo pipefail
@@ -15,41 +18,47 @@ actorrun=$1
 worker=$2
 
 steps=560           # Of the whole training.
-steps_per_second=25 # So that a person can follow.
-act_ends=(110 210 310 410) # Steps; not those at which a checkpoint is saved.
-checkpoint_every=20 # Steps; what an incident may cost.
+steps_per_second=25 # Slow enough for a person to follow.
+act_ends=(110 210 310 410) # Steps; no checkpoint is saved at them.
+checkpoint_every=20 # Steps; the most that an incident may undo.
 story_limit=55      # Seconds, for all acts.
-change_limit=15     # Seconds, for the group to be running again.
+change_limit=15     # Seconds, for the group to run again.
 
 job=demo-$$
 folder=$(mktemp -d)
 progress=$folder/progress # Lines of: epoch step world loss restarts.
 touch "$progress"
-declare -A agents=() # Name -> process id, of those that ought to be running.
+declare -A agents=() # Name -> process id, of the agents that must be running.
 event_at=0           # When the act's event happened, in milliseconds.
 
-# -- what the reader sees -----------------------------------------------------
+# -- what is printed ----------------------------------------------------------
 
-bold='' red='' plain=''
+bold='' green='' red='' plain=''
 if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
-  bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'
+  bold=$'\e[1m' green=$'\e[1;32m' red=$'\e[31m' plain=$'\e[0m'
 fi
 
-act() {
+act() { # "N. TITLE: DETAIL" EXPECTATION
   printf '\n%s=== %s%s\n' "$bold" "$1" "$plain"
-  printf '    expect: %s\n' "$2"
+  printf '    expected: %s\n' "$2"
 }
 
-seen() { printf '%s    seen: %s%s\n' "$bold" "$1" "$plain"; }
+result() { printf '%s    result: %s%s\n' "$green" "$1" "$plain"; }
 
 wrong() {
+  local file
   printf '\n%s*** demo failed: %s%s\n' "$red" "$1" "$plain"
+  for file in "$folder"/*.log; do
+    [[ -s $file ]] || continue
+    echo "--- last lines of the $(basename "$file" .log) agent:"
+    tail -n 20 "$file"
+  done
   exit 1
 }
 
 # -- processes ----------------------------------------------------------------
 
-# The ids of all workers of the job, whoever is their parent by now.
+# The process ids of all workers of the job, whatever their parent is now.
 workers() {
   local file
   while read -r file; do
@@ -67,8 +76,8 @@ workers_of() { # AGENT
   done
 }
 
-# Somebody listens at that port. Looked up, not tried: a connection out of
-# nowhere would have to be refused and logged by whom it reaches.
+# Whether a process listens at that port. Looked up, not tried: the listener
+# would have to reject and log a connection that proves nothing.
 is_listening() { # PORT
   grep -qs ":$(printf %04X "$1") [0-9A-F]*:0000 0A" /proc/net/tcp \
     /proc/net/tcp6
@@ -92,7 +101,7 @@ start_agent() { # NAME
   agents[$1]=$!
 }
 
-# Asks the agents to end, and after two seconds makes them and every worker.
+# Asks the agents to end, and kills them and all workers after two seconds.
 clean_up() {
   local pid
   for pid in $(jobs -pr); do kill -TERM "$pid" 2>/dev/null || true; done
@@ -113,24 +122,23 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# -- waiting: always for an event, never for ever -----------------------------
+# -- waiting: always for an event, always with a limit ------------------------
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 story_end=$(($(milliseconds) + 1000 * story_limit))
 
-# No agent has ended that nobody told to.
+# Fails if an agent has ended unexpectedly.
 check_agents() {
   local name status=0
   for name in "${!agents[@]}"; do
     kill -0 "${agents[$name]}" 2>/dev/null && continue
     wait "${agents[$name]}" 2>/dev/null || status=$?
     unset "agents[$name]"
-    wrong "the $name agent has ended unasked, exit status $status"
+    wrong "the $name agent has ended unexpectedly, exit status $status"
   done
 }
 
-# Fails the demo, saying what did not happen, unless the command succeeds in
-# time.
+# Repeats the command until it succeeds; fails the demo if that takes too long.
 wait_until() { # WHAT SECONDS COMMAND...
   local what=$1 seconds=$2 due
   shift 2
@@ -146,7 +154,7 @@ wait_until() { # WHAT SECONDS COMMAND...
 
 # -- what the progress file says ----------------------------------------------
 
-# The epoch that an act starts from, and where training stood then.
+# The epoch that an act starts from, and the state of the training then.
 epoch=0 step=0 world=0 loss=-
 
 # Takes the last line as the state before the next event.
@@ -155,7 +163,7 @@ remember() {
   event_at=$(milliseconds)
 }
 
-# The lines written since `remember` by a world of that size in a newer epoch.
+# The lines written since `remember` by a group of that size in a newer epoch.
 lines_of() { # WORLD
   awk -v world="$1" -v epoch="$epoch" '$3 == world && $1 > epoch' "$progress"
 }
@@ -168,31 +176,31 @@ world_runs() { # WORLD
 
 has_trained() { # WORLD STEP
   check_agents
-  # Eight lines at least, so that beginning and end of the act can be compared.
+  # At least eight lines, to compare the beginning and the end of the act.
   lines_of "$1" | awk -v step="$2" '$2 >= step && NR >= 8 { found = 1 }
                                     END { exit !found }'
 }
 
-# Waits for the group to be running again and tells how that went.
+# Waits for the group to run again and prints how long that took.
 await_world() { # WORLD RESTARTS
   wait_until "a group of $1 workers" "$change_limit" world_runs "$1"
   local took=$(($(milliseconds) - event_at))
   read -r _ new_step _ new_loss new_restarts <<<"$first_line"
   local resumed=$((new_step - 1))
   if ((world == 0)); then
-    seen "world $1 after $took ms, loss $new_loss"
+    result "world $1, first step after $took ms, loss $new_loss"
   else
-    seen "world $world -> $1 after $took ms, loss $loss -> $new_loss, $(
-    )resumed at step $resumed"
+    result "world $world -> $1, first step after $took ms, loss $loss -> $(
+    )$new_loss, resumed at step $resumed"
   fi
   ((resumed >= step - checkpoint_every)) \
-    || wrong "step $step was reached, but training went on from step $resumed"
-  seen "restarts spent: $new_restarts of 3"
+    || wrong "step $step was reached, but training resumed at step $resumed"
+  result "$new_restarts of 3 restarts spent"
   ((new_restarts == $2)) || wrong "expected $2 restarts to be spent"
 }
 
-# Lets the new group train and checks that it learns: the loss at the end of
-# the act must be lower than at its beginning, three lines each.
+# Lets the new group train and checks that it learns: the mean loss of the last
+# three lines of the act must be lower than that of the first three.
 watch_training() { # WORLD STEP
   wait_until "training to step $2" "$story_limit" has_trained "$1" "$2"
   lines_of "$1" | awk '
@@ -204,13 +212,13 @@ watch_training() { # WORLD STEP
       exit !(last < first)
     }' >"$folder/learnt" \
     || wrong "the model does not learn: $(cat "$folder/learnt")"
-  seen "$(cat "$folder/learnt")"
+  result "$(cat "$folder/learnt")"
 }
 
 all_gone() { # PID...
   local pid
   for pid in "$@"; do
-    # A process that only waits to be reaped has no environment any more.
+    # A zombie has no environment.
     [[ -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/environ") ]] || return 1
   done
 }
@@ -226,23 +234,25 @@ worker_options=("--checkpoint=$folder/checkpoint" "--progress=$progress"
   "--steps=$steps" "--steps-per-second=$steps_per_second"
   "--checkpoint-every=$checkpoint_every")
 
-act "1. Two nodes of two workers start to learn English from a licence text." \
+act "1. Two nodes start: four workers train one small language model." \
   "world 4, and a loss that falls from about 4.3"
-echo "    each node runs: actorrun ${agent_options[*]} elastic_training ..."
+echo "    each node runs:"
+fold -s -w 90 <<<"actorrun ${agent_options[*]} elastic_training ..." \
+  | sed 's/^/      /'
 event_at=$(milliseconds)
 start_agent first
-# It hosts the coordinator, so it must be the one to come first.
+# It is to host the coordinator, so it must come first.
 coordinator_listens() { check_agents && is_listening "$port"; }
 wait_until "the coordinator listening at port $port" 5 coordinator_listens
-start_agent second
+start_agent second &>"$folder/second.log"
 await_world 4 0
 watch_training 4 "${act_ends[0]}"
 
 remember
 victim=$(workers_of first | tail -n 1)
 [[ -n $victim ]] || wrong "found no worker of the first agent"
-act "2. kill -9 $victim: one worker of the first node dies." \
-  "all four start again from the last checkpoint; one restart is spent"
+act "2. A worker dies: kill -9 $victim, on the first node." \
+  "all four workers start again from the last checkpoint, for one restart"
 kill -KILL "$victim"
 await_world 4 1
 watch_training 4 "${act_ends[1]}"
@@ -251,30 +261,30 @@ remember
 mapfile -t orphans < <(workers_of second)
 ((${#orphans[@]} == 2)) || wrong "the second agent has ${#orphans[@]} workers"
 second=${agents[second]}
-act "3. kill -9 $second: the second node's agent dies." \
+act "3. A node dies: kill -9 $second, the agent of the second node." \
   "its workers ${orphans[*]} die with it; the first node goes on alone"
-# Frozen workers cannot notice and end by themselves.
+# Stopped workers cannot notice the death and end by themselves.
 kill -STOP "${orphans[@]}"
 unset 'agents[second]'
-# The shell would report the death of its child, too.
+# Keeps the shell from reporting the death of its child.
 {
   kill -KILL "$second"
   wait "$second" || true
 } 2>/dev/null
 await_world 2 1
 wait_until "the end of workers ${orphans[*]}" 2 all_gone "${orphans[@]}"
-seen "workers ${orphans[*]} are gone"
+result "workers ${orphans[*]} are gone"
 watch_training 2 "${act_ends[2]}"
 
 remember
-act "4. A third node joins." \
-  "a short wait for others who may be joining, then world 4 again"
-start_agent third
+act "4. A node joins: a third agent starts." \
+  "a wait of one second for further nodes, then world 4 again"
+start_agent third &>"$folder/third.log"
 await_world 4 1
 watch_training 4 "${act_ends[3]}"
 
-act "5. Nothing more happens." \
-  "training runs to step $steps and both agents report success"
+act "5. The job finishes: no more incidents." \
+  "training runs to step $steps, and both agents exit 0"
 first=${agents[first]} third=${agents[third]}
 agents=()
 agent_ended() { ! kill -0 "$1" 2>/dev/null; }
@@ -285,12 +295,12 @@ for pid in "$first" "$third"; do
   wait "$pid" || status=$?
   ((status == 0)) || wrong "agent $pid has ended with exit status $status"
 done
-seen "both agents exit 0"
-[[ -z $(workers) ]] || wrong "workers are left: $(workers | tr '\n' ' ')"
-seen "no process of the job is left"
+result "both agents exit 0"
+[[ -z $(workers) ]] || wrong "workers are still running: $(workers | tr '\n' ' ')"
+result "no process of the job is left"
 remember
 ((step == steps)) || wrong "the last step is $step, not $steps"
 initial=$(awk '{ print $4; exit }' "$progress")
 awk -v a="$initial" -v b="$loss" 'BEGIN { exit !(b < 0.7 * a) }' \
-  || wrong "the loss went from $initial only to $loss"
-seen "loss $initial -> $loss after $steps steps, $epoch epochs and two deaths"
+  || wrong "the loss fell only from $initial to $loss"
+result "loss $initial -> $loss after $steps steps, $epoch epochs and two deaths"
