@@ -12,123 +12,128 @@ constexpr ledger_entry files[] = {
    same, "mode 0700; `N` is `TORCHELASTIC_RESTART_COUNT`"},
   {"`attempt_N/filtered_stdout.log`, `filtered_stderr.log`", same, ""},
   {"the files of a group that regrouped without a failure", better,
-   "a folder of their own, `attempt_N.epoch_E`; there they are deleted"},
-  {"folders without `--log-dir`", better, "go when they are empty"},
-  {"`--log-dir=/dev/null`", same, "no files, output as it is"},
+   "kept; the next group gets a folder of its own, `attempt_N.epoch_E`."
+   " torchrun deletes them"},
+  {"folders without `--log-dir`", better, "removed if they are empty"},
+  {"`--log-dir=/dev/null`", same,
+   "no files; output goes to the console unchanged"},
   {"`error.json` of a worker", same,
-   "as `@record` writes it, from Python and from C++"},
-  {"an `error.json` that is torn, foreign or huge", better,
-   "is reported; there it ends the agent"},
+   "in the format of `@record`, from Python and from C++"},
+  {"an `error.json` that is truncated, of another format or too large", better,
+   "reported; in torchrun it ends the agent"},
   {"the FIFO of timers", same,
-   "torch's `FileTimerClient` works as it is; mode 0600; hostile lines harm"
-   " nothing but themselves"},
-  {"session and process group of workers", same, "their own each"},
+   "torch's `FileTimerClient` works unchanged; mode 0600; malformed lines are"
+   " ignored without harm to others"},
+  {"session and process group of workers", same, "each worker has its own"},
   {"standard input, working directory, umask, limits", same, "inherited"},
   {"other descriptors", same, "none"},
-  {"what a worker has started", better,
-   "is ended with it, also when its leader has ended before"},
+  {"processes that a worker has started", better,
+   "ended with the worker, also if the worker itself has ended before"},
 };
 
 constexpr ledger_entry habits[] = {
   {"options with dashes or underscores, `--x=1`, `--x 1`, `-r3`", same, ""},
-  {"options cut short", same,
-   "as argparse: both spellings count, so `--nproc` is ambiguous and"
-   " `--nproc-p` is not. Our additions never make ambiguous what torchrun"
-   " accepts"},
-  {"everything behind the script, one `--`", same,
-   "and it is not even looked at: argparse refuses a script's own"
-   " option if it is ambiguous"},
+  {"abbreviated options", same,
+   "as argparse does it: both spellings count, so `--nproc` is ambiguous and"
+   " `--nproc-p` is not. actorrun's additional options never make a prefix"
+   " ambiguous that torchrun accepts"},
+  {"everything after the script, one `--`", same,
+   "and it is never parsed: argparse refuses a script's own option if it is"
+   " ambiguous"},
   {"an option that is given twice", same, "the last one counts"},
   {"`${local_rank}`, `$$` in the command", same, ""},
   {"parse errors", same, "exit code 2"},
   {"errors after parsing", different,
-   "a sentence with a remedy and exit code 2 to 7, 126 or 127; there a"
-   " traceback and 1"},
-  {"exit code of a job that succeeded, that failed", same, "0, 1"},
+   "a sentence with a remedy and an exit code of 2 to 7, 126 or 127; in"
+   " torchrun a traceback and 1"},
+  {"exit code after success, after a failure", same, "0, 1"},
   {"exit code after a signal", different,
-   "128+n, as shells have it; there 1 and a traceback"},
-  {"a program that is not there", different,
-   "exit code 127, or 126 if it cannot be executed; there 1"},
+   "128+n, as in a shell; in torchrun 1 and a traceback"},
+  {"a program that does not exist", different,
+   "exit code 127, or 126 if it cannot be executed; in torchrun 1"},
   {"a script that is an ELF file", better,
-   "runs by itself; there Python cannot read it"},
-  {"one node without options on the rendezvous", better,
+   "is executed directly; in torchrun Python cannot read it"},
+  {"one node without rendezvous options", better,
    "no TCP port for nodes; the workers' store is on loopback"},
   {"`static`: a worker fails", better,
-   "all nodes restart; there only its own, and the job hangs"},
+   "all nodes restart; in torchrun only the worker's own node, and the job"
+   " hangs"},
   {"a node dies or falls silent", better,
-   "noticed at once or within 1.2 s, and the others regroup; there not at"
-   " all until workers fail, and then after 40 s"},
+   "detected at once or within 1.2 s, and the others regroup; torchrun does"
+   " not detect it until workers fail, and then needs 40 s"},
   {"a node joins a running job", better,
-   "the group grows after `join_settle`; there, with default settings, all"
-   " agents crash"},
-  {"more nodes than the maximum", same, "stand by"},
+   "the group grows after `join_settle`; in torchrun, with default settings,"
+   " all agents crash"},
+  {"nodes beyond the maximum", same, "stand by"},
   {"the last call", different,
-   "ends when arrivals are quiet (`quiet_period`), and after a failure there"
-   " is none: faster. There always 30 s"},
+   "ends when there were no arrivals for `quiet_period`, and there is none"
+   " after a failure; in torchrun it always takes 30 s"},
   {"the node of the coordinator dies", better,
-   "with `etcd` another node takes over and no worker is touched; else a new"
-   " coordinator at the endpoint does. There the job ends"},
+   "with `etcd` another node takes over and no worker is touched; otherwise a"
+   " new coordinator at the endpoint takes over. In torchrun the job ends"},
   {"keep-alives", better,
-   "every 0.3 s, three may be missed, and clocks of hosts are not compared;"
-   " there every 5 s, and they are"},
+   "every 0.3 s, three may be missed, and the clocks of hosts are not"
+   " compared; in torchrun every 5 s, and they are"},
   {"a node is cut off", better,
-   "its workers are killed before others take their place; there they run"
-   " on"},
+   "its workers are killed before others take their place; in torchrun they"
+   " run on"},
   {"the agent is killed", better,
-   "its workers and all they have started die; there they are orphans"},
+   "its workers and all processes that they have started die; in torchrun they"
+   " become orphans"},
   {"ranks of nodes that stay", different,
-   "keep their order, and node2 comes in before node10; there all are sorted"
-   " anew by FQDN, as text"},
+   "keep their order, and node2 sorts before node10; torchrun sorts all nodes"
+   " again by FQDN, as text"},
   {"a node that was told to end", better,
-   "leaves: the others regroup at no cost; there they do not notice"},
+   "leaves, and the others regroup at no cost; in torchrun they do not notice"},
   {"failure on one node, no restart left", better,
-   "all nodes end alike; there others hang for up to 300 s"},
-  {"nodes that have succeeded wait for the others", better,
-   "for as long as those take, and they take part when the group starts"
-   " again; there 300 s at most, in a deadlock"},
+   "all nodes end with the same result; in torchrun others hang for up to 300"
+   " s"},
+  {"nodes that have succeeded and wait for the others", better,
+   "for as long as those take, and they take part if the group starts again;"
+   " in torchrun at most 300 s, in a deadlock"},
   {"different roles and worker counts on nodes", same,
-   "`ROLE_*` count within the role"},
+   "`ROLE_*` are counted within the role"},
   {"handled signals", same,
-   "workers get the same one; a second signal kills at once"},
-  {"`nohup`", better,
-   "does what it says; there SIGHUP ends the job all the same"},
-  {"other signals, as SIGUSR1", better,
+   "workers get the same signal; a second signal kills them at once"},
+  {"`nohup`", better, "works; in torchrun SIGHUP ends the job all the same"},
+  {"other signals, such as SIGUSR1", better,
    "no worker is left alive; `--signals-to-forward` passes them on"},
   {"siblings of a failed worker", different,
-   "that we have stopped are no failures and not in the report"},
+   "siblings that were stopped are not failures and not in the report"},
   {"log lines of the launcher", different,
-   "`[actorrun TIME LEVEL] …` on standard error; there glog's style"},
+   "`[actorrun TIME LEVEL] …` on standard error; torchrun has glog's format"},
   {"the failure report", same,
-   "torchrun's layout, with lines added; without a traceback of the launcher"
-   " before it"},
+   "torchrun's layout, with additional lines; without a traceback of the"
+   " launcher before it"},
   {"the root cause", better,
-   "the first over all nodes, without comparing clocks of hosts; there of"
-   " this node, to the second"},
+   "the first failure over all nodes, without comparing the clocks of hosts;"
+   " in torchrun the first of this node, to the second"},
   {"a timer expires", better,
-   "the worker is killed, the group restarts, the report says which; there"
-   " the agent dies with it"},
+   "the worker is killed, the group restarts, and the report names the timer;"
+   " in torchrun the agent dies as well"},
   {"teed lines", better,
-   "whole, at once, each with one prefix, and a progress bar stays one line;"
-   " there torn, after 0.1 s, and `\\r` ends a line"},
-  {"bytes that are not UTF-8, a last line without an end", better,
-   "pass as they are, and it is a line of its own; there replaced, and it runs"
-   " into the next one"},
-  {"a full disk", better, "costs bytes of logs; there it fails workers"},
+   "whole, without delay, each with one prefix, and a progress bar stays one"
+   " line; in torchrun torn, after 0.1 s, and `\\r` ends a line"},
+  {"bytes that are not UTF-8, a last line without a line end", better,
+   "bytes are passed on unchanged, and such a line is shown as a line;"
+   " torchrun replaces the bytes, and the line runs into the next one"},
+  {"a full disk", better, "costs bytes of logs; in torchrun it fails workers"},
   {"who may join", better,
-   "who holds the secret, or knows the job's id; nothing is unpickled"},
+   "nodes that have the secret or, without one, know the job's id; nothing is"
+   " unpickled"},
   {"the c10d store", better,
-   "served anew for every epoch by the agent of rank 0; there one stays for"
-   " life, also when its node is gone"},
+   "a new one for every epoch, served by the agent of rank 0; torchrun has one"
+   " for the whole job, even after its node is gone"},
   {"events", better, "see `--event-log-handler`"},
   {"metrics", refused,
-   "there is no option for them there either; `actorctl status --json`"},
+   "torchrun has no option for them either. Use `actorctl status --json`"},
   {"`torch.distributed.elastic` as a Python library", refused,
-   "embed `actorrun::launcher`, or `actorrun::start_processes` for groups"
-   " without a job, in C++"},
+   "embed `actorrun::launcher` in C++, or `actorrun::start_processes` for"
+   " groups without a job"},
   {"entry points `torchrun.handlers`, `torchrun.logs_specs`", refused,
    "extension points are C++ interfaces: see architecture.md"},
   {"the worker's HTTP server (`TORCH_WORKER_SERVER_SOCKET`)", same,
-   "is the worker's own; torchrun does not set it either"},
+   "belongs to the worker; torchrun does not set it either"},
 };
 
 } // namespace

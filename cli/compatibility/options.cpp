@@ -7,95 +7,98 @@ namespace {
 using enum verdict;
 
 constexpr ledger_entry options[] = {
-  {"--help", same, "its text is our own"},
-  {"--nnodes", better, "up to 100,000; nodes come, go and die at any time"},
+  {"--help", same, "the text is actorrun's own"},
+  {"--nnodes", better,
+   "up to 100,000; nodes may join, leave and die at any time"},
   {"--nproc-per-node", better,
    "a number, `cpu`, `gpu`, `xpu`, `auto`; also `gpu:0,2,5`. Names of other"
-   " accelerators are refused: PyTorch alone knows them"},
+   " accelerators are refused, because only PyTorch knows them"},
   {"--rdzv-backend", different,
-   "without it `static` where `--master-addr` or a node's rank is given, else"
-   " `c10d`, which is our coordinator; torchrun's default is `static`"
-   " throughout. `etcd` and `etcd-v2` speak etcd's version 3. Python's"
+   "the default is `static` if `--master-addr` or a node's rank is given,"
+   " otherwise `c10d`, which is actorrun's coordinator; torchrun's default is"
+   " always `static`. `etcd` and `etcd-v2` use etcd's API version 3. Python"
    " plug-ins are refused"},
   {"--rdzv-endpoint", different,
    "`static` has a default port, 29500. The path of a file is refused"},
-  {"--rdzv-id", better, "honoured on one node, too"},
+  {"--rdzv-id", better, "also used on one node"},
   {"--rdzv-conf", different,
-   "unknown keys are refused, and so is `store_type=file`; `timeout` and"
-   " `heartbeat`, which torchrun ignores, count as `join_timeout` and"
-   " `heartbeat_timeout`; times may have units"},
+   "unknown keys are refused, and so is `store_type=file`. `timeout` and"
+   " `heartbeat`, which torchrun ignores, are read as `join_timeout` and"
+   " `heartbeat_timeout`. Times may have units"},
   {"--standalone", different,
-   "no TCP port for nodes; `--rdzv-id` is honoured; `--nnodes=2` is refused,"
-   " which would wait in vain"},
+   "no TCP port for nodes; `--rdzv-id` is used; `--nnodes=2` is refused,"
+   " because the job would wait in vain"},
   {"--max-restarts", different,
    "counted for the job, not per node: one failure costs one restart"},
   {"--monitor-interval", better,
-   "checked, and without effect: events are waited for, not polled"},
+   "checked, but has no effect: actorrun does not poll"},
   {"--start-method", different,
-   "checked, and without effect: it is about functions in Python's"
-   " multiprocessing, and workers are programs. A warning says so"},
+   "checked, but has no effect, with a warning: it applies to Python"
+   " functions, and workers are programs"},
   {"--event-log-handler", better,
-   "`null`, `console`; time stamps are filled in, ends are told for every"
-   " epoch, and an agent of a failed job says FAILED. Others are Python's and"
-   " refused; programs use `launcher_hooks::on_event`"},
+   "`null`, `console`. Time stamps are filled in, the end of workers is"
+   " reported for every epoch, and an agent of a failed job reports FAILED."
+   " Other handlers are Python code and refused; C++ programs use"
+   " `launcher_hooks::on_event`"},
   {"--role", same, ""},
   {"--module", same, "also `-m`"},
   {"--no-python", same, ""},
   {"--run-path", different,
-   "a Python of its own runs it by runpy, no copy of the launcher; a relative"
-   " path will do; the report names the script, not `run_script_path`"},
-  {"--log-dir", same, "see files, below"},
+   "a new Python process runs the script by runpy, not a copy of the"
+   " launcher; a relative path is accepted; the report names the script, not"
+   " `run_script_path`"},
+  {"--log-dir", same, "see Files and processes, below"},
   {"--redirects", better,
-   "also `-r`; ranks of any size; a rank that does not exist is told, one that"
-   " stands twice is refused"},
-  {"--tee", better, "also `-t`; likewise, and no line is torn"},
-  {"--local-ranks-filter", better, "a rank that does not exist is told"},
+   "also `-r`; ranks above 9 are accepted; a rank that does not exist gets a"
+   " warning, and a rank that is listed twice is refused"},
+  {"--tee", better, "also `-t`; as `--redirects`, and lines are never torn"},
+  {"--local-ranks-filter", better, "a rank that does not exist gets a warning"},
   {"--log-line-prefix-template", same, ""},
   {"--duplicate-stdout-filters", better,
    "without `--tee` a warning: nothing is filtered"},
-  {"--duplicate-stderr-filters", better, "likewise"},
+  {"--duplicate-stderr-filters", better, "as `--duplicate-stdout-filters`"},
   {"--node-rank", better,
-   "a rank that does not exist, or twice, is refused with its reason"},
+   "a rank that does not exist, or that is taken, is refused with the reason"},
   {"--master-addr", different,
-   "on one node without effect: its workers meet on loopback. IPv6 with and"
+   "on one node it has no effect: the workers meet on loopback. IPv6 with and"
    " without brackets"},
   {"--master-port", same, "on one node it is `MASTER_PORT` of the workers"},
   {"--local-addr", different,
-   "without it the address of the connection to the coordinator, which others"
-   " can reach; not the FQDN, which they may not know"},
+   "the default is the local address of the connection to the coordinator,"
+   " which other nodes can reach; not the FQDN, which they may not resolve"},
   {"--logs-specs", refused,
-   "but for `default`: it names Python code. `--log-dir`, `--redirects` and"
-   " `--tee` say where output goes; C++ programs give the launcher a"
-   " `log_layout`"},
+   "except `default`: it names Python code. Use `--log-dir`, `--redirects`"
+   " and `--tee`; C++ programs give the launcher a `log_layout`"},
   {"--numa-binding", better,
-   "memory is preferably taken from the same NUMA nodes; neither `numactl`"
-   " nor an accelerator is needed; `--report-bindings` shows what came of "
-   "it"},
+   "memory is preferred from the same NUMA nodes; neither `numactl` nor an"
+   " accelerator is needed; `--report-bindings` shows the result"},
   {"--signals-to-handle", different,
-   "unknown names are refused; there they are skipped, with a traceback"},
-  {"--shutdown-timeout", better, "on every occasion, not only at the end"},
+   "unknown names are refused; torchrun skips them with a traceback"},
+  {"--shutdown-timeout", better,
+   "applies to every stop, not only the last one"},
   {"--virtual-local-rank", same, ""},
   {"--print-completion", better, "also fish; needs no Python package"},
   {"--use-env", different,
-   "of `torch.distributed.launch`: accepted, and without effect, for"
-   " `LOCAL_RANK` is always there. Instead of the argument that it adds"
-   " without this option: `SCRIPT --local-rank='${local_rank}'`"},
+   "of `torch.distributed.launch`: accepted, but has no effect, because"
+   " `LOCAL_RANK` is always set. For the argument that `launch` adds without"
+   " this option: `SCRIPT --local-rank='${local_rank}'`"},
   {"--metrics-cfg", refused,
-   "torchrun has it no more: `--event-log-handler=console`,"
-   " `actorctl status --json`"},
+   "torchrun no longer has it. Use `--event-log-handler=console` or `actorctl"
+   " status --json`"},
   {"--version", added, ""},
-  {"--secret-file", added, "who may join"},
+  {"--secret-file", added, "the secret that nodes need to join"},
   {"--no-agent-store", added,
    "rank 0 listens at `MASTER_PORT`, as with torchrun's"
    " `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`"},
-  {"--report-bindings", added, ""},
-  {"--fold-identical", added, "one line for what many ranks print"},
-  {"--log-rotate-size", added, ""},
-  {"--log-rotate-keep", added, ""},
-  {"--signals-to-forward", added, "workers get them, and the job goes on"},
-  {"--stop-signal", added, ""},
+  {"--report-bindings", added, "prints what workers are bound to"},
+  {"--fold-identical", added, "one console line for what many ranks print"},
+  {"--log-rotate-size", added, "limits the size of log files"},
+  {"--log-rotate-keep", added, "limits the number of rotated files"},
+  {"--signals-to-forward", added,
+   "workers get these signals, and the job goes on"},
+  {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
-  {"--watchdog", added, "for programs that speak systemd's `sd_notify`"},
+  {"--watchdog", added, "for programs that use systemd's `sd_notify`"},
 };
 
 } // namespace
