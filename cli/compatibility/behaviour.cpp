@@ -83,7 +83,7 @@ constexpr ledger_entry habits[] = {
   {"ranks of nodes that stay", different,
    "keep their order, and node2 sorts before node10; torchrun sorts all nodes"
    " again by FQDN, as text"},
-  {"a node that was told to end", better,
+  {"a node whose agent gets SIGTERM", better,
    "leaves, and the others regroup at no cost; in torchrun they do not notice"},
   {"failure on one node, no restart left", better,
    "all nodes end with the same result; in torchrun others hang for up to 300"
@@ -118,8 +118,8 @@ constexpr ledger_entry habits[] = {
    "bytes are passed on unchanged, and such a line is shown as a line;"
    " torchrun replaces the bytes, and the line runs into the next one"},
   {"a full disk", better, "costs bytes of logs; in torchrun it fails workers"},
-  {"who may join", better,
-   "nodes that have the secret or, without one, know the job's id; nothing is"
+  {"nodes that may join", better,
+   "nodes that have the secret or, without one, the job's id; nothing is"
    " unpickled"},
   {"the c10d store", better,
    "a new one for every epoch, served by the agent of rank 0; torchrun has one"
