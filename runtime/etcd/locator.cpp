@@ -77,9 +77,9 @@ failure strange(const std::string& text) {
 
 } // namespace
 
-result<coordinator_location> coordinator_location_of(const std::string& announced,
-                                               const std::string& seen,
-                                               const endpoint& registry) {
+result<coordinator_location>
+coordinator_location_of(const std::string& announced, const std::string& seen,
+                        const endpoint& registry) {
   if (!announced.empty())
     return place_at(announced);
   if (seen.empty())

@@ -45,9 +45,9 @@ struct coordinator_location {
 ///                  by the name that etcd has, if it has one.
 /// @retval errc::unresolvable  a name has no address
 /// @retval errc::cannot_listen there is no address at all
-result<coordinator_location> coordinator_location_of(const std::string& announced,
-                                               const std::string& seen,
-                                               const endpoint& registry);
+result<coordinator_location>
+coordinator_location_of(const std::string& announced, const std::string& seen,
+                        const endpoint& registry);
 
 /// Reads `host:port`, with brackets around an IPv6 address.
 /// @retval errc::not_actorrun  it is none: somebody else has written there

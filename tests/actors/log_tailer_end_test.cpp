@@ -7,8 +7,8 @@ using log_tailer_end_fixture = log_tailer_fixture;
 
 // -- the end of a worker ------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker's last words are shown",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a worker's last words are shown", "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), "a\nlast out");
   files->write(path(1, 0, "err"), "last err");
@@ -23,7 +23,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker's last words are 
   CHECK(out().empty());
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: only the worker that ended is meant",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: only the worker that ended is meant",
                  "[actors]") {
   follow(1);
   write(0, "half");
@@ -32,7 +33,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: only the worker that ended
   CHECK(out() == "[w1]:other half\n");
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: who is not followed is drained at once",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: who is not followed is drained at once",
                  "[actors]") {
   follow(1);
   CHECK(*drain(1, 2));
@@ -40,7 +42,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: who is not followed is dra
   CHECK(*drain(1, 0));
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker is drained when all is offered",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a worker is drained when all is offered",
                  "[actors]") {
   follow(1);
   const auto text = many_lines("x", 50'000);
@@ -60,7 +63,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker is drained when a
   CHECK(*drained);
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a worker's end goes before what floods",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a worker's end goes before what floods",
                  "[actors]") {
   follow(1, 8);
   for (uint32_t rank = 0; rank < 7; ++rank)
@@ -92,7 +96,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK((out() == labelled("[w0]:", text + "last")));
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a console that fills up lets waiters go",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a console that fills up lets waiters go",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 8);
@@ -103,8 +108,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a console that fills up le
 
 // -- the end of an epoch ------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a closed epoch is shown to its end",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a closed epoch is shown to its end", "[actors]") {
   follow(1);
   write(0, "half");
   files->write(path(1, 1, "err"), "x\ny");
@@ -141,8 +146,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(files->open_count() == 4);
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: three epochs wait for each other",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: three epochs wait for each other", "[actors]") {
   console->take_only(to_out, 0);
   auto text = std::string{};
   for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
@@ -162,7 +167,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: three epochs wait for each
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch that goes on holds up nobody",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: an epoch that goes on holds up nobody",
                  "[actors]") {
   follow(1);
   follow(2);
@@ -172,7 +178,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch that goes on hold
   CHECK(out() == "[w0]:new\n[w0]:old\n");
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch is followed once", "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: an epoch is followed once", "[actors]") {
   follow(1);
   follow(1);
   CHECK(files->open_count() == 4);
@@ -182,7 +189,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: an epoch is followed once"
 
 // -- flushing -----------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a flush of nothing is answered at once",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a flush of nothing is answered at once",
                  "[actors]") {
   uut = keep(spawn_log_tailer(system, config()));
   CHECK(*flush());
@@ -190,8 +198,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a flush of nothing is answ
   CHECK(*flush());
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a flush waits for a slow console",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a flush waits for a slow console", "[actors]") {
   follow(1);
   console->take_only(to_out, 1);
   const auto text = many_lines("x", 20'000);
@@ -225,7 +233,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 
 // -- what goes wrong ----------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be opened is named",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a file that cannot be opened is named",
                  "[actors]") {
   files->unusable = {path(1, 0, "out")};
   follow(1);
@@ -237,8 +246,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be open
   CHECK(*flush());
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: many files are one complaint",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: many files are one complaint", "[actors]") {
   files->unusable = {path(1, 0, "err"), path(1, 1, "out"), path(1, 1, "err")};
   follow(1);
   CHECK(said()
@@ -246,7 +255,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: many files are one complai
            "other files\n");
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be read is given up",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a file that cannot be read is given up",
                  "[actors]") {
   follow(1);
   files->unreadable = {path(1, 0, "out")};
@@ -257,7 +267,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that cannot be read
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that somebody empties goes on",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: a file that somebody empties goes on",
                  "[actors]") {
   follow(1);
   write(0, "one\ntwo\nhal");
@@ -275,7 +286,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: a file that somebody empti
 
 // -- its own end --------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture, "log_tailer: its end answers who waits, and lets go",
+TEST_CASE_METHOD(log_tailer_end_fixture,
+                 "log_tailer: its end answers who waits, and lets go",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);

@@ -98,7 +98,8 @@ TEST_CASE_METHOD(rotating_fixture,
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: what is not shown is looked at seldom",
+TEST_CASE_METHOD(log_tailer_files_fixture,
+                 "log_tailer: what is not shown is looked at seldom",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -130,7 +131,8 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK(files->arm_count == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: so many files are followed for the disk",
+TEST_CASE_METHOD(log_tailer_files_fixture,
+                 "log_tailer: so many files are followed for the disk",
                  "[actors]") {
   is_shown = false;
   follow(1, space_watch_max / 2 + 1);
@@ -240,8 +242,8 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK(said().empty());
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: the disk is not asked all the time",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_files_fixture,
+                 "log_tailer: the disk is not asked all the time", "[actors]") {
   follow(1);
   for (auto i = 0; i < 5'000; ++i) {
     files->write(path(1, 0, "out"), "x\n");
@@ -273,7 +275,8 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK((out().ends_with(rest)));
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: a full disk costs what is redirected",
+TEST_CASE_METHOD(log_tailer_files_fixture,
+                 "log_tailer: a full disk costs what is redirected",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -288,8 +291,8 @@ TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: a full disk costs what i
   CHECK(said().starts_with("warning disk of /1/0 is almost full: "));
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture, "log_tailer: nothing is given up for little",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_files_fixture,
+                 "log_tailer: nothing is given up for little", "[actors]") {
   follow(1);
   files->short_of_space = mib;
   for (auto i = 0; i < 20; ++i)

@@ -7,8 +7,8 @@ using log_tailer_filter_fixture = log_tailer_fixture;
 
 // -- lines that are looked for ------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_filter_fixture, "log_tailer: lines with a needle are also filed",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_filter_fixture,
+                 "log_tailer: lines with a needle are also filed", "[actors]") {
   options.stdout_filters = {"loss=", "acc="};
   options.stderr_filters = {"Error"};
   follow(1);
@@ -48,8 +48,8 @@ TEST_CASE_METHOD(log_tailer_filter_fixture,
   CHECK(files->text("/1/filtered_out") == "[w0]:x\n");
 }
 
-TEST_CASE_METHOD(log_tailer_filter_fixture, "log_tailer: what cannot be filed is counted",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_filter_fixture,
+                 "log_tailer: what cannot be filed is counted", "[actors]") {
   options.stdout_filters = {"x"};
   files->unusable = {"/1/filtered_out"};
   follow(1);

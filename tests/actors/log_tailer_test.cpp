@@ -30,7 +30,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a template makes the prefix",
   CHECK(out() == "node-a w/1/11> x\n");
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: prefixes by rank go before the template",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: prefixes by rank go before the template",
                  "[actors]") {
   prefixes = {"first "};
   follow(1);
@@ -51,14 +52,15 @@ TEST_CASE_METHOD(log_tailer_fixture,
   CHECK(out() == "[w0]:half\n");
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: bytes pass unchanged", "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: bytes pass unchanged",
+                 "[actors]") {
   follow(1);
   write(0, std::string_view{"\0\xff\n\r\nx\r\n", 8});
   CHECK(out() == (std::string{"[w0]:\0\xff\n", 8} + "[w0]:\r\n[w0]:x\r\n"));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a long line is whole, however slow",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a long line is whole, however slow", "[actors]") {
   follow(1);
   auto line = std::string{};
   for (size_t i = 0; i < 1024 * 1024; i += 64 * 1024) {
@@ -71,15 +73,16 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a long line is whole, however 
   CHECK((out() == "[w0]:" + line + "\n[w0]:next\n"));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a longer line comes in whole pieces",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a longer line comes in whole pieces",
                  "[actors]") {
   follow(1);
   write(0, std::string(core::line_max, 'x') + "yz\n");
   CHECK((out() == "[w0]:" + std::string(core::line_max, 'x') + "\n[w0]:yz\n"));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: progress is shown as it stands",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: progress is shown as it stands", "[actors]") {
   follow(1);
   const auto began = now();
   for (auto i = 0; i < 100; ++i)
@@ -111,7 +114,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: an idle stream costs nothing",
   CHECK(out() == "[w0]:x\n[w0]:half\n");
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a busy stream is polled, not noticed",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a busy stream is polled, not noticed",
                  "[actors]") {
   follow(1);
   for (auto i = 0; i < 1'000; ++i) {
@@ -128,7 +132,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a busy stream is polled, not n
   }()));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a write just before the arming is seen",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a write just before the arming is seen",
                  "[actors]") {
   follow(1);
   write(0, "x\n");
@@ -138,7 +143,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a write just before the arming
   CHECK(out() == "[w0]:x\n[w0]:y\n[w0]:z\n");
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a late notice of a stream does no harm",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a late notice of a stream does no harm",
                  "[actors]") {
   follow(1);
   tell_tailer(tail_wake_up{3});         // Growth of stream 0.
@@ -150,7 +156,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a late notice of a stream does
 
 // -- fairness and memory ------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a flood of one does not hold up another",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a flood of one does not hold up another",
                  "[actors]") {
   follow(1);
   const auto flood = many_lines("flood", 40'000);
@@ -164,8 +171,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a flood of one does not hold u
   CHECK(all.size() == labelled("[w0]:", flood).size() + 10);
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: others have their turn in between",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: others have their turn in between", "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), many_lines("flood", 100'000));
   auto turns = 0;
@@ -193,8 +200,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: reads and batches stay small",
   CHECK(files->read_largest == core::read_size);
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: empty lines make no huge batch",
-                 "[actors]") {
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: empty lines make no huge batch", "[actors]") {
   follow(1);
   write(0, std::string(1'000'000, '\n'));
   CHECK(out().size() == 6'000'000);
@@ -228,7 +235,8 @@ TEST_CASE_METHOD(log_tailer_fixture,
   CHECK((all == labelled("[w0]:", text + "more\n")));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a console that stutters loses nothing",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a console that stutters loses nothing",
                  "[actors]") {
   follow(1);
   auto text = std::string{};
@@ -249,7 +257,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a console that stutters loses 
   CHECK((shown == labelled("[w0]:", text)));
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: one full stream does not hold the other",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: one full stream does not hold the other",
                  "[actors]") {
   follow(1);
   console->take_only(to_err, 0);
@@ -262,7 +271,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: one full stream does not hold 
   CHECK(err() == "[w0]:e\n");
 }
 
-TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: a closed console is not written for",
+TEST_CASE_METHOD(log_tailer_fixture,
+                 "log_tailer: a closed console is not written for",
                  "[actors]") {
   follow(1);
   write(0, "x\n");

@@ -24,7 +24,8 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(told() == "");
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: a late wake-up shows in the lateness",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: a late wake-up shows in the lateness",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -34,7 +35,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: a late wake-up shows in th
         == R"(report_overrun 1/0 pid 100 "step" 30000000 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: who releases in time is left alone",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: who releases in time is left alone",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -76,15 +78,16 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "s999" )"));
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: without timers nothing wakes it",
-                 "[actors]") {
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: without timers nothing wakes it", "[actors]") {
   begin();
   start_worker(1, 0);
   CHECK(armed_count() == 0);
   CHECK(source->is_waited_for());
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: without a signal it is written down",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: without a signal it is written down",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -98,7 +101,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: without a signal it is wri
            "\"slower\" is overdue by 0.0 ms\n");
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: names of timers do no harm to a log",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: names of timers do no harm to a log",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -112,8 +116,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: names of timers do no harm
 
 // -- who is meant -------------------------------------------------------------
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: timers vanish with their worker",
-                 "[actors]") {
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: timers vanish with their worker", "[actors]") {
   begin();
   start_worker(1, 0);
   start_worker(1, 1);
@@ -186,7 +190,8 @@ TEST_CASE_METHOD(timer_server_fixture,
 
 // -- early requests -----------------------------------------------------------
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: a worker may write before it is known",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: a worker may write before it is known",
                  "[actors]") {
   begin();
   members->add(100, 100);
@@ -211,8 +216,8 @@ TEST_CASE_METHOD(timer_server_fixture,
         == R"(report_overrun 1/0 pid 100 "a" 100000000 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: early requests wait a second",
-                 "[actors]") {
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: early requests wait a second", "[actors]") {
   begin();
   members->add(100, 100);
   members->add(101, 101);
@@ -225,8 +230,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: early requests wait a seco
   CHECK(figures().timer_count == 1);
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: so many requests are held",
-                 "[actors]") {
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: so many requests are held", "[actors]") {
   begin();
   members->add(100, 100);
   auto text = std::string{};
@@ -240,7 +245,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: so many requests are held"
 
 // -- the end ------------------------------------------------------------------
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: it lets go of everything at its end",
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: it lets go of everything at its end",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -253,8 +259,8 @@ TEST_CASE_METHOD(timer_server_fixture, "timer_server: it lets go of everything a
   run();
 }
 
-TEST_CASE_METHOD(timer_server_fixture, "timer_server: it works without any port",
-                 "[actors]") {
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: it works without any port", "[actors]") {
   begin({});
   start_worker(1, 0);
   tell_uut(acquire_worker_timer{{1}, 0, "a", 1s, SIGTERM});

@@ -77,8 +77,8 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
 }
 
 TEST_CASE_METHOD(
-  worker_supervisor_overruns_fixture, "worker_supervisor: a look of an earlier epoch changes nothing",
-  "[actors]") {
+  worker_supervisor_overruns_fixture,
+  "worker_supervisor: a look of an earlier epoch changes nothing", "[actors]") {
   begin_with_probe();
   overrun(1, 1);
   order(core::kill_group{{1}});

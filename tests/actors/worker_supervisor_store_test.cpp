@@ -43,7 +43,8 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
   CHECK(ports->told() == calls{"close"});
 }
 
-TEST_CASE_METHOD(worker_supervisor_store_fixture, "worker_supervisor: serves no store without rank 0",
+TEST_CASE_METHOD(worker_supervisor_store_fixture,
+                 "worker_supervisor: serves no store without rank 0",
                  "[actors]") {
   start(1);
   CHECK(ports->told() == calls{"close"});
@@ -63,7 +64,8 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
   CHECK(ports->told() == calls{"close"});
 }
 
-TEST_CASE_METHOD(worker_supervisor_store_fixture, "worker_supervisor: without a store no worker starts",
+TEST_CASE_METHOD(worker_supervisor_store_fixture,
+                 "worker_supervisor: without a store no worker starts",
                  "[actors]") {
   ports->refusal = "the port is gone";
   order(start_group{first_node(1)});

@@ -15,24 +15,25 @@ rule() { # text, offending lines
   failed=1
 }
 
-# An arrow that points up: includes of the layers $2 in the folder $1.
-includes() {
-  grep -rnE "#include [\"<]actorrun/($2)/" "$1" --include='*.?pp'
+# Includes are spelled as the paths in the tree, so an arrow that points up, or
+# into another layer's rooms, can be read off them.
+includes() { # folder, layers
+  grep -rnE "#include [\"<](actorrun/)?($2)/" "$1" --include='*.?pp'
 }
 
-rule "messages include no other layer" "$(includes messages 'actors|runtime|cli')"
-rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli')"
-rule "runtime does not include cli" "$(includes runtime cli)"
+rule "messages include no other layer" "$(includes messages 'actors|runtime|cli|tests')"
+rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli|tests')"
+rule "runtime does not include cli" "$(includes runtime 'cli|tests')"
 rule "core includes neither actors nor ports" \
-  "$(grep -rnE 'actorrun/actors/([a-z_]+\.hpp|ports/)' actors/core)"
+  "$(grep -rnE '#include "actors/([a-z_]+\.hpp|ports/)' actors/core)"
 rule "core has no CAF, Protobuf, spdlog, clock, thread or file" \
   "$(grep -rnE '#include <(caf|google|spdlog|sys|fstream|iostream|filesystem|mutex|random|thread)|\.pb\.h|::now\(\)|getenv' actors/core)"
-rule "detail is included from runtime, its tests and our programs only" \
-  "$(grep -rln 'actorrun/runtime/detail/' messages actors)"
-rule "a public header includes no internal one" \
-  "$(grep -nE 'runtime/detail/' runtime/*.hpp)"
-rule "no file over 400 lines" \
-  "$(for f in $all; do n=$(wc -l < "$f"); [ "$n" -gt 400 ] && echo "$n $f"; done)"
+rule "the folders below runtime are private, but for the library for workers" \
+  "$(grep -rnE '#include "runtime/[a-z_]+/' messages actors cli runtime/*.hpp | grep -v '"runtime/worker/[a-z_]*\.')"
+rule "includes are spelled from the top of the tree" \
+  "$(grep -rnE '#include "' messages actors runtime cli tests --include='*.?pp' | grep -vE '#include "(messages|actors|runtime|cli|tests)/')"
+rule "a folder says in the first line of its CMakeLists.txt what it is for" \
+  "$(for f in $(find messages actors runtime cli -name CMakeLists.txt); do head -1 "$f" | grep -qE '^# [A-Z ]+: ' || echo "$f"; done)"
 rule "a header begins with a comment that says what it owns" \
   "$(for f in $(find messages actors runtime cli -name '*.hpp'); do head -1 "$f" | grep -q '^// ' || echo "$f"; done)"
 rule "no using-namespace in a header" \
