@@ -192,7 +192,7 @@ json to_json(const v1::JobStatus& job) {
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
           {"truncated", job.truncated()},
           {"gpus_truncated", job.gpus_truncated()},
-          {"marked_nodes", quarantined_nodes_of(job)},
+          {"quarantined_nodes", quarantined_nodes_of(job)},
           {"agents", std::move(agents)}};
 }
 
