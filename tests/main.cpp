@@ -1,3 +1,7 @@
-// Catch2's main, compiled once for all test programs.
-#define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
+// The main of all test programs, and with version 2 all of Catch2.
+#define CATCH_CONFIG_RUNNER
+#include "tests/support/catch.hpp"
+
+int main(int argc, char** argv) {
+  return Catch::Session{}.run(argc, argv);
+}

@@ -1,25 +1,27 @@
 // Shows what the programs of a test case wrote, when it fails.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
+#include "tests/support/catch.hpp"
 #include "tests/system/program.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <iostream>
 
 namespace {
 
-struct chronicle_listener : Catch::TestEventListenerBase {
-  using TestEventListenerBase::TestEventListenerBase;
+struct chronicle_listener : Catch::EventListenerBase {
+  using EventListenerBase::EventListenerBase;
 
-  void testCaseStarting(const Catch::TestCaseInfo&) override {
+  void testCaseStarting(const Catch::TestCaseInfo& x) override {
+    name_ = x.name;
     actorrun::test::chronicle().clear();
   }
 
   void testCaseEnded(const Catch::TestCaseStats& x) override {
     if (x.totals.assertions.failed > 0)
-      std::cerr << "--- programs of '" << x.testInfo.name << "'\n"
+      std::cerr << "--- programs of '" << name_ << "'\n"
                 << actorrun::test::chronicle() << std::endl;
   }
+
+private:
+  std::string name_;
 };
 
 CATCH_REGISTER_LISTENER(chronicle_listener)

@@ -3,7 +3,7 @@
 #include "runtime/entry_points.hpp"
 
 #define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 int main(int argc, char** argv) {
   if (const auto code = actorrun::run_as_worker(argc, argv))
