@@ -4,11 +4,10 @@
 
 #include "actors/rendezvous_coordinator.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_links.hpp"
 #include "tests/support/log_lines.hpp"
 #include "tests/support/recorder.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 #include <vector>

@@ -4,10 +4,10 @@
 #include "actors/core/logs/line_label.hpp"
 #include "actors/log_tailer.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_console.hpp"
 #include "tests/support/fake_log_files.hpp"
 
-#include <catch2/catch.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

@@ -1,6 +1,6 @@
 #include "actors/log.hpp"
+#include "tests/support/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

@@ -4,12 +4,11 @@
 
 #include "actors/node_agent.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_locator.hpp"
 #include "tests/support/fake_master_ports.hpp"
 #include "tests/support/fake_process_host.hpp"
 #include "tests/support/recorder.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 #include <vector>

@@ -3,10 +3,10 @@
 
 #include "actors/timer_server.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_timer_source.hpp"
 #include "tests/support/recorder.hpp"
 
-#include <catch2/catch.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

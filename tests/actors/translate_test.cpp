@@ -1,7 +1,6 @@
 #include "actors/translate.hpp"
 #include "messages/type_ids.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <csignal>

@@ -4,14 +4,13 @@
 
 #include "actors/worker_supervisor.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_failure_evidence.hpp"
 #include "tests/support/fake_log_layout.hpp"
 #include "tests/support/fake_log_tailer.hpp"
 #include "tests/support/fake_master_ports.hpp"
 #include "tests/support/fake_process_host.hpp"
 #include "tests/support/recorder.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // Links between pages lead somewhere.
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cctype>
 #include <filesystem>

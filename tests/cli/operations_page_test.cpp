@@ -2,8 +2,7 @@
 // those that are refused.
 #include "cli/options/actorrun_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <fstream>

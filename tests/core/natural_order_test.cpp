@@ -1,7 +1,6 @@
 // natural_less, of actors/core/rank_assignment.hpp.
 #include "actors/core/protocol/rank_assignment.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,5 @@
 #include "actors/core/time.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun::core;
 using namespace std::chrono_literals;

@@ -1,6 +1,5 @@
 #include "messages/errc.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <set>
 #include <string>

@@ -1,6 +1,5 @@
 #include "messages/ids.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <concepts>
 #include <type_traits>

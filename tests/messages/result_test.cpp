@@ -1,6 +1,5 @@
 #include "messages/result.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <memory>
 #include <string>

@@ -1,11 +1,11 @@
 #include "tests/messages/wire_samples.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 #include <caf/deep_to_string.hpp>
 #include <caf/message.hpp>
-#include <catch2/catch.hpp>
 
 #include <set>
 #include <string>

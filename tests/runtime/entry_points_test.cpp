@@ -1,7 +1,6 @@
 #include "runtime/entry_points.hpp"
 #include "runtime/process_group/entry_registry.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdint>
 #include <map>

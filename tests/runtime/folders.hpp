@@ -1,7 +1,7 @@
 // Folders for tests: one that is gone afterwards, one on a disk of its own.
 #pragma once
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

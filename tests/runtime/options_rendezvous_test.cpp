@@ -1,7 +1,6 @@
 // What goes together in the options of the back ends `static` and `etcd`.
 #include "runtime/options.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace std::chrono_literals;

@@ -1,6 +1,5 @@
 #include "runtime/options.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // A folder for a test's own programs.
 #pragma once
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

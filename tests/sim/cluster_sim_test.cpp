@@ -2,8 +2,7 @@
 // happens: ACTORRUN_SIM_SEED=n sim_tests. How many: ACTORRUN_SIM_SEEDS=n.
 
 #include "tests/sim/run_seed.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 

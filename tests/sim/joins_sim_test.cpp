@@ -1,8 +1,7 @@
 // Ten thousand agents at one rendezvous: how much is done, not how fast.
 
 #include "actors/core/protocol/rendezvous.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 namespace {
 

@@ -2,8 +2,7 @@
 // One seed: ACTORRUN_SIM_SEED=n sim_tests "leadership*".
 
 #include "tests/sim/leadership_world.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 

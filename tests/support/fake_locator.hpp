@@ -2,9 +2,8 @@
 #pragma once
 
 #include "actors/ports/coordinator_locator.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/recorder.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 #include <utility>

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "actors/ports/log_files.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cstddef>

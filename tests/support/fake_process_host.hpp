@@ -3,9 +3,8 @@
 #pragma once
 
 #include "actors/ports/process_host.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/recorder.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cstdint>
 #include <map>

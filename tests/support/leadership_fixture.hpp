@@ -2,8 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/leadership.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

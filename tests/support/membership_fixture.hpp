@@ -3,9 +3,8 @@
 #pragma once
 
 #include "actors/core/protocol/membership.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <chrono>
 #include <csignal>

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "actors/core/protocol/rendezvous.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <chrono>
 #include <cstdint>

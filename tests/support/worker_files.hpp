@@ -1,7 +1,7 @@
 // A folder for what workers leave behind, gone at the end of the test.
 #pragma once
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

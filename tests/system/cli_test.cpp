@@ -1,7 +1,6 @@
 // What is executed, with what around it, and what actorctl says.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <set>

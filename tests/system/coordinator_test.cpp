@@ -1,7 +1,6 @@
 // A coordinator on its own: what its end and its return mean to the workers.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

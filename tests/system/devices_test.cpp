@@ -1,8 +1,7 @@
 // GPUs and CPUs of the nodes of a job: counted, shown, waited for, bound to. A
 // stand-in library answers for the drivers.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <filesystem>

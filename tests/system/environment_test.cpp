@@ -1,8 +1,7 @@
 // What workers find in their environment, of whole jobs, against golden files.
 // ACTORRUN_WRITE_GOLDEN=1 writes those anew.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "tests/runtime/etcd/etcd_server.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 

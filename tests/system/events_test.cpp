@@ -1,7 +1,6 @@
 // The event log, of real jobs.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <csignal>

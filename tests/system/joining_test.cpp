@@ -1,7 +1,6 @@
 // Nodes that come to a job that runs.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

@@ -1,7 +1,6 @@
 // What jobs leave behind: nothing.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <csignal>

@@ -1,7 +1,6 @@
 // Agents that stand still: their workers die on time, nobody is charged.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

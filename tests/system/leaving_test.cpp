@@ -1,7 +1,6 @@
 // Agents that go: killed, told to by a signal, or with the coordinator on board.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

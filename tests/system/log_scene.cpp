@@ -1,6 +1,6 @@
 #include "tests/system/log_scene.hpp"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <filesystem>

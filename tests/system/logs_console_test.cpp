@@ -1,7 +1,6 @@
 // What the console shows of the workers' files.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 namespace actorrun::test {
 

@@ -1,7 +1,6 @@
 // Disks that fill while the job runs. Needs root, for a small file system.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <optional>
 

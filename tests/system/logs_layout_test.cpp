@@ -1,7 +1,6 @@
 // What a job leaves on disk.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <filesystem>

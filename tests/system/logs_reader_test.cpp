@@ -1,7 +1,6 @@
 // Consoles that are not read, read late, or closed.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <filesystem>

@@ -1,7 +1,6 @@
 // Log folders that cannot be used: what is said, and that nothing is left.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <filesystem>
 

@@ -1,8 +1,7 @@
 // A network that fails: two namespaces, one cable, the stamps of the workers.
 // CLOCK_MONOTONIC is one clock for both, so stamps tell who ran when.
+#include "tests/support/catch.hpp"
 #include "tests/system/namespaces.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <iostream>
 #include <optional>

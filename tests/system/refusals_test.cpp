@@ -1,7 +1,6 @@
 // Who is turned away or cannot begin: exit code, one clear line, nothing left.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

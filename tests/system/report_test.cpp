@@ -1,8 +1,7 @@
 // What a failed job tells: the report on every agent's console, and the error
 // file for whoever started the agent.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <regex>
 #include <string>

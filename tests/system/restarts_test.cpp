@@ -1,7 +1,6 @@
 // Workers that fail: who restarts, what it costs, and what is said at the end.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

@@ -1,7 +1,6 @@
 // What workers are told where nodes bring different roles and sizes.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <map>

@@ -1,8 +1,7 @@
 // Signals to the agent: which end its part, which it passes on, and what the
 // workers get.
+#include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <csignal>

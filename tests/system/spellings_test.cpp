@@ -1,7 +1,6 @@
 // Command lines that were written for torchrun, as they are.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 namespace actorrun::test {
 

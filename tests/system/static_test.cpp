@@ -1,7 +1,6 @@
 // Jobs whose nodes bring their ranks: --rdzv-backend=static.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

@@ -1,7 +1,6 @@
 // Who listens at MASTER_PORT. What is said there: tests/runtime and tests/torch.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <cstdlib>

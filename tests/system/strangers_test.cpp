@@ -1,7 +1,6 @@
 // Whoever finds the port of a running job and does not belong to it.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <array>
 #include <random>

@@ -1,7 +1,6 @@
 // Workers that overrun timers of their own: who is ended, how, and what is said.
+#include "tests/support/catch.hpp"
 #include "tests/system/timers_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <set>

@@ -1,8 +1,7 @@
 // torch's own client of expiration timers, unchanged. Debian has torch as
 // python3-torch; without it these cases are skipped and say so.
+#include "tests/support/catch.hpp"
 #include "tests/system/timers_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <iostream>
 

@@ -1,7 +1,6 @@
 // Workers that SIGKILL does not end in time.
+#include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 

@@ -1,7 +1,6 @@
 // Nodes that die and come while a model is trained.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 

@@ -1,7 +1,6 @@
 // A worker that raises: everybody is told where, with the traceback.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <string>
 

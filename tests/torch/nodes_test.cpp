@@ -1,7 +1,6 @@
 // Jobs of a fixed size that train to their end.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <filesystem>
 

@@ -1,7 +1,6 @@
 // torch's own client at the store that the agent serves.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <regex>
 #include <set>

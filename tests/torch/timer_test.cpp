@@ -1,7 +1,6 @@
 // A step that hangs: torch's `timer.expires`, watched by the agent.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 namespace actorrun::test {
 

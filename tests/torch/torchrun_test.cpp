@@ -1,7 +1,6 @@
 // The same script under torchrun, in the same place.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <iostream>
 

@@ -1,6 +1,6 @@
 #include "tests/torch/training_scene.hpp"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cmath>

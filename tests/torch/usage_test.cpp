@@ -1,7 +1,6 @@
 // The ways in which scripts use torch.distributed, each under the real launcher.
+#include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <filesystem>

@@ -1,7 +1,6 @@
 #include "runtime/worker/detail/call_stack.hpp"
 #include "runtime/worker/detail/program_map.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 #include "runtime/worker/detail/fixed_text.hpp"
+#include "tests/support/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>

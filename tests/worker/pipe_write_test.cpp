@@ -1,6 +1,5 @@
 #include "runtime/worker/detail/pipe_write.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <climits>

@@ -1,9 +1,9 @@
 // Runs a worker program until it has died, and reads what it has left.
 #pragma once
 
+#include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include <csignal>

@@ -1,8 +1,7 @@
 #include "runtime/diagnosis/error_file.hpp"
 #include "tests/runtime/deadline.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/worker/record_fixture.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <ctime>

@@ -4,8 +4,7 @@
 
 #include "actors/core/timers/lines.hpp"
 #include "runtime/worker/timers.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <cstdlib>

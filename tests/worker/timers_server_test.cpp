@@ -1,8 +1,7 @@
 // Servers that are slow, stuck, or gone; forks, threads, other languages.
 #include "tests/runtime/deadline.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/worker/timers_fixture.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "runtime/worker/timers.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/worker/timers_fixture.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>

@@ -4,8 +4,7 @@
 #include "cli/compatibility/ledger.hpp"
 #include "cli/options/actorrun_options.hpp"
 #include "cli/options/torchrun_options.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -2,8 +2,7 @@
 #include "cli/completion/completion.hpp"
 #include "tests/cli/completion/shells.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <sstream>
 

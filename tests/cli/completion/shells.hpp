@@ -3,8 +3,7 @@
 #pragma once
 
 #include "cli/completion/parts.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <chrono>

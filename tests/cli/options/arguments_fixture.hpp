@@ -2,8 +2,7 @@
 #pragma once
 
 #include "cli/options/arguments.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <map>
 #include <optional>

@@ -1,8 +1,7 @@
 // Command lines and environments as they stand in scripts for torchrun: each is
 // accepted, means the same, and gives no cause for a remark.
 #include "tests/cli/options/arguments_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::cli;

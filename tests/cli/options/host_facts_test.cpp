@@ -1,7 +1,6 @@
 #include "cli/options/host_facts.hpp"
 #include "runtime/options.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 #include <cstdlib>

@@ -1,8 +1,7 @@
 #include "actors/core/workers/worker_settings.hpp"
 #include "cli/options/log_values.hpp"
 #include "runtime/options.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::cli;

@@ -1,7 +1,6 @@
 #include "cli/options/option_table.hpp"
 #include "cli/options/values.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <map>
 

@@ -1,6 +1,5 @@
 #include "cli/options/signal_values.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 

@@ -1,6 +1,5 @@
 #include "cli/options/spelling.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun::cli;
 

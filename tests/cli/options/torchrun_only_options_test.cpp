@@ -1,8 +1,7 @@
 #include "cli/options/actorrun_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 

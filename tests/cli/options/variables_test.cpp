@@ -1,7 +1,6 @@
 #include "cli/options/variables.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::cli;

@@ -1,6 +1,5 @@
 #include "cli/options/worker_command.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <filesystem>
 #include <fstream>

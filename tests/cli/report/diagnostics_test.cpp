@@ -1,6 +1,5 @@
 #include "cli/report/diagnostics.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <set>
 #include <string>

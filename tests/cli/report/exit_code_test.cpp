@@ -1,6 +1,5 @@
 #include "cli/report/exit_code.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <utility>
 

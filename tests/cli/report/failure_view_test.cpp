@@ -1,7 +1,6 @@
 #include "cli/report/failure_view.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "cli/report/status_view.hpp"
+#include "tests/support/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include <string>

@@ -1,6 +1,5 @@
 #include "actors/core/devices/binding_plan.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,5 @@
 #include "actors/core/devices/health.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun::core;
 

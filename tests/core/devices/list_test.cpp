@@ -1,6 +1,5 @@
 #include "actors/core/devices/list.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #include "actors/core/logs/line_folder.hpp"
 #include "actors/core/logs/line_label.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <map>
 #include <random>

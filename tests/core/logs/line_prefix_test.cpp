@@ -1,6 +1,5 @@
 #include "actors/core/logs/line_prefix.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 

@@ -1,6 +1,5 @@
 #include "actors/core/logs/log_retention.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "actors/core/logs/line_label.hpp"
 #include "actors/core/logs/tail_output.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

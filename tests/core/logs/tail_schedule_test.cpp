@@ -1,6 +1,5 @@
 #include "actors/core/logs/tail_schedule.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

@@ -1,6 +1,5 @@
 #include "actors/core/protocol/failure_order.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,6 +1,5 @@
 #include "actors/core/protocol/lease_table.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,5 @@
 #include "actors/core/protocol/restart_policy.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 

@@ -1,6 +1,5 @@
 #include "actors/core/reports/event_log.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 #include <csignal>

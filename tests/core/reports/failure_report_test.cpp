@@ -1,6 +1,5 @@
 #include "actors/core/reports/failure_report.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 #include <csignal>

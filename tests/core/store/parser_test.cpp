@@ -1,7 +1,6 @@
 #include "actors/core/store/parser.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/store_bytes.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <random>
 #include <string>

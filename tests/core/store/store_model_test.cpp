@@ -1,7 +1,6 @@
 // The store beside a model of it that is too simple to be wrong.
 #include "tests/core/store/store_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <deque>

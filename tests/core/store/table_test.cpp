@@ -1,7 +1,6 @@
 #include "actors/core/store/table.hpp"
 #include "tests/core/store/store_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::core;

@@ -1,6 +1,5 @@
 #include "actors/core/timers/lines.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include "actors/core/timers/progress_notice.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <random>

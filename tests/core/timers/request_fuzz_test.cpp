@@ -1,8 +1,8 @@
 // Lines that were damaged by chance, and another parser's opinion of them.
 #include "actors/core/timers/lines.hpp"
 #include "actors/core/timers/request.hpp"
+#include "tests/support/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

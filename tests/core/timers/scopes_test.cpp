@@ -1,6 +1,5 @@
 #include "actors/core/timers/scopes.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <map>
 #include <random>

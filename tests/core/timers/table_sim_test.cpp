@@ -1,8 +1,7 @@
 // Random histories of workers, lines and late answers; what must hold whatever
 // happens.
 #include "tests/core/timers/table_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <deque>
 #include <map>

@@ -1,7 +1,6 @@
 #include "actors/core/timers/request.hpp"
 #include "tests/core/timers/table_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

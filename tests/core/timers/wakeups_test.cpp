@@ -1,6 +1,5 @@
 #include "actors/core/timers/wakeups.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,7 @@
 // The wheel beside the plainest thing that could stand for it, and what a
 // million timers cost.
 #include "actors/core/timers/wheel.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <map>

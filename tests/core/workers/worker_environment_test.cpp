@@ -1,7 +1,6 @@
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/workers/worker_environment.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,7 @@
 // Which deaths of a worker group are failures, and how old they are when told.
 #include "actors/core/workers/worker_group.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cerrno>
 #include <csignal>

@@ -1,8 +1,7 @@
 // What becomes of a worker that overran a timer.
 #include "actors/core/workers/worker_group.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <string>

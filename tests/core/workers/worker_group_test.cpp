@@ -1,7 +1,6 @@
 #include "actors/core/workers/worker_group.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cerrno>
 #include <csignal>

@@ -1,8 +1,7 @@
 // What becomes of workers that SIGKILL does not end.
 #include "actors/core/workers/worker_group.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <string>

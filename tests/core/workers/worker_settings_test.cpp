@@ -1,6 +1,5 @@
 #include "actors/core/workers/worker_settings.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 

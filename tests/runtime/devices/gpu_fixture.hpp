@@ -3,8 +3,7 @@
 #pragma once
 
 #include "runtime/devices/nvml.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <condition_variable>

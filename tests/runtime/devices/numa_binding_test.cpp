@@ -1,7 +1,6 @@
 #include "runtime/devices/numa_binding.hpp"
 #include "runtime/devices/numa_topology.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 #include <map>

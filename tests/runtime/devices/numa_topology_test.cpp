@@ -1,7 +1,6 @@
 #include "runtime/devices/numa_topology.hpp"
 #include "tests/runtime/script_folder.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <filesystem>

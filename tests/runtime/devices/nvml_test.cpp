@@ -3,8 +3,7 @@
 #if __has_include(<nvml.h>)
 
 #include "runtime/devices/nvml.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstddef>
 #include <type_traits>

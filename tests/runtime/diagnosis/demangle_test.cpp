@@ -1,6 +1,5 @@
 #include "runtime/diagnosis/demangle.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

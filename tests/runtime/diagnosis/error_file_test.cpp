@@ -1,8 +1,7 @@
 #include "runtime/diagnosis/error_document.hpp"
 #include "runtime/diagnosis/error_file.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cerrno>
 #include <csignal>

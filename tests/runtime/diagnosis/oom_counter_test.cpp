@@ -1,7 +1,6 @@
 #include "runtime/diagnosis/oom_counter.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <cstddef>

@@ -4,8 +4,7 @@
 #include "runtime/diagnosis/py_spy.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/script_folder.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 #include <fstream>

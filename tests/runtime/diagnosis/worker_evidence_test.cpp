@@ -1,7 +1,6 @@
 #include "runtime/diagnosis/worker_evidence.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cerrno>
 #include <chrono>

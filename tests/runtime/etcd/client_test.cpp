@@ -3,8 +3,7 @@
 #include "tests/runtime/etcd/etcd_certificates.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <fstream>
 #include <thread>

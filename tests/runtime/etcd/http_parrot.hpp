@@ -1,7 +1,7 @@
 // HTTP servers of little conversation, on loopback.
 #pragma once
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdint>
 #include <string>

@@ -2,8 +2,7 @@
 #include "runtime/etcd/http.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 

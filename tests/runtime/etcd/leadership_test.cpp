@@ -1,8 +1,7 @@
 // Against a real etcd.
 #include "runtime/etcd/leadership.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <future>
 

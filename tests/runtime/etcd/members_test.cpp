@@ -3,8 +3,7 @@
 #include "runtime/network/frames.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::detail;

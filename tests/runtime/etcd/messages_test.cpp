@@ -1,6 +1,6 @@
 #include "runtime/etcd/messages.hpp"
+#include "tests/support/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 using namespace actorrun;

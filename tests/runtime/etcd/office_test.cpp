@@ -1,6 +1,5 @@
 #include "runtime/etcd/locator.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::detail;

@@ -1,8 +1,7 @@
 // What happens to workers when their agent cannot help any more. Each test runs
 // an agent in a process of its own.
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 #include "runtime/launcher/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <cstdlib>

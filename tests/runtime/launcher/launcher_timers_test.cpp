@@ -2,10 +2,10 @@
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <csignal>

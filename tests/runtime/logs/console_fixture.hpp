@@ -3,8 +3,7 @@
 
 #include "runtime/logs/posix_console.hpp"
 #include "tests/runtime/deadline.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <array>

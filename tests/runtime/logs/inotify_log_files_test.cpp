@@ -1,8 +1,7 @@
 #include "runtime/logs/inotify_log_files.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <atomic>

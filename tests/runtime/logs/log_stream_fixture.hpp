@@ -10,10 +10,10 @@
 #include "runtime/os/reactor.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <csignal>

@@ -1,7 +1,6 @@
 #include "runtime/logs/logging.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 #include "runtime/logs/posix_console.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <atomic>
 #include <fstream>

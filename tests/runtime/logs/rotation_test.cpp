@@ -2,8 +2,7 @@
 #include "runtime/os/unique_fd.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 #include <fstream>

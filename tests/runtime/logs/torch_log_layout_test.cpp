@@ -1,7 +1,6 @@
 #include "runtime/logs/torch_log_layout.hpp"
 #include "tests/runtime/folders.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -5,10 +5,10 @@
 #include "runtime/launcher/system_config.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>
-#include <catch2/catch.hpp>
 
 #include <string>
 #include <utility>

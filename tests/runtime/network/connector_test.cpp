@@ -2,8 +2,7 @@
 #include "runtime/network/connector.hpp"
 #include "runtime/os/resolver.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <string>
 #include <thread>

@@ -1,7 +1,6 @@
 #include "messages/version.hpp"
 #include "runtime/network/handshake.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <random>

@@ -4,8 +4,7 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <random>
 #include <string>

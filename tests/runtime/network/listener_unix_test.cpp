@@ -3,8 +3,7 @@
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/run_folder.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,6 @@
 #include "runtime/network/run_folder.hpp"
 #include "runtime/os/socket.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cstdlib>
 #include <filesystem>

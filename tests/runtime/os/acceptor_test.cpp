@@ -2,8 +2,7 @@
 // lowered until it has as few of them left as a test wants.
 #include "runtime/os/acceptor.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <csignal>

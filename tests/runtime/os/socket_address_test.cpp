@@ -1,7 +1,6 @@
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cctype>

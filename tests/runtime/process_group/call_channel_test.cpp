@@ -1,6 +1,5 @@
 #include "runtime/process_group/call_channel.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,8 +1,7 @@
 #include "runtime/process_group/process_owner.hpp"
 #include "tests/support/actor_fixture.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/fake_process_host.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <optional>

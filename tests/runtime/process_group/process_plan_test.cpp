@@ -1,8 +1,7 @@
 #include "actors/core/workers/worker_settings.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/process_plan.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,7 @@
 
 #include "runtime/start_processes.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <fstream>
 #include <iterator>

@@ -1,7 +1,6 @@
 #include "runtime/process_group/call_channel.hpp"
 #include "tests/runtime/process_group/start_processes_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cmath>
 #include <csignal>

@@ -1,6 +1,5 @@
 #include "tests/runtime/process_group/start_processes_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "runtime/launcher/system_config.hpp"
 #include "tests/runtime/process_group/start_processes_fixture.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
-#include <catch2/catch.hpp>
 
 #include <cerrno>
 #include <csignal>

@@ -1,6 +1,5 @@
 #include "runtime/processes/forked_child.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 

@@ -4,8 +4,7 @@
 #include "runtime/processes/cpu_binding.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 #include <fstream>

@@ -1,6 +1,5 @@
 #include "runtime/processes/fork_request.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <cerrno>

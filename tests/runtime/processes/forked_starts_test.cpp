@@ -1,8 +1,7 @@
 // What a host does not let a test see: its patience, and what it waits for.
 #include "runtime/processes/forked_starts.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <cerrno>
 #include <csignal>

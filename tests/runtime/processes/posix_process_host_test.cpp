@@ -1,7 +1,6 @@
 #include "runtime/processes/posix_process_host.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <csignal>

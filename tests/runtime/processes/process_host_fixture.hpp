@@ -5,8 +5,7 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/processes/posix_process_host.hpp"
 #include "tests/runtime/deadline.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <condition_variable>

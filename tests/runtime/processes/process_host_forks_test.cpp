@@ -1,7 +1,6 @@
 // Workers of a host that are functions: made by a fork of this program.
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,6 @@
 // Starts that are held back until what ended workers have held is free.
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <functional>
 #include <vector>

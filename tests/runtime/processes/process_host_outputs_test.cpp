@@ -1,7 +1,6 @@
 // Where the processes of a host write, and what they inherit.
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,6 @@
 // Workers of a host that a fork server makes.
 #include "tests/runtime/processes/process_host_fixture.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cerrno>

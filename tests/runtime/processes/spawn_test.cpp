@@ -1,7 +1,6 @@
 #include "runtime/processes/spawn.hpp"
 #include "tests/runtime/script_folder.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <atomic>

@@ -2,8 +2,7 @@
 #include "runtime/processes/spawn.hpp"
 #include "runtime/processes/warden.hpp"
 #include "tests/runtime/deadline.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,5 @@
 #include "runtime/store/link.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <memory>

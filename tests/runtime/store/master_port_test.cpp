@@ -1,7 +1,6 @@
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/store/master_port.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "runtime/store/ports.hpp"
 #include "tests/runtime/store/store_client.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <netinet/in.h>
 

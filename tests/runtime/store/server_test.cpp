@@ -1,8 +1,7 @@
 #include "runtime/store/master_port.hpp"
 #include "runtime/store/server.hpp"
 #include "tests/runtime/store/store_client.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <fstream>
 #include <memory>

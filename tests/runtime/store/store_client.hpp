@@ -5,9 +5,8 @@
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "tests/runtime/deadline.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/store_bytes.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cstdint>
 #include <string>

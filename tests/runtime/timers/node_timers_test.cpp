@@ -1,9 +1,9 @@
 #include "runtime/launcher/system_config.hpp"
 #include "runtime/timers/node_timers.hpp"
 #include "tests/runtime/folders.hpp"
+#include "tests/support/catch.hpp"
 
 #include <caf/actor_system.hpp>
-#include <catch2/catch.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

@@ -3,8 +3,7 @@
 #include "runtime/timers/notify_socket.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <atomic>
 #include <cstring>

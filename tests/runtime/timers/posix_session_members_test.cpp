@@ -1,6 +1,5 @@
 #include "runtime/timers/posix_session_members.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <csignal>
 #include <limits>

@@ -3,8 +3,7 @@
 #include "runtime/timers/timer_fifo.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <atomic>
