@@ -27,7 +27,7 @@ constexpr auto settle_pause = wakeup_delay_min;
 /// Of a scope in a line, in bytes.
 constexpr size_t scope_size_max = 200;
 
-std::string quoted(const std::string& scope) {
+std::string in_quotes(const std::string& scope) {
   return "\"" + one_line(scope, scope_size_max) + "\"";
 }
 
@@ -49,7 +49,7 @@ std::string describe(const overrun& x) {
 }
 
 std::string line_about(const overrun& x) {
-  return describe(x) + ": timer " + quoted(x.scope) + " is overdue by "
+  return describe(x) + ": timer " + in_quotes(x.scope) + " is overdue by "
          + milliseconds_text(x.lateness);
 }
 

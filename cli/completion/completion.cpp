@@ -27,7 +27,7 @@ result<shell> parse_shell(std::string_view text) {
        {"tcsh", shell::tcsh}};
   if (const auto x = value_of(text, names))
     return *x;
-  return bad_argument(quoted(text)
+  return bad_argument(in_quotes(text)
                       + " is no shell we know: bash, zsh, fish, tcsh");
 }
 

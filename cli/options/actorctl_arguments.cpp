@@ -133,7 +133,7 @@ std::optional<std::string> no_variable(const std::string&) {
 }
 
 failure surplus(const std::string& word) {
-  return bad_argument("there is no place for the word " + quoted(word));
+  return bad_argument("there is no place for the word " + in_quotes(word));
 }
 
 /// Where the job meets, whose name and secret it has.
@@ -263,7 +263,7 @@ result<control_command> parse_control(const std::vector<std::string>& words,
       {coordinator_rules, help_of_coordinator, coordinator_from}, rest, world);
   const auto meant = guess(name, {"status", "coordinator"});
   return bad_argument(
-    "unknown command " + quoted(name)
+    "unknown command " + in_quotes(name)
     + (meant.empty() ? "; status and coordinator are known" : meant));
 }
 

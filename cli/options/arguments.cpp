@@ -42,8 +42,8 @@ std::string missing_program(const run_settings& settings,
   auto text = std::string{"there is nothing to run: actorrun [OPTIONS] "} + form
               + " [ARGUMENTS…]";
   if (!options.empty() && !options.back().value.empty())
-    text += "; " + quoted(options.back().value) + " is taken for the value of "
-            + options.back().source;
+    text += "; " + in_quotes(options.back().value)
+            + " is taken for the value of " + options.back().source;
   return text;
 }
 

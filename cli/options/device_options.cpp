@@ -26,7 +26,7 @@ result<core::binding_mode> parse_binding(const std::string& text) {
        {"core-complex", core_complex}};
   if (const auto mode = value_of(text, known))
     return *mode;
-  return bad_argument(quoted(text) + " is not a binding; node, socket,"
+  return bad_argument(in_quotes(text) + " is not a binding; node, socket,"
                       + " exclusive and core-complex are");
 }
 
@@ -64,12 +64,13 @@ result<cuda_devices> find_cuda(const host_facts& world) {
     if (!found.listed.empty())
       return cuda_devices{std::move(found.listed), std::move(found.bad_name)};
     const auto total = std::to_string(gpus->size());
-    return bad_argument(
-      "CUDA is not available: CUDA_VISIBLE_DEVICES=" + quoted(list.value_or(""))
-      + " leaves none of the " + total + (gpus->size() == 1 ? " GPU" : " GPUs")
-      + (found.bad_name.empty() ? ""
-                                : "; there is no " + quoted(found.bad_name)
-                                    + ", or it is named twice"));
+    return bad_argument("CUDA is not available: CUDA_VISIBLE_DEVICES="
+                        + in_quotes(list.value_or("")) + " leaves none of the "
+                        + total + (gpus->size() == 1 ? " GPU" : " GPUs")
+                        + (found.bad_name.empty()
+                             ? ""
+                             : "; there is no " + in_quotes(found.bad_name)
+                                 + ", or it is named twice"));
   }
   if (const auto count = world.cuda_count())
     return devices_by_count(*count, list);
@@ -82,7 +83,7 @@ void warn_of_bad_name(const cuda_devices& found, slot_choice& out) {
   if (!found.bad_name.empty())
     out.warnings.push_back(
       std::string{visible_variable} + ": there is no GPU "
-      + quoted(found.bad_name) + "; CUDA leaves it out and all behind it, so"
+      + in_quotes(found.bad_name) + "; CUDA leaves it out and all behind it, so"
       + " that " + std::to_string(found.visible.size()) + " remain");
 }
 
@@ -99,7 +100,7 @@ result<slot_choice> choose_listed(const std::vector<uint32_t>& gpus,
   auto names = core::choose_gpus(gpus, found.visible);
   if (!names && !found.bad_name.empty())
     return about_slots(names.error().text + "; CUDA_VISIBLE_DEVICES ends at "
-                       + quoted(found.bad_name) + ", which names none");
+                       + in_quotes(found.bad_name) + ", which names none");
   if (!names)
     return about_slots(names.error().text + " (by CUDA's count)");
   auto out = slot_choice{.count = static_cast<uint32_t>(gpus.size()),

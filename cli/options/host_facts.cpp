@@ -53,7 +53,7 @@ struct close_descriptor {
 };
 
 failure because_of_errno(const std::string& path) {
-  return bad_argument("cannot read " + quoted(path) + ": "
+  return bad_argument("cannot read " + in_quotes(path) + ": "
                       + std::strerror(errno));
 }
 
@@ -115,7 +115,7 @@ result<std::string> read_secret(const std::string& path) {
   if (::fstat(fd, &facts) != 0)
     return because_of_errno(path);
   if ((facts.st_mode & (S_IRGRP | S_IROTH)) != 0)
-    return bad_argument(quoted(path) + " can be read by other users; protect"
+    return bad_argument(in_quotes(path) + " can be read by other users; protect"
                         + " it with chmod 600");
   auto secret = read_some(fd, path);
   if (!secret)
@@ -125,9 +125,9 @@ result<std::string> read_secret(const std::string& path) {
   if (secret->ends_with('\r'))
     secret->pop_back();
   if (secret->empty())
-    return bad_argument(quoted(path) + " is empty");
+    return bad_argument(in_quotes(path) + " is empty");
   if (secret->size() > secret_length_max)
-    return bad_argument(quoted(path) + " is longer than "
+    return bad_argument(in_quotes(path) + " is longer than "
                         + std::to_string(secret_length_max) + " bytes");
   return secret;
 }

@@ -24,7 +24,7 @@ std::optional<std_streams> parse_mask(std::string_view text) {
 }
 
 failure no_stream_choice(std::string_view text) {
-  return bad_argument(quoted(text)
+  return bad_argument(in_quotes(text)
                       + " is neither a mask (0 none, 1 stdout, 2 stderr,"
                         " 3 both) nor RANK:MASK,... such as 0:1,12:3");
 }
@@ -37,10 +37,10 @@ std::optional<failure> add_rank(std::string_view item, std::string_view whole,
     return no_stream_choice(whole);
   const auto rank = parse_count(item.substr(0, colon), 0, rank_max);
   if (!rank)
-    return bad_argument("in " + quoted(whole) + ", the local rank "
+    return bad_argument("in " + in_quotes(whole) + ", the local rank "
                         + rank.error().text);
   if (!out.by_rank.emplace(*rank, *mask).second)
-    return bad_argument("in " + quoted(whole) + ", local rank "
+    return bad_argument("in " + in_quotes(whole) + ", local rank "
                         + std::to_string(*rank) + " stands twice");
   return std::nullopt;
 }
@@ -97,7 +97,7 @@ parse_local_ranks(std::string_view text) {
   for (const auto item : split(text, ',')) {
     const auto rank = parse_count(item, 0, rank_max);
     if (!rank)
-      return bad_argument(quoted(text) + " is no list of local ranks such as"
+      return bad_argument(in_quotes(text) + " is no list of local ranks such as"
                           + " 0,1,12, each in 0.." + std::to_string(rank_max));
     out.insert(*rank);
   }
@@ -121,7 +121,8 @@ result<std::vector<std::string>> parse_filters(std::string_view text) {
   }
   for (const auto& x : out)
     if (x.empty())
-      return bad_argument("in " + quoted(text) + ", a filter is empty and would"
+      return bad_argument("in " + in_quotes(text)
+                          + ", a filter is empty and would"
                           + " pass every line; ,, is a comma within a filter");
   return out;
 }
@@ -129,10 +130,10 @@ result<std::vector<std::string>> parse_filters(std::string_view text) {
 result<uint64_t> parse_rotate_size(std::string_view text) {
   const auto x = parse_size(text);
   if (!x)
-    return bad_argument(quoted(text)
+    return bad_argument(in_quotes(text)
                         + " is not a size; 65536, 64K, 100M and 2G are");
   if (*x != 0 && (*x < core::rotate_size_min || *x > rotate_size_max))
-    return bad_argument(quoted(text)
+    return bad_argument(in_quotes(text)
                         + " is neither 0 nor between 64K and 16384G");
   return *x;
 }

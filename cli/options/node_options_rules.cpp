@@ -22,7 +22,7 @@ result<rendezvous_backend> parse_backend(const std::string& text) {
        {"etcd-v2", etcd}};
   if (const auto backend = value_of(text, names))
     return *backend;
-  return bad_argument(quoted(text) + " is an unknown backend; c10d, actor,"
+  return bad_argument(in_quotes(text) + " is an unknown backend; c10d, actor,"
                       + " static, etcd and etcd-v2 are known");
 }
 
@@ -45,7 +45,7 @@ result<std::string> parse_master_address(const std::string& text) {
     return bare;
   auto x = parse_endpoint(bare + ":1");
   if (!x)
-    return bad_argument(quoted(text)
+    return bad_argument(in_quotes(text)
                         + " is neither a host name nor an IP address; the port"
                           " goes to --master-port");
   return x->host;
@@ -55,7 +55,7 @@ result<std::string> parse_local_address(const std::string& text) {
   const auto bare = std::string{trimmed(text)};
   if (bare.empty() || is_host(bare))
     return bare;
-  return bad_argument(quoted(text)
+  return bad_argument(in_quotes(text)
                       + " is neither a host name nor an IP address");
 }
 

@@ -53,7 +53,7 @@ std::optional<failure> read_store_type(rendezvous_conf&,
     return std::nullopt;
   if (text == "file")
     return bad_argument("a file cannot hold the rendezvous; only tcp can");
-  return bad_argument(quoted(text) + " is not a store type; tcp is");
+  return bad_argument(in_quotes(text) + " is not a store type; tcp is");
 }
 
 // -- etcd's -------------------------------------------------------------------
@@ -79,7 +79,7 @@ reader file_of(std::string etcd_options::*field) {
 std::optional<failure> read_protocol(rendezvous_conf& out,
                                      const std::string& text) {
   if (text != "http" && text != "https")
-    return bad_argument(quoted(text) + " is neither http nor https");
+    return bad_argument(in_quotes(text) + " is neither http nor https");
   out.etcd.secure = text == "https";
   return std::nullopt;
 }
@@ -150,10 +150,10 @@ result<pairs> split_pairs(std::string_view text) {
     const auto sign = pair.find('=');
     const auto key = trimmed(pair.substr(0, sign));
     if (key.empty() || end == text.size() - 1)
-      return bad_argument(quoted(text) + " is not of the form key=value,…");
+      return bad_argument(in_quotes(text) + " is not of the form key=value,…");
     const auto value = sign == pair.npos ? "" : trimmed(pair.substr(sign + 1));
     if (value.empty())
-      return bad_argument("the key " + quoted(key) + " has no value; give it"
+      return bad_argument("the key " + in_quotes(key) + " has no value; give it"
                           + " as " + std::string{key} + "=VALUE");
     out[std::string{key}] = value;
     text = end == text.npos ? "" : text.substr(end + 1);
@@ -185,14 +185,14 @@ std::optional<failure> refuse_unknown(const pairs& settings) {
   for (const auto& [key, value] : settings) {
     const auto option = keys_of_options().find(key);
     if (option != keys_of_options().end())
-      return bad_argument(quoted(key) + " is not a key; use the option "
+      return bad_argument(in_quotes(key) + " is not a key; use the option "
                           + option->second);
     const auto names = rendezvous_conf_keys();
     if (std::find(names.begin(), names.end(), key) != names.end())
       continue;
     const auto meant = guess(key, names);
     return bad_argument(
-      "the key " + quoted(key) + " is unknown"
+      "the key " + in_quotes(key) + " is unknown"
       + (meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
   }
   return std::nullopt;
@@ -223,7 +223,8 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
 std::optional<failure> check_conf(const rendezvous_conf& conf,
                                   rendezvous_backend backend) {
   if (backend != rendezvous_backend::etcd && !conf.etcd_keys.empty())
-    return bad_argument("--rdzv-conf: the key " + quoted(conf.etcd_keys.front())
+    return bad_argument("--rdzv-conf: the key "
+                        + in_quotes(conf.etcd_keys.front())
                         + " is for --rdzv-backend=etcd");
   if (backend == rendezvous_backend::fixed
       && conf.place != coordinator_place::automatic)

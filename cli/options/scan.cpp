@@ -133,7 +133,7 @@ private:
       return x.value.empty() ? add(x, typed, "") : take_value(x, typed);
     if (x.value.empty())
       return bad_argument(typed + " is a switch and takes no value; leave out "
-                          + quoted(word.substr(sign)));
+                          + in_quotes(word.substr(sign)));
     return add(x, typed, word.substr(sign + 1));
   }
 
@@ -160,7 +160,7 @@ private:
       return bad_argument(typed + " needs a value: " + x.value);
     const auto& value = words_[next_];
     if (is_option(value) && !is_negative_number(value))
-      return bad_argument(typed + " needs a value, and " + quoted(value)
+      return bad_argument(typed + " needs a value, and " + in_quotes(value)
                           + " looks like an option; write " + typed + "="
                           + value + " if it is the value");
     ++next_;

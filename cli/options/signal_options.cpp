@@ -50,8 +50,8 @@ parse_kill_timeout(const std::string& text) {
   if (!text.empty()
       && (error != std::errc{} || end != text.data() + text.size()
           || !(seconds <= max)))
-    return bad_argument(std::string{kill_timeout_variable} + ": " + quoted(text)
-                        + " is no number of seconds up to "
+    return bad_argument(std::string{kill_timeout_variable} + ": "
+                        + in_quotes(text) + " is no number of seconds up to "
                         + std::to_string(uint64_t(max)));
   if (seconds <= 0)
     return std::optional<milliseconds>{};

@@ -76,13 +76,14 @@ std::string name_instead(const std::string& digits) {
 
 failure not_a_name(std::string_view typed, const std::string& bare) {
   if (is_number(bare))
-    return bad_argument(quoted(typed)
+    return bad_argument(in_quotes(typed)
                         + " is a number, and those differ between systems"
                         + name_instead(bare));
   if (bare.starts_with("RT"))
-    return bad_argument(quoted(typed) + " is a real-time signal, which is not"
+    return bad_argument(in_quotes(typed)
+                        + " is a real-time signal, which is not"
                         + " supported; SIGUSR1 and SIGUSR2 are free for use");
-  return bad_argument(quoted(typed) + " is not the name of a signal such as"
+  return bad_argument(in_quotes(typed) + " is not the name of a signal such as"
                       + " SIGUSR1");
 }
 
@@ -114,7 +115,7 @@ result<std::vector<int>> parse_signals(std::string_view text) {
   for (const auto item : split(text, ',')) {
     const auto x = parse_signal(item);
     if (!x)
-      return bad_argument((item == text ? "" : "in " + quoted(text) + ", ")
+      return bad_argument((item == text ? "" : "in " + in_quotes(text) + ", ")
                           + x.error().text);
     if (const auto why = objection(*x))
       return bad_argument(signal_name(*x) + " " + *why);

@@ -17,7 +17,7 @@ result<bool> parse_switch(std::string_view text) {
     return true;
   if (text == "0")
     return false;
-  return bad_argument(std::string{switch_variable} + ": " + quoted(text)
+  return bad_argument(std::string{switch_variable} + ": " + in_quotes(text)
                       + " is neither 1 (on, as without it) nor 0 (off)");
 }
 

@@ -12,7 +12,8 @@ constexpr auto group = "For scripts written for torchrun";
 result<std::string> parse_start_method(const std::string& text) {
   if (text == "spawn" || text == "fork" || text == "forkserver")
     return text;
-  return bad_argument(quoted(text) + " is not a start method; spawn, fork and"
+  return bad_argument(in_quotes(text)
+                      + " is not a start method; spawn, fork and"
                       + " forkserver are");
 }
 
@@ -23,7 +24,7 @@ result<bool> parse_event_log_handler(const std::string& text) {
   // torchrun has both names for nothing.
   if (text == "null" || text == "dynamic_rendezvous")
     return false;
-  return bad_argument(quoted(text) + " is not a handler of events; null and"
+  return bad_argument(in_quotes(text) + " is not a handler of events; null and"
                       + " console are. Programs take them from"
                         " launcher_hooks::on_event");
 }
@@ -32,7 +33,7 @@ std::optional<failure> refuse_logs_specs(const std::string& text) {
   if (text == "default")
     return std::nullopt;
   return bad_argument(
-    quoted(text) + " would be looked up among Python's entry points, and"
+    in_quotes(text) + " would be looked up among Python's entry points, and"
     + " actorrun has no Python in it; --log-dir, --redirects, --tee and"
       " --log-line-prefix-template say where output goes, and C++ programs give"
       " the launcher a log_layout");

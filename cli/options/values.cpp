@@ -39,7 +39,7 @@ result<uint16_t> parse_port(std::string_view text) {
     text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const auto x = number<uint32_t>(text);
   if (!all_digits || text.size() > digits_max || !x || *x > UINT16_MAX)
-    return bad_argument("the port " + quoted(text)
+    return bad_argument("the port " + in_quotes(text)
                         + " is not an integer in 0..65535");
   return static_cast<uint16_t>(*x);
 }
@@ -65,7 +65,7 @@ failure bad_argument(std::string text) {
   return {errc::bad_argument, std::move(text)};
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + std::string{text} + "\"";
 }
 
@@ -108,16 +108,16 @@ result<uint32_t> parse_count(std::string_view text, uint32_t min,
   const auto x = number<int64_t>(text);
   const auto range = std::to_string(min) + ".." + std::to_string(max);
   if (!x)
-    return bad_argument(quoted(text) + " is not an integer in " + range);
+    return bad_argument(in_quotes(text) + " is not an integer in " + range);
   if (*x < min || *x > max)
-    return bad_argument(quoted(text) + " is not in " + range);
+    return bad_argument(in_quotes(text) + " is not in " + range);
   return static_cast<uint32_t>(*x);
 }
 
 result<double> parse_positive(std::string_view text) {
   const auto x = number<double>(text);
   if (!x || !std::isfinite(*x) || *x <= 0)
-    return bad_argument(quoted(text) + " is not a number above 0");
+    return bad_argument(in_quotes(text) + " is not a number above 0");
   return *x;
 }
 
@@ -129,7 +129,7 @@ result<bool> parse_bool_word(std::string_view text) {
   for (const auto* no : {"0", "false", "f", "no", "n"})
     if (word == no)
       return false;
-  return bad_argument(quoted(text) + " is neither yes nor no");
+  return bad_argument(in_quotes(text) + " is neither yes nor no");
 }
 
 result<bool> parse_flag_variable(std::string_view text) {
@@ -137,7 +137,8 @@ result<bool> parse_flag_variable(std::string_view text) {
     return false;
   if (const auto x = number<int64_t>(text))
     return *x != 0;
-  return bad_argument(quoted(text) + " is not an integer; 1 is on, 0 is off");
+  return bad_argument(in_quotes(text)
+                      + " is not an integer; 1 is on, 0 is off");
 }
 
 result<milliseconds> parse_span(std::string_view text, milliseconds min,
@@ -155,12 +156,12 @@ result<milliseconds> parse_span(std::string_view text, milliseconds min,
   }
   const auto x = number<double>(digits, std::chars_format::fixed);
   if (!x || !std::isfinite(*x))
-    return bad_argument(quoted(text)
+    return bad_argument(in_quotes(text)
                         + " is not a time; 30, 0.5, 300ms, 30s and 5m are");
   const auto ms = *x * factor;
   if (ms < static_cast<double>(min.count())
       || ms > static_cast<double>(max.count()))
-    return bad_argument(quoted(text) + " is not between " + bound_text(min)
+    return bad_argument(in_quotes(text) + " is not between " + bound_text(min)
                         + " and " + bound_text(max));
   return milliseconds{std::llround(ms)};
 }
@@ -176,18 +177,18 @@ result<milliseconds> parse_whole_seconds(std::string_view text) {
 result<node_range> parse_node_range(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() > 2)
-    return bad_argument(quoted(text) + " is neither N nor MIN:MAX");
+    return bad_argument(in_quotes(text) + " is neither N nor MIN:MAX");
   auto bounds = std::vector<uint32_t>{};
   for (const auto part : parts) {
     auto x = parse_count(part, 1, core::agents_per_epoch_max);
     if (!x)
       return parts.size() == 1
                ? x.error()
-               : bad_argument("in " + quoted(text) + ", " + x.error().text);
+               : bad_argument("in " + in_quotes(text) + ", " + x.error().text);
     bounds.push_back(*x);
   }
   if (bounds.front() > bounds.back())
-    return bad_argument("in " + quoted(text)
+    return bad_argument("in " + in_quotes(text)
                         + ", the minimum is above the maximum");
   return node_range{bounds.front(), bounds.back()};
 }
@@ -195,7 +196,7 @@ result<node_range> parse_node_range(std::string_view text) {
 result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   text = trimmed(text);
   if (const auto scheme = text.find("://"); scheme != text.npos)
-    return bad_argument(quoted(text) + " begins with a protocol; HOST[:PORT]"
+    return bad_argument(in_quotes(text) + " begins with a protocol; HOST[:PORT]"
                         + " is wanted: "
                         + std::string{text.substr(scheme + 3)});
   auto out = endpoint{.host = {}, .port = default_port};
@@ -204,7 +205,7 @@ result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   if (separator != text.npos) {
     auto port = parse_port(text.substr(separator + 1));
     if (!port)
-      return bad_argument("in " + quoted(text) + ", " + port.error().text);
+      return bad_argument("in " + in_quotes(text) + ", " + port.error().text);
     out.port = *port;
   }
   const auto bracketed
@@ -212,12 +213,12 @@ result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   if (bracketed)
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != host.npos)
-    return bad_argument(quoted(text) + " has several colons; an IPv6 address"
+    return bad_argument(in_quotes(text) + " has several colons; an IPv6 address"
                         + " stands in brackets: [::1]:29400");
   out.host = host.empty() ? "localhost" : std::string{host};
   if (!is_host(out.host))
-    return bad_argument((out.host == text ? "" : "in " + quoted(text) + ", ")
-                        + quoted(out.host)
+    return bad_argument((out.host == text ? "" : "in " + in_quotes(text) + ", ")
+                        + in_quotes(out.host)
                         + " is neither a host name nor an IP address");
   return out;
 }
@@ -227,7 +228,7 @@ result<std::vector<endpoint>> parse_endpoints(std::string_view text,
   auto out = std::vector<endpoint>{};
   for (const auto part : split(text, ',')) {
     if (trimmed(part).empty())
-      return bad_argument("in " + quoted(text) + ", an address is missing");
+      return bad_argument("in " + in_quotes(text) + ", an address is missing");
     auto x = parse_endpoint(part, default_port);
     if (!x)
       return x.error();

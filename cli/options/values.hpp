@@ -21,7 +21,7 @@ namespace actorrun::cli {
 failure bad_argument(std::string text);
 
 /// `text` in double quotes, as messages show it.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// `text` without white space at both ends.
 std::string_view trimmed(std::string_view text);

@@ -24,7 +24,7 @@ constexpr auto run_by_path
   = "import runpy, sys; del sys.argv[0];"
     " runpy.run_path(sys.argv[0], run_name='__main__')";
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return "\"" + text + "\"";
 }
 
@@ -64,14 +64,14 @@ result<std::string> find_program(const std::string& name,
     if (facts.exists && !denied)
       denied
         = failure{errc::program_not_executable,
-                  quoted(path)
+                  in_quotes(path)
                     + (facts.is_directory ? " is a directory, not a program"
                                           : " may not be executed")};
   }
   if (denied)
     return *denied;
   return failure{errc::program_not_found,
-                 "there is no program " + quoted(name)
+                 "there is no program " + in_quotes(name)
                    + (has_slash(name) ? "" : " in PATH=" + search_path)};
 }
 
@@ -95,11 +95,11 @@ result<std::string> interpreter_of(const worker_program& program,
 
 /// A script that is missing may be a program somebody meant to run.
 failure missing_script(const std::string& name, const program_files& files) {
-  auto text = "there is no script " + quoted(name);
+  auto text = "there is no script " + in_quotes(name);
   if (!has_slash(name))
     text += " in the working directory";
   if (const auto found = find_program(name, files); found && !has_slash(name))
-    text += "; to run the program " + quoted(*found) + ", add --no-python";
+    text += "; to run the program " + in_quotes(*found) + ", add --no-python";
   return {errc::program_not_found, text};
 }
 
@@ -110,10 +110,10 @@ std::optional<failure> check_script(const std::string& name,
     return missing_script(name, files);
   if (facts.is_elf && !facts.is_executable)
     return failure{errc::program_not_executable,
-                   quoted(name) + " is a program and may not be executed"};
+                   in_quotes(name) + " is a program and may not be executed"};
   if (!facts.is_elf && !facts.is_readable)
     return failure{errc::program_not_executable,
-                   quoted(name) + " may not be read"};
+                   in_quotes(name) + " may not be read"};
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@ failure refuse(std::string text) {
   return {errc::bad_argument, std::move(text)};
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + std::string{text} + "\"";
 }
 
@@ -212,7 +212,7 @@ result<std::vector<uint32_t>> parse_gpu_list(std::string_view text) {
   for (const auto part : split(text)) {
     const auto span = parse_span(trimmed(part));
     if (!span)
-      return refuse(quoted(part) + " is no number of a GPU; 0,2,5 and 0-3,6"
+      return refuse(in_quotes(part) + " is no number of a GPU; 0,2,5 and 0-3,6"
                     + " are lists of them");
     if (span->second >= gpus_per_node_max)
       return refuse("GPU " + std::to_string(span->second) + " is not in 0.."

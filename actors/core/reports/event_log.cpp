@@ -19,7 +19,7 @@ constexpr auto status_prefix = "torchelastic.worker.status.";
 
 // -- JSON ---------------------------------------------------------------------
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   auto out = std::string{"\""};
   for (const auto c : printable(text)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -59,8 +59,8 @@ int64_t in_ms(duration x) {
 
 /// As in an error file, whether or not there was one.
 std::string error_text(const std::string& message, const death_details& x) {
-  return "{\"message\": {\"message\": " + quoted(message)
-         + ", \"extraInfo\": {\"py_callstack\": " + quoted(x.traceback)
+  return "{\"message\": {\"message\": " + json_string(message)
+         + ", \"extraInfo\": {\"py_callstack\": " + json_string(x.traceback)
          + ", \"timestamp\": \"" + std::to_string(x.wall_ms / 1'000) + "\"}}}";
 }
 
@@ -168,11 +168,12 @@ void event_log::on(const worker_overran& event, const worker_group& group,
   const auto tell = [&](const char* what) {
     auto x = about_agent("RUNNING");
     x.name = what;
-    x.details
-      = "{\"watchdog_event\": " + quoted(what) + ", \"worker_pid\": "
-        + quoted(std::to_string(pid)) + ", \"scope_id\": " + quoted(event.scope)
-        + ", \"expiration_time\": " + quoted(std::to_string(due_ms / 1'000))
-        + ", \"signal\": " + quoted(std::to_string(event.signal)) + "}";
+    x.details = "{\"watchdog_event\": " + json_string(what)
+                + ", \"worker_pid\": " + json_string(std::to_string(pid))
+                + ", \"scope_id\": " + json_string(event.scope)
+                + ", \"expiration_time\": "
+                + json_string(std::to_string(due_ms / 1'000)) + ", \"signal\": "
+                + json_string(std::to_string(event.signal)) + "}";
     out.push_back(text_of(x, at));
   };
   tell("timer expired");
@@ -203,7 +204,7 @@ std::string event_log::details_of(const record& x) const {
     return *x.details;
   auto out = "{\"group_world_size\": "
              + (plan_ ? std::to_string(plan_->node_count) : null)
-             + ", \"entry_point\": " + quoted(subject_.entry_point);
+             + ", \"entry_point\": " + json_string(subject_.entry_point);
   if (x.who && plan_) {
     const auto& own = plan_->own;
     const auto rank = x.who->local_rank;
@@ -223,22 +224,23 @@ std::string event_log::text_of(const record& x, moment at) const {
   if (x.who && plan_) {
     global_rank
       = std::to_string(plan_->own.first_global_rank + x.who->local_rank);
-    worker_id = quoted(std::to_string(x.who->pid));
+    worker_id = json_string(std::to_string(x.who->pid));
   }
   const auto name = x.name.empty() ? status_prefix + x.state : x.name;
   const auto seconds = in_ms(at.now - begun_) / 1'000;
-  return "{\"name\": " + quoted(name) + ", \"source\": \"" + x.source
+  return "{\"name\": " + json_string(name) + ", \"source\": \"" + x.source
          + "\", \"timestamp\": " + std::to_string(at.wall_ms)
-         + ", \"metadata\": {\"run_id\": " + quoted(subject_.job.value)
+         + ", \"metadata\": {\"run_id\": " + json_string(subject_.job.value)
          + ", \"global_rank\": " + global_rank + ", \"group_rank\": "
          + (plan_ ? std::to_string(plan_->own.node_rank) : null)
          + ", \"worker_id\": " + worker_id
-         + ", \"role\": " + quoted(subject_.role)
-         + ", \"hostname\": " + quoted(subject_.host) + ", \"state\": \""
+         + ", \"role\": " + json_string(subject_.role)
+         + ", \"hostname\": " + json_string(subject_.host) + ", \"state\": \""
          + x.state + "\", \"total_run_time\": " + std::to_string(seconds)
-         + ", \"rdzv_backend\": " + quoted(subject_.backend)
-         + ", \"raw_error\": " + (x.raw_error ? quoted(*x.raw_error) : null)
-         + ", \"metadata\": " + quoted(details_of(x)) + ", \"agent_restarts\": "
+         + ", \"rdzv_backend\": " + json_string(subject_.backend)
+         + ", \"raw_error\": "
+         + (x.raw_error ? json_string(*x.raw_error) : null) + ", \"metadata\": "
+         + json_string(details_of(x)) + ", \"agent_restarts\": "
          + std::to_string(plan_ ? plan_->restart_count : 0)
          + ", \"duration_ms\": " + number_or_null(x.duration_ms) + "}}";
 }
