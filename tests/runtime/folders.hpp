@@ -1,17 +1,18 @@
 // Folders for tests: one that is gone afterwards, one on a disk of its own.
 #pragma once
 
+#include "runtime/os/unique_fd.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -43,43 +44,41 @@ private:
   std::string path_;
 };
 
-/// A small disk in memory, mounted for this thread alone.
+/// A small disk in memory that is mounted nowhere: the kernel drops it with its
+/// descriptor, and no thread has to enter a mount namespace, from which there is
+/// no way back for a process whose root folder was changed.
 class small_disk {
 public:
   /// @param size As mount(8) takes it, such as `1m`.
-  /// @param type `tmpfs`, or `ramfs`, which can do less and ignores its size.
-  explicit small_disk(const std::string& size,
-                      const std::string& type = "tmpfs") {
-    before_ = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-    mounted_
-      = before_ >= 0 && ::unshare(CLONE_NEWNS) == 0
-        && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
-        && ::mount(type.c_str(), here_.path().c_str(), type.c_str(), 0,
-                   ("size=" + size).c_str())
-             == 0;
-    if (!mounted_)
-      WARN("SKIPPED: a disk can only be mounted by root");
-  }
-
-  small_disk(const small_disk&) = delete;
-  small_disk& operator=(const small_disk&) = delete;
-  ~small_disk() {
-    if (mounted_)
-      ::umount2(here_.path().c_str(), MNT_DETACH);
-    ::setns(before_, CLONE_NEWNS);
-    ::close(before_);
+  /// @param inode_count As mount(8) takes it; `0` is no limit.
+  /// @param type `tmpfs`, or `ramfs`, which can do less and ignores all limits.
+  explicit small_disk(const char* size, const char* inode_count = "0",
+                      const char* type = "tmpfs") {
+    const auto options = unique_fd{::fsopen(type, FSOPEN_CLOEXEC)};
+    const auto set = [&](unsigned command, const char* key, const char* value) {
+      return ::fsconfig(options.get(), command, key, value, 0) == 0;
+    };
+    if (options && set(FSCONFIG_SET_STRING, "size", size)
+        && set(FSCONFIG_SET_STRING, "nr_inodes", inode_count)
+        && set(FSCONFIG_CMD_CREATE, nullptr, nullptr))
+      root_ = unique_fd{::fsmount(options.get(), FSMOUNT_CLOEXEC, 0)};
+    if (!root_)
+      WARN("SKIPPED: no disk can be made, which only root may: "
+           << std::strerror(errno));
   }
 
   /// False: there is none; the test case cannot be run.
-  explicit operator bool() const { return mounted_; }
+  explicit operator bool() const { return bool(root_); }
 
-  const std::string& path() const { return here_.path(); }
-  std::string operator/(std::string_view name) const { return here_ / name; }
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(root_.get());
+  }
+  std::string operator/(std::string_view name) const {
+    return path() + "/" + std::string{name};
+  }
 
 private:
-  folder here_;
-  int before_ = -1;
-  bool mounted_ = false;
+  unique_fd root_;
 };
 
 inline std::string content_of(const std::string& path) {

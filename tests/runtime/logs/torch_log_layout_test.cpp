@@ -159,7 +159,7 @@ TEST_CASE_METHOD(fixture, "log folders: what cannot be made leaves nothing",
 
 TEST_CASE_METHOD(fixture, "log folders: a full disk leaves nothing",
                  "[runtime]") {
-  const auto disk = small_disk{"4m,nr_inodes=20"};
+  const auto disk = small_disk{"4m", "20"};
   if (!disk)
     return;
   options.folder = disk / "logs";
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "log folders: a disk that cannot rotate is named",
                  "[runtime]") {
-  const auto disk = small_disk{"1m", "ramfs"};
+  const auto disk = small_disk{"1m", "0", "ramfs"};
   if (!disk)
     return;
   options.folder = disk / "logs";
