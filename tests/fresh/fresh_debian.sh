@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Runs a command of README.md as a new user would: on a Debian that holds nothing
+# but its smallest base system and git, entered as a container is (pivot_root,
+# own mounts and processes). Prints the time of each step; the exit code is that
+# of the command. Removes the system when it ends, also after Ctrl-C.
+# usage: fresh_debian.sh SUITE [test|demo]
+#   SUITE         bookworm, trixie, sid, ...
+# Variables, all optional:
+#   MIRROR        of Debian; else the one that this machine's apt uses
+#   FRESH_BASES   a folder that keeps bare systems, for a quicker start
+#   CCACHE_DIR    a folder that lends its objects to the build and keeps new ones
+#   TMPDIR        where the system is made, else /var/tmp; takes 5 GB
+set -euo pipefail
+
+fail() {
+  echo "fresh_debian.sh: $*" >&2
+  exit 2
+}
+
+usage="usage: fresh_debian.sh SUITE [test|demo]"
+suite=${1:-} preset=${2:-test}
+[ $# = 1 ] || [ $# = 2 ] || fail "$usage"
+[[ $suite =~ ^[a-z]+$ ]] || fail "'$suite' is not a suite of Debian; $usage"
+[[ $preset =~ ^(test|demo)$ ]] || fail "'$preset' is neither test nor demo"
+
+[ "$(id -u)" = 0 ] || fail "only root can make a system and enter it; use sudo"
+for tool in apt-get debootstrap git unshare; do
+  command -v $tool >/dev/null || fail "there is no $tool here; install it"
+done
+[ -f /usr/share/keyrings/debian-archive-keyring.gpg ] \
+  || fail "Debian's keys are not here; install debian-archive-keyring"
+
+mirror_of() { # LABEL
+  local uris
+  # shellcheck disable=SC2016 # apt-get expands it.
+  uris=$(apt-get indextargets --format '$(REPO_URI)' "Label: $1")
+  echo "${uris%%$'\n'*}"
+}
+mirror=${MIRROR:-$(mirror_of Debian)}
+[ -n "$mirror" ] || fail "apt knows no mirror of Debian; run apt-get update," \
+  "or name a mirror: MIRROR=http://HOST/debian"
+
+checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
+for folder in "${CCACHE_DIR:-/}" "${FRESH_BASES:-/}" "${TMPDIR:-/var/tmp}"; do
+  [[ $folder = /* && -d $folder ]] \
+    || fail "'$folder' is not the absolute path of a folder"
+done
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh-$suite.XXXXXX")
+root=$work/root
+
+# All that runs apart dies with its first process, and its mounts are gone with
+# it; files may still be open for a moment.
+apart_pid=
+cleanup() {
+  trap '' INT TERM HUP
+  if [ -n "$apart_pid" ]; then
+    disown "$apart_pid" # Bash would report its death.
+    kill -KILL "$apart_pid" 2>/dev/null || true
+  fi
+  for _ in 1 2 3 4 5; do
+    rm -rf --one-file-system "$work" 2>/dev/null && return
+    sleep 1
+  done
+  echo "fresh_debian.sh: cannot remove $work" >&2
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# In the background, so that a signal is not kept waiting for its end.
+apart() { # COMMAND...
+  env --default-signal=INT,QUIT \
+    unshare --mount --pid --fork --kill-child "$@" </dev/null &
+  apart_pid=$!
+  local status=0
+  wait $apart_pid || status=$?
+  apart_pid=
+  return $status
+}
+
+step() { # NAME COMMAND...
+  local start=$SECONDS status=0
+  "${@:2}" || status=$?
+  echo "== $1: $((SECONDS - start)) s, exit code $status"
+  return $status
+}
+
+bare_system() {
+  local packages=git kept=${FRESH_BASES:+$FRESH_BASES/$suite.tar}
+  mkdir "$root"
+  if [ -n "$kept" ] && [ -f "$kept" ]; then
+    tar -C "$root" -xpf "$kept"
+    return
+  fi
+  [[ $mirror != https:* ]] || packages+=,ca-certificates
+  apart debootstrap --variant=minbase --include=$packages \
+    --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    "$suite" "$root" "$mirror" >"$work/log" 2>&1 \
+    || { tail -n 5 "$work/log" >&2; return 1; }
+  [ -z "$kept" ] || tar -C "$root" -cf "$kept" .
+}
+
+# What an installer would have set up: names, package sources, a proxy.
+settings() {
+  local security
+  security=$(mirror_of Debian-Security)
+  cp /etc/hosts /etc/resolv.conf "$root/etc/"
+  apt-config dump Acquire >"$root/etc/apt/apt.conf.d/90host"
+  echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
+  case $suite in sid | unstable) return ;; esac
+  echo "deb $mirror $suite-updates main" >>"$root/etc/apt/sources.list"
+  [ -z "$security" ] \
+    || echo "deb $security $suite-security main" >>"$root/etc/apt/sources.list"
+}
+
+# Becomes the first process of the system and runs the command there.
+enter() { # ROOT PRESET
+  set -e
+  mount --bind "$1" "$1"
+  cd "$1"
+  mount -t proc proc proc
+  mount --rbind /sys sys
+  mount --rbind /dev dev
+  mount -t tmpfs tmpfs dev/shm
+  if [ -n "${CCACHE_DIR:-}" ]; then
+    mkdir -p root/.cache/ccache
+    mount --bind "$CCACHE_DIR" root/.cache/ccache
+  fi
+  pivot_root . mnt
+  cd /
+  umount --lazy mnt
+  exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    bash -c "$(declare -f step)
+      cd ~/actorrun
+      step install-dependencies ./install-dependencies.sh \
+        && step $2 cmake --workflow --preset $2"
+}
+export -f step enter
+
+echo "== actorrun $(git -C "$checkout" describe --always --dirty) on $suite"
+step "bare system" bare_system || fail "there is no bare system to try it on"
+settings
+git clone -q "$checkout" "$root/root/actorrun"
+apart bash -c 'enter "$@"' bash "$root" "$preset"
