@@ -8,7 +8,7 @@ set -eu
 build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
        libcli11-dev nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev"
-tests="catch2 python3 iproute2 nftables etcd-server openssl zsh fish tcsh"
+tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh"
 bench="mpich"
 torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
 
@@ -39,9 +39,17 @@ if [ -z "$missing" ]; then
   exit 0
 fi
 
-if [ "$(id -u)" = 0 ]; then sudo=""; else sudo="sudo"; fi
+sudo=""
+if [ "$(id -u)" != 0 ]; then
+  sudo="sudo"
+  command -v sudo >/dev/null || {
+    echo "install-dependencies.sh: only root can install packages, and there is" \
+      "no sudo here; let root run: apt-get install$missing" >&2
+    exit 1
+  }
+fi
 echo "install-dependencies.sh: installing$missing"
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-$sudo apt-get install -y -qq --no-install-recommends $missing
+apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq"
+$apt update
+$apt install -y --no-install-recommends $missing
 echo "install-dependencies.sh: done"

@@ -8,28 +8,25 @@ build_dir=$(realpath "$2")
 seed_max=${3:-20000}
 seconds_max=60
 cxx=${CXX:-c++}
-flags="-std=c++20 -O2 -I$source_dir" # Planted bugs change no header.
 jobs=2
-mkdir -p "$build_dir/clean"
+command -v patch >/dev/null || { echo "there is no program patch"; exit 1; }
 
 compile() { # OBJECT SOURCE
-  $cxx $flags -c "$2" -o "$1"
+  mkdir -p "$(dirname "$1")"
+  # Planted bugs change no header.
+  "$cxx" -std=c++20 -O2 "-I$source_dir" -c "$2" -o "$1"
 }
 export -f compile
-export cxx flags
+export cxx source_dir build_dir
 
 echo "building core and simulator"
 cd "$source_dir"
 find actors/core messages/errc.cpp tests/sim -name '*.cpp' ! -name '*_test.cpp' \
-  | while read -r file; do
-  object=$build_dir/clean/${file%.cpp}.o
-  mkdir -p "$(dirname "$object")"
-  echo "$object $file"
-done | xargs -P $jobs -L 1 bash -c 'compile "$0" "$1"'
+  | xargs -P $jobs -I {} bash -c 'compile "$build_dir/clean/{}.o" {}'
 
 # Prints one line: what was found. Fails if nothing was.
 try_bug() { # PATCH
-  local name copy objects status=0 out
+  local name copy file objects status=0 out
   name=$(basename "$1" .patch)
   copy=$build_dir/bugs/$name
   rm -rf "$copy"
@@ -40,16 +37,16 @@ try_bug() { # PATCH
     return 1
   fi
   objects=()
-  for object in $(find "$build_dir/clean" -name '*.o'); do
-    local file=${object#"$build_dir/clean/"}
-    file=${file%.o}.cpp
+  for file in $(cd "$build_dir/clean" && find . -name '*.o'); do
+    file=${file%.o}
     if [ -f "$copy/$file" ] && ! cmp -s "$copy/$file" "$source_dir/$file"; then
-      object=$copy/${file%.cpp}.o
-      compile "$object" "$copy/$file"
+      compile "$copy/$file.o" "$copy/$file"
+      objects+=("$copy/$file.o")
+    else
+      objects+=("$build_dir/clean/$file.o")
     fi
-    objects+=("$object")
   done
-  $cxx "${objects[@]}" -o "$copy/find_bug"
+  "$cxx" "${objects[@]}" -o "$copy/find_bug"
   out=$(timeout $seconds_max "$copy/find_bug" "$seed_max" 2>&1) || status=$?
   if [ $status = 0 ] || [ $status = 124 ]; then
     echo "FAILED $name: not found"
@@ -58,11 +55,11 @@ try_bug() { # PATCH
   echo "found  $name: $(grep ACTORRUN_SIM_SEED <<<"$out" | tail -n 1)"
 }
 export -f try_bug
-export source_dir build_dir seed_max seconds_max
+export seed_max seconds_max
 
 status=0
-find "$build_dir/clean" -name '*.o' -print0 | xargs -0 $cxx -o "$build_dir/find_bug"
+find "$build_dir/clean" -name '*.o' -print0 | xargs -0 "$cxx" -o "$build_dir/find_bug"
 "$build_dir/find_bug" 1000 || { echo "FAILED without any bug"; exit 1; }
 printf '%s\n' "$source_dir"/tests/sim/planted_bugs/*.patch \
-  | xargs -P $jobs -I {} bash -c 'try_bug {}' || status=1
+  | xargs -P $jobs -I {} bash -c 'try_bug "{}"' || status=1
 exit $status
