@@ -103,7 +103,9 @@ unique_fd text_file(const std::string& text) {
 
 std::vector<int> fds_of(const child_files& files, int handshake, int text,
                         const header& head) {
-  auto result = std::vector<int>{handshake, text};
+  auto result = std::vector<int>{};
+  result.reserve(head.fd_count());
+  result.insert(result.end(), {handshake, text});
   if (head.has_out != 0)
     result.push_back(files.out);
   if (head.has_err != 0)
