@@ -10,8 +10,10 @@
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/system_config.hpp"
 #include "runtime/logs/logging.hpp"
+#include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/status.hpp"
+#include "runtime/store/server.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -43,6 +45,17 @@ void raise_descriptor_limit() {
     return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// A worker's process, and its clients of the store: torch has up to two.
+constexpr size_t descriptors_per_worker = 3;
+
+/// @pre there is no other thread yet
+void prepare_descriptors(size_t worker_count) {
+  raise_descriptor_limit();
+  detail::make_descriptor_room(STDIN_FILENO,
+                               detail::store_clients_expected
+                                 + descriptors_per_worker * worker_count);
 }
 
 // One arena for the few threads there are: each more costs a start-up and
@@ -231,13 +244,16 @@ int run(const run_arguments& arguments) {
   detail::fill_standard_descriptors();
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
-  raise_descriptor_limit();
+  prepare_descriptors(agent.workers.slot_count);
   keep_memory_small();
   // What workers leave behind comes to us, to be ended with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = std::make_shared<posix_console>();
   const auto lines = open_log(console, "actorrun");
-  auto config = detail::system_config{};
+  // A network has much to do at times; one node alone has not.
+  auto config = detail::system_config{arguments.job.rendezvous
+                                        ? detail::actor_place::threads
+                                        : detail::actor_place::reactor};
   caf::actor_system system{config};
   auto node = launcher::start(
     system, arguments.job, agent,
@@ -286,7 +302,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
   say(arguments.warnings, "actorctl");
   detail::fill_standard_descriptors();
   auto inbox = signal_inbox{default_signals(this_process())};
-  raise_descriptor_limit();
+  prepare_descriptors(0);
   keep_memory_small();
   const auto console = std::make_shared<posix_console>();
   const auto lines = open_log(console, "actorctl");

@@ -2,6 +2,7 @@
 
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/caf_links.hpp"
+#include "runtime/network/late_network.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
@@ -47,6 +48,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   if (auto valid = validate(job, agent); !valid)
     return valid.error();
   harden(system);
+  if (job.rendezvous)
+    network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks));
   if (auto opened = x->open_logs(agent); !opened)
     return opened.error();
@@ -71,6 +74,7 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   if (auto valid = validate(job); !valid)
     return valid.error();
   harden(system);
+  network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks));
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)

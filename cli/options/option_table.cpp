@@ -50,25 +50,15 @@ std::string remark_on_empty(const setting& x) {
            : "; it is set and empty: unset it, or give it a value";
 }
 
-/// Calls back with each option's rule and value while it parses.
-using on_option = std::function<void(const option_rule&, const std::string&)>;
-
-void define(CLI::App& app, const option_rules& rules, const on_option& call) {
+void define(CLI::App& app, const option_rules& rules) {
   app.set_help_flag(); // Ours is a rule like every other.
   for (const auto& rule : rules) {
     const auto names = names_of(rule);
     const auto text = description_of(rule);
-    CLI::Option* option = nullptr;
     if (rule.value.empty())
-      option = app.add_flag_callback(
-        names, [call, &rule] { call(rule, ""); }, text);
+      app.add_flag(names, text)->group(rule.group);
     else
-      option = app
-                 .add_option_function<std::string>(
-                   names,
-                   [call, &rule](const std::string& x) { call(rule, x); }, text)
-                 ->type_name(rule.value);
-    option->group(rule.group);
+      app.add_option(names, text)->type_name(rule.value)->group(rule.group);
   }
 }
 
@@ -96,23 +86,6 @@ result<settings> settings_from(
       break; // The first that is set counts, whatever it says.
     }
   }
-  return out;
-}
-
-/// Options and values as words apart: so CLI11 takes every value as it is,
-/// empty ones and those that begin with a dash included.
-std::vector<std::string> words_of(const option_rules& rules,
-                                  const settings& x) {
-  std::vector<std::string> out;
-  for (const auto& rule : rules) {
-    const auto i = x.find(rule.name);
-    if (i == x.end())
-      continue;
-    out.push_back(rule.name);
-    if (!rule.value.empty())
-      out.push_back(i->second.value);
-  }
-  std::reverse(out.begin(), out.end()); // CLI11 takes them from the back.
   return out;
 }
 
@@ -168,19 +141,15 @@ std::optional<failure> read_options(
   if (!values)
     return values.error();
   std::optional<failure> first;
-  const auto take = [&](const option_rule& rule, const std::string& text) {
-    const auto why = rule.read(text);
-    const auto& from = values->at(rule.name);
+  for (const auto& rule : rules) {
+    const auto i = values->find(rule.name);
+    if (i == values->end())
+      continue;
+    const auto& from = i->second;
+    const auto why = rule.read(from.value);
     if (why && !first)
       first = failure{why->code,
                       from.source + ": " + why->text + remark_on_empty(from)};
-  };
-  try {
-    CLI::App app;
-    define(app, rules, take);
-    app.parse(words_of(rules, *values));
-  } catch (const CLI::Error& e) {
-    return bad_argument(e.what());
   }
   return first;
 }
@@ -188,7 +157,7 @@ std::optional<failure> read_options(
 std::string help_text(const option_rules& rules, const help_frame& frame) {
   CLI::App app{frame.intro};
   app.formatter(std::make_shared<help_formatter>(frame.usage));
-  define(app, rules, [](const option_rule&, const std::string&) {});
+  define(app, rules);
   for (const auto& [name, purpose] : frame.commands)
     app.add_subcommand(name, purpose)->group("Commands");
   app.footer(frame.end);

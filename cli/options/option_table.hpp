@@ -1,5 +1,5 @@
-// The options of a program as a table of rules. CLI11 stands underneath: it
-// checks the options and lays out the help; no other file knows it.
+// The options of a program as a table of rules. CLI11 lays out their help; no
+// other file knows it.
 #pragma once
 
 #include "cli/options/scan.hpp"

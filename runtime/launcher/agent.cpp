@@ -106,8 +106,10 @@ std::shared_ptr<ports::master_ports>
 launcher::members::make_ports(const agent_options& options) {
   if (!options.agent_store)
     return std::make_shared<reserved_ports>(options.master_port);
-  auto ports = std::make_shared<store_ports>(
-    store_place{options.master_port, !job.rendezvous}, lines);
+  auto ports
+    = keep(std::make_unique<store_ports>(
+             *loop, store_place{options.master_port, !job.rendezvous}, lines),
+           loop);
   if (!options.local_address.empty())
     ports->announce(options.local_address);
   else if (coordinator && !etcd)

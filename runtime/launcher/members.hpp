@@ -7,6 +7,7 @@
 #include "runtime/diagnosis/event_feed.hpp"
 #include "runtime/etcd/host.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/logs/node_logs.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/listener.hpp"
@@ -64,7 +65,8 @@ struct launcher::members {
   detail::credentials mine;
   std::string host;
   bool occupied = false; ///< Somebody else listens at our endpoint.
-  std::shared_ptr<detail::reactor> loop = std::make_shared<detail::reactor>();
+  std::shared_ptr<detail::reactor> loop
+    = detail::loop_scheduler::reactor_for(system);
   std::shared_ptr<detail::remote_agent_links> links;
   rendezvous_coordinator_actor coordinator;
   std::unique_ptr<detail::etcd_host>

@@ -1,7 +1,10 @@
 #include "runtime/launcher/system_config.hpp"
 
 #include "messages/caf.hpp"
+#include "messages/type_ids.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/launcher/loop_scheduler.hpp"
+#include "runtime/network/late_network.hpp"
 
 #include <caf/atom.hpp>
 
@@ -15,9 +18,13 @@ constexpr auto scheduler_threads = size_t{2};
 
 } // namespace
 
-system_config::system_config() {
-  configure(*this);
+system_config::system_config([[maybe_unused]] actor_place where) {
+  register_wire_types(*this);
+  load_network_late(*this);
 #if ACTORRUN_CAF_017
+  if (where == actor_place::reactor)
+    module_factories.emplace_back(
+      [](caf::actor_system& system) { return new loop_scheduler{system}; });
   // `stealing`, the default, wakes up 400 times a second to find nothing.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", scheduler_threads);

@@ -1,6 +1,7 @@
 #include "runtime/network/caf_links.hpp"
 
 #include "messages/caf.hpp"
+#include "runtime/network/late_network.hpp"
 
 #include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>
@@ -18,7 +19,7 @@ namespace actorrun::detail {
 namespace {
 
 caf::actor broker_of(caf::actor_system& system) {
-  return system.middleman().named_broker<caf::io::basp_broker>(
+  return network_of(system).named_broker<caf::io::basp_broker>(
     caf::atom("BASP"));
 }
 
@@ -62,14 +63,14 @@ void harden(caf::actor_system& system) {
 
 void serve(caf::actor_system& system, unique_fd connection,
            const caf::strong_actor_ptr& actor) {
-  auto scribe = system.middleman().backend().new_scribe(connection.release());
+  auto scribe = network_of(system).backend().new_scribe(connection.release());
   caf::anon_send(broker_of(system), caf::publish_atom_v, std::move(scribe),
                  file_number(actor), actor, std::set<std::string>{});
 }
 
 void attach(caf::actor_system& system, unique_fd connection,
             core::duration limit, callback on_actor) {
-  auto scribe = system.middleman().backend().new_scribe(connection.release());
+  auto scribe = network_of(system).backend().new_scribe(connection.release());
   system.spawn(ask_broker, broker_of(system), std::move(scribe), limit,
                std::make_shared<callback>(std::move(on_actor)));
 }

@@ -104,13 +104,17 @@ bool holds_files(const std::string& path) {
   return false;
 }
 
-void remove_empty_folders(const std::string& path) {
-  auto paths = std::vector<std::string>{path};
+void remove_unless_used(const std::string& path) {
+  auto folders = std::vector<std::string>{path};
   auto error = std::error_code{};
   auto i = fs::recursive_directory_iterator{path, error};
-  for (; !error && i != fs::recursive_directory_iterator{}; i.increment(error))
-    paths.push_back(i->path().string());
-  for (auto k = paths.rbegin(); k != paths.rend(); ++k)
+  for (; !error && i != fs::recursive_directory_iterator{};
+       i.increment(error)) {
+    if (i->symlink_status(error).type() != fs::file_type::directory)
+      return;
+    folders.push_back(i->path().string());
+  }
+  for (auto k = folders.rbegin(); k != folders.rend(); ++k)
     ::rmdir(k->c_str());
 }
 
@@ -140,14 +144,13 @@ void temporary_folder::sweep() {
       continue;
     --left;
     const auto path = i->path().string();
-    if (const auto lock = take_over(path); lock && !holds_files(path))
-      remove_empty_folders(path);
+    if (const auto lock = take_over(path))
+      remove_unless_used(path);
   }
 }
 
 void temporary_folder::remove_if_unused() const {
-  if (!holds_files(path_))
-    remove_empty_folders(path_);
+  remove_unless_used(path_);
   sweep();
 }
 

@@ -38,8 +38,8 @@ private:
 /// Whether anything but folders is in `path`, at any depth.
 bool holds_files(const std::string& path);
 
-/// Removes a tree of folders; what is not empty stays, and what holds it.
-void remove_empty_folders(const std::string& path);
+/// Removes a tree of folders, unless it holds anything else.
+void remove_unless_used(const std::string& path);
 
 /// Makes `<prefix><8 random>`, for this user alone.
 /// @retval errc::log_failed  it cannot be made; the text names it

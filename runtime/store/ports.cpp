@@ -94,7 +94,7 @@ result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
   if (!socket)
     return refuse(error_text(errno));
   auto server = store_server::start(
-    std::move(socket),
+    home_, std::move(socket),
     {.client_count_expected
      = std::max(store_clients_expected, clients_per_worker * plan.world_size),
      .name = name,

@@ -25,8 +25,9 @@ struct store_place {
 /// it, if rank 0 is here.
 class store_ports final : public ports::master_ports {
 public:
-  store_ports(store_place place, log lines)
-    : place_(place), lines_(std::move(lines)) {}
+  /// @pre `home` outlives this
+  store_ports(reactor& home, store_place place, log lines)
+    : home_(home), place_(place), lines_(std::move(lines)) {}
 
   uint16_t next() override;
 
@@ -44,6 +45,7 @@ private:
   std::optional<bound_port>* find(uint16_t port);
   void retire();
 
+  reactor& home_;
   store_place place_;
   log lines_;
   std::string address_; ///< As announced; empty: not yet.

@@ -1,11 +1,12 @@
 #include "runtime/store/server.hpp"
 
+#include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +26,9 @@ namespace {
 
 /// All workers of a large job connect at once.
 constexpr int backlog = 4'096;
+
+/// From a failure to start serving to the next attempt.
+constexpr auto begin_pause = std::chrono::milliseconds{100};
 
 constexpr size_t events_per_round_max = 256;
 constexpr size_t read_size = size_t{32} * 1024;
@@ -51,51 +55,92 @@ failure system_failure(const char* what) {
 
 } // namespace
 
-store_server::store_server(unique_fd socket, store_server_config config)
-  : config_(std::move(config)), listener_(std::move(socket)),
-    epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-    wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+store_server::store_server(reactor& home, unique_fd socket,
+                           store_server_config config)
+  : home_(home), config_(std::move(config)), listener_(std::move(socket)),
     store_(std::make_unique<core::store>(config_.limits)),
-    room_(read_size), last_{listener_token} {
+    last_(client{listener_token}) {
   config_.client_count_max
     = std::min(config_.client_count_max, descriptor_share());
 }
 
 result<std::unique_ptr<store_server>>
-store_server::start(unique_fd socket, store_server_config config) {
+store_server::start(reactor& home, unique_fd socket,
+                    store_server_config config) {
   auto out = std::unique_ptr<store_server>{
-    new store_server{std::move(socket), std::move(config)}};
-  if (auto opened = out->open(); !opened)
-    return opened.error();
-  // A thread starts with its creator's mask; so no signal can slip in.
-  auto all = sigset_t{};
-  auto old = sigset_t{};
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
-  auto error = std::error_code{};
-  try {
-    out->thread_ = std::thread{[x = out.get()] { x->run(); }};
-  } catch (const std::system_error& e) {
-    error = e.code();
-  }
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (error)
-    return failure{errc::system_failure,
-                   "no thread for the store: " + error.message()};
+    new store_server{home, std::move(socket), std::move(config)}};
+  const auto listener = out->listener_.get();
+  // Connections of the epoch before may linger at this port. While we listen
+  // the option lets nobody else in.
+  set_option(listener, SOL_SOCKET, SO_REUSEADDR);
+  // What is accepted has these from here.
+  set_option(listener, IPPROTO_TCP, TCP_NODELAY);
+  set_option(listener, SOL_SOCKET, SO_KEEPALIVE);
+  if (::listen(listener, backlog) != 0)
+    return failure{errc::cannot_listen, error_text(errno)};
+  out->on_home([x = out.get()] { x->await_first(); });
   return out;
 }
 
+// At once where we are there: who then waits for the effect would wait for ever.
+void store_server::on_home(reactor::task fn) {
+  if (home_.on_thread())
+    return fn();
+  home_.post([alive = alive_, fn = std::move(fn)] {
+    if (*alive)
+      fn();
+  });
+}
+
+store_server::~store_server() {
+  run_and_wait(home_, [this] {
+    *alive_ = false;
+    home_.unwatch(listener_.get());
+    home_.cancel(retry_);
+  });
+  if (!thread_.joinable())
+    return;
+  stopping_ = true;
+  ::eventfd_write(wake_up_.get(), 1);
+  thread_.join();
+}
+
+void store_server::stop() {
+  on_home([this] {
+    stopping_ = true;
+    home_.unwatch(listener_.get());
+    if (thread_.joinable())
+      ::eventfd_write(wake_up_.get(), 1);
+    else
+      close_up();
+  });
+}
+
+// -- the first client ---------------------------------------------------------
+
+void store_server::await_first() {
+  retry_ = 0;
+  if (!stopping_)
+    home_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { begin(); });
+}
+
+// Without a thread or a descriptor now there may be one soon; the client waits.
+void store_server::begin() {
+  home_.unwatch(listener_.get());
+  auto done = open();
+  if (done)
+    done = start_thread();
+  if (done)
+    return;
+  tell("cannot be served: " + done.error().text + "; tries again");
+  retry_ = home_.after(begin_pause, [this] { await_first(); });
+}
+
 result<std::monostate> store_server::open() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_up_)
-    return system_failure("no descriptor for the store");
-  // Connections of the epoch before may linger at this port. While we listen
-  // the option lets nobody else in.
-  set_option(listener_.get(), SOL_SOCKET, SO_REUSEADDR);
-  // What is accepted has these from here.
-  set_option(listener_.get(), IPPROTO_TCP, TCP_NODELAY);
-  set_option(listener_.get(), SOL_SOCKET, SO_KEEPALIVE);
-  if (::listen(listener_.get(), backlog) != 0)
-    return failure{errc::cannot_listen, error_text(errno)};
+    return system_failure("no descriptor");
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
     return system_failure("epoll");
@@ -105,24 +150,28 @@ result<std::monostate> store_server::open() {
   return std::monostate{};
 }
 
-store_server::~store_server() {
-  if (!thread_.joinable())
-    return;
-  stop();
-  thread_.join();
+// It starts with the mask of its creator, which blocks all signals.
+result<std::monostate> store_server::start_thread() {
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (const std::system_error& e) {
+    return failure{errc::system_failure, "no thread: " + e.code().message()};
+  }
+  return std::monostate{};
 }
 
-void store_server::stop() {
-  stopping_ = true;
-  ::eventfd_write(wake_up_.get(), 1);
-}
+// -- the thread ---------------------------------------------------------------
 
-// The listener may have another descriptor, so closing ours would not do.
 void store_server::run() {
   ::pthread_setname_np(::pthread_self(), "store");
   make_room();
   while (!stopping_)
     round();
+  close_up();
+}
+
+// The listener may have another descriptor, so closing ours would not do.
+void store_server::close_up() {
   ::shutdown(listener_.get(), SHUT_RDWR);
   set_option(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 0);
   links_.clear();
@@ -131,13 +180,11 @@ void store_server::run() {
   store_.reset();
 }
 
-// The system halts a thread for milliseconds each time that it has to make the
-// table of descriptors larger; better now than when all connect.
+// That may take its time; better now than when all connect.
 void store_server::make_room() {
-  const auto count
-    = std::min(config_.client_count_expected, config_.client_count_max);
-  if (count > 0)
-    unique_fd{::fcntl(epoll_.get(), F_DUPFD_CLOEXEC, static_cast<int>(count))};
+  room_.resize(read_size);
+  make_descriptor_room(epoll_.get(), std::min(config_.client_count_expected,
+                                              config_.client_count_max));
 }
 
 void store_server::round() {

@@ -1,10 +1,12 @@
-// Serves the store of one epoch on a thread of its own.
+// Serves the store of one epoch, from the first client on with a thread of its
+// own.
 #pragma once
 
 #include "actors/core/store/store.hpp"
 #include "actors/core/time.hpp"
 #include "actors/log.hpp"
 #include "messages/result.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/store/link.hpp"
 
@@ -49,15 +51,16 @@ struct store_server_config {
 
 class store_server {
 public:
-  /// Listens, and serves until it is destroyed.
+  /// Listens, and serves until it is destroyed. Many jobs never use it: `home`
+  /// waits for the first client, and starts the thread that serves all.
+  /// @pre `home` outlives the server
   /// @param socket Bound, of TCP. Listens no more afterwards; whoever has
   ///               another descriptor of it keeps the port.
   /// @retval errc::cannot_listen   the system refuses
-  /// @retval errc::system_failure  there is no thread or no descriptor left
   static result<std::unique_ptr<store_server>>
-  start(unique_fd socket, store_server_config config);
+  start(reactor& home, unique_fd socket, store_server_config config);
 
-  /// Cuts all connections; waits for the thread.
+  /// Cuts all connections; waits for `home` and for the thread.
   ~store_server();
 
   store_server(const store_server&) = delete;
@@ -78,10 +81,15 @@ private:
   static constexpr uint64_t wake_up_token = 0;
   static constexpr uint64_t listener_token = 1;
 
-  store_server(unique_fd socket, store_server_config config);
+  store_server(reactor& home, unique_fd socket, store_server_config config);
 
+  void on_home(reactor::task fn);
+  void await_first();
+  void begin();
   result<std::monostate> open();
+  result<std::monostate> start_thread();
   void run();
+  void close_up();
   void make_room();
   void round();
   int await_events(std::span<epoll_event> events);
@@ -102,12 +110,17 @@ private:
   void drop(client who, std::string_view why);
   void tell(std::string text);
 
+  reactor& home_;
   store_server_config config_;
   unique_fd listener_;
-  unique_fd epoll_;
-  unique_fd wake_up_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> has_stopped_{false};
+
+  // Of `home_`, until there is a thread.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  reactor::timer retry_ = 0;
+  unique_fd epoll_;
+  unique_fd wake_up_;
   std::thread thread_;
 
   // Of the thread.

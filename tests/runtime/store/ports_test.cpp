@@ -55,13 +55,15 @@ void set_key_at(uint16_t port) {
 struct fixture {
   fixture() { uut.announce("127.0.0.1"); }
 
-  store_ports uut{{}, {}};
+  reactor home;
+  store_ports uut{home, {}, {}};
 };
 
 } // namespace
 
 TEST_CASE("store_ports: without an address there is no port", "[runtime]") {
-  auto uut = store_ports{{}, {}};
+  auto home = reactor{};
+  auto uut = store_ports{home, {}, {}};
   CHECK(uut.next() == 0);
   const auto opened = uut.open(plan_at(1, 0));
   REQUIRE(!opened);
@@ -72,7 +74,8 @@ TEST_CASE("store_ports: without an address there is no port", "[runtime]") {
 TEST_CASE("store_ports: an address that is not ours stands for all",
           "[runtime]") {
   for (const auto* address : {"no such host.", "192.0.2.1"}) {
-    auto uut = store_ports{{}, {}};
+    auto home = reactor{};
+    auto uut = store_ports{home, {}, {}};
     uut.announce(address);
     const auto port = uut.next();
     REQUIRE(port != 0);
@@ -134,7 +137,8 @@ TEST_CASE("store_ports: a wish is granted again and again", "[runtime]") {
   const auto free = bind_master_port(loopback(0));
   REQUIRE(free);
   const auto port = free->port;
-  auto uut = store_ports{{.port = port}, {}};
+  auto home = reactor{};
+  auto uut = store_ports{home, {.port = port}, {}};
   uut.announce("127.0.0.1");
   CHECK(uut.next() == 0); // It is taken.
   CHECK(uut.open(plan_at(1, port)).error().text.find("use")

@@ -31,11 +31,12 @@ struct fixture {
     auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
     REQUIRE(bound);
     where = *numeric_address("127.0.0.1", bound->port);
-    auto started = store_server::start(std::move(bound->socket), config);
+    auto started = store_server::start(home, std::move(bound->socket), config);
     REQUIRE(started);
     uut = std::move(*started);
   }
 
+  reactor home;
   socket_address where;
   std::unique_ptr<store_server> uut;
 };
@@ -283,7 +284,9 @@ TEST_CASE("store_server: makes room for those who will come", "[runtime]") {
     return;
   }
   const auto x = fixture{{.client_count_expected = wanted}};
-  const auto a = store_client{x.where};
+  auto a = store_client{x.where};
+  a.ask({.verb = count_keys});
+  CHECK(a.number<int64_t>() == 0);
   CHECK(descriptor_room() > wanted);
 }
 
@@ -312,8 +315,9 @@ TEST_CASE("store_server: listens no more when it has stopped", "[runtime]") {
   const auto where = *numeric_address("127.0.0.1", bound->port);
   const auto mine = unique_fd{::dup(bound->socket.get())};
   CHECK(is_refused(where)); // It is only bound.
+  auto home = reactor{};
   for (auto i = 0; i < 2; ++i) {
-    auto uut = store_server::start(unique_fd{::dup(mine.get())}, {});
+    auto uut = store_server::start(home, unique_fd{::dup(mine.get())}, {});
     REQUIRE(uut);
     auto a = store_client{where};
     a.ask({.verb = count_keys});
