@@ -1,9 +1,10 @@
-// A value, or why there is none.
+// Holds a value, or why there is none.
 #pragma once
 
 #include "messages/errc.hpp"
 
 #include <cassert>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -49,6 +50,25 @@ public:
 
 private:
   std::variant<T, failure> content_;
+};
+
+/// What an action returns that has no value to give: nothing, or a `failure`.
+template <>
+class result<void> {
+public:
+  result() = default;
+  result(failure why) : why_(std::move(why)) {}
+
+  explicit operator bool() const { return !why_; }
+
+  /// @pre holds a failure
+  const failure& error() const {
+    assert(why_);
+    return *why_;
+  }
+
+private:
+  std::optional<failure> why_;
 };
 
 } // namespace actorrun

@@ -13,14 +13,9 @@ namespace actorrun {
 
 namespace {
 
-using verdict = result<std::monostate>;
 using std::chrono::milliseconds;
 
-verdict fine() {
-  return std::monostate{};
-}
-
-verdict refuse(std::string text) {
+result<void> refuse(std::string text) {
   return failure{errc::bad_argument, std::move(text)};
 }
 
@@ -29,33 +24,33 @@ bool is_control(char c) {
 }
 
 /// Labels travel through logs, environments and terminals.
-verdict check_label(const std::string& name, const std::string& text) {
+result<void> check_label(const std::string& name, const std::string& text) {
   if (text.size() > label_length_max)
     return refuse(name + " is longer than " + std::to_string(label_length_max)
                   + " bytes");
   if (std::any_of(text.begin(), text.end(), is_control))
     return refuse(name + " has control characters in it");
-  return fine();
+  return {};
 }
 
-verdict check_span(const std::string& name, milliseconds x, milliseconds min,
-                   milliseconds max = timeout_max) {
+result<void> check_span(const std::string& name, milliseconds x,
+                        milliseconds min, milliseconds max = timeout_max) {
   if (x >= min && x <= max)
-    return fine();
+    return {};
   return refuse(name + " is " + std::to_string(x.count()) + " ms, not "
                 + std::to_string(min.count()) + ".."
                 + std::to_string(max.count()) + " ms");
 }
 
-verdict check_count(const std::string& name, uint32_t x, uint32_t min,
-                    uint32_t max) {
+result<void> check_count(const std::string& name, uint32_t x, uint32_t min,
+                         uint32_t max) {
   if (x >= min && x <= max)
-    return fine();
+    return {};
   return refuse(name + " is " + std::to_string(x) + ", not "
                 + std::to_string(min) + ".." + std::to_string(max));
 }
 
-verdict check_timeouts(const core::timeouts& x) {
+result<void> check_timeouts(const core::timeouts& x) {
   const std::pair<const char*, milliseconds> spans[] = {
     {"join_timeout", x.join},
     {"last_call_timeout", x.last_call},
@@ -74,7 +69,7 @@ verdict check_timeouts(const core::timeouts& x) {
                      keep_alive_attempts_max);
 }
 
-verdict check_agent_counts(const job_options& x) {
+result<void> check_agent_counts(const job_options& x) {
   if (auto ok = check_count("the minimum of nodes", x.agent_count_min, 1,
                             core::agents_per_epoch_max);
       !ok)
@@ -86,20 +81,20 @@ verdict check_agent_counts(const job_options& x) {
   if (!x.rendezvous && x.agent_count_max > 1)
     return refuse("a job without a rendezvous endpoint has one node, not "
                   + std::to_string(x.agent_count_max));
-  return fine();
+  return {};
 }
 
-verdict check_endpoint(const endpoint& x) {
+result<void> check_endpoint(const endpoint& x) {
   if (!is_host(x.host))
     return refuse("the rendezvous host \"" + x.host
                   + "\" is neither a host name nor an IP address");
   if (x.port == 0)
     return refuse("the rendezvous port is 0, not 1..65535");
-  return fine();
+  return {};
 }
 
 /// Whole seconds, for that is what etcd counts in.
-verdict check_lease(const job_options& x) {
+result<void> check_lease(const job_options& x) {
   const auto lease = x.etcd.lease;
   if (lease < etcd_lease_min || lease > etcd_lease_max
       || lease % std::chrono::seconds{1} != milliseconds{0})
@@ -107,10 +102,10 @@ verdict check_lease(const job_options& x) {
                   + " ms, not a number of seconds in 2..600");
   if (x.timeouts.fence_guard >= lease)
     return refuse("fence_guard is not shorter than lease_ttl");
-  return fine();
+  return {};
 }
 
-verdict check_etcd(const job_options& x) {
+result<void> check_etcd(const job_options& x) {
   if (!x.rendezvous)
     return refuse("the address of the etcd server is missing");
   if (x.etcd.more_members.size() >= etcd_member_count_max)
@@ -145,7 +140,7 @@ verdict check_etcd(const job_options& x) {
   return check_lease(x);
 }
 
-verdict check_workers(const core::worker_settings& x) {
+result<void> check_workers(const core::worker_settings& x) {
   if (x.command.empty() || x.command.front().empty())
     return refuse("there is no program to run");
   if (auto ok = check_label("the role", x.role); !ok)
@@ -166,25 +161,26 @@ verdict check_workers(const core::worker_settings& x) {
 }
 
 /// Text in which `forbidden` bytes would break paths or lines.
-verdict check_text(const std::string& name, const std::string& text,
-                   size_t length_max, std::string_view forbidden) {
+result<void> check_text(const std::string& name, const std::string& text,
+                        size_t length_max, std::string_view forbidden) {
   if (text.size() > length_max)
     return refuse(name + " is longer than " + std::to_string(length_max)
                   + " bytes");
   if (text.find_first_of(forbidden) != text.npos)
     return refuse(name + " has a line end or NUL in it");
-  return fine();
+  return {};
 }
 
-verdict check_rank(const std::string& name, uint32_t rank, uint32_t count) {
+result<void> check_rank(const std::string& name, uint32_t rank,
+                        uint32_t count) {
   if (rank < count)
-    return fine();
+    return {};
   return refuse(name + " local rank " + std::to_string(rank)
                 + ", and the workers of this node are 0.."
                 + std::to_string(count - 1));
 }
 
-verdict check_ranks(const core::log_options& x, uint32_t slot_count) {
+result<void> check_ranks(const core::log_options& x, uint32_t slot_count) {
   for (const auto& [rank, streams] : x.redirects.by_rank)
     if (auto ok = check_rank("the redirects name", rank, slot_count); !ok)
       return ok;
@@ -192,13 +188,13 @@ verdict check_ranks(const core::log_options& x, uint32_t slot_count) {
     if (auto ok = check_rank("the tees name", rank, slot_count); !ok)
       return ok;
   if (!x.shown_ranks || x.shown_ranks->empty())
-    return fine();
+    return {};
   return check_rank("the shown ranks name", *x.shown_ranks->rbegin(),
                     slot_count);
 }
 
-verdict check_filters(const std::string& name,
-                      const std::vector<std::string>& filters) {
+result<void> check_filters(const std::string& name,
+                           const std::vector<std::string>& filters) {
   if (filters.size() > filter_count_max)
     return refuse(name + " are " + std::to_string(filters.size()) + ", not 0.."
                   + std::to_string(filter_count_max));
@@ -208,10 +204,10 @@ verdict check_filters(const std::string& name,
     if (auto ok = check_text("one of " + name, x, filter_length_max, "\n"); !ok)
       return ok;
   }
-  return fine();
+  return {};
 }
 
-verdict check_rotation(const core::log_options& x) {
+result<void> check_rotation(const core::log_options& x) {
   const auto is_in_range = x.rotate_size >= core::rotate_size_min
                            && x.rotate_size <= rotate_size_max;
   if (x.rotate_size != 0 && !is_in_range)
@@ -222,7 +218,7 @@ verdict check_rotation(const core::log_options& x) {
                      core::rotate_keep_max);
 }
 
-verdict check_logs(const core::log_options& x, uint32_t slot_count) {
+result<void> check_logs(const core::log_options& x, uint32_t slot_count) {
   constexpr auto nul = std::string_view{"\0", 1};
   constexpr auto line_ends = std::string_view{"\0\r\n", 3};
   if (auto ok
@@ -242,22 +238,22 @@ verdict check_logs(const core::log_options& x, uint32_t slot_count) {
   return check_rotation(x);
 }
 
-verdict check_devices(const agent_options& x) {
+result<void> check_devices(const agent_options& x) {
   if (!x.virtual_local_rank || x.visible_devices.empty()
       || x.visible_devices.size() >= x.workers.slot_count)
-    return fine();
+    return {};
   return refuse("there are " + std::to_string(x.visible_devices.size())
                 + " devices for " + std::to_string(x.workers.slot_count)
                 + " workers, each of which is to see its own");
 }
 
-verdict check_timers(const timer_options& x) {
+result<void> check_timers(const timer_options& x) {
   if (auto ok = check_text("the path of the timer FIFO", x.path,
                            timer_path_length_max, {"\0", 1});
       !ok)
     return ok;
   if (x.watchdog.count() == 0)
-    return fine();
+    return {};
   return check_span("the watchdog", x.watchdog, watchdog_min, watchdog_max);
 }
 
@@ -282,7 +278,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-result<std::monostate> validate(const job_options& options) {
+result<void> validate(const job_options& options) {
   if (options.job.value.empty())
     return refuse("the job id is empty");
   if (auto ok = check_label("the job id", options.job.value); !ok)
@@ -304,10 +300,10 @@ result<std::monostate> validate(const job_options& options) {
   if (options.backend == rendezvous_backend::fixed
       && options.agent_count_min != options.agent_count_max)
     return refuse("with fixed node ranks the number of nodes is fixed, too");
-  return fine();
+  return {};
 }
 
-result<std::monostate> validate(const agent_options& options) {
+result<void> validate(const agent_options& options) {
   if (!options.local_address.empty() && !is_host(options.local_address))
     return refuse("the local address \"" + options.local_address
                   + "\" is neither a host name nor an IP address");
@@ -323,8 +319,7 @@ result<std::monostate> validate(const agent_options& options) {
   return check_logs(options.logs, options.workers.slot_count);
 }
 
-result<std::monostate> validate(const job_options& job,
-                                const agent_options& agent) {
+result<void> validate(const job_options& job, const agent_options& agent) {
   if (auto ok = validate(job); !ok)
     return ok;
   if (auto ok = validate(agent); !ok)
@@ -335,7 +330,7 @@ result<std::monostate> validate(const job_options& job,
   if (agent.node_rank)
     return check_count("the node rank", *agent.node_rank, 0,
                        job.agent_count_max - 1);
-  return fine();
+  return {};
 }
 
 } // namespace actorrun

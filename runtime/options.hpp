@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace actorrun {
@@ -176,11 +175,10 @@ struct agent_options {
 
 /// Checks the ranges above and those of the fields within.
 /// @retval errc::bad_argument  a field is out of its range; the text names it
-result<std::monostate> validate(const job_options& options);
-result<std::monostate> validate(const agent_options& options);
+result<void> validate(const job_options& options);
+result<void> validate(const agent_options& options);
 
 /// Checks both, and that they go together.
-result<std::monostate> validate(const job_options& job,
-                                const agent_options& agent);
+result<void> validate(const job_options& job, const agent_options& agent);
 
 } // namespace actorrun

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 
 namespace actorrun::ports {
 
@@ -27,9 +26,8 @@ public:
   /// plan's address and port, and none of an older epoch. Does nothing where
   /// workers serve it themselves.
   /// @retval errc::cannot_listen  nobody can be served there; the text says why
-  virtual result<std::monostate>
-  open([[maybe_unused]] const core::epoch_plan& plan) {
-    return std::monostate{};
+  virtual result<void> open([[maybe_unused]] const core::epoch_plan& plan) {
+    return {};
   }
 
   /// No worker needs the store any more.

@@ -61,18 +61,17 @@ std::optional<std::string> own_failure(const core::ending& how) {
   return {};
 }
 
-result<std::monostate> leave_error_file(const std::string& path,
-                                        const core::ending& how,
-                                        std::string_view host, int64_t now_ms) {
+result<void> leave_error_file(const std::string& path, const core::ending& how,
+                              std::string_view host, int64_t now_ms) {
   if (path.empty())
-    return std::monostate{};
+    return {};
   if (has_failed(how)) {
     const auto& first = *how.result->first_failure;
     return detail::write_error_file(path, first, first.host == host);
   }
   if (const auto why = own_failure(how))
     return detail::write_error_file(path, *why, now_ms);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::cli

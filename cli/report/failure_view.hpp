@@ -29,8 +29,7 @@ std::optional<std::string> own_failure(const core::ending& how);
 /// @param host This one's name: error files of its workers can be read here.
 /// @param now_ms Unix time
 /// @retval errc::log_failed  it cannot be written; the text says why
-result<std::monostate> leave_error_file(const std::string& path,
-                                        const core::ending& how,
-                                        std::string_view host, int64_t now_ms);
+result<void> leave_error_file(const std::string& path, const core::ending& how,
+                              std::string_view host, int64_t now_ms);
 
 } // namespace actorrun::cli

@@ -64,8 +64,7 @@ bool write_all(int fd, std::string_view text) {
 
 // A file that is half written must not be taken for the whole; and what is not
 // a file, /dev/null above all, must not be replaced by one.
-result<std::monostate> replace_file(const std::string& path,
-                                    std::string_view text) {
+result<void> replace_file(const std::string& path, std::string_view text) {
   constexpr auto mode = 0666;
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
@@ -84,7 +83,7 @@ result<std::monostate> replace_file(const std::string& path,
     ::unlink(draft.c_str());
     return no(path, error);
   }
-  return std::monostate{};
+  return {};
 }
 
 error_document document_of(std::string_view message, std::string_view stack,
@@ -123,9 +122,9 @@ std::optional<error_file_text> read_error_file(const std::string& path) {
   return text_of(**found);
 }
 
-result<std::monostate> write_error_file(const std::string& path,
-                                        const core::worker_failure& first,
-                                        bool has_worker_file) {
+result<void> write_error_file(const std::string& path,
+                              const core::worker_failure& first,
+                              bool has_worker_file) {
   auto x = document_of(first);
   if (has_worker_file && !first.details.error_file.empty())
     if (auto found = load_error_document(first.details.error_file);
@@ -137,9 +136,8 @@ result<std::monostate> write_error_file(const std::string& path,
   return replace_file(path, to_text(x));
 }
 
-result<std::monostate> write_error_file(const std::string& path,
-                                        std::string_view message,
-                                        int64_t wall_ms) {
+result<void> write_error_file(const std::string& path, std::string_view message,
+                              int64_t wall_ms) {
   return replace_file(path, to_text(document_of(message, message, wall_ms)));
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace actorrun::detail {
 
@@ -33,15 +32,14 @@ std::optional<error_file_text> read_error_file(const std::string& path);
 ///             replaced, at once or not at all.
 /// @param has_worker_file The worker's error file can be read on this machine.
 /// @retval errc::log_failed  it cannot be written; the text says why
-result<std::monostate> write_error_file(const std::string& path,
-                                        const core::worker_failure& first,
-                                        bool has_worker_file);
+result<void> write_error_file(const std::string& path,
+                              const core::worker_failure& first,
+                              bool has_worker_file);
 
 /// The same for a failure that is not a worker's.
 /// @param message `<type>: <text>`
 /// @param wall_ms Unix time of the failure
-result<std::monostate> write_error_file(const std::string& path,
-                                        std::string_view message,
-                                        int64_t wall_ms);
+result<void> write_error_file(const std::string& path, std::string_view message,
+                              int64_t wall_ms);
 
 } // namespace actorrun::detail

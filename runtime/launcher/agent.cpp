@@ -45,8 +45,7 @@ event_listener(const std::shared_ptr<event_feed>& to) {
 } // namespace
 
 // First of all: what cannot be logged shall not begin.
-result<std::monostate>
-launcher::members::open_logs(const agent_options& options) {
+result<void> launcher::members::open_logs(const agent_options& options) {
   auto opened = node_logs::open(system, loop,
                                 {.job = job.job,
                                  .options = options.logs,
@@ -58,29 +57,27 @@ launcher::members::open_logs(const agent_options& options) {
   if (!opened)
     return opened.error();
   logs = std::move(*opened);
-  return std::monostate{};
+  return {};
 }
 
 // Before the first worker, and until after the last.
-result<std::monostate>
-launcher::members::open_timers(const agent_options& options) {
+result<void> launcher::members::open_timers(const agent_options& options) {
   auto opened = node_timers::open(
     system, loop,
     {.options = options.timers, .spawn = hooks.timer_server, .lines = lines});
   if (!opened)
     return opened.error();
   timers = std::move(*opened);
-  return std::monostate{};
+  return {};
 }
 
 // Workers that cannot be bound as was asked shall not begin either.
-result<std::monostate>
-launcher::members::open_devices(const agent_options& options) {
+result<void> launcher::members::open_devices(const agent_options& options) {
   auto opened = node_devices::open(options, lines);
   if (!opened)
     return opened.error();
   devices.emplace(std::move(*opened));
-  return std::monostate{};
+  return {};
 }
 
 std::shared_ptr<ports::coordinator_locator>

@@ -14,33 +14,33 @@ using namespace detail;
 
 // -- the coordinator ----------------------------------------------------------
 
-result<std::monostate>
+result<void>
 launcher::members::maybe_host_coordinator(const agent_options& options) {
   if (!job.rendezvous) {
     spawn_coordinator(false);
-    return std::monostate{};
+    return {};
   }
   if (job.backend == rendezvous_backend::etcd)
     return open_etcd(options.local_address, false);
   if (job.backend == rendezvous_backend::fixed)
-    return options.node_rank == 0 ? host_as_first() : std::monostate{};
+    return options.node_rank == 0 ? host_as_first() : result<void>{};
   if (job.place == coordinator_place::elsewhere
       || (job.place == coordinator_place::automatic
           && !names_this_host(job.rendezvous->host)))
-    return std::monostate{};
+    return {};
   auto hosted = host_coordinator(false);
   if (!hosted && hosted.error().code == errc::address_in_use
       && job.place == coordinator_place::automatic) {
     // Most likely another agent of the job on this host; its door will tell.
     occupied = true;
-    return std::monostate{};
+    return {};
   }
   return hosted;
 }
 
 // A coordinator on its own may be started again while its agents wait for it;
 // one that an agent hosts only follows another if that ended untidily.
-result<std::monostate> launcher::members::host_coordinator(bool alone) {
+result<void> launcher::members::host_coordinator(bool alone) {
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
@@ -60,7 +60,7 @@ result<std::monostate> launcher::members::host_coordinator(bool alone) {
   if (job.secret.empty() && !is_loopback(*where))
     lines.warn("the job has no secret: whoever knows its id may take part; "
                "set --secret-file or ACTORRUN_SECRET on all nodes");
-  return std::monostate{};
+  return {};
 }
 
 void launcher::members::spawn_coordinator(bool successor) {
@@ -96,7 +96,7 @@ core::job_settings launcher::members::settings() const {
 }
 
 // Whoever gives no rank to any node gives them all rank 0.
-result<std::monostate> launcher::members::host_as_first() {
+result<void> launcher::members::host_as_first() {
   auto hosted = host_coordinator(false);
   if (!hosted)
     return failure{hosted.error().code,
@@ -106,8 +106,8 @@ result<std::monostate> launcher::members::host_as_first() {
   return hosted;
 }
 
-result<std::monostate>
-launcher::members::open_etcd(const std::string& announced, bool alone) {
+result<void> launcher::members::open_etcd(const std::string& announced,
+                                          bool alone) {
   auto opened = etcd_host::open(
     system, loop,
     {.job = job,
@@ -125,7 +125,7 @@ launcher::members::open_etcd(const std::string& announced, bool alone) {
   if (!opened)
     return opened.error();
   etcd = std::move(*opened);
-  return std::monostate{};
+  return {};
 }
 
 // -- the end ------------------------------------------------------------------

@@ -36,16 +36,16 @@ struct launcher::members {
                           : detail::credentials{};
   }
 
-  result<std::monostate> open_logs(const agent_options& options);
-  result<std::monostate> open_timers(const agent_options& options);
-  result<std::monostate> open_devices(const agent_options& options);
-  result<std::monostate> host_coordinator(bool alone);
-  result<std::monostate> maybe_host_coordinator(const agent_options& options);
-  result<std::monostate> host_as_first();
+  result<void> open_logs(const agent_options& options);
+  result<void> open_timers(const agent_options& options);
+  result<void> open_devices(const agent_options& options);
+  result<void> host_coordinator(bool alone);
+  result<void> maybe_host_coordinator(const agent_options& options);
+  result<void> host_as_first();
   core::job_settings settings() const;
   rendezvous_coordinator_config coordinator_config();
   void spawn_coordinator(bool successor);
-  result<std::monostate> open_etcd(const std::string& announced, bool alone);
+  result<void> open_etcd(const std::string& announced, bool alone);
   void spawn_agent(const agent_options& options);
   std::shared_ptr<ports::coordinator_locator>
   make_locator(const core::offer& offering);

@@ -9,7 +9,6 @@
 #include <caf/scoped_actor.hpp>
 
 #include <utility>
-#include <variant>
 
 namespace actorrun::detail {
 
@@ -35,19 +34,19 @@ node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
 }
 
 // A job that asked for no files shall not fail for want of a place for them.
-result<std::monostate> node_logs::make_folders() {
+result<void> node_logs::make_folders() {
   layout_ = config_.layout;
   if (layout_)
-    return std::monostate{};
+    return {};
   auto folders = torch_log_layout::open(config_.options, config_.job);
   if (folders) {
     layout_ = folders_ = std::move(*folders);
-    return std::monostate{};
+    return {};
   }
   if (!config_.options.folder.empty() || chooses_files(config_.options))
     return folders.error();
   config_.lines.warn("workers have no error files: " + folders.error().text);
-  return std::monostate{};
+  return {};
 }
 
 void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {

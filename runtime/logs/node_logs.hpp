@@ -77,7 +77,7 @@ private:
   node_logs(caf::actor_system& system, node_logs_config config)
     : system_(system), config_(std::move(config)) {}
 
-  result<std::monostate> make_folders();
+  result<void> make_folders();
   void spawn_tailer(std::shared_ptr<reactor> loop);
 
   caf::actor_system& system_;

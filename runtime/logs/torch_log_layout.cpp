@@ -42,8 +42,7 @@ private:
   std::vector<std::string> paths_;
 };
 
-result<std::monostate> make_with_parents(const std::string& path,
-                                         made_folders& made) {
+result<void> make_with_parents(const std::string& path, made_folders& made) {
   for (size_t end = 1; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const auto part = path.substr(0, end);
@@ -57,7 +56,7 @@ result<std::monostate> make_with_parents(const std::string& path,
     return cannot_make_folder(path, errno);
   if (!S_ISDIR(info.st_mode))
     return cannot_make_folder(path, ENOTDIR);
-  return std::monostate{};
+  return {};
 }
 
 std::string absolute(const std::string& path) {

@@ -136,7 +136,7 @@ bool mark_begun(int fd) {
          && write_header(fd, return_magic, stage::begun);
 }
 
-result<std::monostate> write_return(int fd, const nlohmann::json& value) {
+result<void> write_return(int fd, const nlohmann::json& value) {
   const auto data = encode(value, return_size_max);
   if (!data)
     return bad("the return value is " + data.error().text);
@@ -144,7 +144,7 @@ result<std::monostate> write_return(int fd, const nlohmann::json& value) {
   if (!write_all(fd, *data, sizeof(header))
       || !write_header(fd, return_magic, stage::returned))
     return system_failure_of("the return value cannot be kept in memory");
-  return std::monostate{};
+  return {};
 }
 
 result<function_return> read_return(int fd) {

@@ -39,7 +39,7 @@ bool mark_begun(int fd);
 
 /// @retval errc::bad_argument    as `write_call`, with `return_size_max`
 /// @retval errc::system_failure  no memory is left
-result<std::monostate> write_return(int fd, const nlohmann::json& value);
+result<void> write_return(int fd, const nlohmann::json& value);
 
 /// How far a function came.
 struct function_return {

@@ -72,7 +72,7 @@ process_group::start(process_options options) {
   return group;
 }
 
-result<std::monostate> process_group::await_starts() {
+result<void> process_group::await_starts() {
   tracker_->wait(std::nullopt, [this] {
     return tracker_->start_count() == plan_.own.slot_count
            || tracker_->has_ended();
@@ -81,7 +81,7 @@ result<std::monostate> process_group::await_starts() {
     // A start that was given up is the consequence of something else.
     if (record.error != 0 && record.error != ECANCELED)
       return start_failure(record, rank);
-  return std::monostate{};
+  return {};
 }
 
 failure process_group::start_failure(const process_tracker::record& record,

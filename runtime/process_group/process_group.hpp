@@ -43,12 +43,12 @@ public:
 private:
   explicit process_group(process_options options);
 
-  result<std::monostate> make_outputs();
+  result<void> make_outputs();
   std::vector<std::string> prefixes() const;
   void spawn_tailer();
   worker_supervisor_config supervisor_config();
   void spawn_owner();
-  result<std::monostate> await_starts();
+  result<void> await_starts();
   failure start_failure(const process_tracker::record& record,
                         uint32_t rank) const;
   processes_result result_of(group_ending ending) const;

@@ -28,7 +28,7 @@ private:
 
 } // namespace
 
-result<std::monostate> process_group::make_outputs() {
+result<void> process_group::make_outputs() {
   auto layout = options_.layout;
   if (!layout) {
     auto opened = torch_log_layout::open(options_.logs, {run_id_of(options_)});
@@ -45,7 +45,7 @@ result<std::monostate> process_group::make_outputs() {
                                        + " processes, not of "
                                        + std::to_string(plan_.own.slot_count)};
   outputs_ = std::move(*outputs);
-  return std::monostate{};
+  return {};
 }
 
 std::vector<std::string> process_group::prefixes() const {

@@ -161,13 +161,7 @@ std::vector<ports::process_spec> make_processes(
 
 namespace {
 
-using verdict = result<std::monostate>;
-
-verdict fine() {
-  return std::monostate{};
-}
-
-verdict refuse(std::string text) {
+result<void> refuse(std::string text) {
   return failure{errc::bad_argument, std::move(text)};
 }
 
@@ -179,14 +173,14 @@ bool has_nul(std::string_view text) {
   return text.find('\0') != text.npos;
 }
 
-verdict check_name(const std::string& name) {
+result<void> check_name(const std::string& name) {
   if (name.size() > label_length_max)
     return refuse("the name is longer than " + std::to_string(label_length_max)
                   + " bytes");
   if (std::any_of(name.begin(), name.end(),
                   [](unsigned char c) { return std::iscntrl(c) != 0; }))
     return refuse("the name has control characters in it");
-  return fine();
+  return {};
 }
 
 template <class T>
@@ -204,16 +198,16 @@ std::set<uint32_t> ranks_below(size_t count) {
   return result;
 }
 
-verdict check_keys(const char* what, const std::set<uint32_t>& keys,
-                   size_t count) {
+result<void> check_keys(const char* what, const std::set<uint32_t>& keys,
+                        size_t count) {
   const auto expected = ranks_below(count);
   if (keys == expected)
-    return fine();
+    return {};
   return refuse(std::string{what} + ": the local ranks do not match, expected: "
                 + ranks_text(expected) + ", actual: " + ranks_text(keys));
 }
 
-verdict check_ranks(const process_options& x) {
+result<void> check_ranks(const process_options& x) {
   const auto count = x.args.size();
   if (count < 1 || count > core::slots_per_agent_max)
     return refuse("args has " + std::to_string(count) + " local ranks, not 1.."
@@ -230,10 +224,10 @@ verdict check_ranks(const process_options& x) {
     if (prefix.find_first_of(std::string_view{"\0\r\n", 3}) != prefix.npos)
       return refuse(of_rank(rank, "its prefix has a line end or NUL in it"));
   }
-  return fine();
+  return {};
 }
 
-verdict check_variables(const process_options& x) {
+result<void> check_variables(const process_options& x) {
   for (const auto& [rank, env] : x.envs)
     for (const auto& [name, value] : env) {
       if (name.empty() || has_nul(name) || name.find('=') != name.npos)
@@ -241,10 +235,11 @@ verdict check_variables(const process_options& x) {
       if (has_nul(value))
         return refuse(of_rank(rank, "the variable " + name + " has a NUL"));
     }
-  return fine();
+  return {};
 }
 
-verdict check_program(const process_options& x, const std::string& program) {
+result<void> check_program(const process_options& x,
+                           const std::string& program) {
   if (program.empty() || has_nul(program))
     return refuse(program.empty() ? "there is no program to start"
                                   : "the name of the program has a NUL in it");
@@ -261,10 +256,10 @@ verdict check_program(const process_options& x, const std::string& program) {
         return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
                                       + " has a NUL in it"));
     }
-  return fine();
+  return {};
 }
 
-verdict check_function(const process_options& x, const std::string& name) {
+result<void> check_function(const process_options& x, const std::string& name) {
   const auto function = find_entry_point(name);
   if (!function)
     return function.error();
@@ -276,10 +271,10 @@ verdict check_function(const process_options& x, const std::string& name) {
   for (const auto& [rank, arguments] : x.args)
     if (const auto problem = function->complaint(arguments))
       return refuse(of_rank(rank, "entry point \"" + name + "\": " + *problem));
-  return fine();
+  return {};
 }
 
-verdict check_entrypoint(const process_options& x) {
+result<void> check_entrypoint(const process_options& x) {
   if (is_astray())
     return refuse(
       "this process is a worker itself, and its main has not called "
@@ -290,7 +285,7 @@ verdict check_entrypoint(const process_options& x) {
 }
 
 /// What a job asks for, too.
-verdict check_rest(const process_options& x) {
+result<void> check_rest(const process_options& x) {
   auto options = agent_options{};
   options.workers.command = {"none"};
   options.workers.slot_count = static_cast<uint32_t>(x.args.size());
@@ -316,7 +311,7 @@ std::string ranks_text(const std::set<uint32_t>& ranks) {
   return "{" + text + "}";
 }
 
-result<std::monostate> check(const process_options& options) {
+result<void> check(const process_options& options) {
   for (const auto part :
        {check_ranks, check_variables, check_entrypoint, check_rest})
     if (auto ok = part(options); !ok)

@@ -20,7 +20,7 @@ namespace actorrun::detail {
 /// Checks every field and what they have to do with each other. Nothing is
 /// looked up on disk.
 /// @retval errc::bad_argument
-result<std::monostate> check(const process_options& options);
+result<void> check(const process_options& options);
 
 /// `{0-2, 5}`; `{}` for none.
 std::string ranks_text(const std::set<uint32_t>& ranks);

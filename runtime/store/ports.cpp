@@ -77,7 +77,7 @@ std::optional<bound_port>* store_ports::find(uint16_t port) {
 
 // The socket stays ours: an epoch may have the port of the one before, if that
 // has ended without its workers here being stopped.
-result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
+result<void> store_ports::open(const core::epoch_plan& plan) {
   retire();
   const auto name = "store of epoch " + to_string(plan.epoch);
   const auto refuse = [&](const std::string& why) {
@@ -102,7 +102,7 @@ result<std::monostate> store_ports::open(const core::epoch_plan& plan) {
   if (!server)
     return refuse(server.error().text);
   server_ = std::move(*server);
-  return std::monostate{};
+  return {};
 }
 
 // What a full store takes to free, the next epoch does not wait for.

@@ -35,7 +35,7 @@ public:
   /// host (behind address translation, say) stands for all of them.
   void announce(const std::string& address) override;
 
-  result<std::monostate> open(const core::epoch_plan& plan) override;
+  result<void> open(const core::epoch_plan& plan) override;
   void close() override;
 
 private:

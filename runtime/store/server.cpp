@@ -136,7 +136,7 @@ void store_server::begin() {
   retry_ = home_.after(begin_pause, [this] { await_first(); });
 }
 
-result<std::monostate> store_server::open() {
+result<void> store_server::open() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_up_)
@@ -147,17 +147,17 @@ result<std::monostate> store_server::open() {
   event.data.u64 = listener_token;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
     return system_failure("epoll");
-  return std::monostate{};
+  return {};
 }
 
 // It starts with the mask of its creator, which blocks all signals.
-result<std::monostate> store_server::start_thread() {
+result<void> store_server::start_thread() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error& e) {
     return failure{errc::system_failure, "no thread: " + e.code().message()};
   }
-  return std::monostate{};
+  return {};
 }
 
 // -- the thread ---------------------------------------------------------------

@@ -86,8 +86,8 @@ private:
   void on_home(reactor::task fn);
   void await_first();
   void begin();
-  result<std::monostate> open();
-  result<std::monostate> start_thread();
+  result<void> open();
+  result<void> start_thread();
   void run();
   void close_up();
   void make_room();

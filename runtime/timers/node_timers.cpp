@@ -25,10 +25,10 @@ node_timers::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   return x;
 }
 
-result<std::monostate> node_timers::make_fifo(reactor& loop) {
+result<void> node_timers::make_fifo(reactor& loop) {
   const auto& asked = config_.options;
   if (!asked.enabled)
-    return std::monostate{};
+    return {};
   if (!asked.path.empty()) {
     auto made = timer_fifo::open(loop, asked.path);
     if (!made && made.error().code != errc::address_in_use)
@@ -47,18 +47,18 @@ result<std::monostate> node_timers::make_fifo(reactor& loop) {
   }
   if (fifo_)
     fifo_path_ = fifo_->path();
-  return std::monostate{};
+  return {};
 }
 
-result<std::monostate> node_timers::make_socket(reactor& loop) {
+result<void> node_timers::make_socket(reactor& loop) {
   if (config_.options.watchdog.count() == 0)
-    return std::monostate{};
+    return {};
   auto made = notify_socket::open(loop);
   if (!made)
     return made.error();
   socket_ = std::move(*made);
   socket_path_ = socket_->path();
-  return std::monostate{};
+  return {};
 }
 
 // Even without a FIFO: parts of this program may have timers.

@@ -61,8 +61,8 @@ private:
   node_timers(caf::actor_system& system, node_timers_config config)
     : system_(system), config_(std::move(config)) {}
 
-  result<std::monostate> make_fifo(reactor& loop);
-  result<std::monostate> make_socket(reactor& loop);
+  result<void> make_fifo(reactor& loop);
+  result<void> make_socket(reactor& loop);
   void spawn(std::shared_ptr<reactor> loop);
 
   caf::actor_system& system_;

@@ -18,13 +18,13 @@ public:
     calls_.push_back("announce " + address);
   }
 
-  result<std::monostate> open(const core::epoch_plan& plan) override {
+  result<void> open(const core::epoch_plan& plan) override {
     calls_.push_back("open " + to_string(plan.epoch) + " at "
                      + plan.master_address + ":"
                      + std::to_string(plan.master_port));
     if (refusal)
       return failure{errc::cannot_listen, *refusal};
-    return std::monostate{};
+    return {};
   }
 
   void close() override { calls_.push_back("close"); }
