@@ -8,12 +8,9 @@
 #include "cli/report/status_view.hpp"
 #include "cli/signals.hpp"
 #include "runtime/launcher.hpp"
-#include "runtime/launcher/system_config.hpp"
-#include "runtime/logs/logging.hpp"
-#include "runtime/os/descriptor_room.hpp"
-#include "runtime/os/socket_address.hpp"
+#include "runtime/program_support.hpp"
 #include "runtime/status.hpp"
-#include "runtime/store/server.hpp"
+#include "runtime/system_config.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -27,7 +24,6 @@
 
 #include <malloc.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace actorrun::cli {
@@ -37,43 +33,21 @@ namespace {
 /// How long a job may take to say how it stands.
 constexpr auto status_limit = std::chrono::seconds{3};
 
-// Each link of a coordinator is a descriptor; the usual soft limit of 1,024 is
-// for programs that use select(2).
-void raise_descriptor_limit() {
-  auto limit = rlimit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/// A worker's process, and its clients of the store: torch has up to two.
-constexpr size_t descriptors_per_worker = 3;
-
-/// @pre there is no other thread yet
-void prepare_descriptors(size_t worker_count) {
-  raise_descriptor_limit();
-  detail::make_descriptor_room(STDIN_FILENO,
-                               detail::store_clients_expected
-                                 + descriptors_per_worker * worker_count);
-}
-
 // One arena for the few threads there are: each more costs a start-up and
 // memory that stays.
 void keep_memory_small() {
   ::mallopt(M_ARENA_MAX, 1);
 }
 
-using detail::posix_console;
-
-log open_log(const std::shared_ptr<posix_console>& to, const char* program) {
+log open_log(const std::shared_ptr<program_console>& to, const char* program) {
   const auto* level = std::getenv("LOGLEVEL");
-  return detail::open_log(to, program, level == nullptr ? "INFO" : level);
+  return actorrun::open_log(to, program, level == nullptr ? "INFO" : level);
 }
 
 /// Prints a failure after what waits for the console already.
 /// @returns its exit code
-int fail(const failure& why, std::string_view program, posix_console& console) {
+int fail(const failure& why, std::string_view program,
+         program_console& console) {
   console.say(core::output_stream::err, explain(why, program));
   return static_cast<int>(exit_code_of(why.code));
 }
@@ -105,8 +79,8 @@ bool contains(const std::vector<int>& signals, int x) {
 /// them, so the second signal ends that.
 /// @param is_hurried A first one has come already.
 /// @param ignored    Signals that do not count.
-void await_console(posix_console& console, signal_inbox& inbox, bool is_hurried,
-                   const std::vector<int>& ignored = {}) {
+void await_console(program_console& console, signal_inbox& inbox,
+                   bool is_hurried, const std::vector<int>& ignored = {}) {
   while (!console.is_flushed()) {
     console.call_when_flushed([&] { inbox.wake_up(); });
     const auto signal = inbox.wait();
@@ -171,7 +145,7 @@ namespace {
 
 /// @param name What the report calls what has failed.
 void tell_ending(const core::ending& how, const log& lines,
-                 posix_console& console, std::string_view name) {
+                 program_console& console, std::string_view name) {
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
@@ -202,7 +176,7 @@ void tell_log_folder(const core::ending& how, const launcher& node,
     lines.info("this node's workers have left files in " + folder);
 }
 
-void tell_bindings(const launcher& node, posix_console& console) {
+void tell_bindings(const launcher& node, program_console& console) {
   for (const auto& line : node.binding_report())
     console.say(core::output_stream::err, "actorrun: " + line + "\n");
 }
@@ -214,7 +188,7 @@ void record_ending(const core::ending& how, const log& lines) {
   const auto now
     = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
   const auto done = leave_error_file(path == nullptr ? "" : path, how,
-                                     detail::local_host_name(), now.count());
+                                     own_host_name(), now.count());
   if (!done)
     lines.warn(done.error().text);
 }
@@ -226,7 +200,7 @@ namespace {
 /// What shows events, if anybody wants to see them.
 std::function<void(const std::string&)>
 event_printer(const run_arguments& arguments,
-              const std::shared_ptr<posix_console>& console) {
+              const std::shared_ptr<program_console>& console) {
   if (!arguments.logs_events)
     return nullptr;
   return [console](const std::string& line) { console->note(line + "\n"); };
@@ -241,19 +215,18 @@ int run(const run_arguments& arguments) {
   if (!command)
     return fail(command.error(), "actorrun");
   agent.workers.command = std::move(*command);
-  detail::fill_standard_descriptors();
+  fill_standard_descriptors();
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
   prepare_descriptors(agent.workers.slot_count);
   keep_memory_small();
   // What workers leave behind comes to us, to be ended with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const auto console = std::make_shared<posix_console>();
+  const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
   // A network has much to do at times; one node alone has not.
-  auto config = detail::system_config{arguments.job.rendezvous
-                                        ? detail::actor_place::threads
-                                        : detail::actor_place::reactor};
+  auto config = system_config{arguments.job.rendezvous ? actor_place::threads
+                                                       : actor_place::reactor};
   caf::actor_system system{config};
   auto node = launcher::start(
     system, arguments.job, agent,
@@ -300,13 +273,13 @@ int run(const run_arguments& arguments) {
 
 int host_coordinator(const coordinator_arguments& arguments) {
   say(arguments.warnings, "actorctl");
-  detail::fill_standard_descriptors();
+  fill_standard_descriptors();
   auto inbox = signal_inbox{default_signals(this_process())};
   prepare_descriptors(0);
   keep_memory_small();
-  const auto console = std::make_shared<posix_console>();
+  const auto console = open_program_console();
   const auto lines = open_log(console, "actorctl");
-  auto config = detail::system_config{};
+  auto config = system_config{};
   caf::actor_system system{config};
   auto node = launcher::start_coordinator(
     system, arguments.job,
@@ -340,7 +313,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
 }
 
 int show_status(const status_arguments& arguments) {
-  auto config = detail::system_config{};
+  auto config = system_config{};
   caf::actor_system system{config};
   auto found = std::vector<v1::JobStatus>{};
   if (arguments.remote) {

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 namespace actorrun::cli {
 
@@ -19,17 +20,21 @@ signal_inbox::signal_inbox(const std::vector<int>& signals) {
     sigaddset(&set, signal);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
-  wake_up_.reset(::eventfd(0, EFD_CLOEXEC));
-  if (!signals_ || !wake_up_) {
+  signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+  wake_up_ = ::eventfd(0, EFD_CLOEXEC);
+  if (signals_ < 0 || wake_up_ < 0) {
     std::perror("actorrun: error: no descriptors left for signals");
     std::exit(6);
   }
 }
 
+signal_inbox::~signal_inbox() {
+  ::close(signals_);
+  ::close(wake_up_);
+}
+
 int signal_inbox::wait() {
-  auto inputs
-    = {pollfd{signals_.get(), POLLIN, 0}, pollfd{wake_up_.get(), POLLIN, 0}};
+  auto inputs = {pollfd{signals_, POLLIN, 0}, pollfd{wake_up_, POLLIN, 0}};
   pollfd ready[2];
   for (;;) {
     std::copy(inputs.begin(), inputs.end(), ready);
@@ -37,18 +42,18 @@ int signal_inbox::wait() {
       return 0;
     auto info = signalfd_siginfo{};
     if ((ready[0].revents & POLLIN) != 0
-        && ::read(signals_.get(), &info, sizeof info) == sizeof info)
+        && ::read(signals_, &info, sizeof info) == sizeof info)
       return static_cast<int>(info.ssi_signo);
     auto ignored = eventfd_t{};
     if ((ready[1].revents & POLLIN) != 0
-        && ::eventfd_read(wake_up_.get(), &ignored) == 0)
+        && ::eventfd_read(wake_up_, &ignored) == 0)
       return 0;
   }
 }
 
 void signal_inbox::wake_up() {
   const auto one = uint64_t{1};
-  [[maybe_unused]] const auto n = ::write(wake_up_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto n = ::write(wake_up_, &one, sizeof one);
 }
 
 } // namespace actorrun::cli

@@ -1,8 +1,6 @@
 // Turns signals into facts that the main thread waits for.
 #pragma once
 
-#include "runtime/os/unique_fd.hpp"
-
 #include <vector>
 
 namespace actorrun::cli {
@@ -14,6 +12,10 @@ public:
   /// it before anything that has threads. Others keep their effect, but for
   /// SIGPIPE, which is ignored.
   explicit signal_inbox(const std::vector<int>& signals);
+  ~signal_inbox();
+
+  signal_inbox(const signal_inbox&) = delete;
+  signal_inbox& operator=(const signal_inbox&) = delete;
 
   /// Blocks until a signal has come or `wake_up` was called.
   /// @returns the signal's number, or 0 after `wake_up`
@@ -23,8 +25,8 @@ public:
   void wake_up();
 
 private:
-  detail::unique_fd signals_;
-  detail::unique_fd wake_up_;
+  int signals_;
+  int wake_up_;
 };
 
 } // namespace actorrun::cli

@@ -1,9 +1,11 @@
-// PUBLIC: all that a host program includes.
+// PUBLIC: includes all public headers for host programs.
 #pragma once
 
+#include "runtime/devices.hpp"
 #include "runtime/entry_points.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_context.hpp"
 #include "runtime/start_processes.hpp"
 #include "runtime/status.hpp"
+#include "runtime/system_config.hpp"

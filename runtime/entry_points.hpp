@@ -1,4 +1,4 @@
-// PUBLIC: functions that can be called in processes of their own.
+// PUBLIC: registers functions that can be called in processes of their own.
 #pragma once
 
 #include "messages/result.hpp"
@@ -19,20 +19,20 @@
 
 namespace actorrun {
 
-/// Most bytes that the arguments of one call, or one return value, may have as
-/// CBOR, and how deep they may nest.
+/// At most so many bytes have the arguments of one call, or one return value, as
+/// CBOR; and at most so deep they nest.
 inline constexpr size_t call_size_max = 64 * 1024 * 1024;
 inline constexpr size_t return_size_max = 64 * 1024 * 1024;
 inline constexpr size_t value_depth_max = 1'000;
 
-/// What one worker is called with. Text, numbers, truth values, vectors and
-/// maps of them, and every type with a `to_json` turn into a value by
-/// themselves: `{"text", 7, 0.5}`.
+/// The arguments of one worker. Text, numbers, truth values, vectors and
+/// maps of them, and every type with a `to_json` are converted
+/// implicitly: `{"text", 7, 0.5}`.
 using argument_list = std::vector<nlohmann::json>;
 
-/// What stands behind the name of a function. Not for use by hand.
+/// The function behind a name. For internal use.
 struct entry_function {
-  /// Says what is wrong with the arguments: `takes 2 arguments, not 3`.
+  /// Describes what is wrong with the arguments: `takes 2 arguments, not 3`.
   std::function<std::optional<std::string>(const argument_list&)> complaint;
   /// @pre `complaint` has none
   std::function<nlohmann::json(const argument_list&)> call;
@@ -53,8 +53,8 @@ struct entry_function {
 /// Arguments are also converted where they are given, to see that they can be.
 class entry_point {
 public:
-  /// @param name 1..255 bytes; one function per name. Whatever is wrong with
-  ///             it, `start_processes` says.
+  /// @param name 1..255 bytes; one function per name. `start_processes` reports
+  ///             what is wrong with it.
   /// @param function With one signature: a lambda without `auto` parameters, a
   ///                 function, a class with one `operator()`.
   template <class Function>
@@ -82,9 +82,9 @@ private:
 ///
 /// @param argc, argv Those of `main`. A worker that is started by `spawn` gets
 ///                   the same, but for `argv[0]`.
-/// @returns nothing if this is no worker: go on. Else what `main` must return:
-///          0, or 1 when the call was impossible, which is told on standard
-///          error. Does not return when the function throws.
+/// @returns nothing if this process is not a worker: go on. Else what `main` must
+///          return: 0, or 1 when the call was impossible and standard error has
+///          the reason. Does not return when the function throws.
 std::optional<int> run_as_worker(int argc, char** argv);
 
 // -- conversions --------------------------------------------------------------
@@ -135,7 +135,7 @@ T convert(const nlohmann::json& x) {
   return x.get<T>();
 }
 
-/// Why the value at `index` is no `T`; index from 0, told from 1.
+/// Why the value at `index` is not a `T`; counted from 0, printed from 1.
 template <class T>
 std::optional<std::string> complaint(const argument_list& arguments,
                                      size_t index) {

@@ -4,8 +4,6 @@
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/late_network.hpp"
 
-#include <caf/actor_system_config.hpp>
-#include <caf/io/middleman.hpp>
 #include <caf/scoped_actor.hpp>
 
 #include <cassert>
@@ -13,13 +11,6 @@
 namespace actorrun {
 
 using namespace detail;
-
-void configure(caf::actor_system_config& config) {
-  register_wire_types(config);
-  config.load<caf::io::middleman>();
-}
-
-// -- the launcher -------------------------------------------------------------
 
 launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 

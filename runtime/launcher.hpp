@@ -1,4 +1,4 @@
-// PUBLIC: takes part in a job from inside a program of your own.
+// PUBLIC: takes part in a job from inside a host program.
 #pragma once
 
 #include "actors/interfaces.hpp"
@@ -8,6 +8,7 @@
 #include "actors/timer_server.hpp"
 #include "messages/result.hpp"
 #include "runtime/options.hpp"
+#include "runtime/system_config.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -18,18 +19,14 @@
 
 namespace actorrun {
 
-/// Prepares the configuration of an actor system for us: our wire types and
-/// CAF's network module. Call it before the system is constructed.
-void configure(caf::actor_system_config& config);
-
-/// How a host program follows its part of a job. All may be left out.
+/// How a host program follows its part of a job. All fields are optional.
 struct launcher_hooks {
-  log lines{}; ///< Where decisions are told.
+  log lines{}; ///< Where decisions are logged.
   /// Called once, on some thread, when the part is over. Must not block nor
   /// destroy the launcher.
   std::function<void(const core::ending&)> on_ended{};
-  /// Told of every epoch from the first on. More can be sent to the agent at
-  /// any time; they are told of the present epoch at once.
+  /// Notified of every epoch from the first on. More observers can be sent to the
+  /// agent at any time; they are notified of the present epoch at once.
   std::vector<job_observer_actor> observers{};
   /// Where workers' output goes. Null: to files in torchrun's layout, as
   /// `agent_options::logs` says.
@@ -37,12 +34,12 @@ struct launcher_hooks {
   /// Where lines are shown that workers write to files. Null: this program's
   /// standard output and standard error.
   std::shared_ptr<ports::console> console{};
-  /// Told what happens to the agent and its workers, one line of JSON (without
-  /// line end) per event, in the form of torchrun's event log. Called on several
+  /// Takes events of the agent and its workers, one line of JSON (without line
+  /// end) per event, in the form of torchrun's event log. Called on several
   /// threads, one after the other; must not block.
   std::function<void(const std::string& line)> on_event{};
-  /// Spawns who watches the workers' timers; called once, if there are any. It
-  /// is handed the FIFO and the socket, which it may put to its own use. Null:
+  /// Spawns the server of the workers' timers; called once, if there are any. It
+  /// gets the FIFO and the socket, which it may use in its own way. Null:
   /// `spawn_timer_server`.
   std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
     timer_server{};
@@ -80,7 +77,7 @@ public:
   start_coordinator(caf::actor_system& system, const job_options& job,
                     launcher_hooks hooks = {});
 
-  /// Kills what still runs and cuts all links. For an orderly end `leave` and
+  /// Kills what still runs and cuts all links. For an orderly end call `leave` and
   /// `wait` first.
   ~launcher();
 
@@ -90,8 +87,8 @@ public:
   /// The coordinator, if it is hosted here; else null.
   rendezvous_coordinator_actor coordinator() const;
 
-  /// Who watches timers, also those of the host program's own parts; null if
-  /// there are none.
+  /// The timer server, which the host program may use as well; null if there is
+  /// none.
   timer_server_actor timers() const;
 
   /// Stops this node's workers with `signal` and leaves the job, which goes on
@@ -99,15 +96,16 @@ public:
   /// Does nothing to a coordinator on its own: destroy it, and the agents keep
   /// their workers and wait for another at the same endpoint.
   ///
-  /// When only the console keeps the part from its end, the first call does
-  /// nothing, and one that is not the first ends the part: lines that are not
-  /// shown are still in the workers' files.
+  /// When the part only waits for the console, the first call does nothing and a
+  /// later one ends the part: lines that are not shown are still in the workers'
+  /// files.
   void leave(int signal);
 
-  /// Sends `signal` to the workers of this node, as a notice: nothing ends.
+  /// Sends `signal` to the workers of this node as a notification: they go on.
   void notify(int signal);
 
-  /// True when all is over but that somebody reads the workers' last lines.
+  /// True when all is over except that the console has not taken the workers' last
+  /// lines.
   bool awaits_console() const;
 
   /// Blocks until the part is over: how the job ended, or why we left it. By

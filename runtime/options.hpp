@@ -1,4 +1,4 @@
-// PUBLIC: everything that can be asked of a job on this node.
+// PUBLIC: describes a job and this node's part in it.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -18,28 +18,28 @@
 
 namespace actorrun {
 
-/// Longest of all timeouts and grace periods; no job waits a week in silence.
+/// At most so long are timeouts and grace periods.
 inline constexpr std::chrono::milliseconds timeout_max
   = std::chrono::hours{7 * 24};
 
-/// Most keep-alives that may stay unanswered.
+/// At most so many keep-alives may stay unanswered.
 inline constexpr uint32_t keep_alive_attempts_max = 1'000;
 
-/// In bytes. Ids, roles and host names stand in logs and in the environment.
+/// In bytes. Ids, roles and host names appear in logs and in the environment.
 inline constexpr size_t label_length_max = 255;
 inline constexpr size_t secret_length_max = 4'096;
 
 /// In bytes; the system takes no longer path.
 inline constexpr size_t log_folder_length_max = 4'095;
 
-/// In bytes. Stands before every line on the console.
+/// In bytes. The prefix of every line on the console.
 inline constexpr size_t prefix_template_length_max = 1'024;
 
-/// Every teed line is searched for each of them.
+/// Every teed line is searched for each filter.
 inline constexpr size_t filter_count_max = 64;
 inline constexpr size_t filter_length_max = 1'024; ///< In bytes.
 
-/// In bytes. No file system that people have takes larger files.
+/// In bytes. Common file systems take no larger files.
 inline constexpr uint64_t rotate_size_max = uint64_t{1} << 44;
 
 /// Where the agents of a job meet.
@@ -53,11 +53,11 @@ struct endpoint {
 /// `host:port`, with brackets around an IPv6 address.
 std::string to_string(const endpoint& x);
 
-/// Says whether `text` has the form of a host name, an IPv4 or an IPv6 address
-/// (without brackets, with or without a `%scope`). Nothing is looked up.
+/// Whether `text` has the form of a host name, an IPv4 or an IPv6 address (without
+/// brackets, with or without a `%scope`). Does not resolve it.
 bool is_host(std::string_view text);
 
-/// Who hosts the coordinator.
+/// Where the coordinator is hosted.
 enum class coordinator_place {
   automatic, ///< This agent, if the endpoint names its host.
   here,      ///< This agent, always (`is_host=1`).
@@ -67,11 +67,11 @@ enum class coordinator_place {
 /// How the nodes of a job find each other and get their ranks.
 enum class rendezvous_backend {
   native, ///< At a coordinator that one of them hosts (`c10d`, `actor`).
-  fixed,  ///< Likewise, and each node says which rank it has (`static`).
-  etcd,   ///< At whoever leads by the word of etcd (`etcd`, `etcd-v2`).
+  fixed,  ///< Likewise, and each node has a given rank (`static`).
+  etcd,   ///< At the node that etcd has elected (`etcd`, `etcd-v2`).
 };
 
-/// Longest path of a file of certificates, in bytes.
+/// In bytes: at most so long is the path of a certificate file.
 inline constexpr size_t certificate_path_length_max = 4'095;
 
 /// Shortest and longest lease in etcd, which counts in seconds and grants none
@@ -79,13 +79,13 @@ inline constexpr size_t certificate_path_length_max = 4'095;
 inline constexpr std::chrono::milliseconds etcd_lease_min{2'000};
 inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
 
-/// Most members of one etcd cluster that are asked.
+/// At most so many members of one etcd cluster are tried.
 inline constexpr size_t etcd_member_count_max = 16;
 
-/// How etcd is spoken to, at `job_options::rendezvous`. Names of `--rdzv-conf`
-/// stand behind each.
+/// How to reach etcd, whose address is `job_options::rendezvous`. The comments name
+/// the keys of `--rdzv-conf`.
 struct etcd_options {
-  /// The other members of its cluster: asked in turn while one does not answer.
+  /// The other members of the cluster, tried in turn while one does not answer.
   std::vector<endpoint> more_members{};
   bool secure = false; ///< TLS (`protocol`: http or https).
   /// PEM files, absolute or from the working directory. Empty: for the first
@@ -93,12 +93,12 @@ struct etcd_options {
   std::string authority_file{};   ///< `cacert`, `ca_cert`
   std::string certificate_file{}; ///< `cert`, `ssl_cert`
   std::string key_file{};         ///< `key`, `ssl_cert_key`
-  std::string user{};             ///< `user`. Empty: nobody.
+  std::string user{};             ///< `user`. Empty: no login.
   std::string password_file{};    ///< `password_file`; its first line.
   /// In front of our keys (`etcd_prefix`).
   std::string prefix = "/actorrun";
-  /// How long a leader that has fallen silent stays in office, and how long
-  /// etcd may be away without harm (`lease_ttl`); whole seconds.
+  /// How long a silent leader keeps the leadership, and how long etcd may be
+  /// unavailable without harm (`lease_ttl`); whole seconds.
   std::chrono::milliseconds lease{15'000};
 
   friend bool operator==(const etcd_options&, const etcd_options&) = default;
@@ -107,11 +107,11 @@ struct etcd_options {
 /// What all agents of a job must agree on, and how they meet.
 struct job_options {
   job_id job{"none"};
-  /// Proves that a peer belongs to the job. Empty: derived from the job id,
-  /// which keeps strangers out and is no stronger than the id.
+  /// Proves that a peer belongs to the job. Empty: derived from the job id, and
+  /// then no stronger than the id.
   std::string secret;
-  /// Where the coordinator is, or a member of etcd. None: a job of this node alone, which
-  /// listens on no network port.
+  /// Where the coordinator is, or a member of etcd. None: a job of this node
+  /// alone, which listens on no network port.
   std::optional<endpoint> rendezvous;
   rendezvous_backend backend = rendezvous_backend::native;
   coordinator_place place = coordinator_place::automatic;
@@ -122,11 +122,10 @@ struct job_options {
   core::timeouts timeouts;
 };
 
-/// Longest path of a timer FIFO, in bytes; the system takes no longer one.
+/// In bytes; the system takes no longer path.
 inline constexpr size_t timer_path_length_max = 4'095;
 
-/// A watchdog that a healthy program cannot satisfy is of no use, and one of
-/// more than a day neither.
+/// A shorter watchdog kills healthy programs; a longer one is of no use.
 inline constexpr std::chrono::milliseconds watchdog_min{10};
 inline constexpr std::chrono::milliseconds watchdog_max
   = std::chrono::hours{24};
@@ -143,10 +142,10 @@ struct timer_options {
   std::chrono::milliseconds watchdog{0};
 };
 
-/// What this node brings.
+/// This node's part in a job.
 struct agent_options {
-  /// The address others reach this node at. Empty: the one its connection to
-  /// the coordinator goes out from.
+  /// The address at which other nodes reach this one. Empty: the local address of
+  /// its connection to the coordinator.
   std::string local_address;
   core::worker_settings workers;
   core::log_options logs;
@@ -169,7 +168,7 @@ struct agent_options {
   /// CUDA_VISIBLE_DEVICES of the workers, as CUDA names devices. Empty: what
   /// they inherit.
   std::vector<std::string> visible_devices{};
-  /// To what the workers are bound from their birth on.
+  /// What the workers are bound to from their start.
   core::binding_mode binding = core::binding_mode::none;
 };
 

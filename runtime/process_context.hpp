@@ -1,4 +1,4 @@
-// PUBLIC: a group of processes while it runs, and what came of it.
+// PUBLIC: owns a running group of processes and reports its results.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -25,17 +25,17 @@ class process_group;
 
 /// How a group of processes ended. All maps are by local rank.
 struct processes_result {
-  /// What the functions have returned: null from one that returns nothing, and
-  /// from a program that has exited with 0. A rank is missing if it failed, was
-  /// stopped before it was done, or ended its process itself.
+  /// Return values of the functions: null for a function without one and for a
+  /// program that exited with 0. A rank is missing if it failed, was stopped, or
+  /// ended its process itself.
   std::map<uint32_t, nlohmann::json> return_values{};
-  /// Deaths that nobody ordered: what we have stopped because another failed
-  /// is not among them.
+  /// Processes that failed by themselves, without those stopped because another
+  /// one failed.
   std::map<uint32_t, core::worker_failure> failures{};
   /// The rank whose failure came first, and ended the group.
   std::optional<uint32_t> first_failed{};
-  /// More failures, which are not in the map: of a group that fails in many
-  /// places at once not all are kept.
+  /// Failures that are not in the map: when many processes fail at once, not all
+  /// failures are kept.
   uint32_t unlisted_failure_count = 0;
   /// Paths of the files that hold the output; empty where there is none.
   std::map<uint32_t, std::string> stdouts{};
@@ -51,9 +51,9 @@ struct processes_result {
   }
 };
 
-/// The processes that `start_processes` has started: all of them or none. When
-/// one fails, the others are stopped. None outlives this object, nor this
-/// program, however that ends. All functions may be called from any thread.
+/// The processes that `start_processes` has started. When one fails, the others
+/// are stopped. None outlives this object or this program, however that ends. All
+/// functions may be called from any thread.
 class process_context {
 public:
   /// Closes, with the stop signal and the grace period of the group's options.
@@ -66,18 +66,17 @@ public:
   /// the others have been stopped; or it was closed. By then, what the
   /// processes have written is in the files, and what is shown is on the
   /// console if that is read.
-  /// @param timeout How long at most; 0 or less looks once, none waits for
-  ///                ever.
+  /// @param timeout 0 or less returns at once; none waits without limit.
   /// @returns nothing while processes run; after the end the same each time
   std::optional<processes_result>
   wait(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
-  /// Of the processes, by local rank; also after their end.
+  /// The processes' ids by local rank, also after their end.
   std::map<uint32_t, pid_t> pids() const;
 
-  /// Ends what runs: sends `signal` to each process and what that has started,
-  /// after `timeout` SIGKILL, and waits for the end. Also shortens an end that
-  /// is under way. Does nothing after the end.
+  /// Stops the group: sends `signal` to each process group, after `timeout`
+  /// SIGKILL, and waits for the end. Also shortens a stop that is in progress.
+  /// Does nothing after the end.
   /// @param signal 1..SIGRTMAX; anything else is SIGKILL.
   /// @param timeout 0 or less kills at once.
   /// @returns false if a killed process hangs in the kernel; it is given up

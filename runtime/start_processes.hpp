@@ -27,12 +27,12 @@ enum class start_method : uint8_t {
   /// nothing of this process is in the worker. Costs as much as the program's
   /// own start.
   spawn,
-  /// A copy of this process as it is, with one thread. Quick, and everything in
-  /// memory is there; but a lock that another thread held stays locked for
-  /// ever. For programs that have no other threads, or know them well.
+  /// A copy of this process with one thread. Fast, and all memory is copied; but a
+  /// lock that another thread held stays locked forever. For programs without
+  /// other threads.
   fork,
-  /// This program is executed once again, and copies itself for each worker:
-  /// quick and clean. Until then it has only come to `run_as_worker`.
+  /// This program is executed once again and forks each worker from the call of
+  /// `run_as_worker`: fast, and no state of this process is copied.
   fork_server,
 };
 
@@ -40,7 +40,7 @@ enum class start_method : uint8_t {
 /// instead of them.
 using environment_map = std::map<std::string, std::string>;
 
-/// What to start. `args` and `envs` say how many processes there are: both have
+/// What to start. `args` and `envs` define the number of processes: both have
 /// exactly the keys 0..N-1, the local ranks; N is 1..4,096.
 struct process_options {
   /// Label of the group in logs and line prefixes, as `${role_name}`; at most
@@ -48,38 +48,37 @@ struct process_options {
   std::string name = "worker";
   /// A program, looked up in PATH unless it has a slash; or a function.
   std::variant<std::string, entry_point> entrypoint{};
-  /// What each process is called with. To a program, texts go as they are,
-  /// numbers and booleans as JSON writes them; it gets no other values.
+  /// The arguments of each process. A program gets texts as they are, numbers and
+  /// booleans as in JSON, and no other values.
   std::map<uint32_t, argument_list> args{};
-  /// TORCHELASTIC_ERROR_FILE is set for all; no other variable is, LOCAL_RANK
-  /// neither.
+  /// Only TORCHELASTIC_ERROR_FILE is added for all processes, not LOCAL_RANK.
   std::map<uint32_t, environment_map> envs{};
-  /// Where output goes; from the start everything is raw on the console, and
-  /// error files are in a new folder for temporary files.
+  /// Where output goes. By default everything is raw on the console, and error
+  /// files are in a new temporary folder.
   core::log_options logs{};
-  /// Where the files lie, if not in torchrun's layout; `logs` then counts for
-  /// nothing but prefixes, filters, rotation and folding.
+  /// Where the files are, if not in torchrun's layout; then `logs` only applies to
+  /// prefixes, filters, rotation and folding.
   std::shared_ptr<ports::log_layout> layout{};
-  /// Before each line on the console, by local rank. A rank that is not named
-  /// has the prefix of `logs`.
+  /// Prefixes of lines on the console by local rank. Other ranks have the prefix of
+  /// `logs`.
   std::map<uint32_t, std::string> log_line_prefixes{};
   start_method method = start_method::spawn; ///< Of functions.
-  /// Asks the others to end when one has failed.
+  /// Sent to the others when one has failed.
   int stop_signal = SIGTERM;
-  /// From then to SIGKILL, at most a week. 0 kills at once.
+  /// Time from then until SIGKILL, at most a week. 0 kills at once.
   std::chrono::milliseconds grace_period{30'000};
   /// Runs the two or three actors of the group and outlives the context; see
   /// `configure`. Null: the context has an actor system of its own.
   caf::actor_system* system = nullptr;
-  log lines{}; ///< Where decisions are told.
+  log lines{}; ///< Where decisions are logged.
 };
 
-/// Starts all processes and returns when each runs. Every one leads a session
-/// of its own; working directory, standard input, limits and umask are those of
-/// this program.
+/// Starts all processes and returns when each runs. Each leads a session of its
+/// own; working directory, standard input, limits and umask are those of this
+/// program.
 ///
-/// When a start fails, the others are ended, and nothing is left. Blocks until
-/// the starts are decided: not to be called by an actor of `system`.
+/// When a start fails, all others are ended. Blocks until all have started: do
+/// not call it in an actor of `system`.
 ///
 /// @retval errc::bad_argument  a field is out of its range; the keys of `args`
 ///         or `envs` are not 0..N-1 (the text names both sets); a function is

@@ -7,7 +7,7 @@
 #include "runtime/network/connector.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
-#include "runtime/network/run_folder.hpp"
+#include "runtime/os/run_folder.hpp"
 #include "runtime/os/temporary_folder.hpp"
 
 #include <caf/scoped_actor.hpp>

@@ -1,4 +1,4 @@
-// PUBLIC: how the jobs of this host, or of another, stand.
+// PUBLIC: asks jobs on this and other hosts for their status.
 #pragma once
 
 #include "messages/result.hpp"
@@ -16,34 +16,34 @@ namespace actorrun {
 
 /// A process of this user on this host that takes part in a job.
 struct local_job {
-  std::string label; ///< Looks like the job id; see `v1::JobStatus.job_id`.
+  std::string label; ///< Resembles the job id; see `v1::JobStatus.job_id`.
   int64_t pid = 0;
   bool is_coordinator = false;
   std::string path; ///< Of its socket.
 };
 
-/// Finds them by their sockets, those with a coordinator first.
+/// Finds the local jobs by their sockets, those with a coordinator first.
 /// @retval errc::cannot_listen  the run-time folder is not ours
 result<std::vector<local_job>> find_local_jobs();
 
-/// Asks a process of this host. Blocks, `limit` at most.
+/// Asks a process of this host. Blocks for at most `limit`.
 /// @retval errc::connection_refused    it has ended
 /// @retval errc::connection_timed_out  it does not answer
 result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const local_job& job,
                                  std::chrono::milliseconds limit);
 
-/// Asks the coordinator of a job anywhere. Blocks, twice `limit` at most.
-/// @param job Says where it meets and how; its numbers do not matter.
+/// Asks the coordinator of a job on any host. Blocks for at most twice `limit`.
+/// @param job Its rendezvous counts; its numbers do not matter.
 /// @pre the job has a rendezvous
-/// @retval as `ports::coordinator_locator::seek`, and where the job meets
-///         through etcd as `find_coordinator`
+/// @retval as `ports::coordinator_locator::seek`, and as `find_coordinator` for a
+///         job that uses etcd
 result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const job_options& job,
                                  std::chrono::milliseconds limit);
 
-/// Where etcd says that the coordinator of a job is. Blocks, `limit` at most.
-/// @pre the job meets through etcd
+/// Asks etcd for the address of a job's coordinator. Blocks for at most `limit`.
+/// @pre the job uses etcd
 /// @retval errc::connection_refused    etcd knows none, or it has ended
 /// @retval errc::connection_failed     one has just been elected
 /// @retval errc::not_actorrun          etcd holds something else there

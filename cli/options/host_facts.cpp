@@ -1,8 +1,7 @@
 #include "cli/options/host_facts.hpp"
 
 #include "cli/options/values.hpp"
-#include "runtime/devices/accelerator_count.hpp"
-#include "runtime/devices/gpu_inventory.hpp"
+#include "runtime/devices.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -99,9 +98,9 @@ host_facts this_process() {
           read_secret,
           make_random_id,
           is_ignored_by_process,
-          detail::list_gpus,
-          [] { return detail::count_cuda_devices(); },
-          [] { return detail::count_xpu_devices(); },
+          list_gpus,
+          [] { return count_cuda_devices(); },
+          [] { return count_xpu_devices(); },
           variables_of_process};
 }
 

@@ -1,7 +1,7 @@
 #include "cli/report/failure_view.hpp"
 
 #include "actors/core/reports/failure_report.hpp"
-#include "runtime/diagnosis/error_file.hpp"
+#include "runtime/program_support.hpp"
 
 #include <ctime>
 
@@ -67,10 +67,10 @@ result<void> leave_error_file(const std::string& path, const core::ending& how,
     return {};
   if (has_failed(how)) {
     const auto& first = *how.result->first_failure;
-    return detail::write_error_file(path, first, first.host == host);
+    return write_error_file(path, first, first.host == host);
   }
   if (const auto why = own_failure(how))
-    return detail::write_error_file(path, *why, now_ms);
+    return write_error_file(path, *why, now_ms);
   return {};
 }
 

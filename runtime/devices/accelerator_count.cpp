@@ -1,5 +1,5 @@
-#include "runtime/devices/accelerator_count.hpp"
-
+#include "runtime/devices.hpp"
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/shared_library.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -128,12 +127,12 @@ void reap(pid_t child) {
 result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   auto ends = std::array<int, 2>{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return broken(std::string{"pipe2: "} + std::strerror(errno));
+    return broken("pipe2: " + error_text(errno));
   const auto from = unique_fd{ends[0]};
   auto to = unique_fd{ends[1]};
   const auto child = ::fork();
   if (child < 0)
-    return broken(std::string{"fork: "} + std::strerror(errno));
+    return broken("fork: " + error_text(errno));
   if (child == 0)
     be_child(ask, to.get());
   to.reset();

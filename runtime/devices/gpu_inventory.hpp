@@ -25,11 +25,6 @@ struct gpu_handle {
 /// those that this process may not use: a container or a job was given others.
 std::vector<gpu_handle> gpu_handles(const nvml::functions& library);
 
-/// The GPUs by their order, in which CUDA numbers them from 0; none is a list
-/// that is empty.
-/// @retval errc::system_failure  the driver cannot be asked, or a GPU is lost
-result<std::vector<core::gpu_identity>> list_gpus();
-
 /// What NVML shows of every GPU. What it cannot or may not tell stays empty; a
 /// GPU that is lost says so in `trouble`.
 core::devices_status inspect_gpus(const nvml::functions& library);

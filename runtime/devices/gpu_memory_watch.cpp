@@ -2,12 +2,12 @@
 
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/nvml.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -27,9 +27,7 @@ constexpr auto inspection_interval = 20ms;
 
 /// The session of a process; 0 if there is no such process.
 pid_t session_of(int64_t pid) {
-  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
-  auto line = std::string{};
-  std::getline(file, line);
+  const auto line = read_kernel_file("/proc/" + std::to_string(pid) + "/stat");
   const auto name_end = line.rfind(')'); // The name may have anything in it.
   if (name_end == line.npos)
     return 0;

@@ -53,8 +53,7 @@ result<node_devices> node_devices::open(const agent_options& options,
 }
 
 // The reactor may be gone when the driver answers at last.
-posix_process_host::start_gate
-node_devices::gate(std::weak_ptr<reactor> loop) const {
+node_devices::start_gate node_devices::gate(std::weak_ptr<reactor> loop) const {
   if (!memory_)
     return nullptr;
   return [memory = memory_, loop = std::move(loop),

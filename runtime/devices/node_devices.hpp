@@ -9,16 +9,23 @@
 #include "runtime/devices/gpu_monitor.hpp"
 #include "runtime/options.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/processes/posix_process_host.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace actorrun::detail {
 
 class node_devices {
 public:
+  /// Calls `go` once, on any thread, when the memory that the ended workers have
+  /// held is free. In the form of `posix_process_host::start_gate`.
+  using start_gate
+    = std::function<void(std::vector<pid_t> ended, std::function<void()> go)>;
+
   /// Decides on the bindings. Loads nothing unless these are asked for; a node
   /// without a GPU driver costs one look for its device.
   /// @retval as `bind_workers`
@@ -29,7 +36,7 @@ public:
 
   /// Holds workers back until the GPUs have got over the last ones.
   /// @param loop That of the process host.
-  posix_process_host::start_gate gate(std::weak_ptr<reactor> loop) const;
+  start_gate gate(std::weak_ptr<reactor> loop) const;
 
   /// By local rank; empty: workers are not bound.
   const std::vector<core::process_binding>& bindings() const {

@@ -2,10 +2,10 @@
 
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/numa_topology.hpp"
-#include "runtime/processes/cpu_binding.hpp"
+#include "runtime/os/cpu_binding.hpp"
+#include "runtime/os/error_text.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -67,7 +67,7 @@ void settle_memory(const binding_order& order,
   warnings.push_back(
     "workers are bound to CPUs, and not to memory: the kernel or the"
     " container does not let us set a memory policy ("
-    + std::string{std::strerror(why)} + ")");
+    + error_text(why) + ")");
 }
 
 /// `GPU 0 (0000:19:00.0)`; a UUID says itself what it names.

@@ -1,6 +1,6 @@
 #include "runtime/diagnosis/error_document.hpp"
 
-#include "runtime/os/regular_file.hpp"
+#include "runtime/os/file.hpp"
 
 #include <cctype>
 

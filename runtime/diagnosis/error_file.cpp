@@ -4,17 +4,21 @@
 #include "actors/core/text.hpp"
 #include "runtime/diagnosis/demangle.hpp"
 #include "runtime/diagnosis/error_document.hpp"
+#include "runtime/os/error_text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include "runtime/program_support.hpp"
 
 #include <cerrno>
 #include <cstdio>
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::detail {
+namespace actorrun {
+
+using namespace detail;
 
 namespace {
 
@@ -45,21 +49,9 @@ error_file_text text_of(const error_document& x) {
           std::string{core::end_of(traceback, core::failure_traceback_max)}};
 }
 
-failure no(const std::string& path, int error) {
-  return {errc::log_failed, "the error file " + path + " cannot be written: "
-                              + ::strerrordesc_np(error)};
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
+failure not_written(const std::string& path, const std::string& why) {
+  return {errc::log_failed,
+          "the error file " + path + " cannot be written: " + why};
 }
 
 // A file that is half written must not be taken for the whole; and what is not
@@ -68,22 +60,20 @@ result<void> replace_file(const std::string& path, std::string_view text) {
   constexpr auto mode = 0666;
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
-    return failure{errc::log_failed,
-                   "the error file " + path
-                     + " cannot be written: it is no regular file"};
+    return not_written(path, "it is not a regular file");
   const auto draft = path + "." + std::to_string(::getpid()) + ".tmp";
   ::unlink(draft.c_str());
   const auto fd = unique_fd{
     ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
   if (!fd)
-    return no(path, errno);
-  if (!write_all(fd.get(), text)
-      || ::rename(draft.c_str(), path.c_str()) != 0) {
-    const auto error = errno;
-    ::unlink(draft.c_str());
-    return no(path, error);
-  }
-  return {};
+    return not_written(path, error_text(errno));
+  auto error = write_all(fd.get(), text);
+  if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0)
+    error = errno;
+  if (error == 0)
+    return {};
+  ::unlink(draft.c_str());
+  return not_written(path, error_text(error));
 }
 
 error_document document_of(std::string_view message, std::string_view stack,
@@ -110,6 +100,8 @@ error_document document_of(const core::worker_failure& first) {
 
 } // namespace
 
+namespace detail {
+
 std::optional<error_file_text> read_error_file(const std::string& path) {
   if (path.empty())
     return {};
@@ -121,6 +113,8 @@ std::optional<error_file_text> read_error_file(const std::string& path) {
     return {};
   return text_of(**found);
 }
+
+} // namespace detail
 
 result<void> write_error_file(const std::string& path,
                               const core::worker_failure& first,
@@ -141,4 +135,4 @@ result<void> write_error_file(const std::string& path, std::string_view message,
   return replace_file(path, to_text(document_of(message, message, wall_ms)));
 }
 
-} // namespace actorrun::detail
+} // namespace actorrun

@@ -1,35 +1,17 @@
 #include "runtime/diagnosis/oom_counter.hpp"
 
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/file.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <vector>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace actorrun::detail {
 
 namespace {
-
-/// In bytes. Machines with thousands of mounts have long tables of them.
-constexpr auto kernel_file_max = size_t{4} * 1'024 * 1'024;
-
-/// What is in a file of the kernel's; empty if it cannot be read.
-std::string read_kernel_file(const std::string& path) {
-  const auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  auto out = std::string{};
-  char part[16'384];
-  while (fd && out.size() < kernel_file_max) {
-    const auto n = ::read(fd.get(), part, sizeof part);
-    if (n <= 0)
-      break;
-    out.append(part, static_cast<size_t>(n));
-  }
-  return out;
-}
 
 /// What stands between separators, empty parts left out.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {

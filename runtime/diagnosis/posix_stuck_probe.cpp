@@ -2,6 +2,7 @@
 
 #include "runtime/diagnosis/proc_inspector.hpp"
 #include "runtime/diagnosis/py_spy.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -48,12 +49,8 @@ void write_file(const std::string& path, std::string_view text) {
   constexpr auto mode = mode_t{0644};
   const auto fd = unique_fd{::open(
     path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
-  while (fd && !text.empty()) {
-    const auto n = ::write(fd.get(), text.data(), text.size());
-    if (n <= 0)
-      return; // The report has the summary.
-    text.remove_prefix(static_cast<size_t>(n));
-  }
+  if (fd)
+    (void)write_all(fd.get(), text); // If it fails, the report has the summary.
 }
 
 std::vector<int64_t> pids_of(const std::vector<ports::probed_worker>& workers) {

@@ -1,7 +1,7 @@
 #include "runtime/diagnosis/proc_inspector.hpp"
 
 #include "actors/core/text.hpp"
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,13 +23,8 @@ namespace {
 /// In bytes. `status` is the longest of the files that are read.
 constexpr auto kernel_text_max = size_t{4'096};
 
-/// What is in a file of the kernel's, as far as one call brings it.
 std::string read_kernel_text(const std::string& path) {
-  const auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  auto out = std::string(kernel_text_max, '\0');
-  const auto n = fd ? ::read(fd.get(), out.data(), out.size()) : -1;
-  out.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  return out;
+  return read_kernel_file(path, kernel_text_max);
 }
 
 std::string folder_of(int64_t pid) {

@@ -2,7 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "runtime/diagnosis/error_file.hpp"
-#include "runtime/os/regular_file.hpp"
+#include "runtime/os/file.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -120,10 +120,6 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     end(coordinator, links);
     return listening.error();
   }
-  if (config_.job.secret.empty() && !is_loopback(place->where))
-    config_.lines.warn(
-      "the job has no secret: whoever knows its id may take part; set "
-      "--secret-file or ACTORRUN_SECRET on all nodes");
   const auto port = endpoint_of(*listening);
   if (!port) {
     end(coordinator, links);
@@ -136,8 +132,7 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     address_ = place->host;
   }
   let_operators_in();
-  config_.lines.info("coordinator of job " + config_.job.job.value
-                     + " listens on " + *listening);
+  log_listening(config_.lines, config_.job, place->where, *listening);
   return to_string(endpoint{place->host, port->port});
 }
 
@@ -167,14 +162,10 @@ void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
 void etcd_host::let_operators_in() {
   if (!config_.is_alone)
     return; // They come to the agent.
-  auto door = operator_socket::open(
+  operators_ = operator_socket::open(
     system_, *home_, config_.job.job,
     caf::actor_cast<caf::strong_actor_ptr>(coordinator()),
-    socket_role::coordinator);
-  if (door)
-    operators_.emplace(std::move(*door));
-  else
-    config_.lines.warn("actorctl cannot reach this job: " + door.error().text);
+    socket_role::coordinator, config_.lines);
 }
 
 } // namespace actorrun::detail

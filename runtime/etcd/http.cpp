@@ -1,10 +1,11 @@
 #include "runtime/etcd/http.hpp"
 
+#include "runtime/os/error_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <unistd.h>
@@ -45,9 +46,8 @@ std::optional<failure> missing_file(const etcd_options& x) {
        {std::pair{"cacert", x.authority_file},
         std::pair{"cert", x.certificate_file}, std::pair{"key", x.key_file}})
     if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
-      return failure{errc::etcd_denied,
-                     std::string{name} + ": " + path + ": "
-                       + std::generic_category().message(errno)};
+      return failure{errc::etcd_denied, std::string{name} + ": " + path + ": "
+                                          + error_text(errno)};
   return std::nullopt;
 }
 

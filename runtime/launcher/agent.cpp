@@ -177,15 +177,11 @@ void launcher::members::spawn_agent(const agent_options& options) {
 }
 
 void launcher::members::open_operator_socket() {
-  auto door = operator_socket::open(
+  operators = operator_socket::open(
     system, *loop, job.job,
     coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator)
                 : caf::actor_cast<caf::strong_actor_ptr>(agent),
-    coordinator ? socket_role::coordinator : socket_role::agent);
-  if (door)
-    operators.emplace(std::move(*door));
-  else
-    lines.warn("actorctl cannot reach this job: " + door.error().text);
+    coordinator ? socket_role::coordinator : socket_role::agent, lines);
 }
 
 } // namespace actorrun

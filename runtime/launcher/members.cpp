@@ -1,8 +1,8 @@
 // The coordinator's part of a launcher, and how all of it ends.
 #include "runtime/launcher/members.hpp"
 
-#include "runtime/network/run_folder.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/run_folder.hpp"
 
 #include <caf/send.hpp>
 
@@ -55,11 +55,7 @@ result<void> launcher::members::host_coordinator(bool alone) {
     links.reset();
     return listening.error();
   }
-  lines.info("coordinator of job " + job.job.value + " listens on "
-             + *listening);
-  if (job.secret.empty() && !is_loopback(*where))
-    lines.warn("the job has no secret: whoever knows its id may take part; "
-               "set --secret-file or ACTORRUN_SECRET on all nodes");
+  log_listening(lines, job, *where, *listening);
   return {};
 }
 

@@ -65,15 +65,6 @@ private:
 
 } // namespace
 
-void fill_standard_descriptors() {
-  // The lowest number that is free is the one we get.
-  for (auto fd = 0; fd >= 0 && fd <= STDERR_FILENO;) {
-    fd = ::open("/dev/null", O_RDWR);
-    if (fd > STDERR_FILENO)
-      ::close(fd);
-  }
-}
-
 console_target console_target::open(int fd) {
   auto result = console_target{};
   struct stat info {};

@@ -12,11 +12,6 @@
 
 namespace actorrun::detail {
 
-/// Opens `/dev/null` for each of 0, 1 and 2 that is closed, so that nothing else
-/// gets its number, and is taken for a standard stream by us or by workers.
-/// Call it before anything is opened.
-void fill_standard_descriptors();
-
 /// How much a stream makes its writers wait.
 enum class write_mode : uint8_t {
   closed,      ///< Cannot be written to.

@@ -1,5 +1,7 @@
 #include "runtime/logs/inotify_log_files.hpp"
 
+#include "runtime/os/error_text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <cassert>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,8 @@ constexpr auto file_mode = mode_t{0666};
 constexpr size_t events_size = 16 * 1024;
 
 failure unusable(const std::string& path, int error) {
-  return {errc::log_failed, "the log file " + path + " cannot be opened: "
-                              + std::generic_category().message(error)};
+  return {errc::log_failed,
+          "the log file " + path + " cannot be opened: " + error_text(error)};
 }
 
 bool has_little_space(int fd) {
@@ -115,17 +116,10 @@ bool inotify_log_files::append(const std::string& path,
   struct stat before {};
   if (!fd || ::fstat(fd.get(), &before) != 0)
     return false;
-  while (!lines.empty()) {
-    const auto count = ::write(fd.get(), lines.data(), lines.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0) {
-      [[maybe_unused]] const auto x = ::ftruncate(fd.get(), before.st_size);
-      return false;
-    }
-    lines.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
+  if (write_all(fd.get(), lines) == 0)
+    return true;
+  [[maybe_unused]] const auto x = ::ftruncate(fd.get(), before.st_size);
+  return false;
 }
 
 void inotify_log_files::close(ports::log_file_id file) {

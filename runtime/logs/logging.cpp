@@ -1,4 +1,4 @@
-#include "runtime/logs/logging.hpp"
+#include "runtime/program_support.hpp"
 
 #include <spdlog/details/os.h>
 #include <spdlog/logger.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace actorrun::detail {
+namespace actorrun {
 
 namespace {
 
@@ -54,7 +54,7 @@ constexpr auto no_color = "\033[m";
 
 class console_sink final : public spdlog::sinks::base_sink<std::mutex> {
 public:
-  explicit console_sink(std::shared_ptr<posix_console> to)
+  explicit console_sink(std::shared_ptr<program_console> to)
     : to_(std::move(to)),
       is_colored_(to_->is_terminal(core::output_stream::err)
                   && spdlog::details::os::is_color_terminal()) {}
@@ -75,13 +75,13 @@ private:
 
   void flush_() override {}
 
-  std::shared_ptr<posix_console> to_;
+  std::shared_ptr<program_console> to_;
   bool is_colored_;
 };
 
 } // namespace
 
-log open_log(std::shared_ptr<posix_console> to, std::string_view program,
+log open_log(std::shared_ptr<program_console> to, std::string_view program,
              std::string_view level) {
   auto logger = std::make_shared<spdlog::logger>(
     std::string{program}, std::make_shared<console_sink>(std::move(to)));
@@ -96,4 +96,4 @@ log open_log(std::shared_ptr<posix_console> to, std::string_view program,
   return out;
 }
 
-} // namespace actorrun::detail
+} // namespace actorrun

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/core/time.hpp"
-#include "actors/ports/console.hpp"
 #include "runtime/logs/console_queue.hpp"
+#include "runtime/program_support.hpp"
 
 #include <atomic>
 #include <functional>
@@ -17,7 +17,7 @@ namespace actorrun::detail {
 /// Whole lines for two descriptors; nobody who writes ever waits. Several may
 /// live in one program: those for the same file share its order, and tear no
 /// line of each other.
-class posix_console final : public ports::console {
+class posix_console final : public program_console {
 public:
   /// @param out May be the same file as `err`; both may be closed from now on.
   explicit posix_console(int out = STDOUT_FILENO, int err = STDERR_FILENO);
@@ -33,19 +33,10 @@ public:
                        std::function<void()> fn) override;
   bool is_closed(core::output_stream stream) const override;
 
-  /// Takes lines of this program for standard error. When the console is not
-  /// read they are dropped some time, and counted: the count appears instead.
-  void note(std::string_view lines);
-
-  /// Takes what must not be dropped, whatever waits already.
-  /// @param lines Few of them: the last words of a program.
-  void say(core::output_stream stream, std::string_view lines);
-
-  /// Whether people look at the stream as it was when this began.
-  bool is_terminal(core::output_stream stream) const;
-
-  /// Says whether nothing waits.
-  bool is_flushed() const;
+  void note(std::string_view lines) override;
+  void say(core::output_stream stream, std::string_view lines) override;
+  bool is_terminal(core::output_stream stream) const override;
+  bool is_flushed() const override;
 
   /// Blocks until all is written, or nobody reads it any more, or `due` has
   /// come, or `give_up` was called.
@@ -55,8 +46,7 @@ public:
   /// Ends all calls of `flush`, from now on. Callable from any thread.
   void give_up();
 
-  /// Calls `fn` once, at once or on a thread of its own, when nothing waits.
-  void call_when_flushed(std::function<void()> fn);
+  void call_when_flushed(std::function<void()> fn) override;
 
 private:
   struct channel {

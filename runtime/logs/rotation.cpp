@@ -1,5 +1,7 @@
 #include "runtime/logs/rotation.hpp"
 
+#include "runtime/os/error_text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,8 +28,7 @@ constexpr size_t copy_size = 128 * 1024;
 
 failure failed(const std::string& path, std::string_view what, int error) {
   return {errc::log_failed, "cannot rotate the log file " + path + ": "
-                              + std::string{what} + ": "
-                              + std::generic_category().message(error)};
+                              + std::string{what} + ": " + error_text(error)};
 }
 
 std::string numbered(const std::string& path, uint32_t number) {
@@ -78,13 +78,9 @@ int copy_by_hand(int from, uint64_t begin, uint64_t end, int to) {
       = ::pread(from, buffer.data(), wanted, static_cast<off_t>(begin));
     if (count <= 0)
       return count == 0 ? ENODATA : errno;
-    for (auto done = ssize_t{0}; done < count;) {
-      const auto written
-        = ::write(to, buffer.data() + done, static_cast<size_t>(count - done));
-      if (written < 0 && errno != EINTR)
-        return errno;
-      done += std::max<ssize_t>(written, 0);
-    }
+    if (const auto error
+        = write_all(to, {buffer.data(), static_cast<size_t>(count)}))
+      return error;
     begin += static_cast<uint64_t>(count);
   }
   return 0;

@@ -1,11 +1,15 @@
 #include "runtime/network/handshake.hpp"
 
 #include "messages/version.hpp"
+#include "runtime/os/socket.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cerrno>
 #include <utility>
+
+#include <sys/socket.h>
 
 namespace actorrun::detail {
 
@@ -183,6 +187,25 @@ std::string client_handshake::on_verdict(std::string_view frame) {
 
 std::string busy_answer() {
   return encode(server_hello{protocol_version, verdict::busy, {}});
+}
+
+exchange_state exchange(int fd, handshake& side) {
+  auto buffer = std::array<char, client_hello_size>{};
+  while (side.wanted() > 0) {
+    const auto room = std::min(side.wanted(), buffer.size());
+    const auto got = ::recv(fd, buffer.data(), room, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0 && errno == EAGAIN)
+      return exchange_state::waiting;
+    if (got <= 0)
+      return exchange_state::closed;
+    const auto answer = side.feed({buffer.data(), static_cast<size_t>(got)});
+    // A refusal counts whether the peer receives it or not.
+    if (!send_whole(fd, answer) && side.state() != handshake_state::refused)
+      return exchange_state::closed;
+  }
+  return exchange_state::settled;
 }
 
 } // namespace actorrun::detail

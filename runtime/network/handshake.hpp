@@ -130,4 +130,14 @@ private:
 /// What a server says that has no room even for a handshake.
 std::string busy_answer();
 
+/// How far a handshake has come.
+enum class exchange_state {
+  waiting, ///< Nothing more to read now.
+  settled, ///< The handshake is accepted or refused.
+  closed,  ///< The connection ended first.
+};
+
+/// Reads what `side` wants and sends what it answers, as far as it goes.
+exchange_state exchange(int fd, handshake& side);
+
 } // namespace actorrun::detail

@@ -1,7 +1,7 @@
 #include "runtime/network/listener.hpp"
 
 #include "runtime/network/pending_peers.hpp"
-#include "runtime/network/run_folder.hpp"
+#include "runtime/os/run_folder.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <filesystem>

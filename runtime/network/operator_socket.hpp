@@ -1,34 +1,36 @@
-// Where operators of this host come in: a Unix socket in the run-time folder.
+// Owns the Unix socket through which operators of this host reach a job.
 #pragma once
 
-#include "messages/result.hpp"
-#include "runtime/network/connector.hpp"
-#include "runtime/network/listener.hpp"
-#include "runtime/network/liveness.hpp"
-#include "runtime/network/run_folder.hpp"
+#include "actors/log.hpp"
+#include "messages/ids.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/run_folder.hpp"
 
 #include <caf/actor_control_block.hpp>
 #include <caf/fwd.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace actorrun::detail {
 
+/// A socket in the run-time folder. Its destructor removes the socket, and the
+/// folder if that was the last one.
 class operator_socket {
 public:
-  /// Lets operators speak to `actor`. Removes the socket when it goes, and the
-  /// folder if that was the last one.
-  /// @retval errc::cannot_listen  there is no private folder, or no socket in it
-  static result<operator_socket> open(caf::actor_system& system, reactor& home,
-                                      const job_id& job,
-                                      caf::strong_actor_ptr actor,
-                                      socket_role role);
+  /// Connects operators to `actor`.
+  /// @returns nothing, and warns, if there is no private folder or no socket can
+  ///          be made in it
+  static std::optional<operator_socket>
+  open(caf::actor_system& system, reactor& home, const job_id& job,
+       const caf::strong_actor_ptr& actor, socket_role role, const log& lines);
 
 private:
-  struct parts;
-  explicit operator_socket(std::shared_ptr<parts> x) : parts_(std::move(x)) {}
+  struct members;
+  explicit operator_socket(std::shared_ptr<members> x)
+    : members_(std::move(x)) {}
 
-  std::shared_ptr<parts> parts_;
+  std::shared_ptr<members> members_;
 };
 
 } // namespace actorrun::detail

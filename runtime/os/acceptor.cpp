@@ -16,12 +16,12 @@ namespace actorrun::detail {
 
 namespace {
 
-// So many newcomers in a row, then others on the reactor have their turn.
+// At most so many in a row; then other handlers of the reactor run.
 constexpr int accepts_per_round = 64;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds{100};
 
-// Without descriptors accept(2) fails whether somebody waits or not.
-bool somebody_waits(int socket) {
+// Without descriptors accept(2) fails whether a connection waits or not.
+bool has_waiting(int socket) {
   auto entry = pollfd{socket, POLLIN, 0};
   return ::poll(&entry, 1, 0) == 1;
 }
@@ -56,7 +56,7 @@ void acceptor::stop() {
 }
 
 void acceptor::on_ready() {
-  // The owner may go while it takes a connection.
+  // The owner may destroy this acceptor while it takes a connection.
   const auto self = shared_from_this();
   for (auto i = 0; i < accepts_per_round && socket_; ++i) {
     auto remote = socket_address{};
@@ -74,9 +74,9 @@ bool acceptor::may_go_on(int error) {
       return false;
     case EMFILE:
     case ENFILE:
-      if (!somebody_waits(socket_.get()))
+      if (!has_waiting(socket_.get()))
         return false;
-      if (owner_.make_room() || turn_away())
+      if (owner_.make_room() || reject())
         return true;
       pause();
       return false;
@@ -85,12 +85,12 @@ bool acceptor::may_go_on(int error) {
       pause();
       return false;
     default:
-      // accept(2) also tells of connections that broke before their turn.
+      // accept(2) also reports connections that broke while they waited.
       return true;
   }
 }
 
-bool acceptor::turn_away() {
+bool acceptor::reject() {
   if (!spare_)
     return false;
   spare_.reset();
@@ -98,7 +98,7 @@ bool acceptor::turn_away() {
   auto fd = accept_from(socket_.get(), remote);
   if (fd) {
     send_whole(fd.get(), owner_.busy_reply);
-    // Unread bytes would turn the close into a reset that overtakes the words.
+    // Unread bytes would turn the close into a reset that overtakes the reply.
     auto ignored = std::array<char, 512>{};
     ::recv(fd.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
   }

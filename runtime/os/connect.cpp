@@ -57,8 +57,8 @@ void dial::finish(int error) {
     home_.unwatch(fd_.get());
   if (error != 0)
     fd_.reset();
-  const auto tell = std::exchange(on_done_, nullptr);
-  tell(error, std::move(fd_));
+  const auto on_done = std::exchange(on_done_, nullptr);
+  on_done(error, std::move(fd_));
 }
 
 } // namespace actorrun::detail

@@ -1,4 +1,4 @@
-// One connect that blocks nobody.
+// Connects a socket without blocking.
 #pragma once
 
 #include "runtime/os/reactor.hpp"
@@ -9,15 +9,15 @@
 
 namespace actorrun::detail {
 
-/// Connects to one address; its owner holds the clock. On the reactor's thread
-/// only. Going, it gives up.
+/// Connects to one address; its owner limits the time. On the reactor's thread
+/// only. Its destructor gives up.
 class dial {
 public:
-  /// `error` is an errno, or 0 and the descriptor is connected, non-blocking.
-  /// The callback may end the dial.
+  /// `error` is an errno; if it is 0, the descriptor is connected and does not
+  /// block. The callback may destroy the dial.
   using callback = std::function<void(int error, unique_fd connection)>;
 
-  /// Calls `on_done` once and never from within.
+  /// Calls `on_done` once, and never before the constructor returns.
   dial(reactor& home, const socket_address& where, callback on_done);
   ~dial();
 

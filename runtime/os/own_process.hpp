@@ -1,4 +1,4 @@
-// What this process is called, and what its environment is.
+// Returns the identity and the environment of this process.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -8,11 +8,11 @@
 
 namespace actorrun::detail {
 
-/// `<host>-<pid>-<8 hex digits>`: nobody else's, also where hosts and pids are
-/// the same.
+/// `<host>-<pid>-<8 hex digits>`: unique, even where hosts and pids are the
+/// same.
 agent_id make_agent_id(const std::string& host);
 
-/// `NAME=value` each. Nobody may change the environment meanwhile.
+/// `NAME=value` each. No other thread may change the environment meanwhile.
 std::vector<std::string> own_environment();
 
 } // namespace actorrun::detail

@@ -15,7 +15,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// The rest of a folder is not read.
+// At most so many entries of a folder are read.
 constexpr size_t names_max = 65'536;
 
 } // namespace

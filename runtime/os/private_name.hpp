@@ -1,4 +1,4 @@
-// Names of files in the folder of a user's jobs that belong to one process.
+// Names files of one process in the folder of a user's jobs.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,15 @@
 
 namespace actorrun::detail {
 
-/// `<pid>.<number><suffix>`: nobody else has it, and no other part of this
-/// process.
+/// `<pid>.<number><suffix>`: unique among processes and within this one.
 std::string private_name(std::string_view suffix);
 
-/// Whose name it is; none if it is none of this kind.
+/// The process that a name belongs to; none if it is not such a name.
 std::optional<pid_t> owner_of(std::string_view name, std::string_view suffix);
 
-/// Removes what processes have left that were killed. Who shares the folder may
-/// not see each other's processes; so somebody who uses a file keeps it, too.
-/// @param is_used Asked about each file whose owner seems to be gone.
+/// Removes files left by processes that were killed. Containers that share the
+/// folder may not see each other's processes; so a file in use stays, too.
+/// @param is_used Called for each file whose owner seems to be gone.
 void remove_dead(const std::string& folder, std::string_view suffix,
                  const std::function<bool(const std::string& path)>& is_used);
 

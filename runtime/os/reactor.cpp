@@ -43,7 +43,7 @@ reactor::reactor()
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
     die("actorrun: reactor: epoll_ctl");
-  // A thread starts with its creator's mask; so no signal can slip in.
+  // A thread starts with its creator's mask, so no signal can arrive in between.
   const auto blocked = signals_blocked{};
   thread_ = std::thread{[this] { run(); }};
 }
@@ -163,8 +163,8 @@ void reactor::dispatch(uint64_t token, uint32_t events) {
   (*keep_alive)(events);
 }
 
-// Runs what is there now; what these tasks post waits for the next round.
-// Says whether to go on.
+// Runs the present tasks; what these post waits for the next round. Returns
+// whether to go on.
 bool reactor::run_tasks() {
   auto tasks = std::deque<task>{};
   {

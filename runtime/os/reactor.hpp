@@ -18,7 +18,7 @@
 namespace actorrun::detail {
 
 /// Runs handlers, one at a time, on one thread that lives as long as the
-/// object. Sleeps until something happens; wakes up for nothing else.
+/// object. Sleeps until an event, a task or a timer is due.
 ///
 /// A death signal is bound to the thread that started the child, so every
 /// worker is started here. All signals are blocked in the thread.
@@ -35,12 +35,12 @@ public:
   /// Names one call of `after`; 0 names none.
   using timer = uint64_t;
 
-  /// Starts the thread. Aborts if the system has no descriptor or thread left:
-  /// nothing can be run without it.
+  /// Starts the thread. Aborts if the system has no descriptor or thread left,
+  /// because nothing can run without it.
   reactor();
 
-  /// Runs the tasks that were posted before, then ends and joins the thread,
-  /// then destroys the handlers that are left. Descriptors stay open.
+  /// Runs the tasks that were posted before, joins the thread and destroys the
+  /// remaining handlers. Descriptors stay open.
   /// @pre not called on the thread itself
   ~reactor();
 
@@ -49,11 +49,11 @@ public:
 
   // -- from any thread --------------------------------------------------------
 
-  /// Runs `fn` on the thread, after all that was posted before. Never inline,
-  /// not even on the thread itself: there it runs in the next round.
+  /// Runs `fn` on the thread, after all earlier posts. Never runs it inline:
+  /// posted on the thread itself, it runs in the next round.
   void post(task fn);
 
-  /// Says whether the caller runs on the reactor's thread.
+  /// Whether the caller runs on the reactor's thread.
   bool on_thread() const;
 
   // -- on the thread only -----------------------------------------------------
@@ -76,8 +76,8 @@ public:
   void cancel(timer id);
 
   /// Calls `fn` once, when every handler of this round has run and before the
-  /// thread sleeps again: the place to hand on in one go what a round brought.
-  /// What is added by such a call runs in the same round.
+  /// thread sleeps again: use it to pass on all results of a round at once. Calls
+  /// that such a call adds run in the same round.
   void at_end_of_round(task fn);
 
 private:
@@ -109,22 +109,22 @@ private:
   std::thread thread_;
 };
 
-/// A watch on the reactor that rests unless somebody waits: what is written to
-/// the descriptor meanwhile costs nobody a wake-up.
+/// A watch on the reactor that is armed only while a call waits for it: otherwise
+/// data that arrives at the descriptor wakes no thread up.
 class readiness {
 public:
   /// @param loop Lives longer.
   /// @param fd   Stays open as long.
   readiness(reactor& loop, int fd);
 
-  /// From then on nobody is called.
+  /// No call is made from then on.
   ~readiness();
 
   readiness(const readiness&) = delete;
   readiness& operator=(const readiness&) = delete;
 
   /// Calls `fn` on the reactor's thread as soon as there is something to read.
-  /// Does nothing if somebody waits already. Any thread may call.
+  /// Does nothing if a call waits already. Any thread may call it.
   void call_once(std::function<void()> fn);
 
 private:
@@ -133,13 +133,13 @@ private:
 
   reactor& loop_;
   int fd_;
-  std::shared_ptr<bool> alive_; ///< What follows is the reactor's thread's.
+  std::shared_ptr<bool> alive_; ///< The rest belongs to the reactor's thread.
   bool is_watched_ = false;
-  std::function<void()> call_; ///< Empty: nobody waits.
+  std::function<void()> call_; ///< Empty: none waits.
 };
 
-/// Keeps the reactor for as long as what runs on it: an actor may be the last
-/// to let go of that. Null stays null.
+/// Makes an object that runs on a reactor share its ownership, because an actor
+/// may be the last to release the object. Null stays null.
 template <class T>
 std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
   if (!x)
@@ -147,7 +147,7 @@ std::shared_ptr<T> keep(std::unique_ptr<T> x, std::shared_ptr<reactor> loop) {
   return {x.release(), [loop = std::move(loop)](T* y) { delete y; }};
 }
 
-/// Something that watches and waits on a reactor.
+/// An object with watches and timers on a reactor.
 class reactor_part {
 public:
   virtual ~reactor_part() = default;
@@ -155,13 +155,13 @@ public:
   /// Called once, on the reactor's thread, unless `stop` came first.
   virtual void start() = 0;
 
-  /// Ends every watch and timer and closes what is open; no callback is called
-  /// from then on. On the reactor's thread; more than once is fine.
+  /// Ends every watch and timer and closes all descriptors; no callback is called
+  /// from then on. On the reactor's thread; may be called more than once.
   virtual void stop() = 0;
 };
 
-/// Owns a part: when it goes, the part has stopped. Its destructor waits for
-/// the reactor's thread, so hold no lock that a callback of the part takes.
+/// Owns a part; its destructor stops the part. It waits for the reactor's thread,
+/// so hold no lock that a callback of the part takes.
 class reactor_handle {
 public:
   reactor_handle() = default;

@@ -1,4 +1,4 @@
-// Asks the system for the addresses of a name without blocking the reactor.
+// Resolves host names without blocking the reactor.
 #pragma once
 
 #include "messages/result.hpp"
@@ -14,21 +14,21 @@
 
 namespace actorrun::detail {
 
-/// Threads of this process that may be inside the resolver at one time; a dead
-/// name server holds each for many seconds. Further names wait their turn.
+/// At most so many threads of this process resolve at one time; a dead name
+/// server blocks each for many seconds. Further names wait in a queue.
 inline constexpr size_t resolver_threads_max = 4;
 
-/// Names that may wait for a thread.
+/// At most so many names wait for a thread.
 inline constexpr size_t resolver_queue_max = 256;
 
-/// One question to the resolver. On the reactor's thread only. Going, it no
-/// longer waits for the answer; the thread that asks ends by itself.
+/// One request to the resolver. On the reactor's thread only. Its destructor
+/// abandons the answer; the resolving thread ends by itself.
 class resolution {
 public:
   using callback = std::function<void(result<std::vector<socket_address>>)>;
 
-  /// Calls `on_done` once and never from within; it may end the resolution.
-  /// A numeric host needs no thread.
+  /// Calls `on_done` once, and never before the constructor returns; it may
+  /// destroy the resolution. A numeric host needs no thread.
   resolution(reactor& home, const std::string& host, uint16_t port,
              callback on_done);
   ~resolution();

@@ -1,10 +1,9 @@
 #include "runtime/os/socket.hpp"
 
-#include <algorithm>
-#include <array>
+#include "runtime/os/error_text.hpp"
+
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,7 +15,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// Connections the system keeps for us before they are accepted.
+// At most so many connections wait to be accepted.
 constexpr int backlog = 512;
 
 constexpr int keep_alive_idle_s = 10;
@@ -25,7 +24,7 @@ constexpr int keep_alive_count = 3;
 constexpr int unacknowledged_ms = 10'000;
 
 void set_option(int fd, int level, int name, int value) {
-  // Best effort: without it the connection still works.
+  // Best effort: the connection works without it.
   ::setsockopt(fd, level, name, &value, sizeof(value));
 }
 
@@ -40,8 +39,8 @@ failure listen_failure(const std::string& where, int error) {
                                     + "; end it or choose another port"};
   if (error == EADDRNOTAVAIL)
     return {errc::cannot_listen, "cannot listen on " + where
-                                   + ": it is no address of this host; give "
-                                     "one that is"};
+                                   + ": it is not an address of this host; "
+                                     "choose one that is"};
   return {errc::cannot_listen, "cannot listen on " + where + ": "
                                  + error_text(error)
                                  + "; choose another address or port"};
@@ -54,7 +53,7 @@ result<unique_fd> open_listening(const socket_address& where) {
   if (!fd)
     return listen_failure(to_string(where), errno);
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  // The IPv6 wildcard takes IPv4 too; for other addresses this is nothing.
+  // The IPv6 wildcard accepts IPv4 too; other addresses are not affected.
   if (where.family() == AF_INET6)
     set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (::bind(fd.get(), where.get(), where.size) != 0
@@ -110,29 +109,6 @@ bool send_whole(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
   return true;
-}
-
-exchange_state exchange(int fd, handshake& side) {
-  auto buffer = std::array<char, client_hello_size>{};
-  while (side.wanted() > 0) {
-    const auto room = std::min(side.wanted(), buffer.size());
-    const auto got = ::recv(fd, buffer.data(), room, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0 && errno == EAGAIN)
-      return exchange_state::waiting;
-    if (got <= 0)
-      return exchange_state::closed;
-    const auto answer = side.feed({buffer.data(), static_cast<size_t>(got)});
-    // Whoever is refused is refused, whether he hears it or not.
-    if (!send_whole(fd, answer) && side.state() != handshake_state::refused)
-      return exchange_state::closed;
-  }
-  return exchange_state::settled;
-}
-
-std::string error_text(int error) {
-  return std::generic_category().message(error);
 }
 
 } // namespace actorrun::detail

@@ -20,7 +20,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// More addresses than any sane name has; the rest are not tried.
+// At most so many addresses of a name are tried.
 constexpr size_t addresses_max = 16;
 
 socket_address copy_of(const sockaddr* address, socklen_t size) {
@@ -42,7 +42,7 @@ T& as(socket_address& x) {
 
 using address_list = std::vector<socket_address>;
 
-// What getaddrinfo says, without doubles; `error` is its result.
+// The addresses of getaddrinfo without duplicates; `error` is its result.
 address_list look_up(const std::string& host, uint16_t port, int flags,
                      int& error) {
   auto hints = addrinfo{};
@@ -107,7 +107,7 @@ bool same_name(const std::string& a, const std::string& b) {
   return ::strcasecmp(a.c_str(), b.c_str()) == 0;
 }
 
-// Every address of this machine, of both families where it has IPv6.
+// All addresses of this machine, of both families if it has IPv6.
 socket_address wildcard_address(uint16_t port) {
   const auto both = *numeric_address("::", port);
   const auto fd
@@ -237,8 +237,8 @@ result<socket_address> listen_address(const std::string& host, uint16_t port) {
   if (!same_name(host, "localhost")
       && std::all_of(found->begin(), found->end(), is_loopback))
     return wildcard_address(port);
-  // Others cannot reach a loopback address that stands beside a real one. A
-  // foreign address cannot be bound; saying so is the listener's part.
+  // Other hosts cannot reach a loopback address that is listed beside a real one.
+  // An address of another host cannot be bound; the listener reports that.
   const auto interfaces = interface_addresses();
   const auto ours
     = std::find_if(found->begin(), found->end(), [&](const auto& x) {

@@ -1,4 +1,4 @@
-// Addresses of sockets, and which of them are this machine's.
+// Parses, prints and resolves addresses of sockets.
 #pragma once
 
 #include "messages/result.hpp"
@@ -49,13 +49,14 @@ std::optional<socket_address> numeric_address(const std::string& host,
 /// @retval errc::cannot_listen  the path is longer than a Unix address may be
 result<socket_address> unix_address(const std::string& path);
 
-/// All addresses of a host, best first, each once and 1..16 of them. Blocks for
-/// as long as the system's resolver likes: not for the reactor's thread.
+/// All addresses of a host, best first, without duplicates; 1..16 of them. Blocks
+/// for as long as the system's resolver does: do not call it on the reactor's
+/// thread.
 /// @retval errc::unresolvable  there is none; the text names the host
 result<std::vector<socket_address>> resolve(const std::string& host,
                                             uint16_t port);
 
-/// What gethostname(2) says.
+/// The result of gethostname(2).
 std::string local_host_name();
 
 /// Whether a rendezvous endpoint's host is this machine: `localhost`, a
@@ -65,11 +66,11 @@ std::string local_host_name();
 ///      `_matches_machine_hostname`
 bool names_this_host(const std::string& host);
 
-/// Where to listen for those who connect to `host`: its first address that is
-/// ours. A name that leads to loopback alone although it is neither
-/// `localhost` nor a number (Debian's 127.0.1.1 line in /etc/hosts) stands for
-/// the whole machine: other hosts resolve it to something else. Blocks like
-/// `resolve`.
+/// Where to listen for peers that connect to `host`: its first address that is
+/// ours. A name that has loopback addresses only, although it is neither
+/// `localhost` nor a number (Debian's 127.0.1.1 line in /etc/hosts), stands for
+/// all addresses of this machine, because other hosts resolve it to another one.
+/// Blocks like `resolve`.
 /// @param port 0: the system chooses.
 /// @retval errc::unresolvable  the host has no address
 result<socket_address> listen_address(const std::string& host, uint16_t port);

@@ -1,5 +1,7 @@
 #include "runtime/os/temporary_folder.hpp"
 
+#include "runtime/os/error_text.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -27,7 +29,7 @@ constexpr size_t random_size = 8; // characters
 constexpr std::string_view random_characters
   = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
-/// So many names that others have taken, and we do not believe in chance.
+/// At most so many random names are tried.
 constexpr int attempts_max = 100;
 
 std::string random_text() {
@@ -41,7 +43,7 @@ std::string random_text() {
   return bytes;
 }
 
-// Where it is made, and where others are looked for.
+// Where it is made, and where `sweep` searches.
 std::string parent_folder() {
   const auto* chosen = std::getenv("TMPDIR");
   return chosen != nullptr && *chosen == '/' ? chosen : "/tmp";
@@ -52,7 +54,7 @@ unique_fd open_folder(const std::string& path) {
     ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
 }
 
-// Nobody else can have it now: its program has died.
+// Succeeds only if the program that owned the folder has died.
 unique_fd take_over(const std::string& path) {
   auto fd = open_folder(path);
   if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
@@ -60,7 +62,7 @@ unique_fd take_over(const std::string& path) {
   return fd;
 }
 
-// Another program may sweep between our making it and our locking it.
+// Another program may remove it between our making it and our locking it.
 bool lock_new(const std::string& path, unique_fd& out) {
   out = open_folder(path);
   struct stat info {};
@@ -80,8 +82,8 @@ bool is_ours(const fs::path& path) {
 } // namespace
 
 failure cannot_make_folder(const std::string& path, int error) {
-  return {errc::log_failed, "the log folder " + path + " cannot be made: "
-                              + std::generic_category().message(error)};
+  return {errc::log_failed,
+          "the log folder " + path + " cannot be made: " + error_text(error)};
 }
 
 result<std::string> make_private_folder(const std::string& prefix) {

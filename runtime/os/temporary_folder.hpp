@@ -1,4 +1,4 @@
-// Owns a folder for temporary files that is gone when nobody needs it.
+// Owns a folder for temporary files and removes it when it is not needed.
 #pragma once
 
 #include "messages/result.hpp"
@@ -8,9 +8,9 @@
 
 namespace actorrun::detail {
 
-/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`; nobody else may look
-/// into it. It is locked for as long as this program lives, so that others can
-/// tell it from what a killed program has left.
+/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, readable by this user only.
+/// It is locked as long as this program lives, so that other programs can
+/// distinguish it from the folder of a killed program.
 class temporary_folder {
 public:
   /// None.
@@ -19,8 +19,8 @@ public:
   /// @retval errc::log_failed  it cannot be made; the text names it
   static result<temporary_folder> make();
 
-  /// Removes those of programs of this user that have died, if no file is in
-  /// them. Looks at the first `sweep_max` of them.
+  /// Removes folders of this user's programs that have died, if they contain no
+  /// file. Examines at most `sweep_max` folders.
   static void sweep();
   static constexpr int sweep_max = 64;
 
@@ -35,7 +35,7 @@ private:
   unique_fd lock_;
 };
 
-/// Whether anything but folders is in `path`, at any depth.
+/// Whether `path` contains anything but folders, at any depth.
 bool holds_files(const std::string& path);
 
 /// Removes a tree of folders, unless it holds anything else.
@@ -45,7 +45,7 @@ void remove_unless_used(const std::string& path);
 /// @retval errc::log_failed  it cannot be made; the text names it
 result<std::string> make_private_folder(const std::string& prefix);
 
-/// What a person is told of a log folder.
+/// The failure to make a log folder.
 failure cannot_make_folder(const std::string& path, int error);
 
 } // namespace actorrun::detail

@@ -1,5 +1,4 @@
-// Starts threads of our own: without signals, which are for the main thread, and
-// detached where nobody waits for them.
+// Starts threads that take no signals: those are for the main thread.
 #pragma once
 
 #include <csignal>
@@ -7,13 +6,13 @@
 
 namespace actorrun::detail {
 
-/// Runs `fn` on a thread of its own that gets no signals and that nobody joins.
-/// What `fn` touches must be owned by it: the caller may be gone by then.
+/// Runs `fn` on a detached thread that takes no signals. `fn` must own what it
+/// uses, because the caller may be gone by then.
 /// @returns false if the system gives no thread; `fn` does not run then
 bool run_aside(std::function<void()> fn);
 
-/// While it lives, this thread takes no signals, and neither does for good any
-/// thread that it starts.
+/// Blocks all signals in this thread as long as it lives. Threads started
+/// meanwhile keep them blocked for good.
 class signals_blocked {
 public:
   signals_blocked() {

@@ -7,7 +7,7 @@
 
 namespace actorrun::detail {
 
-/// Closes its descriptor when it goes. Empty is -1.
+/// Its destructor closes the descriptor. Empty is -1.
 class unique_fd {
 public:
   unique_fd() = default;

@@ -1,5 +1,7 @@
 #include "runtime/process_group/call_channel.hpp"
 
+#include "runtime/os/error_text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/process_group/value_codec.hpp"
 
 #include <array>
@@ -33,29 +35,25 @@ failure bad(std::string text) {
   return {errc::bad_argument, std::move(text)};
 }
 
-failure system_failure_of(const char* what) {
-  return {errc::system_failure,
-          std::string{what} + ": " + strerrordesc_np(errno)};
+failure system_failure_of(const std::string& what, int error) {
+  return {errc::system_failure, what + ": " + error_text(error)};
 }
 
-bool write_all(int fd, std::span<const uint8_t> data, off_t at) {
-  while (!data.empty()) {
-    const auto n = ::pwrite(fd, data.data(), data.size(), at);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    data = data.subspan(static_cast<size_t>(n));
-    at += n;
-  }
-  return true;
+std::string_view text_of(std::span<const uint8_t> data) {
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-bool write_header(int fd, const std::array<char, 8>& magic, stage reached) {
+/// Writes the value behind the header. @returns 0 or an errno
+int write_value(int fd, std::span<const uint8_t> data) {
+  return write_all_at(fd, text_of(data), sizeof(header));
+}
+
+/// @returns 0 or an errno
+int write_header(int fd, const std::array<char, 8>& magic, stage reached) {
   const auto x = header{magic, static_cast<uint64_t>(reached)};
   auto raw = std::array<uint8_t, sizeof x>{};
   std::memcpy(raw.data(), &x, sizeof x);
-  return write_all(fd, raw, 0);
+  return write_all_at(fd, text_of(raw), 0);
 }
 
 /// The whole file, if it is one of ours.
@@ -85,7 +83,7 @@ result<bytes> read_file(int fd, const std::array<char, 8>& magic,
 result<unique_fd> make_file(const char* name) {
   auto fd = unique_fd{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!fd)
-    return system_failure_of("no file in memory can be made");
+    return system_failure_of("no file in memory can be made", errno);
   return fd;
 }
 
@@ -101,9 +99,11 @@ result<unique_fd> write_call(const function_call& call) {
   auto fd = make_file("actorrun-call");
   if (!fd)
     return fd;
-  if (!write_header(fd->get(), call_magic, stage::returned)
-      || !write_all(fd->get(), *data, sizeof(header)))
-    return system_failure_of("the arguments cannot be kept in memory");
+  auto error = write_header(fd->get(), call_magic, stage::returned);
+  if (error == 0)
+    error = write_value(fd->get(), *data);
+  if (error != 0)
+    return system_failure_of("the arguments cannot be kept in memory", error);
   ::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK);
   return fd;
 }
@@ -126,24 +126,30 @@ result<function_call> read_call(int fd) {
 
 result<unique_fd> make_return_file() {
   auto fd = make_file("actorrun-return");
-  if (fd && !write_header(fd->get(), return_magic, stage::not_begun))
-    return system_failure_of("no file in memory can be written");
+  if (!fd)
+    return fd;
+  if (const auto error
+      = write_header(fd->get(), return_magic, stage::not_begun))
+    return system_failure_of("no file in memory can be written", error);
   return fd;
 }
 
 bool mark_begun(int fd) {
   return read_file(fd, return_magic, return_size_max)
-         && write_header(fd, return_magic, stage::begun);
+         && write_header(fd, return_magic, stage::begun) == 0;
 }
 
 result<void> write_return(int fd, const nlohmann::json& value) {
   const auto data = encode(value, return_size_max);
   if (!data)
     return bad("the return value is " + data.error().text);
-  // The header last: it makes the value count.
-  if (!write_all(fd, *data, sizeof(header))
-      || !write_header(fd, return_magic, stage::returned))
-    return system_failure_of("the return value cannot be kept in memory");
+  // The header comes last: only then does the value count.
+  auto error = write_value(fd, *data);
+  if (error == 0)
+    error = write_header(fd, return_magic, stage::returned);
+  if (error != 0)
+    return system_failure_of("the return value cannot be kept in memory",
+                             error);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/process_group/process_group.hpp"
 
 #include "runtime/options.hpp"
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket_address.hpp"
 
 #include <caf/scoped_actor.hpp>
@@ -90,7 +91,7 @@ failure process_group::start_failure(const process_tracker::record& record,
   if (!record.subject.empty())
     text += record.subject + ": ";
   const auto* name = strerrorname_np(record.error);
-  return {code_of(record.error), text + strerrordesc_np(record.error) + " ("
+  return {code_of(record.error), text + error_text(record.error) + " ("
                                    + (name == nullptr ? "?" : name) + ")"};
 }
 

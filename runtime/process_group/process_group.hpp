@@ -4,7 +4,6 @@
 
 #include "actors/core/workers/worker_outputs.hpp"
 #include "messages/result.hpp"
-#include "runtime/launcher/system_config.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/reactor.hpp"
@@ -12,6 +11,7 @@
 #include "runtime/process_group/process_plan.hpp"
 #include "runtime/process_group/process_tracker.hpp"
 #include "runtime/start_processes.hpp"
+#include "runtime/system_config.hpp"
 
 #include <caf/actor_system.hpp>
 

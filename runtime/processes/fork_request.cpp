@@ -1,5 +1,7 @@
 #include "runtime/processes/fork_request.hpp"
 
+#include "runtime/os/file.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -89,13 +91,8 @@ struct reader {
 // A memfd takes what a message of a socket does not.
 unique_fd text_file(const std::string& text) {
   auto file = unique_fd{::memfd_create("actorrun-fork", MFD_CLOEXEC)};
-  auto left = std::string_view{text};
-  while (file && !left.empty()) {
-    const auto size = ::write(file.get(), left.data(), left.size());
-    if (size < 0 && errno != EINTR)
-      return {};
-    left.remove_prefix(static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  }
+  if (file && write_all(file.get(), text) != 0)
+    return {};
   return file;
 }
 

@@ -1,7 +1,8 @@
 #include "runtime/processes/output_files.hpp"
 
+#include "runtime/os/error_text.hpp"
+
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -82,7 +83,7 @@ std::string output_files::complaint() const {
   if (failure_count_ == 0)
     return {};
   auto text = "output is lost: cannot open " + first_path_ + ": "
-              + std::generic_category().message(first_error_);
+              + error_text(first_error_);
   if (failure_count_ > 1)
     text += "; and " + std::to_string(failure_count_ - 1)
             + " more files of this start";

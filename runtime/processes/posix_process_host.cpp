@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <future>
 #include <set>
 #include <utility>
 
@@ -65,16 +64,7 @@ posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
 }
 
 posix_process_host::~posix_process_host() {
-  if (loop_.on_thread()) {
-    end_all();
-    return;
-  }
-  auto done = std::promise<void>{};
-  loop_.post([&] {
-    end_all();
-    done.set_value();
-  });
-  done.get_future().wait();
+  run_and_wait(loop_, [this] { end_all(); });
 }
 
 void posix_process_host::start(epoch_id epoch,

@@ -1,5 +1,7 @@
 #include "runtime/processes/spawn.hpp"
 
+#include "runtime/os/thread.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -110,16 +112,14 @@ spawned spawner::start(const std::string& path,
                                .files = &files,
                                .binding = &binding,
                                .parent = ::getpid()};
-  auto all = sigset_t{};
-  auto old = sigset_t{};
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
   auto pidfd = -1;
-  const auto pid
-    = ::clone(child_main, stack_ + guard_size + stack_size,
-              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &context, &pidfd);
-  const auto error = pid < 0 ? errno : context.error;
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  const auto [pid, error] = [&] {
+    const auto blocked = signals_blocked{};
+    const auto x = ::clone(child_main, stack_ + guard_size + stack_size,
+                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                           &context, &pidfd);
+    return std::pair{x, x < 0 ? errno : context.error};
+  }();
   if (pid > 0 && error != 0)
     reap(pidfd);
   auto owned = unique_fd{pidfd};

@@ -1,9 +1,9 @@
 // Starts one process that executes a program: the vfork-style clone.
 #pragma once
 
+#include "runtime/os/cpu_binding.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/child_setup.hpp"
-#include "runtime/processes/cpu_binding.hpp"
 
 #include <csignal>
 #include <string>

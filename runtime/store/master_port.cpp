@@ -1,5 +1,6 @@
 #include "runtime/store/master_port.hpp"
 
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 #include "runtime/store/server.hpp"
 
 #include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/store/server.hpp"

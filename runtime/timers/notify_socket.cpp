@@ -1,11 +1,11 @@
 #include "runtime/timers/notify_socket.hpp"
 
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/private_name.hpp"
 #include "runtime/os/socket_address.hpp"
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include <sys/socket.h>
@@ -22,9 +22,9 @@ constexpr std::string_view suffix = ".notify";
 constexpr auto private_mode = mode_t{S_IRUSR | S_IWUSR};
 
 failure cannot_listen(const std::string& path, int error) {
-  return {errc::cannot_listen, "the socket " + path
-                                 + " for watchdogs cannot be made: "
-                                 + std::generic_category().message(error)};
+  return {errc::cannot_listen,
+          "the socket " + path
+            + " for watchdogs cannot be made: " + error_text(error)};
 }
 
 result<unique_fd> bind_to(const std::string& path) {

@@ -1,14 +1,13 @@
 #include "runtime/timers/posix_session_members.hpp"
 
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/file.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,11 +48,8 @@ std::optional<uint64_t> posix_session_members::birth_of(int64_t pid) {
   if (!is_pid(pid))
     return std::nullopt;
   const auto path = "/proc/" + std::to_string(pid) + "/stat";
-  const auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  auto place = std::array<char, 1024>{};
-  const auto count = fd ? ::read(fd.get(), place.data(), place.size()) : -1;
-  auto text = std::string_view{place.data(),
-                               static_cast<size_t>(count < 0 ? 0 : count)};
+  const auto content = read_kernel_file(path);
+  auto text = std::string_view{content};
   const auto name_end = text.rfind(')');
   if (name_end == text.npos || name_end + 2 >= text.size())
     return std::nullopt;

@@ -3,8 +3,8 @@
 
 #include "actors/ports/timer_source.hpp"
 #include "messages/result.hpp"
-#include "runtime/network/run_folder.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/run_folder.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "runtime/devices/accelerator_count.hpp"
+#include "runtime/devices.hpp"
 #include "tests/runtime/devices/gpu_fixture.hpp"
 
 #include <cerrno>

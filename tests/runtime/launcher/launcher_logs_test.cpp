@@ -1,6 +1,6 @@
 // What a launcher does with the output of its workers.
 #include "runtime/launcher.hpp"
-#include "runtime/launcher/system_config.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Timers of a launcher's workers and of the program around it.
 #include "runtime/launcher.hpp"
-#include "runtime/launcher/system_config.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
 

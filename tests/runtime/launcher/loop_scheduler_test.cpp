@@ -1,7 +1,7 @@
 #include "messages/caf.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
-#include "runtime/launcher/system_config.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,10 +4,10 @@
 
 #include "actors/log_tailer.hpp"
 #include "messages/caf.hpp"
-#include "runtime/launcher/system_config.hpp"
 #include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
 #include "tests/support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/logs/logging.hpp"
+#include "runtime/program_support.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
 #include "tests/support/catch.hpp"
 

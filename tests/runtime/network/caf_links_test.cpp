@@ -2,8 +2,8 @@
 // pair of sockets between them.
 
 #include "actors/rendezvous_coordinator.hpp"
-#include "runtime/launcher/system_config.hpp"
 #include "runtime/network/caf_links.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 

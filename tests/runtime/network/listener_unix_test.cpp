@@ -1,7 +1,7 @@
 #include "runtime/network/connector.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
-#include "runtime/network/run_folder.hpp"
+#include "runtime/os/run_folder.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime/launcher/system_config.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/process_group/start_processes_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(fixture,
                  "start_processes: a group lives in the caller's "
                  "actor system, too",
                  "[start_processes]") {
-  auto config = detail::system_config{};
+  auto config = system_config{};
   caf::actor_system system{config};
   auto x = shells({"echo here"});
   x.system = &system;

@@ -1,7 +1,7 @@
 // What a worker does at its birth, and what the kernel says of it then.
 #include "actors/core/devices/binding_plan.hpp"
 #include "runtime/devices/numa_topology.hpp"
-#include "runtime/processes/cpu_binding.hpp"
+#include "runtime/os/cpu_binding.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"

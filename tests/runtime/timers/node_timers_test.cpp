@@ -1,4 +1,4 @@
-#include "runtime/launcher/system_config.hpp"
+#include "runtime/system_config.hpp"
 #include "runtime/timers/node_timers.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"

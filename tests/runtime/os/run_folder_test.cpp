@@ -1,4 +1,4 @@
-#include "runtime/network/run_folder.hpp"
+#include "runtime/os/run_folder.hpp"
 #include "runtime/os/socket.hpp"
 #include "tests/support/catch.hpp"
 

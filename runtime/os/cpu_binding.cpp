@@ -1,4 +1,4 @@
-#include "runtime/processes/cpu_binding.hpp"
+#include "runtime/os/cpu_binding.hpp"
 
 #include <cerrno>
 #include <thread>
@@ -48,13 +48,13 @@ int cpu_binding::apply() const noexcept {
     return 0;
   const auto policy
     = has_many_nodes_ ? policy_preferred_many : policy_preferred;
-  // The kernel looks at one bit less than it is told.
+  // The kernel uses one bit less than the number it is given.
   const auto bits = nodes_.size() * word_bits + 1;
   return ::syscall(SYS_set_mempolicy, policy, nodes_.data(), bits) < 0 ? errno
                                                                        : 0;
 }
 
-// A thread of its own, for the policy is the thread's.
+// On another thread, because the policy belongs to the thread.
 int check_memory_policy(const core::process_binding& x) {
   auto error = 0;
   std::thread{[&] {

@@ -1,4 +1,4 @@
-// Binds the calling thread to CPUs and memory: what a worker does at its birth.
+// Binds the calling thread to CPUs and memory, as a new worker does.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -7,18 +7,17 @@
 
 namespace actorrun::detail {
 
-/// A binding in the form in which the kernel takes it, made before the process
-/// that it is for.
+/// A binding in the form that the kernel takes, made before its process starts.
 class cpu_binding {
 public:
-  /// Most CPUs and NUMA nodes there can be; Linux has no more.
+  /// At most so many CPUs and NUMA nodes; Linux supports no more.
   static constexpr uint32_t cpus_max = 1 << 16;
   static constexpr uint32_t nodes_max = 1 << 10;
 
   cpu_binding() = default;
 
-  /// Numbers from `cpus_max` or `nodes_max` on are left out: there is nothing
-  /// that could bear them.
+  /// Ignores numbers from `cpus_max` or `nodes_max` on, which no CPU or node can
+  /// have.
   explicit cpu_binding(const core::process_binding& x);
 
   /// Binds this thread, and with it what it executes. Async-signal-safe.
@@ -33,8 +32,8 @@ private:
   bool has_many_nodes_ = false;
 };
 
-/// Whether this program may say where memory is preferably taken from, as `x`
-/// says. Containers often forbid it.
+/// Checks whether this program may set the memory policy of `x`. Containers
+/// often forbid it.
 /// @returns 0 or an errno: ENOSYS, EPERM, or EINVAL for a kernel before 5.15 and
 ///          several NUMA nodes
 int check_memory_policy(const core::process_binding& x);

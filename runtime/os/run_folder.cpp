@@ -1,5 +1,6 @@
-#include "runtime/network/run_folder.hpp"
+#include "runtime/os/run_folder.hpp"
 
+#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr size_t label_text_max = 40; // characters
 constexpr size_t label_digits = 8;
-// More sockets than one host has jobs; the rest of a folder is not read.
+// At most so many sockets of a folder are read; no host has more jobs.
 constexpr size_t sockets_max = 65'536;
 
 failure unusable(const std::string& path, const std::string& why) {
@@ -30,16 +31,12 @@ failure unusable(const std::string& path, const std::string& why) {
                                  + "; set ACTORRUN_RUN_DIR to another one"};
 }
 
-std::string error_text(int error) {
-  return std::generic_category().message(error);
-}
-
 std::string variable(const char* name) {
   const auto* value = std::getenv(name);
   return value ? value : "";
 }
 
-// A login that changed its user may still name the first one's folder.
+// After su, the variable may still name the first user's folder.
 bool is_our_folder(const std::string& path) {
   struct stat info {};
   return path.starts_with('/') && ::stat(path.c_str(), &info) == 0
@@ -61,8 +58,8 @@ std::optional<failure> check(const std::string& path) {
   return std::nullopt;
 }
 
-// Somebody listens unless the system says that nobody does. A full backlog is
-// somebody too; so the call does not wait.
+// A socket is dead only if the system refuses the connection. A full backlog
+// means a listener too, so the call does not wait.
 bool is_dead(const std::string& path) {
   const auto address = unix_address(path);
   const auto fd = unique_fd{
@@ -91,8 +88,8 @@ bool is_label_character(char c) {
          || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// FNV-1a: tells ids apart that look alike; nothing depends on its strength. The
-// door's hash would wake OpenSSL up, which takes longer than to start a worker.
+// FNV-1a distinguishes similar ids; nothing depends on its strength. SHA-256
+// would load OpenSSL, which takes longer than to start a worker.
 uint64_t hash_of(std::string_view text) {
   auto hash = uint64_t{14'695'981'039'346'656'037u};
   for (const auto c : text)

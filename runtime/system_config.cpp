@@ -1,14 +1,14 @@
-#include "runtime/launcher/system_config.hpp"
+#include "runtime/system_config.hpp"
 
 #include "messages/caf.hpp"
 #include "messages/type_ids.hpp"
-#include "runtime/launcher.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/network/late_network.hpp"
 
 #include <caf/atom.hpp>
+#include <caf/io/middleman.hpp>
 
-namespace actorrun::detail {
+namespace actorrun {
 
 namespace {
 
@@ -18,13 +18,19 @@ constexpr auto scheduler_threads = size_t{2};
 
 } // namespace
 
+void configure(caf::actor_system_config& config) {
+  register_wire_types(config);
+  config.load<caf::io::middleman>();
+}
+
 system_config::system_config([[maybe_unused]] actor_place where) {
   register_wire_types(*this);
-  load_network_late(*this);
+  detail::load_network_late(*this);
 #if ACTORRUN_CAF_017
   if (where == actor_place::reactor)
-    module_factories.emplace_back(
-      [](caf::actor_system& system) { return new loop_scheduler{system}; });
+    module_factories.emplace_back([](caf::actor_system& system) {
+      return new detail::loop_scheduler{system};
+    });
   // `stealing`, the default, wakes up 400 times a second to find nothing.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", scheduler_threads);
@@ -37,4 +43,4 @@ system_config::system_config([[maybe_unused]] actor_place where) {
 #endif
 }
 
-} // namespace actorrun::detail
+} // namespace actorrun

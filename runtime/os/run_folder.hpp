@@ -14,13 +14,13 @@
 
 namespace actorrun::detail {
 
-/// Who listens on a socket.
+/// The process that listens on a socket.
 enum class socket_role { agent, coordinator };
 
 /// `agent` or `coordinator`, as in the socket's name.
 std::string_view to_string(socket_role x);
 
-/// What the name of a socket says.
+/// A socket's name, parsed.
 struct socket_name {
   std::string job; ///< See `job_label`; not the id itself.
   pid_t pid = 0;
@@ -34,14 +34,14 @@ struct live_socket {
   std::string path;
 };
 
-/// At most 40 characters of A-Z a-z 0-9 _ and - that look like the id, a dash
-/// and 8 hex digits that are the id's own.
+/// At most 40 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash, and
+/// 8 hex digits of its hash.
 std::string job_label(const job_id& job);
 
-/// None if a file of this name is no socket of ours.
+/// None if it is not the name of such a socket.
 std::optional<socket_name> parse_socket_name(std::string_view file_name);
 
-/// A folder that nobody else can write to; its sockets need no secret.
+/// A folder that no other user can write to; its sockets need no secret.
 class run_folder {
 public:
   /// Finds or makes the folder: `$ACTORRUN_RUN_DIR`, else `actorrun` in
@@ -51,7 +51,7 @@ public:
   static result<run_folder> open();
 
   /// The same for one path. @param shared The folder that it lies in is not
-  /// ours alone, so `remove_if_empty` tidies up.
+  /// ours alone, so `remove_if_empty` removes it.
   static result<run_folder> open_at(const std::string& path, bool shared);
 
   const std::string& path() const { return path_; }
@@ -61,16 +61,16 @@ public:
   result<std::string> socket_path(const job_id& job, pid_t pid,
                                   socket_role role) const;
 
-  /// The sockets somebody listens on, by name. Removes those of agents that
-  /// ended without tidying up. A dead coordinator's stays: it is what
-  /// `left_by_predecessor` goes by.
+  /// The sockets that have a listener, by name. Removes sockets left by agents
+  /// that were killed. A dead coordinator's stays, because
+  /// `left_by_predecessor` needs it.
   std::vector<live_socket> list() const;
 
-  /// Whether a coordinator of this job ended without tidying up. Removes what
-  /// it left, so the answer is true once.
+  /// Whether a coordinator of this job was killed. Removes the socket that it
+  /// left, so the answer is true once.
   bool left_by_predecessor(const job_id& job) const;
 
-  /// Removes a folder below `/tmp` that has nothing in it; others stay.
+  /// Removes the folder if it is empty and below `/tmp`.
   void remove_if_empty() const;
 
 private:

@@ -1,0 +1,126 @@
+#include "runtime/os/file.hpp"
+
+#include "runtime/os/error_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+failure unreadable(std::string why) {
+  return {errc::system_failure, std::move(why)};
+}
+
+std::string kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return "a directory";
+    case S_IFIFO:
+      return "a FIFO";
+    case S_IFLNK:
+      return "a symbolic link";
+    case S_IFSOCK:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
+} // namespace
+
+// The first check keeps devices from being opened; the second one, of what was
+// opened, is the one that counts.
+result<std::optional<regular_file>> open_regular_file(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      return std::optional<regular_file>{};
+    return unreadable("it cannot be read: " + error_text(errno));
+  }
+  if (!S_ISREG(facts.st_mode))
+    return unreadable("it is " + kind_of(facts.st_mode));
+  auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW
+                                             | O_NONBLOCK | O_NOCTTY)};
+  if (!fd || ::fstat(fd.get(), &facts) != 0)
+    return unreadable("it cannot be read: " + error_text(errno));
+  if (!S_ISREG(facts.st_mode))
+    return unreadable("it is " + kind_of(facts.st_mode));
+  if (facts.st_uid != ::geteuid())
+    return unreadable("it belongs to another user");
+  return std::optional{regular_file{std::move(fd), uint64_t(facts.st_size)}};
+}
+
+std::string read_part(const regular_file& file, uint64_t offset, size_t limit) {
+  auto out = std::string(limit, '\0');
+  auto size = size_t{0};
+  while (size < limit) {
+    const auto n = ::pread(file.fd.get(), out.data() + size, limit - size,
+                           static_cast<off_t>(offset + size));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    size += static_cast<size_t>(n);
+  }
+  out.resize(size);
+  return out;
+}
+
+// These files say that they have 0 bytes, so their end is found by reading.
+std::string read_kernel_file(const std::string& path, size_t limit) {
+  const auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  auto out = std::string{};
+  auto part = std::array<char, 16 * 1'024>{};
+  while (fd && out.size() < limit) {
+    const auto n = ::read(fd.get(), part.data(),
+                          std::min(part.size(), limit - out.size()));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    out.append(part.data(), static_cast<size_t>(n));
+  }
+  return out;
+}
+
+namespace {
+
+template <class Write>
+int write_all_by(Write write, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto n = write(bytes);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return n < 0 ? errno : EIO;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
+} // namespace
+
+int write_all(int fd, std::string_view bytes) {
+  return write_all_by(
+    [fd](std::string_view x) { return ::write(fd, x.data(), x.size()); },
+    bytes);
+}
+
+int write_all_at(int fd, std::string_view bytes, off_t offset) {
+  return write_all_by(
+    [fd, &offset](std::string_view x) {
+      const auto n = ::pwrite(fd, x.data(), x.size(), offset);
+      offset += std::max<ssize_t>(n, 0);
+      return n;
+    },
+    bytes);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,55 @@
+#include "runtime/program_support.hpp"
+
+#include "runtime/logs/posix_console.hpp"
+#include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/socket_address.hpp"
+#include "runtime/store/server.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace actorrun {
+
+namespace {
+
+// Each link of a coordinator is a descriptor; the usual soft limit of 1,024 is
+// for programs that use select(2).
+void raise_descriptor_limit() {
+  auto limit = rlimit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// A worker's process, and its clients of the store: torch has up to two.
+constexpr size_t descriptors_per_worker = 3;
+
+} // namespace
+
+void prepare_descriptors(size_t worker_count) {
+  raise_descriptor_limit();
+  detail::make_descriptor_room(STDIN_FILENO,
+                               detail::store_clients_expected
+                                 + descriptors_per_worker * worker_count);
+}
+
+void fill_standard_descriptors() {
+  // The lowest number that is free is the one we get.
+  for (auto fd = 0; fd >= 0 && fd <= STDERR_FILENO;) {
+    fd = ::open("/dev/null", O_RDWR);
+    if (fd > STDERR_FILENO)
+      ::close(fd);
+  }
+}
+
+std::shared_ptr<program_console> open_program_console() {
+  return std::make_shared<detail::posix_console>();
+}
+
+std::string own_host_name() {
+  return detail::local_host_name();
+}
+
+} // namespace actorrun
