@@ -3,8 +3,8 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
-#include "actors/core/protocol/membership.hpp"
-#include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/protocol/membership_events.hpp"
+#include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
 #include "actors/timer_interface.hpp"

@@ -1,7 +1,7 @@
 // What the commands do: arguments in, exit code out.
 #pragma once
 
-#include "actors/core/protocol/membership.hpp"
+#include "actors/core/epoch.hpp"
 #include "cli/options/actorctl_arguments.hpp"
 #include "cli/options/arguments.hpp"
 

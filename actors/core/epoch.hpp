@@ -4,6 +4,7 @@
 
 #include "actors/core/failure.hpp"
 #include "messages/ids.hpp"
+#include "messages/result.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace actorrun::core {
+
+/// At most so many slots per agent; more is a typing error, not a machine.
+inline constexpr uint32_t slots_per_agent_max = 4096;
 
 /// What an agent brings to the next epoch.
 struct offer {
@@ -93,6 +97,17 @@ struct outcome {
   std::string reason{};
 
   friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+/// How an agent ends.
+struct ending {
+  std::optional<outcome> result; ///< The job's, if it is known.
+  /// What went wrong instead. Both are set if workers of this agent cannot be
+  /// killed.
+  std::optional<failure> why;
+  int signal = 0; ///< The signal that made it leave; 0: none.
+
+  friend bool operator==(const ending&, const ending&) = default;
 };
 
 std::string to_string(share_state x);

@@ -1,6 +1,6 @@
 #include "cli/options/log_values.hpp"
 
-#include "actors/core/workers/worker_settings.hpp"
+#include "actors/core/epoch.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/options.hpp"
 

@@ -2,7 +2,7 @@
 // error file for whoever started us.
 #pragma once
 
-#include "actors/core/protocol/membership.hpp"
+#include "actors/core/epoch.hpp"
 #include "messages/result.hpp"
 
 #include <cstdint>

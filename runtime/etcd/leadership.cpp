@@ -91,17 +91,17 @@ struct etcd_leadership::effect_runner {
     return {};
   }
 
-  reply operator()(const tell_here&) {
+  reply operator()(const report_here&) {
     self.tell(here{}, true);
     return {};
   }
 
-  reply operator()(const tell_missing& x) {
+  reply operator()(const report_missing& x) {
     self.tell(x.why, true);
     return {};
   }
 
-  reply operator()(const note_registry& x) {
+  reply operator()(const log_registry& x) {
     if (x.trouble)
       self.config_.lines.warn("etcd is away; the job goes on while its "
                               "coordinator stays in office: "

@@ -1,5 +1,6 @@
 #include "runtime/process_group/process_plan.hpp"
 
+#include "actors/core/epoch.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/entry_registry.hpp"

@@ -1,7 +1,7 @@
 // The warden's own side: what its process shares with the agent, and does.
 #pragma once
 
-#include "actors/core/workers/worker_settings.hpp"
+#include "actors/core/epoch.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
 // What the coordinator answers when it is asked how the job stands.
 
-#include "actors/core/workers/worker_settings.hpp"
+#include "actors/core/epoch.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;

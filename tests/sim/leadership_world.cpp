@@ -277,10 +277,10 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
     connect(x, target->endpoint);
-  } else if (std::holds_alternative<tell_here>(effect)) {
+  } else if (std::holds_alternative<report_here>(effect)) {
     x.linked = x.open;
     x.is_searching = false;
-  } else if (std::holds_alternative<tell_missing>(effect)) {
+  } else if (std::holds_alternative<report_missing>(effect)) {
     x.is_searching = false;
     const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
                                     [&](const auto& y) { return &*y == &x; });

@@ -8,12 +8,13 @@ namespace actorrun::core {
 
 namespace {
 
-/// Between two looks of a standing candidate at another's entry.
+/// Between two readings of another node's entry by a candidate that always
+/// campaigns.
 constexpr auto campaign_pause = std::chrono::seconds{1};
 
-/// A lease is renewed this often in its length, …
+/// Renewals during the length of a lease …
 constexpr auto renewals_per_lease = 3;
-/// … and after a failure this often.
+/// … and attempts after a failure.
 constexpr auto retries_per_lease = 15;
 
 failure no_proof(std::string text) {
@@ -53,11 +54,11 @@ void leadership::on(const candidate_started&, time_point, effects& out) {
 }
 
 void leadership::on(const coordinator_wanted&, time_point now, effects& out) {
-  wanted_ = true;
+  is_wanted_ = true;
   if (phase_ == phase::leading || phase_ == phase::renewing
       || phase_ == phase::checking) {
-    wanted_ = false;
-    out.emplace_back(tell_here{});
+    is_wanted_ = false;
+    out.emplace_back(report_here{});
   } else if (phase_ == phase::retired) {
     miss(no_proof("this node has left the job"), now, out);
   } else if (phase_ == phase::idle || phase_ == phase::connecting) {
@@ -75,15 +76,15 @@ void leadership::on(const entry_read& event, time_point now, effects& out) {
     return check(event.entry, now, out);
   if (phase_ != phase::reading)
     return;
-  note(std::nullopt, out);
+  set_trouble(std::nullopt, out);
   if (!event.entry && options_.is_candidate)
-    stand(0, out);
+    run_for_leadership(0, out);
   else
-    show(event.entry, now, out);
+    try_entry(event.entry, now, out);
 }
 
-void leadership::show(const std::optional<leader_entry>& entry, time_point now,
-                      effects& out) {
+void leadership::try_entry(const std::optional<leader_entry>& entry,
+                           time_point now, effects& out) {
   if (!entry)
     return miss(proof("etcd knows no coordinator of the job"), now, out);
   if (entry->endpoint.empty())
@@ -99,15 +100,15 @@ void leadership::show(const std::optional<leader_entry>& entry, time_point now,
 void leadership::on(const endpoint_reached&, time_point, effects&) {
   if (phase_ != phase::connecting)
     return;
-  wanted_ = false;
-  has_met_ = true;
+  is_wanted_ = false;
+  has_seen_coordinator_ = true;
   phase_ = phase::idle;
   if (!doubt_)
     known_ = tried_;
 }
 
-// A firewall refuses as a host does whose process is gone. Where we had been
-// let in before, it is the process.
+// A firewall refuses just as a host does whose process is gone. If this endpoint
+// accepted us before, it is not a firewall.
 void leadership::on(const endpoint_refused& event, time_point now,
                     effects& out) {
   if (phase_ != phase::connecting)
@@ -115,7 +116,7 @@ void leadership::on(const endpoint_refused& event, time_point now,
   if (doubt_)
     miss(*doubt_, now, out);
   else if (options_.is_candidate && known_ == tried_)
-    stand(tried_.revision, out);
+    run_for_leadership(tried_.revision, out);
   else
     miss(known_ == tried_ ? event.why : no_proof(event.why.text), now, out);
 }
@@ -129,15 +130,15 @@ void leadership::on(const endpoint_failed& event, time_point now,
 void leadership::miss(failure why, time_point now, effects& out) {
   if (phase_ != phase::retired)
     phase_ = phase::idle;
-  if (std::exchange(wanted_, false))
-    out.emplace_back(tell_missing{std::move(why)});
+  if (std::exchange(is_wanted_, false))
+    out.emplace_back(report_missing{std::move(why)});
   if (options_.always_campaigns && phase_ == phase::idle)
     arm(now + campaign_pause, out);
 }
 
-// -- getting the office -------------------------------------------------------
+// -- becoming the leader -------------------------------------------------------
 
-void leadership::stand(int64_t expected_revision, effects& out) {
+void leadership::run_for_leadership(int64_t expected_revision, effects& out) {
   expected_revision_ = expected_revision;
   phase_ = phase::opening_lease;
   out.emplace_back(open_lease{options_.lease});
@@ -166,9 +167,9 @@ void leadership::on(const campaign_won& event, time_point now, effects& out) {
   if (now >= leadership_end_)
     return leave("etcd answers too slowly", true, now, out);
   out.emplace_back(set_leadership_end{leadership_end_});
-  // etcd may have lost its memory; we have not.
-  const auto is_successor
-    = event.terms_before != 0 || expected_revision_ != 0 || has_met_;
+  // etcd may have lost its data, but this node knows of the job's coordinator.
+  const auto is_successor = event.terms_before != 0 || expected_revision_ != 0
+                            || has_seen_coordinator_;
   out.emplace_back(open_coordinator{is_successor, event.terms_before});
 }
 
@@ -176,7 +177,7 @@ void leadership::on(const campaign_lost& event, time_point now, effects& out) {
   if (phase_ != phase::campaigning)
     return;
   drop_lease(out);
-  show(event.entry, now, out);
+  try_entry(event.entry, now, out);
 }
 
 void leadership::on(const coordinator_opened& event, time_point, effects& out) {
@@ -200,11 +201,11 @@ void leadership::on(const leadership_published& event, time_point now,
   if (phase_ != phase::publishing)
     return;
   revision_ = event.revision;
-  has_met_ = true;
+  has_seen_coordinator_ = true;
   phase_ = phase::leading;
   arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
-  if (std::exchange(wanted_, false))
-    out.emplace_back(tell_here{});
+  if (std::exchange(is_wanted_, false))
+    out.emplace_back(report_here{});
 }
 
 void leadership::on(const leadership_lost&, time_point now, effects& out) {
@@ -212,7 +213,7 @@ void leadership::on(const leadership_lost&, time_point now, effects& out) {
     leave("another has taken it over", true, now, out);
 }
 
-// -- keeping it ---------------------------------------------------------------
+// -- staying the leader ---------------------------------------------------------------
 
 void leadership::on(const timer_fired& event, time_point now, effects& out) {
   if (event.timer != timer_ || timer_.value == 0)
@@ -227,13 +228,13 @@ void leadership::on(const timer_fired& event, time_point now, effects& out) {
   out.emplace_back(renew_lease{lease_, leadership_end_});
 }
 
-// The lease may live on after the entry has been taken from it.
+// The entry may have been lost although its lease goes on: it is read next.
 void leadership::on(const lease_renewed& event, time_point now, effects& out) {
   if (phase_ != phase::renewing)
     return;
   length_ = event.length;
   renewed_ = event.sent;
-  // An answer that comes after the end finds nobody in office any more.
+  // By the time of this answer the leadership had ended.
   if (now >= leadership_end_)
     return leave("its lease in etcd could not be renewed", true, now, out);
   leadership_end_
@@ -249,7 +250,7 @@ void leadership::check(const std::optional<leader_entry>& entry, time_point now,
     return leave(entry ? "etcd names another coordinator"
                        : "etcd has lost its entry",
                  true, now, out);
-  note(std::nullopt, out);
+  set_trouble(std::nullopt, out);
   phase_ = phase::leading;
   arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
 }
@@ -263,10 +264,10 @@ void leadership::on(const registry_failed& event, time_point now,
                     effects& out) {
   switch (phase_) {
     case phase::reading:
-      // A coordinator serves only while it is in office: whoever lets us in is
-      // the right one.
+      // A coordinator accepts agents only while it is the leader, so the one
+      // that accepts us is the right one.
       if (known_ || options_.always_campaigns)
-        note(event.why, out);
+        set_trouble(event.why, out);
       if (!known_)
         return miss(event.why, now, out);
       tried_ = *known_;
@@ -283,7 +284,7 @@ void leadership::on(const registry_failed& event, time_point now,
       return leave(event.why.text, true, now, out);
     case phase::renewing:
     case phase::checking:
-      note(event.why, out);
+      set_trouble(event.why, out);
       phase_ = phase::leading;
       return arm(std::min(now + length_ / retries_per_lease, leadership_end_),
                  out);
@@ -292,7 +293,7 @@ void leadership::on(const registry_failed& event, time_point now,
   }
 }
 
-// -- leaving it ---------------------------------------------------------------
+// -- ending the leadership ---------------------------------------------------------------
 
 void leadership::leave(const std::string& reason, bool ends_lease,
                        time_point now, effects& out) {
@@ -302,8 +303,8 @@ void leadership::leave(const std::string& reason, bool ends_lease,
   if (ends_lease)
     drop_lease(out);
   lease_ = 0;
-  miss(no_proof("this node's coordinator has left office: " + reason), now,
-       out);
+  miss(no_proof("this node's coordinator is no longer the leader: " + reason),
+       now, out);
 }
 
 void leadership::on(const resign_requested& event, time_point now,
@@ -326,14 +327,44 @@ void leadership::drop_lease(effects& out) {
   lease_ = 0;
 }
 
-void leadership::note(std::optional<failure> trouble, effects& out) {
-  if (std::exchange(is_away_, trouble.has_value()) != is_away_)
-    out.emplace_back(note_registry{std::move(trouble)});
+void leadership::set_trouble(std::optional<failure> trouble, effects& out) {
+  if (std::exchange(is_registry_away_, trouble.has_value())
+      != is_registry_away_)
+    out.emplace_back(log_registry{std::move(trouble)});
 }
 
 void leadership::arm(time_point due, effects& out) {
   ++timer_.value;
   out.emplace_back(arm_timer{timer_, due});
+}
+
+std::string to_string(leadership::phase x) {
+  using phase = leadership::phase;
+  switch (x) {
+    case phase::idle:
+      return "idle";
+    case phase::reading:
+      return "reading";
+    case phase::connecting:
+      return "connecting";
+    case phase::opening_lease:
+      return "opening lease";
+    case phase::campaigning:
+      return "campaigning";
+    case phase::opening:
+      return "opening";
+    case phase::publishing:
+      return "publishing";
+    case phase::leading:
+      return "leading";
+    case phase::renewing:
+      return "renewing";
+    case phase::checking:
+      return "checking";
+    case phase::retired:
+      return "retired";
+  }
+  return "unknown";
 }
 
 } // namespace actorrun::core

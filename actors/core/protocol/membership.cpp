@@ -2,15 +2,31 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <utility>
 
 namespace actorrun::core {
 
 namespace {
 
-duration since(time_point told, time_point now) {
-  return told == time_point{} ? duration::zero() : now - told;
+using std::chrono::milliseconds;
+
+constexpr auto retry_delay_min = milliseconds{20};
+/// While workers run, so that a new coordinator learns of them at once …
+constexpr auto retry_delay_max_running = milliseconds{200};
+/// … and while no workers run.
+constexpr auto retry_delay_max_idle = milliseconds{1'000};
+
+bool is_final(errc code) {
+  return code == errc::protocol_mismatch || code == errc::job_mismatch
+         || code == errc::secret_mismatch || code == errc::settings_mismatch
+         || code == errc::etcd_denied;
+}
+
+duration since(time_point aged_at, time_point now) {
+  return aged_at == time_point{} ? duration::zero() : now - aged_at;
 }
 
 } // namespace
@@ -26,231 +42,177 @@ std::vector<membership_effect> membership::step(const membership_event& event,
   return out;
 }
 
-// -- what the coordinator says ------------------------------------------------
+// -- looking for the coordinator ----------------------------------------------
 
-void membership::on(const epoch_formed& event, time_point now, effects& out) {
-  if (event.plan.epoch <= newest_)
-    return; // Fencing: it is a duplicate, or over already.
-  if (now >= fence_due_ && may_run())
-    return on_fence(now, out);
-  newest_ = event.plan.epoch;
-  if (ending_) {
-    out.emplace_back(send_stopped{newest_, 0});
-  } else if (now >= fence_due_) {
-    next_ = event.plan; // We may have slept: begins with the next grant.
-  } else if (may_run()) {
-    next_ = event.plan;
-    share_ = share_state::stopping;
-    out.emplace_back(kill_group{plan_->epoch});
-  } else {
-    begin(event.plan, out);
-  }
+void membership::on(const agent_started&, time_point now, effects& out) {
+  arm(alarm::seek, now + limits_.seek, out);
+  out.emplace_back(seek_coordinator{});
 }
 
-void membership::on(const epoch_revoked& event, time_point now, effects& out) {
-  newest_ = std::max(newest_, event.epoch);
-  if (next_ && next_->epoch <= event.epoch)
-    next_.reset();
-  if (!may_run() || plan_->epoch > event.epoch) {
-    if (holds(event.epoch)) {
-      share_ = share_state::idle;
-      tell_stopped(0, now, out);
-    } else {
-      out.emplace_back(send_stopped{event.epoch, 0});
-    }
-  } else if (share_ == share_state::failed) {
-    share_ = share_state::stopping;
-  } else {
-    stop(0, out);
-  }
-}
-
-void membership::on(const job_ended& event, time_point now, effects& out) {
-  if (ending_ && ending_->result)
+void membership::on(const coordinator_found&, time_point now, effects& out) {
+  if (link_ != link::seeking)
     return;
-  end({.result = event.result, .why = {}, .signal = 0}, 0, now, out);
+  if (ending_ && !share_.may_run())
+    return part(now, out);
+  link_ = link::joining;
+  join_sent_ = now;
+  alarms_.disarm(alarm::retry);
+  arm(alarm::timeout, now + limits_.connect, out);
+  // Past the fence the workers have been killed, even if no report says so yet.
+  out.emplace_back(send_join{offer_, share_.held(now >= fence_due_, now)});
 }
 
-// -- what the worker group says -----------------------------------------------
-
-void membership::on(const group_started& event, time_point, effects& out) {
-  if (!holds(event.epoch) || share_ != share_state::starting)
-    return;
-  share_ = share_state::running;
-  if (connected())
-    out.emplace_back(send_started{event.epoch, event.pids});
-}
-
-void membership::on(const group_failed& event, time_point now, effects& out) {
-  if (!holds(event.epoch))
-    return;
-  // It died before our order to stop had reached its group.
-  if (share_ == share_state::stopping)
-    return note({{event.failure}, 0}, event.told, now);
-  if (share_ != share_state::starting && share_ != share_state::running)
-    return;
-  auto failure = aged(event.failure, since(event.told, now));
-  if (was_fenced(failure, now))
-    return on_fence(now, out);
-  share_ = share_state::failed;
-  failure_ = failure;
-  told_ = now;
-  gone_ = false;
-  if (connected())
-    out.emplace_back(send_failed{event.epoch, std::move(failure)});
-  out.emplace_back(stop_group{event.epoch, 0});
-}
-
-void membership::on(const group_succeeded& event, time_point now,
+void membership::on(const coordinator_not_found& event, time_point now,
                     effects& out) {
-  // They ended by themselves while our order to stop was on its way.
-  if (holds(event.epoch) && share_ == share_state::stopping)
-    return on(group_stopped{event.epoch}, now, out);
-  if (!holds(event.epoch)
-      || (share_ != share_state::starting && share_ != share_state::running))
+  if (link_ != link::seeking)
     return;
-  share_ = share_state::succeeded;
-  if (connected())
-    out.emplace_back(send_succeeded{event.epoch});
+  last_failure_ = event.why;
+  if (!was_accepted_ && is_final(event.why.code))
+    return give_up(now, out);
+  // Its host says that there is no coordinator. So at that moment our place
+  // could not be given away, and a new coordinator must listen for a lease.
+  if (was_accepted_ && event.why.code == errc::connection_refused)
+    extend_fence(event.tried + fence_, now, out);
+  arm(alarm::retry, now + retry_delay(), out);
 }
 
-void membership::on(const group_stopped& event, time_point now, effects& out) {
-  if (!holds(event.epoch))
-    return;
-  if (event.master_port != 0)
-    offer_.master_port = event.master_port;
-  gone_ = true;
-  note(event.others, event.told, now);
-  if (event.unkillable_count > 0)
-    give_up_workers(event.unkillable_count);
-  if (now >= fence_due_)
-    forget_next();
-  if (share_ != share_state::failed)
-    share_ = share_state::idle; // A failure stays until it has been answered.
-  if (connected())
-    tell_stopped(offer_.master_port, now, out);
-  // A newer epoch that was revoked before it could begin here.
-  if (connected() && !next_ && newest_ > event.epoch)
-    out.emplace_back(send_stopped{newest_, offer_.master_port});
-  if (ending_)
-    part(now, out);
-  else if (next_)
-    begin(*std::exchange(next_, std::nullopt), out);
-}
-
-// -- groups and the end -------------------------------------------------------
-
-void membership::begin(const epoch_plan& plan, effects& out) {
-  plan_ = plan;
-  share_ = share_state::starting;
-  failure_.reset();
-  others_ = {};
-  gone_ = false;
-  out.emplace_back(set_fence{fence_due_});
-  out.emplace_back(start_group{plan});
-}
-
-// It was ours once; whether it still is, only a new announcement can tell.
-void membership::forget_next() {
-  if (next_)
-    newest_ = plan_ ? plan_->epoch : epoch_id{};
-  next_.reset();
-}
-
-bool membership::may_run() const {
-  switch (share_) {
-    case share_state::idle:
-    case share_state::succeeded:
-      return false;
-    case share_state::failed:
-      return !gone_;
-    case share_state::starting:
-    case share_state::running:
-    case share_state::stopping:
-      return true;
-  }
-  return true;
-}
-
-void membership::stop(int signal, effects& out) {
-  if (share_ == share_state::stopping)
-    return;
-  share_ = share_state::stopping;
-  out.emplace_back(stop_group{plan_->epoch, signal});
-}
-
-void membership::on(const leave_requested& event, time_point now,
+void membership::on(const coordinator_disconnected&, time_point now,
                     effects& out) {
-  if (ending_) { // Told twice: no more patience.
-    if (may_run())
-      out.emplace_back(kill_group{plan_->epoch});
-    return;
+  if (link_ == link::parting) {
+    link_ = link::finished;
+    out.emplace_back(finish{*ending_});
+  } else if (is_connected()) {
+    seek(now, out);
   }
+}
+
+void membership::seek(time_point now, effects& out) {
   if (link_ == link::joined)
-    out.emplace_back(send_leaving{event.signal});
-  end({.result = {}, .why = {}, .signal = event.signal}, event.signal, now,
-      out);
+    arm(alarm::seek, now + limits_.seek, out);
+  link_ = link::seeking;
+  if (!share_.may_run())
+    forget_next();
+  alarms_.disarm(alarm::keep_alive);
+  alarms_.disarm(alarm::timeout);
+  arm(alarm::retry, now + retry_delay(), out);
 }
 
-// Their memory, devices and ports are not to be had again on this node: nothing
-// more can be started here, and a person must hear of it.
-void membership::give_up_workers(uint32_t count) {
-  unkillable_count_ = count;
+duration membership::retry_delay() {
+  const auto most
+    = share_.may_run() ? retry_delay_max_running : retry_delay_max_idle;
+  const auto delay = std::min<duration>(
+    most, retry_delay_min * (1u << std::min(attempts_, 10u)));
+  ++attempts_;
+  // Agents that lost the same coordinator must not come back in one instant.
+  const auto spread = std::hash<std::string>{}(offer_.agent.value) % 256;
+  return delay - delay * int64_t(spread) / 1024;
+}
+
+void membership::give_up(time_point now, effects& out) {
+  if (ending_)
+    return;
+  auto why = last_failure_.value_or(
+    failure{errc::connection_timed_out, "the coordinator did not answer"});
+  if (was_accepted_)
+    why = {errc::coordinator_lost,
+           "the coordinator is gone and did not come back within "
+             + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text
+             + ")"};
+  end({.result = {}, .why = std::move(why), .signal = 0}, 0, now, out);
+}
+
+// -- the lease ----------------------------------------------------------------
+
+void membership::on(const join_accepted& event, time_point now, effects& out) {
+  if (link_ != link::joining)
+    return;
+  link_ = link::joined;
+  was_accepted_ = true;
+  accepted_at_ = now;
+  attempts_ = 0;
+  keep_alive_interval_ = event.keep_alive_interval;
+  fence_ = event.fence;
+  alarms_.disarm(alarm::timeout);
+  alarms_.disarm(alarm::seek);
+  // Epochs that were seen and not begun here ended with the old coordinator. The
+  // new one may use their numbers again.
+  if (!next_)
+    newest_ = share_.epoch();
+  if (keep_alive_interval_ > duration::zero()) {
+    // Workers whose fence has passed are dead: no acceptance revives them.
+    if (now < fence_due_ || !share_.may_run())
+      fence_due_ = join_sent_ + fence_;
+    arm(alarm::keep_alive, now + keep_alive_interval_, out);
+    arm(alarm::fence, fence_due_, out);
+    if (share_.may_run())
+      out.emplace_back(set_fence{fence_due_});
+    if (now > join_sent_ + keep_alive_interval_)
+      out.emplace_back(send_keep_alive{now}); // The answer was slow.
+  }
+  if (ending_)
+    out.emplace_back(send_leaving{ending_->signal});
+}
+
+void membership::on(const join_rejected& event, time_point now, effects& out) {
+  if (link_ != link::joining)
+    return;
   if (!ending_)
-    ending_.emplace();
-  next_.reset();
-  const auto one = count == 1;
-  ending_->why = failure{errc::worker_unkillable,
-                         std::to_string(count) + (one ? " worker" : " workers")
-                           + " of epoch " + to_string(plan_->epoch) + " on "
-                           + offer_.host + " did not end after SIGKILL and "
-                           + (one ? "hangs" : "hang") + " in the kernel"};
-}
-
-// Nothing that is heard later makes them end.
-void membership::end(ending how, int signal, time_point now, effects& out) {
-  if (unkillable_count_ > 0)
-    how.why = ending_->why;
-  ending_ = std::move(how);
-  next_.reset();
-  if (may_run())
-    stop(signal, out);
+    ending_ = ending{.result = {}, .why = event.why, .signal = 0};
+  alarms_.disarm(alarm::timeout);
+  out.emplace_back(drop_link{});
+  link_ = link::seeking;
+  if (share_.may_run())
+    stop(0, out);
   else
     part(now, out);
 }
 
-// The coordinator answers our leaving by cutting the link; without that sign
-// the last words might be lost with the process.
-void membership::part(time_point now, effects& out) {
-  if (link_ == link::joined && keep_alive_interval_ > duration::zero()) {
-    out.emplace_back(send_left{});
-    link_ = link::parting;
-    disarm(keep_alive_alarm);
-    arm(parting_alarm, now + limits_.fence(), out);
+void membership::on(const lease_granted& event, time_point now, effects& out) {
+  if (link_ != link::joined)
+    return;
+  accepted_at_ = now;
+  extend_fence(event.sent + fence_, now, out);
+  if (next_ && !share_.may_run() && now < fence_due_)
+    begin(*std::exchange(next_, std::nullopt), out);
+}
+
+// If the fence has passed, the workers are dead, and the news comes too late.
+void membership::extend_fence(time_point due, time_point now, effects& out) {
+  if (fence_due_ == time_point::max() || due <= fence_due_
+      || (now >= fence_due_ && share_.may_run()))
+    return;
+  fence_due_ = due;
+  if (share_.may_run())
+    out.emplace_back(set_fence{due});
+}
+
+// The lease may have ended: the coordinator may be about to give our place to
+// another agent.
+void membership::on_fence(time_point now, effects& out) {
+  if (now < fence_due_) {
+    arm(alarm::fence, fence_due_, out);
     return;
   }
-  if (link_ == link::joined)
-    out.emplace_back(send_left{});
-  link_ = link::finished;
-  out.emplace_back(finish{*ending_});
+  // A busy coordinator may need longer than the fence to accept an agent.
+  if (!share_.may_run() && link_ == link::joined
+      && now < accepted_at_ + fence_) {
+    arm(alarm::fence, accepted_at_ + fence_, out);
+    return;
+  }
+  forget_next();
+  if (share_.may_run()) {
+    if (share_.state() != share_state::failed)
+      share_.set_state(share_state::stopping);
+    out.emplace_back(kill_group{share_.epoch()});
+  }
+  if (is_connected()) {
+    out.emplace_back(drop_link{});
+    seek(now, out);
+  }
 }
 
-std::optional<claim> membership::held(time_point now) const {
-  if (!plan_)
-    return std::nullopt;
-  // Past the fence the machine has killed them, whether we know it or not.
-  const auto fenced
-    = now >= fence_due_
-      && (share_ == share_state::starting || share_ == share_state::running);
-  auto out = claim{*plan_, fenced ? share_state::stopping : share_, {}};
-  if (failure_)
-    out.failure = aged(*failure_, now - told_);
-  return out;
-}
-
-// -- failures -----------------------------------------------------------------
-
-// Past the fence the machine kills them even if we slept: an ordered death.
+// Past the fence the machine kills the workers, even if this process slept: an
+// ordered death.
 bool membership::was_fenced(const worker_failure& x, time_point now) const {
   const auto by_kill = (x.kind == failure_kind::signalled
                         || x.kind == failure_kind::timer_expired)
@@ -260,25 +222,252 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
   return (by_kill || not_begun) && now - x.age >= fence_due_;
 }
 
-void membership::note(collateral failures, time_point told, time_point now) {
-  if (failures.empty())
-    return;
-  failures = aged(std::move(failures), since(told, now));
-  std::erase_if(failures.listed,
-                [&](const auto& x) { return was_fenced(x, now); });
-  const auto later = now - told_;
-  told_ = now;
-  if (failure_)
-    failure_->age += later;
-  others_ = aged(std::move(others_), later);
-  others_.add(std::move(failures));
+// -- epochs -------------------------------------------------------------------
+
+void membership::on(const epoch_formed& event, time_point now, effects& out) {
+  if (event.plan.epoch <= newest_)
+    return; // Fencing: it is a duplicate, or over already.
+  if (now >= fence_due_ && share_.may_run())
+    return on_fence(now, out);
+  newest_ = event.plan.epoch;
+  if (ending_) {
+    out.emplace_back(send_stopped{newest_, 0});
+  } else if (now >= fence_due_) {
+    next_ = event.plan; // This process may have slept: wait for the next grant.
+  } else if (share_.may_run()) {
+    next_ = event.plan;
+    share_.set_state(share_state::stopping);
+    out.emplace_back(kill_group{share_.epoch()});
+  } else {
+    begin(event.plan, out);
+  }
 }
 
-// Said again after a link broke, and older by then.
-void membership::tell_stopped(uint16_t master_port, time_point now,
-                              effects& out) const {
-  out.emplace_back(send_stopped{plan_->epoch, master_port,
-                                aged(others_, now - told_), unkillable_count_});
+void membership::on(const epoch_revoked& event, time_point now, effects& out) {
+  newest_ = std::max(newest_, event.epoch);
+  if (next_ && next_->epoch <= event.epoch)
+    next_.reset();
+  if (!share_.may_run() || share_.epoch() > event.epoch) {
+    if (share_.holds(event.epoch)) {
+      share_.set_state(share_state::idle);
+      report_stopped(0, now, out);
+    } else {
+      out.emplace_back(send_stopped{event.epoch, 0});
+    }
+  } else if (share_.state() == share_state::failed) {
+    share_.set_state(share_state::stopping);
+  } else {
+    stop(0, out);
+  }
+}
+
+void membership::begin(const epoch_plan& plan, effects& out) {
+  share_.begin(plan);
+  out.emplace_back(set_fence{fence_due_});
+  out.emplace_back(start_group{plan});
+}
+
+void membership::stop(int signal, effects& out) {
+  if (share_.state() == share_state::stopping)
+    return;
+  share_.set_state(share_state::stopping);
+  out.emplace_back(stop_group{share_.epoch(), signal});
+}
+
+// Whether the announced epoch still has a place for this agent, only a new
+// announcement can say.
+void membership::forget_next() {
+  if (next_)
+    newest_ = share_.epoch();
+  next_.reset();
+}
+
+// -- what the worker group reports --------------------------------------------
+
+void membership::on(const group_started& event, time_point, effects& out) {
+  if (!share_.holds(event.epoch) || share_.state() != share_state::starting)
+    return;
+  share_.set_state(share_state::running);
+  if (is_connected())
+    out.emplace_back(send_started{event.epoch, event.pids});
+}
+
+void membership::on(const group_failed& event, time_point now, effects& out) {
+  if (!share_.holds(event.epoch))
+    return;
+  // The worker died before the order to stop had reached its group.
+  if (share_.state() == share_state::stopping)
+    return add_failures({{event.failure}, 0}, event.aged_at, now);
+  if (!share_.is_active())
+    return;
+  auto failure = aged(event.failure, since(event.aged_at, now));
+  if (was_fenced(failure, now))
+    return on_fence(now, out);
+  share_.fail(failure, now);
+  if (is_connected())
+    out.emplace_back(send_failed{event.epoch, std::move(failure)});
+  out.emplace_back(stop_group{event.epoch, 0});
+}
+
+void membership::on(const group_succeeded& event, time_point now,
+                    effects& out) {
+  // The workers ended by themselves before the order to stop had reached them.
+  if (share_.holds(event.epoch) && share_.state() == share_state::stopping)
+    return on(group_stopped{event.epoch}, now, out);
+  if (!share_.holds(event.epoch) || !share_.is_active())
+    return;
+  share_.set_state(share_state::succeeded);
+  if (is_connected())
+    out.emplace_back(send_succeeded{event.epoch});
+}
+
+void membership::on(const group_stopped& event, time_point now, effects& out) {
+  if (!share_.holds(event.epoch))
+    return;
+  if (event.master_port != 0)
+    offer_.master_port = event.master_port;
+  share_.end();
+  add_failures(event.others, event.aged_at, now);
+  if (event.unkillable_count > 0)
+    give_up_workers(event.unkillable_count);
+  if (now >= fence_due_)
+    forget_next();
+  if (is_connected())
+    report_stopped(offer_.master_port, now, out);
+  // A newer epoch that was revoked before it could begin here.
+  if (is_connected() && !next_ && newest_ > event.epoch)
+    out.emplace_back(send_stopped{newest_, offer_.master_port});
+  if (ending_)
+    part(now, out);
+  else if (next_)
+    begin(*std::exchange(next_, std::nullopt), out);
+}
+
+void membership::add_failures(collateral failures, time_point aged_at,
+                              time_point now) {
+  if (failures.empty())
+    return;
+  failures = aged(std::move(failures), since(aged_at, now));
+  std::erase_if(failures.listed,
+                [&](const auto& x) { return was_fenced(x, now); });
+  share_.add(std::move(failures), now);
+}
+
+// Repeated after a link broke; the failures are older by then.
+void membership::report_stopped(uint16_t master_port, time_point now,
+                                effects& out) const {
+  out.emplace_back(send_stopped{share_.epoch(), master_port, share_.others(now),
+                                unkillable_count_});
+}
+
+// -- the end ------------------------------------------------------------------
+
+void membership::on(const job_ended& event, time_point now, effects& out) {
+  if (ending_ && ending_->result)
+    return;
+  end({.result = event.result, .why = {}, .signal = 0}, 0, now, out);
+}
+
+void membership::on(const leave_requested& event, time_point now,
+                    effects& out) {
+  if (ending_) { // The second request: no grace period.
+    if (share_.may_run())
+      out.emplace_back(kill_group{share_.epoch()});
+    return;
+  }
+  if (link_ == link::joined)
+    out.emplace_back(send_leaving{event.signal});
+  end({.result = {}, .why = {}, .signal = event.signal}, event.signal, now,
+      out);
+}
+
+// Their memory, devices and ports stay in use, so nothing more can be started on
+// this node, and the operator must learn of it.
+void membership::give_up_workers(uint32_t count) {
+  unkillable_count_ = count;
+  if (!ending_)
+    ending_.emplace();
+  next_.reset();
+  const auto one = count == 1;
+  ending_->why = failure{errc::worker_unkillable,
+                         std::to_string(count) + (one ? " worker" : " workers")
+                           + " of epoch " + to_string(share_.epoch()) + " on "
+                           + offer_.host + " did not end after SIGKILL and "
+                           + (one ? "hangs" : "hang") + " in the kernel"};
+}
+
+// Unkillable workers stay a reason, whatever ends the agent.
+void membership::end(ending how, int signal, time_point now, effects& out) {
+  if (unkillable_count_ > 0)
+    how.why = ending_->why;
+  ending_ = std::move(how);
+  next_.reset();
+  if (share_.may_run())
+    stop(signal, out);
+  else
+    part(now, out);
+}
+
+// The coordinator acknowledges the notice by cutting the link. An agent that did
+// not wait for that might end before its last messages have been sent.
+void membership::part(time_point now, effects& out) {
+  if (link_ == link::joined && keep_alive_interval_ > duration::zero()) {
+    out.emplace_back(send_left{});
+    link_ = link::parting;
+    alarms_.disarm(alarm::keep_alive);
+    arm(alarm::parting, now + limits_.fence(), out);
+    return;
+  }
+  if (link_ == link::joined)
+    out.emplace_back(send_left{});
+  link_ = link::finished;
+  out.emplace_back(finish{*ending_});
+}
+
+// -- timers -------------------------------------------------------------------
+
+void membership::on(const timer_fired& event, time_point now, effects& out) {
+  const auto fired = alarms_.take(event.timer);
+  if (!fired)
+    return;
+  switch (fired->which) {
+    case alarm::retry:
+      out.emplace_back(seek_coordinator{});
+      return;
+    case alarm::seek:
+      return give_up(now, out);
+    case alarm::timeout:
+      last_failure_ = failure{errc::connection_timed_out,
+                              "the coordinator does not answer"};
+      out.emplace_back(drop_link{});
+      return seek(now, out);
+    case alarm::keep_alive:
+      arm(alarm::keep_alive, now + keep_alive_interval_, out);
+      out.emplace_back(send_keep_alive{now});
+      return;
+    case alarm::fence:
+      return on_fence(now, out);
+    case alarm::parting:
+      link_ = link::finished;
+      out.emplace_back(finish{*ending_});
+      return;
+  }
+}
+
+std::string to_string(membership::link x) {
+  switch (x) {
+    case membership::link::seeking:
+      return "seeking";
+    case membership::link::joining:
+      return "joining";
+    case membership::link::joined:
+      return "joined";
+    case membership::link::parting:
+      return "parting";
+    case membership::link::finished:
+      return "finished";
+  }
+  return "unknown";
 }
 
 } // namespace actorrun::core

@@ -1,6 +1,5 @@
 #include "actors/core/protocol/rank_assignment.hpp"
 
-#include "actors/core/workers/worker_settings.hpp"
 
 #include <algorithm>
 #include <map>

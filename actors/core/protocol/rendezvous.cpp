@@ -1,7 +1,6 @@
 #include "actors/core/protocol/rendezvous.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
-#include "actors/core/workers/worker_settings.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,9 +8,28 @@
 
 namespace actorrun::core {
 
+namespace {
+
+std::string counted(size_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+/// An exempt failure does not end a job: names an unkillable worker, if there
+/// is one, as the first failure instead.
+void attribute_unkillable(outcome& how) {
+  if (how.first_failure->kind == failure_kind::unkillable)
+    return;
+  const auto i = std::ranges::find(how.other_failures, failure_kind::unkillable,
+                                   &worker_failure::kind);
+  if (i != how.other_failures.end())
+    std::swap(*i, *how.first_failure);
+}
+
+} // namespace
+
 rendezvous::rendezvous(job_settings settings, timeouts limits)
   : settings_(settings), limits_(limits), policy_(settings.restart_count_max),
-    leases_(limits.lease()) {
+    leases_(limits.lease()), agents_(settings) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
   assert(settings.agent_count_max <= agents_per_epoch_max);
@@ -30,9 +48,11 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
     before = phase_;
     advance(now, out);
   } while (phase_ != before);
-  if (const auto due = leases_.next_due(); due && !is_armed(lease_alarm))
-    arm(lease_alarm, *due, out);
-  assert(tally_.members <= settings_.agent_count_max || recovering_);
+  if (const auto due = leases_.next_due();
+      due && !alarms_.is_armed(alarm::lease))
+    arm(alarm::lease, *due, out);
+  assert(member_count() <= settings_.agent_count_max
+         || recovery_.is_listening());
   return out;
 }
 
@@ -42,9 +62,8 @@ void rendezvous::on(const coordinator_started& event, time_point now,
                     effects& out) {
   if (!event.successor)
     return;
-  recovering_ = true;
-  unseen_ = event.unseen;
-  arm(recovery_alarm, now + limits_.lease(), out);
+  recovery_.listen(event.unseen);
+  arm(alarm::recovery, now + limits_.lease(), out);
 }
 
 void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
@@ -53,26 +72,24 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     out.emplace_back(reject_agent{agent, why->code, std::move(why->text)});
     return;
   }
-  auto [i, added] = agents_.try_emplace(agent);
-  auto& record = i->second;
-  if (added) {
-    marks_.clear(event.offering.host);
-    record.arrival = ++arrivals_;
-    record.shadowed = is_rank_taken(event.offering);
+  auto* record = agents_.find(agent);
+  if (record == nullptr) {
+    quarantine_.clear(event.offering.host);
     last_arrival_ = now;
-    count(record, +1);
+    record = &agents_.add(event.offering);
+  } else {
+    agents_.change(*record, [&](auto& x) {
+      x.offering = event.offering;
+      x.connected = true;
+    });
   }
-  change(record, [&](auto& x) {
-    x.offering = event.offering;
-    x.connected = true;
-  });
   if (event.offering.leased)
     leases_.renew(agent, now);
   out.emplace_back(accept_agent{agent});
   if (phase_ == phase::ended)
     out.emplace_back(end_job{*result_, {agent}});
   else
-    reconcile(record, event.held, now, out);
+    reconcile(*record, event.held, now, out);
 }
 
 std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
@@ -94,10 +111,10 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     return failure{errc::settings_mismatch,
                    "agent " + x.agent.value + " brings no node rank in 0.."
                      + std::to_string(settings_.agent_count_max - 1)};
-  // Who claims workers has to stop them under our eyes before it may go.
+  // An agent that claims workers must be known here until it has stopped them.
   if (event.held || agents_.contains(x.agent))
     return std::nullopt;
-  for (const auto& [id, other] : agents_)
+  for (const auto& [id, other] : agents_.records())
     if (other.offering.node_rank == rank && other.connected && !other.leaving)
       return failure{errc::duplicate_agent,
                      "node rank " + std::to_string(rank) + " is taken: agent "
@@ -105,52 +122,44 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   return std::nullopt;
 }
 
-bool rendezvous::is_rank_taken(const offer& x) const {
-  return settings_.ranked
-         && std::any_of(agents_.begin(), agents_.end(), [&](const auto& y) {
-              return y.first != x.agent && !y.second.shadowed
-                     && y.second.offering.node_rank == x.node_rank;
-            });
-}
-
 void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
-  const auto* record = find(event.agent);
+  const auto* record = agents_.find(event.agent);
   if (record == nullptr || !record->offering.leased)
-    return; // Who is lost must not believe that it may go on.
+    return; // A lost agent gets no answer, so that it fences itself.
   leases_.renew(event.agent, now);
   out.emplace_back(grant_lease{event.agent});
 }
 
 void rendezvous::on(const agent_disconnected& event, time_point, effects& out) {
-  auto* record = find(event.agent);
+  auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
   if (!record->offering.leased) {
     lose(event.agent, "agent " + event.agent.value + " ended", out);
     return;
   }
-  change(*record, [](auto& x) { x.connected = false; });
+  agents_.change(*record, [](auto& x) { x.connected = false; });
   out.emplace_back(probe_agent{event.agent});
 }
 
 void rendezvous::on(const agent_lost& event, time_point, effects& out) {
   // A link that came back in the meantime proves the evidence wrong.
-  if (auto* record = find(event.agent); record && !record->connected)
+  if (auto* record = agents_.find(event.agent); record && !record->connected)
     lose(event.agent, "agent " + event.agent.value + " lost: " + event.evidence,
          out);
 }
 
 void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
-  auto* record = find(event.agent);
+  auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
-  change(*record, [](auto& x) { x.leaving = true; });
+  agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
     = "agent " + event.agent.value + " leaves"
       + (event.signal == 0 ? std::string{}
                            : " (signal " + std::to_string(event.signal) + ")");
-  exempt(*record, reason);
-  if (active() && record->member_of == epoch_
+  add_departure(*record, reason);
+  if (is_active() && record->member_of == epoch()
       && record->share != share_state::succeeded)
     revoke(reason, std::nullopt, out);
 }
@@ -161,137 +170,24 @@ void rendezvous::on(const agent_left& event, time_point, effects& out) {
 
 void rendezvous::lose(const agent_id& agent, const std::string& reason,
                       effects& out) {
-  auto i = agents_.find(agent);
-  if (i == agents_.end())
+  const auto* record = agents_.find(agent);
+  if (record == nullptr)
     return;
-  const auto missed = active() && i->second.member_of == epoch_
-                      && i->second.share != share_state::succeeded;
-  if (!marks_.contains(agent)) // It goes because its workers do not.
-    exempt(i->second, reason);
-  count(i->second, -1);
-  const auto gone = std::move(i->second);
-  agents_.erase(i);
+  const auto is_missed = is_active() && record->member_of == epoch()
+                         && record->share != share_state::succeeded;
+  // An agent in quarantine leaves because of its own workers: that exempts
+  // no failure.
+  if (!quarantine_.contains(agent))
+    add_departure(*record, reason);
+  agents_.remove(agent);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent});
-  if (settings_.ranked && !gone.shadowed)
-    hand_over(gone);
-  if (missed)
+  if (is_missed)
     revoke(reason, std::nullopt, out);
 }
 
-// Whoever waits for its rank has it now.
-void rendezvous::hand_over(const agent_record& gone) {
-  auto* successor = static_cast<agent_record*>(nullptr);
-  for (auto& [id, x] : agents_)
-    if (x.shadowed && x.offering.node_rank == gone.offering.node_rank
-        && (successor == nullptr || x.arrival < successor->arrival))
-      successor = &x;
-  if (successor != nullptr)
-    change(*successor, [](auto& x) { x.shadowed = false; });
-}
-
-// -- workers start and end ----------------------------------------------------
-
-void rendezvous::on(const workers_started& event, time_point, effects&) {
-  auto* record = member(event.agent, event.epoch);
-  if (record != nullptr && record->share == share_state::starting)
-    change(*record, [](auto& x) { x.share = share_state::running; });
-}
-
-void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
-  auto* record = member(event.agent, event.epoch);
-  if (record == nullptr || record->holds != event.epoch)
-    return;
-  change(*record, [&](auto& x) {
-    x.share = share_state::failed;
-    x.failure = event.failure;
-    x.failure_told = now;
-  });
-  note(event.agent, {{event.failure}, 0}, now);
-  if (active())
-    fail(out);
-}
-
-void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
-  auto* record = find(event.agent);
-  if (record == nullptr || record->holds != event.epoch)
-    return;
-  const auto counts = member(event.agent, event.epoch) != nullptr;
-  change(*record, [counts](auto& x) {
-    x.share = counts ? share_state::succeeded : share_state::idle;
-    x.holds = {};
-  });
-}
-
-void rendezvous::on(const workers_stopped& event, time_point now,
-                    effects& out) {
-  auto* record = find(event.agent);
-  if (record == nullptr)
-    return;
-  if (event.master_port != 0)
-    record->offering.master_port = event.master_port;
-  if (record->holds != event.epoch)
-    return;
-  change(*record, [](auto& x) {
-    x.share = share_state::idle;
-    x.holds = {};
-  });
-  if (event.unkillable_count > 0)
-    put_in_quarantine(*record, event.unkillable_count);
-  if (member(event.agent, event.epoch) != nullptr)
-    note(event.agent, event.others, now);
-  if (active() && event.epoch == epoch_ && record->member_of == epoch_)
-    revoke("agent " + event.agent.value + " stopped its workers, out of touch",
-           std::nullopt, out);
-}
-
-// -- the rest -----------------------------------------------------------------
-
-void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
-  if (phase_ != phase::ended)
-    end({.kind = outcome::verdict::stopped,
-         .first_failure = {},
-         .signal = event.signal,
-         .reason
-         = "the job was told to end by signal " + std::to_string(event.signal)},
-        now, out);
-}
-
-void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
-  for (size_t i = 0; i < alarm_count; ++i) {
-    if (event.timer.value == 0 || alarms_[i].timer != event.timer)
-      continue;
-    const auto due = alarms_[i].due;
-    disarm(alarm(i));
-    switch (alarm(i)) {
-      case lease_alarm:
-        return expire_leases(due, now, out);
-      case join_alarm:
-        return end({.kind = outcome::verdict::unmet,
-                    .first_failure = {},
-                    .signal = 0,
-                    .reason = waiting_for()},
-                   now, out);
-      case last_call_alarm:
-        hurry_ = true;
-        return;
-      case quiet_alarm:
-        return on_quiet(now, out);
-      case settle_alarm:
-        return on_settled(now, out);
-      case recovery_alarm:
-        return conclude_recovery(out);
-      case close_alarm:
-      case alarm_count:
-        closed_ = true;
-        out.emplace_back(close_job{});
-        return;
-    }
-  }
-}
-
-// A coordinator whose own timer comes late has been starved or suspended, and
-// so have the keep-alives that wait in its mailbox.
+// If the coordinator's own timer is late, the coordinator got no CPU time, and
+// keep-alives may be waiting in its mailbox.
 void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
   const auto late = now - due;
   if (late > limits_.keep_alive_interval)
@@ -305,42 +201,497 @@ void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
     close_if_empty(out);
 }
 
-// -- bookkeeping --------------------------------------------------------------
+// -- what agents claim to hold ------------------------------------------------
 
-agent_record* rendezvous::find(const agent_id& agent) {
-  auto i = agents_.find(agent);
-  return i == agents_.end() ? nullptr : &i->second;
+void rendezvous::reconcile(agent_record& record,
+                           const std::optional<claim>& held, time_point now,
+                           effects& out) {
+  const auto& agent = record.offering.agent;
+  if (held) {
+    recovery_.see(held->plan.epoch);
+    policy_.restore(held->plan.restart_count);
+  }
+  if (held && held->plan.epoch >= epoch() && recovery_.is_open())
+    return recover(record, *held, now, out);
+  if (record.holds == epoch() && (is_active() || phase_ == phase::stopping)) {
+    if (held && held->failure && phase_ == phase::stopping
+        && held->plan.epoch == epoch())
+      add_failures(agent, {{*held->failure}, 0}, now);
+    if (phase_ == phase::stopping)
+      out.emplace_back(revoke_epoch{epoch(), {agent}, reason_, std::nullopt});
+    else if (held && held->plan.epoch == epoch())
+      resume(record, *held, now, out);
+    else // The link broke before the plan had arrived.
+      out.emplace_back(announce_epoch{{agents_.plan_for(record)}, reason_});
+    return;
+  }
+  const auto runs = held && may_run(held->state);
+  agents_.change(
+    record, [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
+  if (runs)
+    out.emplace_back(revoke_epoch{
+      held->plan.epoch, {agent}, "the epoch is over", std::nullopt});
 }
 
-agent_record* rendezvous::member(const agent_id& agent, epoch_id epoch) {
-  auto* record = find(agent);
-  return record != nullptr && record->member_of == epoch && epoch == epoch_
-           ? record
-           : nullptr;
+// A member of the running epoch is back after its link broke.
+void rendezvous::resume(agent_record& record, const claim& held, time_point now,
+                        effects& out) {
+  const auto agent = record.offering.agent;
+  if (held.failure || held.state == share_state::failed)
+    on(worker_failed{agent, epoch(), held.failure.value_or(worker_failure{})},
+       now, out);
+  switch (held.state) {
+    case share_state::starting:
+      return;
+    case share_state::running:
+      return on(workers_started{agent, epoch()}, now, out);
+    case share_state::succeeded:
+      return on(workers_succeeded{agent, epoch()}, now, out);
+    case share_state::failed:
+      return;
+    case share_state::idle:
+      return on(workers_stopped{agent, epoch()}, now, out);
+    case share_state::stopping:
+      if (is_active())
+        revoke("agent " + agent.value + " stops its workers, out of touch",
+               std::nullopt, out);
+      return;
+  }
 }
 
-void rendezvous::count(const agent_record& x, int sign) {
-  const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
-  const auto is_candidate = x.connected && !x.leaving && !x.shadowed;
-  const auto is_member = x.member_of == epoch_ && epoch_.value != 0;
-  add(tally_.candidates, is_candidate);
-  add(tally_.holding, x.holds.value != 0);
-  add(tally_.members, is_member);
-  add(tally_.starting, is_member && x.share == share_state::starting);
-  add(tally_.unfinished, is_member && x.share != share_state::succeeded);
-  add(tally_.newcomers, is_candidate && !is_member);
+// An agent of an earlier coordinator's epoch.
+void rendezvous::recover(agent_record& record, const claim& held,
+                         time_point now, effects& out) {
+  const auto progress = recovery_.take(agents_, record, held, now);
+  if (progress.has_begun)
+    arm(alarm::recovery, now + limits_.lease(), out);
+  if (progress.is_newer)
+    failures_.clear();
+  if (progress.is_complete)
+    conclude_recovery(out);
 }
 
-void rendezvous::recount() {
-  tally_ = {};
-  for (const auto& [id, record] : agents_)
-    count(record, +1);
+void rendezvous::conclude_recovery(effects& out) {
+  for (auto which :
+       {alarm::recovery, alarm::join, alarm::quiet, alarm::last_call})
+    alarms_.disarm(which);
+  const auto found = recovery_.conclude(agents_);
+  if (!found.has_epoch)
+    return;
+  for (const auto& x : found.stale)
+    out.emplace_back(
+      revoke_epoch{x.epoch, {x.agent}, "the epoch is over", std::nullopt});
+  for (const auto& x : found.failures)
+    add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
+  phase_ = agents_.counts().starting > 0 ? phase::starting : phase::running;
+  const auto news = std::to_string(found.member_count - found.stopped_count)
+                    + " of " + std::to_string(common_plan().node_count)
+                    + " agents of epoch " + to_string(epoch())
+                    + " came back to the new coordinator";
+  const auto is_incomplete = found.member_count < common_plan().node_count;
+  if (!failures_.empty()) {
+    // The missing agents were lost while there was no coordinator.
+    if (is_incomplete)
+      failures_.add_departure({}, news);
+    fail(out);
+  } else if (is_incomplete || found.stopped_count > 0) {
+    revoke(news, std::nullopt, out);
+  }
 }
 
-void rendezvous::arm(alarm which, time_point due, effects& out) {
-  ++last_timer_.value;
-  alarms_[which] = {last_timer_, due};
-  out.emplace_back(arm_timer{last_timer_, due});
+// -- workers start and end ----------------------------------------------------
+
+void rendezvous::on(const workers_started& event, time_point, effects&) {
+  auto* record = agents_.find_member(event.agent, event.epoch);
+  if (record != nullptr && record->share == share_state::starting)
+    agents_.change(*record, [](auto& x) { x.share = share_state::running; });
+}
+
+void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
+  auto* record = agents_.find_member(event.agent, event.epoch);
+  if (record == nullptr || record->holds != event.epoch)
+    return;
+  agents_.change(*record, [&](auto& x) {
+    x.share = share_state::failed;
+    x.failure = event.failure;
+    x.failure_reported_at = now;
+  });
+  add_failures(event.agent, {{event.failure}, 0}, now);
+  if (is_active())
+    fail(out);
+}
+
+void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
+  auto* record = agents_.find(event.agent);
+  if (record == nullptr || record->holds != event.epoch)
+    return;
+  const auto counts = agents_.find_member(event.agent, event.epoch) != nullptr;
+  agents_.change(*record, [counts](auto& x) {
+    x.share = counts ? share_state::succeeded : share_state::idle;
+    x.holds = {};
+  });
+}
+
+void rendezvous::on(const workers_stopped& event, time_point now,
+                    effects& out) {
+  auto* record = agents_.find(event.agent);
+  if (record == nullptr)
+    return;
+  if (event.master_port != 0)
+    record->offering.master_port = event.master_port;
+  if (record->holds != event.epoch)
+    return;
+  agents_.change(*record, [](auto& x) {
+    x.share = share_state::idle;
+    x.holds = {};
+  });
+  if (event.unkillable_count > 0)
+    put_in_quarantine(*record, event.unkillable_count);
+  if (agents_.find_member(event.agent, event.epoch) != nullptr)
+    add_failures(event.agent, event.others, now);
+  if (is_active() && event.epoch == epoch() && record->member_of == epoch())
+    revoke("agent " + event.agent.value + " stopped its workers, out of touch",
+           std::nullopt, out);
+}
+
+void rendezvous::put_in_quarantine(agent_record& record,
+                                   uint32_t unkillable_count) {
+  const auto& x = record.offering;
+  if (!quarantine_.add({x.agent, x.host, unkillable_count}))
+    return;
+  agents_.change(record, [](auto& y) { y.leaving = true; });
+  has_quarantined_ = true;
+}
+
+// -- requests and timers ------------------------------------------------------
+
+void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
+  if (phase_ != phase::ended)
+    end({.kind = outcome::verdict::stopped,
+         .first_failure = {},
+         .signal = event.signal,
+         .reason
+         = "the job was told to end by signal " + std::to_string(event.signal)},
+        now, out);
+}
+
+void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
+  const auto fired = alarms_.take(event.timer);
+  if (!fired)
+    return;
+  switch (fired->which) {
+    case alarm::lease:
+      return expire_leases(fired->due, now, out);
+    case alarm::join:
+      return end({.kind = outcome::verdict::unmet,
+                  .first_failure = {},
+                  .signal = 0,
+                  .reason = waiting_for()},
+                 now, out);
+    case alarm::last_call:
+      hurry_ = true;
+      return;
+    case alarm::quiet:
+      return on_quiet(now, out);
+    case alarm::settle:
+      return on_settled(now, out);
+    case alarm::recovery:
+      return conclude_recovery(out);
+    case alarm::close:
+      closed_ = true;
+      out.emplace_back(close_job{});
+      return;
+  }
+}
+
+// -- what follows, whatever the event was -------------------------------------
+
+void rendezvous::advance(time_point now, effects& out) {
+  switch (phase_) {
+    case phase::gathering:
+    case phase::last_call:
+      return gather(now, out);
+    case phase::starting:
+    case phase::running:
+      return supervise(now, out);
+    case phase::stopping:
+      if (agents_.counts().holding == 0)
+        conclude_epoch(now, out);
+      return;
+    case phase::ended:
+      return close_if_empty(out);
+  }
+}
+
+// A job that regroups needs less time than one that starts: its agents run
+// already.
+duration rendezvous::quiet() const {
+  return epoch().value == 0 ? limits_.quiet : limits_.join_settle;
+}
+
+void rendezvous::gather(time_point now, effects& out) {
+  const auto& counts = agents_.counts();
+  if (counts.candidates >= settings_.agent_count_min)
+    alarms_.disarm(alarm::join);
+  // Workers of an older epoch must have ended everywhere. Their agents report
+  // it, or their leases run out.
+  if (recovery_.is_listening() || counts.holding > 0)
+    return;
+  if (counts.candidates < settings_.agent_count_min) {
+    phase_ = phase::gathering;
+    hurry_ = false;
+    alarms_.disarm(alarm::quiet);
+    alarms_.disarm(alarm::last_call);
+    if (agents().empty())
+      alarms_.disarm(alarm::join);
+    else if (!alarms_.is_armed(alarm::join))
+      arm(alarm::join, now + limits_.join, out);
+    return;
+  }
+  if (counts.candidates >= settings_.agent_count_max || hurry_)
+    return form(out);
+  if (phase_ != phase::last_call) {
+    phase_ = phase::last_call;
+    arm(alarm::last_call, now + limits_.last_call, out);
+    arm(alarm::quiet, now + quiet(), out);
+  }
+}
+
+// Arrivals do not arm this timer again; instead it looks at the last arrival
+// when it fires.
+void rendezvous::on_quiet(time_point now, effects& out) {
+  if (last_arrival_ + quiet() <= now)
+    hurry_ = true;
+  else
+    arm(alarm::quiet, last_arrival_ + quiet(), out);
+}
+
+void rendezvous::form(effects& out) {
+  assert(agents_.counts().holding == 0);
+  auto plans
+    = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
+  for (auto which :
+       {alarm::quiet, alarm::last_call, alarm::join, alarm::settle})
+    alarms_.disarm(which);
+  hurry_ = false;
+  phase_ = phase::starting;
+  out.emplace_back(announce_epoch{std::move(plans), reason_});
+}
+
+void rendezvous::supervise(time_point now, effects& out) {
+  if (agents_.counts().unfinished == 0)
+    return end(
+      {.kind = outcome::verdict::succeeded,
+       .first_failure = {},
+       .signal = 0,
+       .reason = "all workers of epoch " + to_string(epoch()) + " succeeded"},
+      now, out);
+  if (phase_ == phase::starting && agents_.counts().starting == 0)
+    phase_ = phase::running;
+  admit_newcomers(now, out);
+}
+
+// If some agents have succeeded already, the job is about to end: a new epoch
+// would throw their work away.
+void rendezvous::admit_newcomers(time_point now, effects& out) {
+  const auto& counts = agents_.counts();
+  const auto room = settings_.agent_count_max
+                    - std::min(settings_.agent_count_max, counts.members);
+  const auto is_finishing = counts.unfinished < counts.members;
+  if (counts.newcomers == 0 || room == 0 || is_finishing) {
+    alarms_.disarm(alarm::settle);
+  } else if (counts.newcomers >= room) {
+    revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
+           out);
+  } else if (!alarms_.is_armed(alarm::settle)) {
+    first_newcomer_ = now;
+    arm(alarm::settle, now + limits_.join_settle, out);
+  }
+}
+
+void rendezvous::on_settled(time_point now, effects& out) {
+  const auto due = std::min(last_arrival_ + limits_.join_settle,
+                            first_newcomer_ + limits_.last_call);
+  if (due > now)
+    arm(alarm::settle, due, out);
+  else
+    revoke(std::to_string(agents_.counts().newcomers) + " more joined",
+           std::nullopt, out);
+}
+
+void rendezvous::revoke(const std::string& reason,
+                        const std::optional<worker_failure>& failure,
+                        effects& out) {
+  assert(is_active());
+  auto order = revoke_epoch{epoch(), agents_.stop_members(), reason, failure};
+  alarms_.disarm(alarm::settle);
+  hurry_ = true;
+  reason_ = reason;
+  phase_ = phase::stopping;
+  out.emplace_back(std::move(order));
+}
+
+// -- failures and what they cost ----------------------------------------------
+
+// The failure that is reported first ends the epoch.
+void rendezvous::fail(effects& out) {
+  failures_.end_epoch();
+  revoke(to_string(failures_.first()), failures_.first(), out);
+  update_cause();
+}
+
+// A failure that is reported later may still be the first cause.
+void rendezvous::add_failures(const agent_id& agent, collateral failures,
+                              time_point now) {
+  failures_.add(agent, std::move(failures), now);
+  if (failures_.has_ended_epoch())
+    update_cause();
+}
+
+void rendezvous::add_departure(const agent_record& record,
+                               const std::string& reason) {
+  if (phase_ != phase::stopping || record.member_of != epoch()
+      || record.share == share_state::succeeded)
+    return;
+  failures_.add_departure(record.offering.agent, reason);
+  if (failures_.has_ended_epoch())
+    update_cause();
+}
+
+void rendezvous::update_cause() {
+  const auto* exemption = failures_.exemption();
+  last_failure_ = failures_.first();
+  reason_ = exemption == nullptr ? to_string(*last_failure_) : *exemption;
+}
+
+void rendezvous::conclude_epoch(time_point now, effects& out) {
+  phase_ = phase::gathering;
+  if (!failures_.empty())
+    settle_failures(now, out);
+  failures_.clear();
+  has_quarantined_ = false;
+}
+
+// All failures have been reported. In an epoch that had ended for another
+// reason they cost nothing either.
+void rendezvous::settle_failures(time_point now, effects& out) {
+  const auto first = failures_.first(now);
+  const auto others = failures_.others(now);
+  const auto* exemption
+    = failures_.has_ended_epoch() ? failures_.exemption() : &reason_;
+  if (exemption != nullptr || !others.empty())
+    out.emplace_back(
+      explain_failures{epoch(), first, others, exemption ? *exemption : ""});
+  auto how = outcome{.kind = outcome::verdict::failed,
+                     .first_failure = first,
+                     .other_failures = others.listed,
+                     .unlisted_failure_count = others.unlisted_count,
+                     .reason = to_string(first)};
+  if (has_quarantined_
+      && agents_.counts().candidates < settings_.agent_count_min) {
+    if (exemption != nullptr)
+      attribute_unkillable(how);
+    how.reason = to_string(*how.first_failure)
+                 + "; too few nodes are left: " + quarantine_.text();
+    end(std::move(how), now, out);
+  } else if (exemption == nullptr
+             && policy_.on_failure(epoch(), first)
+                  == restart_policy::answer::give_up) {
+    end(std::move(how), now, out);
+  }
+}
+
+// -- the end ------------------------------------------------------------------
+
+void rendezvous::end(outcome result, time_point now, effects& out) {
+  assert(phase_ != phase::ended);
+  phase_ = phase::ended;
+  result_ = std::move(result);
+  for (size_t i = 0; i < alarm_count; ++i)
+    if (alarm(i) != alarm::lease)
+      alarms_.disarm(alarm(i));
+  auto order = end_job{*result_, {}};
+  for (const auto& [id, record] : agents())
+    order.agents.push_back(id);
+  out.emplace_back(std::move(order));
+  arm(alarm::close, now + limits_.close, out);
+}
+
+void rendezvous::close_if_empty(effects& out) {
+  if (!agents().empty() || closed_)
+    return;
+  closed_ = true;
+  out.emplace_back(close_job{});
+}
+
+// -- texts for people ---------------------------------------------------------
+
+std::string rendezvous::waiting_for() const {
+  const auto& counts = agents_.counts();
+  const auto here = std::to_string(counts.candidates) + " of "
+                    + nodes_asked(settings_) + " nodes are here";
+  switch (phase_) {
+    case phase::gathering:
+      if (recovery_.is_listening())
+        return "listening for agents of an earlier coordinator";
+      if (counts.holding > 0)
+        return counted(counts.holding, "agent")
+               + " must stop the workers of an older epoch";
+      return "waiting for "
+             + counted(
+               settings_.agent_count_min
+                 - std::min(settings_.agent_count_min, counts.candidates),
+               "more node")
+             + ": " + here;
+    case phase::last_call:
+      return "last call for more nodes: " + here;
+    case phase::starting:
+      return counted(counts.starting, "agent")
+             + " must start the workers of epoch " + to_string(epoch());
+    case phase::stopping:
+      return counted(counts.holding, "agent")
+             + " must stop the workers of epoch " + to_string(epoch()) + " ("
+             + reason_ + ")";
+    case phase::running:
+    case phase::ended:
+      return {};
+  }
+  return {};
+}
+
+std::string rendezvous::waiting_for(const agent_id& agent) const {
+  const auto i = agents().find(agent);
+  const auto is_placed = i != agents().end() && i->second.member_of == epoch();
+  if (!is_active())
+    return waiting_for();
+  if (is_placed)
+    return {};
+  const auto& counts = agents_.counts();
+  const auto running = "epoch " + to_string(epoch()) + " runs with "
+                       + counted(counts.members, "node");
+  if (counts.members >= settings_.agent_count_max)
+    return running + ", the most there may be; this one stands by";
+  if (counts.unfinished < counts.members)
+    return running + " and is about to end; this one stands by";
+  return running + "; the job starts again with this one in a moment";
+}
+
+std::string to_string(rendezvous::phase x) {
+  switch (x) {
+    case rendezvous::phase::gathering:
+      return "gathering";
+    case rendezvous::phase::last_call:
+      return "last_call";
+    case rendezvous::phase::starting:
+      return "starting";
+    case rendezvous::phase::running:
+      return "running";
+    case rendezvous::phase::stopping:
+      return "stopping";
+    case rendezvous::phase::ended:
+      return "ended";
+  }
+  return "unknown";
 }
 
 } // namespace actorrun::core

@@ -2,7 +2,7 @@
 // event log.
 #pragma once
 
-#include "actors/core/protocol/membership.hpp"
+#include "actors/core/epoch.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_group.hpp"
 #include "messages/ids.hpp"

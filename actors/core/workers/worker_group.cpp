@@ -63,8 +63,11 @@ void worker_group::on(const worker_exited& event, time_point now,
     return;
   worker->now = worker_record::state::ended;
   ++ended_count_;
-  if (const auto* how = find_ended_overdue(event))
-    fail_overdue(*how, event, now, out);
+  const auto overdue = overdue_.find(event.local_rank);
+  // Its end was ordered because of its timer, so a later order to stop does not
+  // make it an ordered one.
+  if (overdue != overdue_.end() && overdue->second.has_caused(event))
+    report_failure(overdue->second.failure_of(event), event.when, now, out);
   else if (event.signal != 0)
     fail({.local_rank = event.local_rank,
           .kind = failure_kind::signalled,
@@ -106,7 +109,7 @@ void worker_group::on(const kill_ordered&, time_point now, effects& out) {
   }
 }
 
-// Once all must end nobody is ended alone.
+// While all workers are stopping, none is ended alone.
 void worker_group::on(const timer_fired& event, time_point now, effects& out) {
   if (event.timer.value == 0)
     return;
@@ -116,9 +119,15 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
   }
   if (phase_ == phase::stopping && event.timer == kill_timer_)
     return give_up_all(now, out);
-  for (auto& [local_rank, x] : overdue_)
-    if (phase_ < phase::stopping && x.timer == event.timer)
-      return advance_overdue(x, now, out);
+  for (auto& [local_rank, x] : overdue_) {
+    if (phase_ >= phase::stopping || x.timer != event.timer)
+      continue;
+    if (!x.is_killed())
+      return end_overdue(local_rank, x, now, out);
+    x.timer = {};
+    give_up(local_rank, now, out);
+    return settle(now, out);
+  }
 }
 
 timer_id worker_group::arm(time_point due, effects& out) {
@@ -134,16 +143,16 @@ worker_record* worker_group::in_state(uint32_t local_rank,
   return phase_ != phase::idle && worker.now == state ? &worker : nullptr;
 }
 
-// The first failure is what the agent must hear of at once. What fails after it
-// by itself may be its consequence, and what ends after our order is our doing.
+// The first failure is reported at once. Failures after it may be its
+// consequences, and a worker that ends after our order has not failed.
 void worker_group::fail(worker_failure failure, time_point when, time_point now,
                         effects& out) {
   if (!has_ordered(when))
-    tell(std::move(failure), when, now, out);
+    report_failure(std::move(failure), when, now, out);
 }
 
-void worker_group::tell(worker_failure failure, time_point when, time_point now,
-                        effects& out) {
+void worker_group::report_failure(worker_failure failure, time_point when,
+                                  time_point now, effects& out) {
   failure.agent = plan_.own.agent;
   failure.host = host_;
   failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
@@ -154,8 +163,8 @@ void worker_group::tell(worker_failure failure, time_point when, time_point now,
     out.emplace_back(report_failed{std::move(failure)});
   } else if (failure.kind != failure_kind::not_started
              || failure.code != ECANCELED) {
-    others_ = aged(std::move(others_), now - others_told_at_);
-    others_told_at_ = now;
+    others_ = aged(std::move(others_), now - others_aged_at_);
+    others_aged_at_ = now;
     others_.add(std::move(failure));
   }
 }
@@ -175,52 +184,76 @@ void worker_group::settle(time_point now, effects& out) {
     phase_ = phase::stopped;
     out.emplace_back(release_workers{});
     out.emplace_back(
-      report_stopped{aged(others_, now - others_told_at_), given_up_count_});
+      report_stopped{aged(others_, now - others_aged_at_), given_up_count_});
   }
 }
 
-namespace {
+// -- overruns -----------------------------------------------------------------
 
-struct effect_writer {
-  std::string operator()(const arm_timer& x) const {
-    return "arm_timer " + to_string(x.timer);
-  }
-  std::string operator()(const start_workers&) const { return "start_workers"; }
-  std::string operator()(const signal_workers& x) const {
-    return "signal_workers " + std::to_string(x.signal);
-  }
-  std::string operator()(const release_workers&) const {
-    return "release_workers";
-  }
-  std::string operator()(const report_started&) const {
-    return "report_started";
-  }
-  std::string operator()(const report_failed& x) const {
-    return "report_failed: " + to_string(x.failure);
-  }
-  std::string operator()(const report_succeeded&) const {
-    return "report_succeeded";
-  }
-  std::string operator()(const report_stopped& x) const {
-    return "report_stopped"
-           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
-           + (x.unkillable_count == 0
-                ? ""
-                : " unkillable=" + std::to_string(x.unkillable_count));
-  }
-  std::string operator()(const probe_workers& x) const {
-    return "probe_workers " + std::to_string(x.overdue);
-  }
-  std::string operator()(const signal_worker& x) const {
-    return "signal_worker " + std::to_string(x.local_rank) + " "
-           + std::to_string(x.signal);
-  }
-};
+void worker_group::on(const worker_overran& event, time_point now,
+                      effects& out) {
+  const auto* worker
+    = in_state(event.local_rank, worker_record::state::running);
+  if (worker == nullptr || phase_ >= phase::stopping)
+    return;
+  const auto [i, is_first]
+    = overdue_.try_emplace(event.local_rank, event, kill_timeout_);
+  if (!is_first)
+    return;
+  auto& x = i->second;
+  if (x.probe_timeout().count() == 0)
+    return end_overdue(event.local_rank, x, now, out);
+  x.timer = arm(now + x.probe_timeout(), out);
+  out.emplace_back(probe_workers{event.local_rank});
+}
 
-} // namespace
+// What is found after the signal may be an effect of the signal.
+void worker_group::on(const worker_probed& event, time_point now,
+                      effects& out) {
+  const auto i = overdue_.find(event.local_rank);
+  if (i == overdue_.end() || i->second.is_signalled()
+      || phase_ >= phase::stopping)
+    return;
+  i->second.set_where(event.where);
+  end_overdue(event.local_rank, i->second, now, out);
+}
 
-std::string to_string(const worker_group_effect& x) {
-  return std::visit(effect_writer{}, x);
+void worker_group::end_overdue(uint32_t local_rank, overdue_worker& x,
+                               time_point now, effects& out) {
+  const auto order = x.end(now);
+  out.emplace_back(signal_worker{local_rank, order.signal});
+  x.timer = {};
+  if (order.timeout.count() > 0)
+    x.timer = arm(now + order.timeout, out);
+}
+
+// -- SIGKILL ------------------------------------------------------------------
+
+// A second kill does not extend the time.
+void worker_group::kill_all(time_point now, effects& out) {
+  out.emplace_back(signal_workers{SIGKILL});
+  if (kill_timeout_.count() > 0 && kill_timer_.value == 0)
+    kill_timer_ = arm(now + kill_timeout_, out);
+}
+
+void worker_group::give_up_all(time_point now, effects& out) {
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::running)
+      give_up(i, now, out);
+  settle(now, out);
+}
+
+// The death was ordered, but that it did not happen is a failure.
+void worker_group::give_up(uint32_t local_rank, time_point now, effects& out) {
+  auto failure = worker_failure{.local_rank = local_rank,
+                                .kind = failure_kind::unkillable,
+                                .code = SIGKILL};
+  if (const auto i = overdue_.find(local_rank); i != overdue_.end())
+    i->second.explain(failure.details);
+  workers_[local_rank].now = worker_record::state::given_up;
+  ++ended_count_;
+  ++given_up_count_;
+  report_failure(std::move(failure), {}, now, out);
 }
 
 } // namespace actorrun::core

@@ -10,9 +10,6 @@
 
 namespace actorrun::core {
 
-/// Most slots one agent may offer; more is a typing error, not a machine.
-inline constexpr uint32_t slots_per_agent_max = 4096;
-
 struct worker_settings {
   /// Program and arguments, never empty. `${local_rank}` stands for the local
   /// rank of the worker in each of them, `$$` for `$`.

@@ -30,12 +30,12 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
   CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
-  CHECK(at(30ms, campaign_won{2, 0}) == "set_office_end 14710; open_office");
+  CHECK(at(30ms, campaign_won{2, 0}) == "set_leadership_end 14710; open_coordinator");
   CHECK(uut.is_leader());
   CHECK(at(40ms, coordinator_opened{"n1:4000"}) == "publish n1:4000 at 2");
-  CHECK(at(50ms, leadership_published{3}) == "arm_timer 1; tell_here");
+  CHECK(at(50ms, leadership_published{3}) == "arm_timer 1; report_here");
   CHECK(armed.due == time_point{5010ms});
-  CHECK(at(60ms, coordinator_wanted{}) == "tell_here");
+  CHECK(at(60ms, coordinator_wanted{}) == "report_here");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   campaign();
   CHECK(at(0s, campaign_won{2, 3})
-        == "set_office_end 14700; open_office as successor, terms before: 3");
+        == "set_leadership_end 14700; open_coordinator as successor, terms before: 3");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
@@ -59,10 +59,10 @@ TEST_CASE_METHOD(fixture,
                  "of an empty office",
                  "[core]") {
   at(0s, coordinator_wanted{});
-  CHECK(at(0s, entry(5, "")) == "tell_missing connection_failed");
+  CHECK(at(0s, entry(5, "")) == "report_missing connection_failed");
   campaign();
   CHECK(at(0s, campaign_lost{leader_entry{6, ""}})
-        == "end_lease 7; tell_missing connection_failed");
+        == "end_lease 7; report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(fixture,
   }
   SECTION("at its end it is not") {
     CHECK(at(14'700ms, lease(7))
-          == "end_lease 7; tell_missing connection_failed");
+          == "end_lease 7; report_missing connection_failed");
   }
 }
 
@@ -83,8 +83,8 @@ TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
                  "[core]") {
   campaign();
   CHECK(at(14'700ms, campaign_won{2, 0})
-        == "set_office_end now; close_office: etcd answers too slowly; "
-           "end_lease 7; tell_missing connection_failed");
+        == "set_leadership_end now; close_coordinator: etcd answers too slowly; "
+           "end_lease 7; report_missing connection_failed");
   CHECK_FALSE(uut.is_leader());
 }
 
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   win();
   CHECK(at(0s, coordinator_not_opened{{errc::cannot_listen, "no port"}})
-        == "set_office_end now; end_lease 7; tell_missing cannot_listen");
+        == "set_leadership_end now; end_lease 7; report_missing cannot_listen");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -103,17 +103,17 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   open();
   CHECK(at(0s, leadership_lost{})
-        == "set_office_end now; close_office: another has taken it over; "
-           "end_lease 7; tell_missing connection_failed");
+        == "set_leadership_end now; close_coordinator: another has taken it over; "
+           "end_lease 7; report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(bystander, "leadership: who is no candidate waits for one",
                  "[core]") {
   at(0s, coordinator_wanted{});
-  CHECK(at(0s, entry_read{}) == "tell_missing connection_refused");
+  CHECK(at(0s, entry_read{}) == "report_missing connection_refused");
   follow();
   seek(1s);
-  CHECK(at(1s, refused()) == "tell_missing connection_refused");
+  CHECK(at(1s, refused()) == "report_missing connection_refused");
 }
 
 // -- finding it ---------------------------------------------------------------
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(fixture,
                  "refusal proves nothing",
                  "[core]") {
   seek();
-  CHECK(at(0s, refused()) == "tell_missing connection_failed");
+  CHECK(at(0s, refused()) == "report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(1s, refused()) == "open_lease");
   CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5");
   CHECK(at(1s, campaign_won{6, 0})
-        == "set_office_end 15700; open_office as successor");
+        == "set_leadership_end 15700; open_coordinator as successor");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(fixture,
   follow();
   at(1s, coordinator_wanted{});
   at(1s, entry(6, "n2:4000"));
-  CHECK(at(1s, refused()) == "tell_missing connection_failed");
+  CHECK(at(1s, refused()) == "report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture,
   follow();
   seek(1s);
   CHECK(at(1s, endpoint_failed{{errc::secret_mismatch, "no"}})
-        == "tell_missing secret_mismatch");
+        == "report_missing secret_mismatch");
 }
 
 // -- etcd away ----------------------------------------------------------------
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "leadership: without etcd a stranger finds nobody",
                  "[core]") {
   at(0s, coordinator_wanted{});
-  CHECK(at(0s, away()) == "tell_missing etcd_unreachable");
+  CHECK(at(0s, away()) == "report_missing etcd_unreachable");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -181,37 +181,37 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   follow();
   at(1s, coordinator_wanted{});
-  CHECK(at(1s, away()) == "note_registry away; try_endpoint n2:4000");
-  CHECK(at(1s, refused()) == "tell_missing etcd_unreachable");
+  CHECK(at(1s, away()) == "log_registry away; try_endpoint n2:4000");
+  CHECK(at(1s, refused()) == "report_missing etcd_unreachable");
   at(2s, coordinator_wanted{});
   CHECK(at(2s, away()) == "try_endpoint n2:4000");
   CHECK(at(2s, endpoint_failed{{errc::connection_timed_out, ""}})
-        == "tell_missing etcd_unreachable");
+        == "report_missing etcd_unreachable");
   at(3s, coordinator_wanted{});
   at(3s, away());
   CHECK(at(3s, endpoint_reached{}) == "");
   at(4s, coordinator_wanted{});
   CHECK(at(4s, entry(5, "n2:4000"))
-        == "note_registry back; try_endpoint n2:4000");
+        == "log_registry back; try_endpoint n2:4000");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
                  "[core]") {
   stand();
   SECTION("no lease") {
-    CHECK(at(0s, away()) == "tell_missing etcd_unreachable");
+    CHECK(at(0s, away()) == "report_missing etcd_unreachable");
   }
   SECTION("no answer to the campaign, which may be won all the same") {
     at(0s, lease(7));
-    CHECK(at(0s, away()) == "end_lease 7; tell_missing etcd_unreachable");
+    CHECK(at(0s, away()) == "end_lease 7; report_missing etcd_unreachable");
   }
   SECTION("nobody can be told where we are") {
     at(0s, lease(7));
     at(0s, campaign_won{2, 0});
     at(0s, coordinator_opened{"n1:4000"});
     CHECK(at(0s, away())
-          == "set_office_end now; close_office: etcd: no answer in time; "
-             "end_lease 7; tell_missing connection_failed");
+          == "set_leadership_end now; close_coordinator: etcd: no answer in time; "
+             "end_lease 7; report_missing connection_failed");
   }
   CHECK(uut.current_phase() == phase::idle);
 }

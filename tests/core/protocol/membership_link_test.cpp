@@ -116,7 +116,7 @@ TEST_CASE_METHOD(fixture, "membership: the first search has an end", "[core]") {
 TEST_CASE_METHOD(fixture, "membership: nobody may answer at all", "[core]") {
   seek();
   CHECK(at(60s, fire(1)) == "finish connection_timed_out");
-  CHECK(last<finish>().how.why->text == "nobody answered");
+  CHECK(last<finish>().how.why->text == "the coordinator did not answer");
 }
 
 TEST_CASE_METHOD(fixture, "membership: a search may end at the last moment",

@@ -1,5 +1,4 @@
 #include "actors/core/protocol/rank_assignment.hpp"
-#include "actors/core/workers/worker_settings.hpp"
 #include "tests/support/catch.hpp"
 
 #include <map>

@@ -1,4 +1,4 @@
-#include "actors/core/workers/worker_settings.hpp"
+#include "actors/core/epoch.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/process_plan.hpp"
 #include "tests/support/catch.hpp"

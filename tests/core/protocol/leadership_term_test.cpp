@@ -21,7 +21,7 @@ TEST_CASE_METHOD(fixture, "leadership: a renewed lease prolongs the office",
                  "[core]") {
   lead();
   CHECK(at(5s, fired()) == "renew_lease 7");
-  CHECK(at(5010ms, renewed(5s)) == "set_office_end 19700; read_entry");
+  CHECK(at(5010ms, renewed(5s)) == "set_leadership_end 19700; read_entry");
   CHECK(at(5020ms, entry(3, "n1:4000")) == "arm_timer 2");
   CHECK(armed.due == time_point{10s});
 }
@@ -32,9 +32,9 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   lead();
   at(5s, fired());
-  CHECK(at(5s, coordinator_wanted{}) == "tell_here");
+  CHECK(at(5s, coordinator_wanted{}) == "report_here");
   at(5s, renewed(5s));
-  CHECK(at(5s, coordinator_wanted{}) == "tell_here");
+  CHECK(at(5s, coordinator_wanted{}) == "report_here");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -43,14 +43,14 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   lead();
   at(5s, fired());
-  CHECK(at(10s, away()) == "note_registry away; arm_timer 2");
+  CHECK(at(10s, away()) == "log_registry away; arm_timer 2");
   CHECK(armed.due == time_point{11s});
   CHECK(at(11s, fired()) == "renew_lease 7");
   CHECK(at(14s, away()) == "arm_timer 3");
   CHECK(armed.due == time_point{14'700ms});
   CHECK(at(14'700ms, fired())
-        == "set_office_end now; "
-           "close_office: its lease in etcd could not be renewed");
+        == "set_leadership_end now; "
+           "close_coordinator: its lease in etcd could not be renewed");
   CHECK_FALSE(uut.is_leader());
 }
 
@@ -60,8 +60,8 @@ TEST_CASE_METHOD(fixture, "leadership: etcd that is back in time is noted",
   at(5s, fired());
   at(10s, away());
   at(11s, fired());
-  CHECK(at(11s, renewed(11s)) == "set_office_end 25700; read_entry");
-  CHECK(at(11s, entry(3, "n1:4000")) == "note_registry back; arm_timer 3");
+  CHECK(at(11s, renewed(11s)) == "set_leadership_end 25700; read_entry");
+  CHECK(at(11s, entry(3, "n1:4000")) == "log_registry back; arm_timer 3");
   CHECK(armed.due == time_point{16s});
 }
 
@@ -72,12 +72,12 @@ TEST_CASE_METHOD(fixture,
   lead();
   at(14s, fired());
   SECTION("one instant before, it does not") {
-    CHECK(at(14'699ms, renewed(14s)) == "set_office_end 28700; read_entry");
+    CHECK(at(14'699ms, renewed(14s)) == "set_leadership_end 28700; read_entry");
   }
   SECTION("at the end it does") {
     CHECK(at(14'700ms, renewed(14s))
-          == "set_office_end now; "
-             "close_office: its lease in etcd could not be renewed; "
+          == "set_leadership_end now; "
+             "close_coordinator: its lease in etcd could not be renewed; "
              "end_lease 7");
   }
 }
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(fixture,
   lead();
   at(5s, fired());
   CHECK(at(5s, lease_ended{})
-        == "set_office_end now; close_office: its lease in etcd is over");
+        == "set_leadership_end now; close_coordinator: its lease in etcd is over");
   CHECK(at(6s, coordinator_wanted{}) == "read_entry");
 }
 
@@ -102,13 +102,13 @@ TEST_CASE_METHOD(fixture,
   at(5s, renewed(5s));
   SECTION("another's") {
     CHECK(at(5s, entry(9, "n2:4000"))
-          == "set_office_end now; "
-             "close_office: etcd names another coordinator; end_lease 7");
+          == "set_leadership_end now; "
+             "close_coordinator: etcd names another coordinator; end_lease 7");
   }
   SECTION("gone") {
     CHECK(at(5s, entry_read{})
-          == "set_office_end now; "
-             "close_office: etcd has lost its entry; end_lease 7");
+          == "set_leadership_end now; "
+             "close_coordinator: etcd has lost its entry; end_lease 7");
   }
   CHECK_FALSE(uut.is_leader());
 }
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(6s, entry_read{}) == "open_lease");
   at(6s, lease(8, 6s));
   CHECK(at(6s, campaign_won{2, 0})
-        == "set_office_end 20700; open_office as successor");
+        == "set_leadership_end 20700; open_coordinator as successor");
 }
 
 // -- leaving it ---------------------------------------------------------------
@@ -161,11 +161,11 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   lead();
   CHECK(at(1s, resign_requested{})
-        == "set_office_end now; close_office: this node leaves the job; "
+        == "set_leadership_end now; close_coordinator: this node leaves the job; "
            "end_lease 7");
   CHECK(uut.current_phase() == phase::retired);
   CHECK(at(2s, fired()) == "");
-  CHECK(at(2s, coordinator_wanted{}) == "tell_missing connection_failed");
+  CHECK(at(2s, coordinator_wanted{}) == "report_missing connection_failed");
   CHECK(at(2s, resign_requested{}) == "");
 }
 
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
                  "[core]") {
   lead();
   CHECK(at(1s, resign_requested{true})
-        == "set_office_end now; close_office: the job is over; "
+        == "set_leadership_end now; close_coordinator: the job is over; "
            "end_lease 7 and job");
 }
 
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(fixture, "leadership: who resigns while it waits says so",
                  "[core]") {
   campaign();
   CHECK(at(0s, resign_requested{})
-        == "end_lease 7; tell_missing connection_failed");
+        == "end_lease 7; report_missing connection_failed");
 }
 
 // -- a candidate of its own ---------------------------------------------------
@@ -204,9 +204,9 @@ TEST_CASE_METHOD(candidate,
   CHECK(at(0s, entry(5, "n2:4000")) == "arm_timer 1");
   CHECK(armed.due == time_point{1s});
   CHECK(at(1s, fired()) == "read_entry");
-  CHECK(at(1s, away()) == "note_registry away; arm_timer 2");
+  CHECK(at(1s, away()) == "log_registry away; arm_timer 2");
   CHECK(at(2s, fired()) == "read_entry");
-  CHECK(at(2s, entry_read{}) == "note_registry back; open_lease");
+  CHECK(at(2s, entry_read{}) == "log_registry back; open_lease");
 }
 
 TEST_CASE_METHOD(candidate,
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(candidate,
   lead();
   at(5s, fired());
   CHECK(at(5s, lease_ended{})
-        == "set_office_end now; close_office: its lease in etcd is over; "
+        == "set_leadership_end now; close_coordinator: its lease in etcd is over; "
            "arm_timer 2");
   CHECK(at(6s, fired()) == "read_entry");
 }

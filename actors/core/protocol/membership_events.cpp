@@ -1,6 +1,4 @@
-// What the agent's decisions read like, in transcripts and logs.
-
-#include "actors/core/protocol/membership.hpp"
+#include "actors/core/protocol/membership_events.hpp"
 
 namespace actorrun::core {
 
@@ -64,22 +62,6 @@ struct effect_writer {
 
 std::string to_string(const membership_effect& x) {
   return std::visit(effect_writer{}, x);
-}
-
-std::string to_string(membership::link x) {
-  switch (x) {
-    case membership::link::seeking:
-      return "seeking";
-    case membership::link::joining:
-      return "joining";
-    case membership::link::joined:
-      return "joined";
-    case membership::link::parting:
-      return "parting";
-    case membership::link::finished:
-      return "finished";
-  }
-  return "unknown";
 }
 
 } // namespace actorrun::core

@@ -1,0 +1,196 @@
+#include "actors/core/protocol/agent_table.hpp"
+
+#include "actors/core/protocol/rank_assignment.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <tuple>
+#include <utility>
+
+namespace actorrun::core {
+
+namespace {
+
+bool is_candidate(const agent_record& x) {
+  return x.connected && !x.leaving && !x.shadowed;
+}
+
+/// Orders new members: the endpoint's node first, then host names in natural
+/// order.
+bool precedes_as_newcomer(const offer& x, const offer& y) {
+  if (x.leased != y.leased)
+    return !x.leased;
+  if (x.host != y.host)
+    return natural_less(x.host, y.host);
+  return natural_less(x.agent.value, y.agent.value);
+}
+
+} // namespace
+
+epoch_plan agent_table::plan_for(const agent_record& x) const {
+  auto plan = common_;
+  plan.own = x.place;
+  return plan;
+}
+
+agent_record* agent_table::find(const agent_id& agent) {
+  auto i = records_.find(agent);
+  return i == records_.end() ? nullptr : &i->second;
+}
+
+agent_record* agent_table::find_member(const agent_id& agent, epoch_id epoch) {
+  auto* record = find(agent);
+  return record != nullptr && record->member_of == epoch
+             && epoch == this->epoch()
+           ? record
+           : nullptr;
+}
+
+agent_record& agent_table::add(const offer& x) {
+  assert(!contains(x.agent));
+  auto& record = records_[x.agent];
+  record.offering = x;
+  record.arrival = ++arrivals_;
+  record.shadowed = is_rank_taken(x);
+  count(record, +1);
+  return record;
+}
+
+void agent_table::remove(const agent_id& agent) {
+  const auto i = records_.find(agent);
+  if (i == records_.end())
+    return;
+  count(i->second, -1);
+  const auto gone = std::move(i->second);
+  records_.erase(i);
+  if (settings_.ranked && !gone.shadowed)
+    hand_over_rank(gone);
+}
+
+bool agent_table::is_rank_taken(const offer& x) const {
+  return settings_.ranked
+         && std::any_of(records_.begin(), records_.end(), [&](const auto& y) {
+              return y.first != x.agent && !y.second.shadowed
+                     && y.second.offering.node_rank == x.node_rank;
+            });
+}
+
+void agent_table::hand_over_rank(const agent_record& gone) {
+  auto* successor = static_cast<agent_record*>(nullptr);
+  for (auto& [id, x] : records_)
+    if (x.shadowed && x.offering.node_rank == gone.offering.node_rank
+        && (successor == nullptr || x.arrival < successor->arrival))
+      successor = &x;
+  if (successor != nullptr)
+    change(*successor, [](auto& x) { x.shadowed = false; });
+}
+
+// -- epochs -------------------------------------------------------------------
+
+// Members of the last epoch have a place before others, then the order of
+// arrival decides. Ranks: returning members keep their order, newcomers follow.
+std::vector<agent_record*> agent_table::choose_members() {
+  const auto is_returning = [this](const agent_record* x) {
+    return x->member_of.value != 0 && x->member_of == epoch();
+  };
+  auto chosen = std::vector<agent_record*>{};
+  for (auto& [id, record] : records_)
+    if (is_candidate(record))
+      chosen.push_back(&record);
+  const auto room = std::min<size_t>(chosen.size(), settings_.agent_count_max);
+  const auto seniority = [&](const agent_record* x) {
+    return std::tuple{!is_returning(x),
+                      is_returning(x) ? x->place.node_rank : 0, x->arrival};
+  };
+  std::sort(chosen.begin(), chosen.end(), [&](const auto* a, const auto* b) {
+    return seniority(a) < seniority(b);
+  });
+  chosen.resize(room);
+  if (settings_.ranked) {
+    std::sort(chosen.begin(), chosen.end(), [](const auto* a, const auto* b) {
+      return a->offering.node_rank < b->offering.node_rank;
+    });
+    return chosen;
+  }
+  const auto first_new
+    = std::find_if_not(chosen.begin(), chosen.end(), is_returning);
+  std::sort(first_new, chosen.end(), [](const auto* a, const auto* b) {
+    return precedes_as_newcomer(a->offering, b->offering);
+  });
+  return chosen;
+}
+
+std::vector<epoch_plan> agent_table::form(epoch_id epoch,
+                                          uint32_t restart_count) {
+  const auto members = choose_members();
+  auto offers = std::vector<offer>{};
+  offers.reserve(members.size());
+  for (const auto* x : members)
+    offers.push_back(x->offering);
+  const auto placements = assign_ranks(offers);
+  assert(placements); // Every offer was checked when it came in.
+  const auto& last = placements->back();
+  common_ = {.epoch = epoch,
+             .own = {},
+             .node_count = uint32_t(members.size()),
+             .world_size = last.first_global_rank + last.slot_count,
+             .master_address = offers.front().address,
+             .master_port = offers.front().master_port,
+             .restart_count = restart_count};
+  auto plans = std::vector<epoch_plan>{};
+  plans.reserve(members.size());
+  for (size_t i = 0; i < members.size(); ++i) {
+    auto& x = *members[i];
+    x.place = (*placements)[i];
+    x.member_of = x.holds = epoch;
+    x.share = share_state::starting;
+    x.failure.reset();
+    plans.push_back(plan_for(x));
+  }
+  recount();
+  return plans;
+}
+
+void agent_table::adopt(const epoch_plan& plan) {
+  common_ = plan;
+  recount();
+}
+
+void agent_table::dismiss_members() {
+  for (auto& [id, x] : records_)
+    if (x.member_of == epoch())
+      x.member_of = {};
+  recount();
+}
+
+std::vector<agent_id> agent_table::stop_members() {
+  auto stopped = std::vector<agent_id>{};
+  for (auto& [id, record] : records_) {
+    if (record.holds != epoch())
+      continue;
+    stopped.push_back(id);
+    change(record, [](auto& x) { x.share = share_state::stopping; });
+  }
+  return stopped;
+}
+
+// -- counts -------------------------------------------------------------------
+
+void agent_table::count(const agent_record& x, int sign) {
+  const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
+  const auto is_member = x.member_of == epoch() && epoch().value != 0;
+  add(tally_.candidates, is_candidate(x));
+  add(tally_.holding, x.holds.value != 0);
+  add(tally_.members, is_member);
+  add(tally_.starting, is_member && x.share == share_state::starting);
+  add(tally_.unfinished, is_member && x.share != share_state::succeeded);
+  add(tally_.newcomers, is_candidate(x) && !is_member);
+}
+
+void agent_table::recount() {
+  tally_ = {};
+  for (const auto& [id, record] : records_)
+    count(record, +1);
+}
+
+} // namespace actorrun::core

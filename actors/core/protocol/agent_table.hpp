@@ -1,0 +1,120 @@
+// Records a job's agents: what each offers, and what it runs of which epoch.
+#pragma once
+
+#include "actors/core/epoch.hpp"
+#include "actors/core/job_settings.hpp"
+#include "actors/core/time.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace actorrun::core {
+
+/// What the coordinator knows of an agent.
+struct agent_record {
+  offer offering;
+  uint64_t arrival = 0; ///< Order of the first joins, from 1.
+  placement place;      ///< In the epoch it was last a member of.
+  epoch_id member_of;   ///< That epoch; 0 if none.
+  epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
+  share_state share = share_state::idle;
+  std::optional<worker_failure> failure; ///< The reported one of its share …
+  time_point failure_reported_at{};      ///< … and when it was reported.
+  bool connected = true;
+  bool leaving = false;
+  /// Another agent has its node rank. It waits until that agent is lost.
+  bool shadowed = false;
+};
+
+/// Owns the records, the current epoch's plan, and counts that are kept up to
+/// date, so that decisions need not look at every agent.
+///
+/// The agents of the current epoch are its members; an agent that may be placed
+/// in the next epoch is a candidate.
+class agent_table {
+public:
+  struct tally {
+    uint32_t candidates = 0;
+    uint32_t holding = 0;    ///< May still have workers running.
+    uint32_t members = 0;    ///< Members of the current epoch …
+    uint32_t starting = 0;   ///< … that have not started all their workers,
+    uint32_t unfinished = 0; ///< … that have not succeeded yet.
+    uint32_t newcomers = 0;  ///< Candidates that are not members.
+  };
+
+  /// @param settings `agent_count_max` and `ranked` count.
+  explicit agent_table(const job_settings& settings) : settings_(settings) {}
+
+  const std::map<agent_id, agent_record>& records() const { return records_; }
+  const tally& counts() const { return tally_; }
+
+  /// The newest epoch, formed here or adopted; 0 before the first.
+  epoch_id epoch() const { return common_.epoch; }
+
+  /// What is equal in all plans of the current epoch.
+  const epoch_plan& common_plan() const { return common_; }
+
+  /// The plan of a member of the current epoch.
+  epoch_plan plan_for(const agent_record& x) const;
+
+  bool contains(const agent_id& agent) const {
+    return records_.contains(agent);
+  }
+
+  /// @returns null if there is no such agent
+  agent_record* find(const agent_id& agent);
+
+  /// @returns null if `epoch` is over or the agent is not a member of it
+  agent_record* find_member(const agent_id& agent, epoch_id epoch);
+
+  /// Adds an agent. If the nodes are ranked and another agent has its rank, the
+  /// new one is shadowed.
+  /// @pre `!contains(x.agent)`
+  agent_record& add(const offer& x);
+
+  /// Removes an agent, whose rank goes to the longest-waiting agent that was
+  /// shadowed by it. Does nothing if there is no such agent.
+  void remove(const agent_id& agent);
+
+  /// Changes a record; the counts follow.
+  template <class F>
+  void change(agent_record& x, F f) {
+    count(x, -1);
+    f(x);
+    count(x, +1);
+  }
+
+  // -- epochs -----------------------------------------------------------------
+
+  /// Makes a new epoch the current one. Its members start their workers.
+  /// @pre there is a candidate, and every offer was checked when it came in
+  /// @returns the members' plans by ascending node rank
+  std::vector<epoch_plan> form(epoch_id epoch, uint32_t restart_count);
+
+  /// Makes an epoch that another coordinator has formed the current one.
+  void adopt(const epoch_plan& plan);
+
+  /// Ends the membership of all members of the current epoch.
+  void dismiss_members();
+
+  /// Marks all agents that may hold workers of the current epoch as stopping.
+  /// @returns these agents
+  std::vector<agent_id> stop_members();
+
+private:
+  std::vector<agent_record*> choose_members();
+  void hand_over_rank(const agent_record& gone);
+  bool is_rank_taken(const offer& x) const;
+  void count(const agent_record& x, int sign);
+  void recount();
+
+  job_settings settings_;
+  std::map<agent_id, agent_record> records_;
+  tally tally_;
+  epoch_plan common_; ///< Its `own` means nothing.
+  uint64_t arrivals_ = 0;
+};
+
+} // namespace actorrun::core

@@ -1,0 +1,56 @@
+// Owns the ids of the timers that a state machine has armed.
+#pragma once
+
+#include "actors/core/time.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace actorrun::core {
+
+/// Maps alarms, of which each can be armed once at a time, to timers. Timers
+/// are never cancelled: a timer that was disarmed or armed again is abandoned,
+/// and `take` ignores it.
+///
+/// @tparam Alarm An enumeration with the values 0..`count - 1`.
+template <class Alarm, size_t count>
+class alarm_set {
+public:
+  struct fired {
+    Alarm which;
+    time_point due;
+  };
+
+  /// Arms an alarm, which abandons its earlier timer if it has one.
+  /// @returns the order for the new timer
+  [[nodiscard]] arm_timer arm(Alarm which, time_point due) {
+    ++last_timer_.value;
+    return entries_[size_t(which)] = arm_timer{last_timer_, due};
+  }
+
+  void disarm(Alarm which) { entries_[size_t(which)] = {}; }
+
+  bool is_armed(Alarm which) const {
+    return entries_[size_t(which)].timer.value != 0;
+  }
+
+  /// Finds the alarm of a timer that has fired, and disarms it.
+  /// @returns none if the timer is abandoned or unknown
+  std::optional<fired> take(timer_id timer) {
+    for (size_t i = 0; i < count && timer.value != 0; ++i) {
+      if (entries_[i].timer != timer)
+        continue;
+      const auto due = entries_[i].due;
+      entries_[i] = {};
+      return fired{Alarm(i), due};
+    }
+    return std::nullopt;
+  }
+
+private:
+  std::array<arm_timer, count> entries_{}; ///< Timer 0: not armed.
+  timer_id last_timer_;
+};
+
+} // namespace actorrun::core

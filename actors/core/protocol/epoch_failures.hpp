@@ -1,0 +1,61 @@
+// Collects the failures of one epoch, and finds its first cause and whether
+// that costs a restart.
+#pragma once
+
+#include "actors/core/protocol/failure_order.hpp"
+
+#include <string>
+#include <vector>
+
+namespace actorrun::core {
+
+/// The failures of the current epoch and the agents that were lost or left
+/// while it was being stopped.
+///
+/// Workers that lose a peer fail, and often the report of that failure arrives
+/// before the news about the peer's agent. So a failure is exempt if another
+/// agent departed before all workers have stopped. Failures of the departed
+/// agent itself and programs that could not be started are never exempt.
+class epoch_failures {
+public:
+  /// @param now When the agent's report came in.
+  void add(const agent_id& agent, collateral failures, time_point now);
+
+  /// An agent of the epoch that had not succeeded has gone.
+  /// @param agent Empty: agents of which only the number is known.
+  void add_departure(const agent_id& agent, const std::string& reason);
+
+  /// The first failure has ended the epoch.
+  void end_epoch() { has_ended_epoch_ = true; }
+  bool has_ended_epoch() const { return has_ended_epoch_; }
+
+  bool empty() const { return failures_.empty(); }
+
+  /// The first cause, as far as it is known.
+  /// @pre not empty, as for all below
+  const worker_failure& first() const { return failures_.first(); }
+
+  /// The same, aged up to `now`.
+  worker_failure first(time_point now) const { return failures_.first(now); }
+
+  /// The others, brief, aged up to `now`.
+  collateral others(time_point now) const { return failures_.others(now); }
+
+  /// Why the first failure costs no restart: the newest departure of another
+  /// agent. Null: it costs one.
+  const std::string* exemption() const;
+
+  void clear() { *this = {}; }
+
+private:
+  struct departure {
+    agent_id agent;
+    std::string reason;
+  };
+
+  failure_order failures_;
+  std::vector<departure> departures_;
+  bool has_ended_epoch_ = false;
+};
+
+} // namespace actorrun::core

@@ -1,0 +1,66 @@
+#include "actors/core/protocol/epoch_share.hpp"
+
+#include <utility>
+
+namespace actorrun::core {
+
+bool epoch_share::may_run() const {
+  switch (state_) {
+    case share_state::idle:
+    case share_state::succeeded:
+      return false;
+    case share_state::failed:
+      return !has_ended_;
+    case share_state::starting:
+    case share_state::running:
+    case share_state::stopping:
+      return true;
+  }
+  return true;
+}
+
+void epoch_share::begin(const epoch_plan& plan) {
+  plan_ = plan;
+  state_ = share_state::starting;
+  has_ended_ = false;
+  failure_.reset();
+  others_ = {};
+}
+
+void epoch_share::fail(const worker_failure& failure, time_point now) {
+  state_ = share_state::failed;
+  has_ended_ = false;
+  failure_ = failure;
+  aged_at_ = now;
+}
+
+void epoch_share::add(collateral failures, time_point now) {
+  const auto later = now - aged_at_;
+  aged_at_ = now;
+  if (failure_)
+    failure_->age += later;
+  others_ = aged(std::move(others_), later);
+  others_.add(std::move(failures));
+}
+
+void epoch_share::end() {
+  has_ended_ = true;
+  if (state_ != share_state::failed)
+    state_ = share_state::idle;
+}
+
+collateral epoch_share::others(time_point now) const {
+  return aged(others_, now - aged_at_);
+}
+
+std::optional<claim> epoch_share::held(bool is_fenced, time_point now) const {
+  if (!plan_)
+    return std::nullopt;
+  auto out = claim{
+    *plan_, is_fenced && is_active() ? share_state::stopping : state_, {}};
+  if (failure_)
+    out.failure = aged(*failure_, now - aged_at_);
+  return out;
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,75 @@
+// Records what an agent runs of the newest epoch that it has begun.
+#pragma once
+
+#include "actors/core/epoch.hpp"
+#include "actors/core/time.hpp"
+
+#include <optional>
+
+namespace actorrun::core {
+
+/// The agent's share of an epoch: its plan, how far its workers are, and which
+/// of them have failed. All ages that it returns count up to the time of the
+/// call.
+///
+///  idle -> starting -> running -> succeeded
+///   ^          |          |  \       |  newer epoch: starting
+///   |          +----------+-> failed |
+///   |               revoked, fenced  |
+///   +------------- stopping <--------+
+class epoch_share {
+public:
+  /// The plan of the epoch it has, or last had.
+  const std::optional<epoch_plan>& plan() const { return plan_; }
+
+  share_state state() const { return state_; }
+
+  /// That epoch; 0 before the first.
+  epoch_id epoch() const { return plan_ ? plan_->epoch : epoch_id{}; }
+
+  bool holds(epoch_id epoch) const { return plan_ && plan_->epoch == epoch; }
+
+  /// True until it is certain that no worker runs.
+  bool may_run() const;
+
+  /// True while all workers are wanted: `starting` or `running`.
+  bool is_active() const {
+    return state_ == share_state::starting || state_ == share_state::running;
+  }
+
+  /// Takes over the next epoch.
+  /// @pre `!may_run()`
+  void begin(const epoch_plan& plan);
+
+  void set_state(share_state x) { state_ = x; }
+
+  /// A worker has failed, which ends the share.
+  /// @param failure Aged up to `now`.
+  void fail(const worker_failure& failure, time_point now);
+
+  /// Adds failures that are not the first.
+  /// @param failures Aged up to `now`.
+  void add(collateral failures, time_point now);
+
+  /// No worker runs any more. A failure stays until a newer epoch begins or the
+  /// coordinator has revoked this one.
+  void end();
+
+  /// All failures that were added.
+  collateral others(time_point now) const;
+
+  /// What this agent claims to hold when it joins.
+  /// @param is_fenced The workers have been killed, or will be in a moment.
+  /// @returns none before the first epoch
+  std::optional<claim> held(bool is_fenced, time_point now) const;
+
+private:
+  std::optional<epoch_plan> plan_;
+  share_state state_ = share_state::idle;
+  bool has_ended_ = false; ///< Though the share has failed.
+  std::optional<worker_failure> failure_;
+  collateral others_;
+  time_point aged_at_{}; ///< When the ages of these failures were right.
+};
+
+} // namespace actorrun::core

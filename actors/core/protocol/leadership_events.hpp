@@ -1,0 +1,197 @@
+// Lists what a candidate for the leadership is notified of, and what it orders.
+#pragma once
+
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace actorrun::core {
+
+/// Each coordinator of a job has a term, and at most this many epochs in it. So
+/// a coordinator knows without asking which numbers earlier terms may have used.
+inline constexpr uint64_t epochs_per_term = 1'000;
+
+/// What the registry says about a job's coordinator.
+struct leader_entry {
+  int64_t revision = 0; ///< Of its last change, > 0 and unique.
+  std::string endpoint; ///< Where it listens; empty: not yet.
+
+  friend bool operator==(const leader_entry&, const leader_entry&) = default;
+};
+
+// -- events: what has happened ------------------------------------------------
+
+struct candidate_started {};
+
+/// The agent looks for its coordinator. It does not ask again before it has got
+/// the answer.
+struct coordinator_wanted {};
+
+/// Answer to `read_entry`: the entry at a moment after the request.
+struct entry_read {
+  std::optional<leader_entry> entry;
+};
+
+/// Answers to `open_lease`, …
+struct lease_opened {
+  int64_t lease = 0;
+  duration length{0};
+  /// When it was requested. The lease does not end before `sent + length`.
+  time_point sent;
+};
+
+/// … `campaign`, …
+struct campaign_won {
+  int64_t revision = 0;      ///< Of the entry, which is ours.
+  uint32_t terms_before = 0; ///< Earlier coordinators of this job.
+};
+
+struct campaign_lost {
+  std::optional<leader_entry> entry;
+};
+
+/// … `open_coordinator`, …
+struct coordinator_opened {
+  std::string endpoint;
+};
+
+struct coordinator_not_opened {
+  failure why;
+};
+
+/// … `publish`, …
+struct leadership_published {
+  int64_t revision = 0;
+};
+
+struct leadership_lost {};
+
+/// … and `renew_lease`.
+struct lease_renewed {
+  duration length{0};
+  time_point sent;
+};
+
+struct lease_ended {};
+
+/// Comes instead of any answer of the registry. Whether the registry has
+/// carried out the request is unknown.
+struct registry_failed {
+  failure why;
+};
+
+/// Answers to `try_endpoint`.
+struct endpoint_reached {};
+
+/// The host says that no process listens there.
+struct endpoint_refused {
+  failure why;
+};
+
+struct endpoint_failed {
+  failure why;
+};
+
+/// This node leaves the job, or the job is over.
+struct resign_requested {
+  bool job_over = false;
+};
+
+using leadership_event
+  = std::variant<candidate_started, coordinator_wanted, entry_read,
+                 lease_opened, campaign_won, campaign_lost, coordinator_opened,
+                 coordinator_not_opened, leadership_published, leadership_lost,
+                 lease_renewed, lease_ended, registry_failed, endpoint_reached,
+                 endpoint_refused, endpoint_failed, resign_requested,
+                 timer_fired>;
+
+// -- effects: what the owner must do, in order --------------------------------
+//
+// At most one request to the registry is under way. If a request has a
+// deadline, `registry_failed` must come by then.
+
+struct read_entry {
+  std::optional<time_point> deadline{};
+};
+
+struct open_lease {
+  duration length{0};
+};
+
+/// Make the entry ours if it still has this revision; 0: if there is none.
+struct campaign {
+  int64_t lease = 0;
+  int64_t expected_revision = 0;
+};
+
+/// Start a coordinator that other nodes can reach.
+struct open_coordinator {
+  bool successor = false;
+  uint32_t terms_before = 0; ///< As far as the registry knows.
+};
+
+/// Write the coordinator's endpoint into the entry, if it is still ours.
+struct publish {
+  int64_t lease = 0;
+  int64_t revision = 0;
+  std::string endpoint;
+  time_point deadline;
+};
+
+struct renew_lease {
+  int64_t lease = 0;
+  time_point deadline;
+};
+
+/// Best effort, without an answer. With `job_over`, everything about the job is
+/// removed.
+struct end_lease {
+  int64_t lease = 0;
+  bool job_over = false;
+};
+
+/// The coordinator may decide until `due`, and never later.
+struct set_leadership_end {
+  time_point due;
+};
+
+/// End the coordinator and close everything that leads to it.
+struct close_coordinator {
+  std::string reason;
+};
+
+// Answers to `coordinator_wanted`.
+
+/// Have the agent connect there, and report the result.
+struct try_endpoint {
+  std::string endpoint;
+};
+
+/// The coordinator is in our own process.
+struct report_here {};
+
+/// `connection_refused` means: at a moment after the request the job had no
+/// coordinator, so the next one must listen for a lease before it acts.
+struct report_missing {
+  failure why;
+};
+
+/// Log, once, that the registry is away, or back.
+struct log_registry {
+  std::optional<failure> trouble; ///< None: it is back.
+};
+
+using leadership_effect
+  = std::variant<read_entry, open_lease, campaign, open_coordinator, publish,
+                 renew_lease, end_lease, set_leadership_end, close_coordinator,
+                 try_endpoint, report_here, report_missing, log_registry,
+                 arm_timer>;
+
+/// One line per effect, for transcripts: `campaign 7 over 0`.
+std::string to_string(const leadership_effect& x);
+
+} // namespace actorrun::core

@@ -1,0 +1,177 @@
+// Lists what an agent's membership is notified of, and what it orders.
+#pragma once
+
+#include "actors/core/epoch.hpp"
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core {
+
+// -- events: what has happened ------------------------------------------------
+
+/// The agent runs and looks for the coordinator.
+struct agent_started {};
+
+/// A link to the coordinator is up.
+struct coordinator_found {};
+
+/// An attempt to reach the coordinator has failed.
+struct coordinator_not_found {
+  failure why;
+  time_point tried; ///< When the attempt began.
+};
+
+/// The link broke.
+struct coordinator_disconnected {};
+
+struct join_accepted {
+  duration keep_alive_interval{0}; ///< 0: no lease, it is in this process.
+  duration fence{0};
+};
+
+struct join_rejected {
+  failure why;
+};
+
+struct lease_granted {
+  time_point sent; ///< When the answered keep-alive was sent.
+};
+
+struct epoch_formed {
+  epoch_plan plan;
+};
+
+struct epoch_revoked {
+  epoch_id epoch;
+};
+
+struct job_ended {
+  outcome result;
+};
+
+struct group_started {
+  epoch_id epoch;
+  std::vector<int64_t> pids{}; ///< By local rank.
+};
+
+struct group_failed {
+  epoch_id epoch;
+  worker_failure failure;
+  time_point aged_at{}; ///< When the failure's age was right; 0: now.
+};
+
+struct group_succeeded {
+  epoch_id epoch;
+};
+
+struct group_stopped {
+  epoch_id epoch;
+  uint16_t master_port = 0; ///< A fresh one for the next epoch; 0: as before.
+  /// Other workers that failed before they were ordered to stop.
+  collateral others{};
+  time_point aged_at{}; ///< When their ages were right; 0: now.
+  /// Workers that SIGKILL has not ended. What they hold of the machine is lost,
+  /// so the agent leaves.
+  uint32_t unkillable_count = 0;
+};
+
+/// This agent is asked to end; a second request: at once.
+struct leave_requested {
+  int signal = 0;
+};
+
+using membership_event
+  = std::variant<agent_started, coordinator_found, coordinator_not_found,
+                 coordinator_disconnected, join_accepted, join_rejected,
+                 lease_granted, epoch_formed, epoch_revoked, job_ended,
+                 group_started, group_failed, group_succeeded, group_stopped,
+                 leave_requested, timer_fired>;
+
+// -- effects: what the owner must do, in order --------------------------------
+
+/// Make one attempt to reach the coordinator.
+struct seek_coordinator {};
+
+/// Cut the link, if there is one.
+struct drop_link {};
+
+struct send_join {
+  offer offering;
+  std::optional<claim> held;
+};
+
+struct send_keep_alive {
+  time_point sent;
+};
+
+struct send_started {
+  epoch_id epoch;
+  std::vector<int64_t> pids{};
+};
+
+struct send_failed {
+  epoch_id epoch;
+  worker_failure failure;
+};
+
+struct send_succeeded {
+  epoch_id epoch;
+};
+
+struct send_stopped {
+  epoch_id epoch;
+  uint16_t master_port = 0;
+  /// Failures that `send_failed` has not reported. Repeated whenever this
+  /// message is repeated.
+  collateral others{};
+  uint32_t unkillable_count = 0;
+};
+
+struct send_leaving {
+  int signal = 0;
+};
+
+struct send_left {};
+
+struct start_group {
+  epoch_plan plan;
+};
+
+/// Stop signal, grace period, SIGKILL.
+struct stop_group {
+  epoch_id epoch;
+  int signal = 0; ///< 0: the job's stop signal.
+  /// None: the job's grace period.
+  std::optional<std::chrono::milliseconds> grace{};
+};
+
+struct kill_group {
+  epoch_id epoch;
+};
+
+/// Have the workers killed at `due`, even if this agent hangs by then.
+struct set_fence {
+  time_point due; ///< `time_point::max()`: no limit.
+};
+
+struct finish {
+  ending how;
+};
+
+using membership_effect
+  = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
+                 send_keep_alive, send_started, send_failed, send_succeeded,
+                 send_stopped, send_leaving, send_left, start_group, stop_group,
+                 kill_group, set_fence, finish>;
+
+/// One line per effect: `start_group 3`.
+std::string to_string(const membership_effect& x);
+
+} // namespace actorrun::core

@@ -1,0 +1,65 @@
+#include "actors/core/protocol/rendezvous_events.hpp"
+
+namespace actorrun::core {
+
+namespace {
+
+struct effect_writer {
+  std::string operator()(const arm_timer& x) const {
+    return "arm_timer " + to_string(x.timer);
+  }
+  std::string operator()(const accept_agent& x) const {
+    return "accept_agent " + x.agent.value;
+  }
+  std::string operator()(const reject_agent& x) const {
+    return "reject_agent " + x.agent.value + ": "
+           + std::string{to_string(x.code)};
+  }
+  std::string operator()(const grant_lease& x) const {
+    return "grant_lease " + x.agent.value;
+  }
+  std::string operator()(const probe_agent& x) const {
+    return "probe_agent " + x.agent.value;
+  }
+  std::string operator()(const forget_agent& x) const {
+    return "forget_agent " + x.agent.value;
+  }
+  std::string operator()(const announce_epoch& x) const {
+    auto text = std::string{"announce_epoch"};
+    for (const auto& plan : x.plans) {
+      if (&plan == &x.plans.front())
+        text += " " + to_string(plan.epoch) + ":";
+      text += " " + plan.own.agent.value + "="
+              + std::to_string(plan.own.first_global_rank) + "+"
+              + std::to_string(plan.own.slot_count);
+    }
+    return text;
+  }
+  std::string operator()(const revoke_epoch& x) const {
+    auto text = "revoke_epoch " + to_string(x.epoch) + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
+  std::string operator()(const explain_failures& x) const {
+    return "explain_failures " + to_string(x.epoch) + ": " + x.first.agent.value
+           + "/" + std::to_string(x.first.local_rank)
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
+           + (x.exemption.empty() ? "" : ", excused");
+  }
+  std::string operator()(const end_job& x) const {
+    auto text = "end_job " + to_string(x.result.kind) + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
+  std::string operator()(const close_job&) const { return "close_job"; }
+};
+
+} // namespace
+
+std::string to_string(const rendezvous_effect& x) {
+  return std::visit(effect_writer{}, x);
+}
+
+} // namespace actorrun::core

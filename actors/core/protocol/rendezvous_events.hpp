@@ -1,0 +1,158 @@
+// Lists what a rendezvous is notified of, and what it orders.
+#pragma once
+
+#include "actors/core/epoch.hpp"
+#include "actors/core/job_settings.hpp"
+#include "actors/core/time.hpp"
+#include "messages/errc.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core {
+
+// -- events: what has happened ------------------------------------------------
+
+/// A successor may find workers of an earlier coordinator's epoch alive, so it
+/// listens for one lease before it forms an epoch.
+struct coordinator_started {
+  bool successor = false;
+  epoch_id unseen{}; ///< Up to it there may be epochs that no agent knows of.
+};
+
+struct agent_joined {
+  offer offering;
+  job_settings settings;
+  std::optional<claim> held; ///< What it still has, if it was accepted before.
+};
+
+/// A keep-alive has arrived.
+struct agent_heard {
+  agent_id agent;
+};
+
+/// The link to the agent broke; the agent may come back.
+struct agent_disconnected {
+  agent_id agent;
+};
+
+/// The agent cannot come back: its host says that its process is gone.
+struct agent_lost {
+  agent_id agent;
+  std::string evidence;
+};
+
+/// The agent is about to leave and stops its workers.
+struct agent_leaving {
+  agent_id agent;
+  int signal = 0; ///< The signal that made it leave, or 0.
+};
+
+/// The agent has left: none of its workers run any more.
+struct agent_left {
+  agent_id agent;
+};
+
+struct workers_started {
+  agent_id agent;
+  epoch_id epoch;
+};
+
+struct worker_failed {
+  agent_id agent;
+  epoch_id epoch;
+  worker_failure failure;
+};
+
+struct workers_succeeded {
+  agent_id agent;
+  epoch_id epoch;
+};
+
+struct workers_stopped {
+  agent_id agent;
+  epoch_id epoch;
+  uint16_t master_port = 0;      ///< A fresh one for the next epoch.
+  collateral others{};           ///< Failures there that were not reported yet.
+  uint32_t unkillable_count = 0; ///< Workers that SIGKILL did not end.
+};
+
+/// The operator or the coordinator's agent ends the job.
+struct stop_requested {
+  int signal = 0;
+};
+
+using rendezvous_event
+  = std::variant<coordinator_started, agent_joined, agent_heard,
+                 agent_disconnected, agent_lost, agent_leaving, agent_left,
+                 workers_started, worker_failed, workers_succeeded,
+                 workers_stopped, stop_requested, timer_fired>;
+
+// -- effects: what the owner must do, in order --------------------------------
+
+struct accept_agent {
+  agent_id agent;
+};
+
+struct reject_agent {
+  agent_id agent;
+  errc code = errc::none;
+  std::string text;
+};
+
+struct grant_lease {
+  agent_id agent;
+};
+
+/// Find out from the agent's host whether its process exists.
+struct probe_agent {
+  agent_id agent;
+};
+
+/// Cut the link to the agent. If it joins later, it is a new agent.
+struct forget_agent {
+  agent_id agent;
+};
+
+/// Send each member its plan.
+struct announce_epoch {
+  std::vector<epoch_plan> plans;
+  std::string reason;
+};
+
+struct revoke_epoch {
+  epoch_id epoch;
+  std::vector<agent_id> agents;
+  std::string reason;
+  std::optional<worker_failure> failure;
+};
+
+/// Log what is known of an epoch's failures, now that all have been reported,
+/// and was not known when the epoch was revoked.
+struct explain_failures {
+  epoch_id epoch;
+  worker_failure first;
+  collateral others;
+  std::string exemption; ///< Why they cost no restart; empty: they cost one.
+};
+
+/// Send these agents the outcome of the job.
+struct end_job {
+  outcome result;
+  std::vector<agent_id> agents;
+};
+
+/// No agent is left: the coordinator may end.
+struct close_job {};
+
+using rendezvous_effect
+  = std::variant<arm_timer, accept_agent, reject_agent, grant_lease,
+                 probe_agent, forget_agent, announce_epoch, revoke_epoch,
+                 explain_failures, end_job, close_job>;
+
+/// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
+std::string to_string(const rendezvous_effect& x);
+
+} // namespace actorrun::core

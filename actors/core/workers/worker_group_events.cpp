@@ -1,0 +1,49 @@
+#include "actors/core/workers/worker_group_events.hpp"
+
+namespace actorrun::core {
+
+namespace {
+
+struct effect_writer {
+  std::string operator()(const arm_timer& x) const {
+    return "arm_timer " + to_string(x.timer);
+  }
+  std::string operator()(const start_workers&) const { return "start_workers"; }
+  std::string operator()(const signal_workers& x) const {
+    return "signal_workers " + std::to_string(x.signal);
+  }
+  std::string operator()(const release_workers&) const {
+    return "release_workers";
+  }
+  std::string operator()(const report_started&) const {
+    return "report_started";
+  }
+  std::string operator()(const report_failed& x) const {
+    return "report_failed: " + to_string(x.failure);
+  }
+  std::string operator()(const report_succeeded&) const {
+    return "report_succeeded";
+  }
+  std::string operator()(const report_stopped& x) const {
+    return "report_stopped"
+           + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
+           + (x.unkillable_count == 0
+                ? ""
+                : " unkillable=" + std::to_string(x.unkillable_count));
+  }
+  std::string operator()(const probe_workers& x) const {
+    return "probe_workers " + std::to_string(x.overdue);
+  }
+  std::string operator()(const signal_worker& x) const {
+    return "signal_worker " + std::to_string(x.local_rank) + " "
+           + std::to_string(x.signal);
+  }
+};
+
+} // namespace
+
+std::string to_string(const worker_group_effect& x) {
+  return std::visit(effect_writer{}, x);
+}
+
+} // namespace actorrun::core

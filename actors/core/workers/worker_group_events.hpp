@@ -1,0 +1,122 @@
+// Lists what a worker group is notified of, and what it orders.
+#pragma once
+
+#include "actors/core/failure.hpp"
+#include "actors/core/time.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace actorrun::core {
+
+// -- events: what has happened ------------------------------------------------
+
+struct start_ordered {};
+
+struct worker_started {
+  uint32_t local_rank = 0;
+  int64_t pid = 0;
+};
+
+struct worker_not_started {
+  uint32_t local_rank = 0;
+  int error = 0; ///< errno; ECANCELED: the start was called off.
+  death_details details{};
+  time_point when{}; ///< When that was noticed; 0: now.
+};
+
+struct worker_exited {
+  uint32_t local_rank = 0;
+  int exit_code = 0;
+  int signal = 0; ///< The signal that killed it; 0: it exited by itself.
+  bool dumped = false;
+  death_details details{};
+  time_point when{}; ///< When the end was noticed; 0: now.
+};
+
+/// Only the first order has an effect. A grace period of 0 kills at once.
+struct stop_ordered {
+  int signal = 0;
+  std::chrono::milliseconds grace{0};
+};
+
+/// Kill at once, which also ends a grace period.
+struct kill_ordered {};
+
+/// A worker, or a process that it has started, did not release a timer in time.
+/// Only the first overrun of a worker has an effect.
+struct worker_overran {
+  uint32_t local_rank = 0;
+  std::string scope{};
+  duration lateness{0};
+  int signal = 0;                     ///< Ends the worker.
+  std::chrono::milliseconds grace{0}; ///< From there to SIGKILL; 0: at once.
+  /// Longest wait for `worker_probed` before a signal is sent; 0: workers cannot
+  /// be probed.
+  std::chrono::milliseconds timeout{0};
+};
+
+/// Where an overdue worker and its peers were.
+struct worker_probed {
+  uint32_t local_rank = 0;
+  std::string where{};
+};
+
+using worker_group_event
+  = std::variant<start_ordered, worker_started, worker_not_started,
+                 worker_exited, stop_ordered, kill_ordered, timer_fired,
+                 worker_overran, worker_probed>;
+
+// -- effects: what the owner must do, in order --------------------------------
+
+/// Start all workers.
+struct start_workers {};
+
+/// Send a signal to every worker and the processes that it has started.
+struct signal_workers {
+  int signal = 0;
+};
+
+/// Find out where this overdue worker and its peers are.
+struct probe_workers {
+  uint32_t overdue = 0; ///< Local rank.
+};
+
+/// Send a signal to one worker and the processes that it has started.
+struct signal_worker {
+  uint32_t local_rank = 0;
+  int signal = 0;
+};
+
+/// Every worker has ended: kill the processes that they have left behind.
+struct release_workers {};
+
+struct report_started {};
+
+struct report_failed {
+  worker_failure failure; ///< Aged up to now.
+};
+
+struct report_succeeded {};
+
+/// No worker runs any more, except for those that cannot be killed.
+struct report_stopped {
+  /// Failures from before the order to stop that were not reported: after the
+  /// first failure, or noticed only after the order. Aged up to now.
+  collateral others{};
+  /// Workers that SIGKILL has not ended. They were given up and are listed among
+  /// the failures.
+  uint32_t unkillable_count = 0;
+};
+
+using worker_group_effect
+  = std::variant<arm_timer, start_workers, signal_workers, release_workers,
+                 report_started, report_failed, report_succeeded,
+                 report_stopped, probe_workers, signal_worker>;
+
+/// One line per effect: `signal_workers 15`.
+std::string to_string(const worker_group_effect& x);
+
+} // namespace actorrun::core
