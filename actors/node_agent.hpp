@@ -2,6 +2,7 @@
 // links to the coordinator and the node's worker supervisor.
 #pragma once
 
+#include "actors/core/protocol/membership.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/device_monitor.hpp"

@@ -2,6 +2,8 @@
 // core::rendezvous.
 #pragma once
 
+#include "actors/core/devices/status.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"

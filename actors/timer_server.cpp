@@ -12,7 +12,7 @@ using namespace core;
 
 namespace {
 
-/// What a wake-up is about, and which one of these.
+/// Why the server was woken up.
 enum class reason : uint64_t { lines, notices, timer, settle };
 
 constexpr uint64_t reason_count = 4;
@@ -21,11 +21,14 @@ constexpr uint64_t code(reason why, uint64_t number = 0) {
   return number * reason_count + static_cast<uint64_t>(why);
 }
 
-/// The table wants another round although it has just had one: others first.
+/// Pause for other actors, if the table orders a round right after another.
 constexpr auto settle_pause = wakeup_delay_min;
 
-/// Of a scope in a line, in bytes.
+/// At most so many bytes of a scope in a log line.
 constexpr size_t scope_size_max = 200;
+
+/// At most so many reads in one turn.
+constexpr uint32_t timer_reads_max = 16;
 
 std::string in_quotes(const std::string& scope) {
   return "\"" + one_line(scope, scope_size_max) + "\"";
@@ -40,7 +43,7 @@ std::string milliseconds_text(duration x) {
 
 std::string describe(const overrun& x) {
   if (x.who.epoch.value == 0)
-    return "a part of this program";
+    return "an actor of this program";
   auto text = "worker " + std::to_string(x.who.local_rank) + " of epoch "
               + to_string(x.who.epoch);
   if (x.who.process != 0)
@@ -64,7 +67,7 @@ struct timer_server_state::effect_runner {
                timer_wake_up{code(reason::timer, x.timer.value)});
   }
 
-  // Not here: what is being read comes first.
+  // Done in `settle`: what is being read comes first.
   void operator()(const drain_source& x) { st.drain_ordered_ = x.round; }
 
   void operator()(const report_overrun& x) { st.report(x.what); }
@@ -78,7 +81,8 @@ struct timer_server_state::effect_runner {
 timer_server_state::timer_server_state(own_timer_server_actor::pointer self,
                                        timer_server_config config)
   : self_(self), config_(std::move(config)),
-    table_(std::in_place, config_.limits), members_(config_.members),
+    table_(std::in_place, config_.limits),
+    requests_(config_.source, config_.lines), members_(config_.members),
     watches_(self) {}
 
 own_timer_server_actor::behavior_type timer_server_state::make_behavior() {
@@ -105,14 +109,12 @@ own_timer_server_actor::behavior_type timer_server_state::make_behavior() {
   };
 }
 
-// A wake-up that is on its way keeps what is left of us for up to a day.
+// A wake-up that is on its way keeps this object alive for up to a day.
 void timer_server_state::on_exit() {
-  complained_at_.reset();
-  complain();
+  requests_.close();
   config_ = {};
   members_ = timed_sessions{nullptr};
   table_.reset();
-  place_ = {};
 }
 
 // -- messages -----------------------------------------------------------------
@@ -197,7 +199,7 @@ void timer_server_state::wake_up(uint64_t what) {
 }
 
 timer_figures timer_server_state::figures() const {
-  return {table_->size(), table_->counts(), reader_.counts()};
+  return {table_->size(), table_->counts(), requests_.counts()};
 }
 
 // -- decisions ----------------------------------------------------------------
@@ -207,8 +209,8 @@ void timer_server_state::dispatch(const timer_event& event) {
     std::visit(effect_runner{*this}, effect);
 }
 
-// One round in one turn: who sends nothing but timers that are over shall not
-// keep us from all else.
+// One round in one turn: a worker that sends only expired timers must not keep
+// the server from everything else.
 void timer_server_state::settle() {
   if (drain_done_ == drain_ordered_)
     return;
@@ -222,14 +224,14 @@ void timer_server_state::settle() {
 
 void timer_server_state::report(const overrun& x) {
   if (x.who.epoch.value == 0)
-    tell_client(x);
+    notify_client(x);
   else if (x.who.process != 0 && !members_.is_alive(x.who))
     end_members(x.who); // Its timers have died with it.
   else
-    tell_listener(x);
+    notify_listener(x);
 }
 
-void timer_server_state::tell_listener(const overrun& x) {
+void timer_server_state::notify_listener(const overrun& x) {
   config_.lines.warn("timer server reports " + line_about(x));
   const auto i = listeners_.find(x.who.epoch);
   if (i == listeners_.end())
@@ -239,8 +241,8 @@ void timer_server_state::tell_listener(const overrun& x) {
     tell(self_, to, worker_overrun{x});
 }
 
-// It is not stopped, as nobody can stop it; so it may begin anew.
-void timer_server_state::tell_client(const overrun& x) {
+// The actor cannot be stopped, so it may acquire timers again.
+void timer_server_state::notify_client(const overrun& x) {
   config_.lines.warn("timer server reports " + line_about(x));
   dispatch(timed_worker_ended{x.who});
   for (auto& [address, from] : clients_) {
@@ -267,6 +269,128 @@ void timer_server_state::forget_client(const caf::actor_addr& address) {
     dispatch(timed_worker_ended{{{}, i->second.number}});
   clients_.erase(i);
   settle();
+}
+
+// -- reading ------------------------------------------------------------------
+
+void timer_server_state::read_lines() {
+  // Workers that write much go on meanwhile: one read too many costs less than
+  // another wake-up.
+  auto size = size_t{0};
+  for (uint32_t i = 0; i < timer_reads_max && size < timer_turn; ++i) {
+    const auto count = read_some(timer_slice);
+    if (count == 0)
+      break;
+    size += count;
+  }
+  requests_.warn(now_);
+  watch_source();
+}
+
+void timer_server_state::read_notices() {
+  size_t count = 0;
+  while (count < notice_turn && read_notice())
+    ++count;
+  watch_notices();
+}
+
+// Reads all that is there now, and what writers could not write before because
+// the FIFO was full.
+void timer_server_state::read_all() {
+  for (size_t i = 0; i < notice_turn && config_.notices && read_notice(); ++i)
+    continue;
+  auto is_full = config_.source != nullptr;
+  for (uint32_t i = 0; i < timer_drains_max && is_full; ++i) {
+    is_full = config_.source->is_full();
+    auto left = config_.source->size();
+    while (left > 0) {
+      const auto count = read_some(std::min(left, timer_slice));
+      left = count == 0 ? 0 : left - count;
+    }
+  }
+}
+
+// Returns how many bytes there were.
+size_t timer_server_state::read_some(size_t limit) {
+  const auto count = requests_.read(limit);
+  now_ = clock_now();
+  const auto wall_offset = config_.source->wall_offset();
+  while (const auto* x = requests_.next())
+    take(*x, wall_offset);
+  return count;
+}
+
+void timer_server_state::take(const timer_request& x, duration wall_offset) {
+  if (table_->find(x.pid) || admit(x, wall_offset))
+    dispatch(timer_requested{.pid = x.pid,
+                             .scope = x.scope,
+                             .is_release = x.is_release,
+                             .expiration = x.expiration,
+                             .signal = x.signal,
+                             .wall_offset = wall_offset});
+}
+
+// Returns false if the request must wait because its worker is not known yet.
+bool timer_server_state::admit(const timer_request& x, duration wall_offset) {
+  const auto worker = members_.worker_of(x.pid);
+  if (!worker) {
+    report_unknown_client(x.pid);
+    return true;
+  }
+  const auto who = table_->find(*worker);
+  if (!who)
+    return !early_.hold(*worker, {x, wall_offset}, now_);
+  return admit_member(*who, x.pid);
+}
+
+bool timer_server_state::admit_member(timed_worker who, int64_t pid) {
+  who.process = pid;
+  if (members_.is_full())
+    for (const auto& x : members_.purge(now_))
+      dispatch(timed_worker_ended{x});
+  if (!members_.is_full() && members_.add(who))
+    dispatch(timed_worker_started{who, pid});
+  return true;
+}
+
+bool timer_server_state::read_notice() {
+  const auto x = config_.notices->next();
+  if (!x)
+    return false;
+  now_ = clock_now();
+  const auto sender = table_->find(x->sender);
+  const auto pid = sender && sender->process == 0
+                     ? std::optional{x->sender}
+                     : members_.worker_of(x->sender);
+  if (pid && table_->find(*pid))
+    take(core::read_notice(x->text), *pid, *table_->find(*pid));
+  return true;
+}
+
+void timer_server_state::take(const progress_notice& x, int64_t pid,
+                              const timed_worker& who) {
+  if (x.interval)
+    watchdogs_[who] = *x.interval;
+  const auto own = watchdogs_.find(who);
+  const auto within = own == watchdogs_.end() ? config_.watchdog : own->second;
+  if (x.is_stuck)
+    dispatch(progress_reported{pid, watchdog_scope, duration::zero(), SIGKILL});
+  else if (x.is_stopping || within <= duration::zero())
+    dispatch(timer_released{who, watchdog_scope});
+  else if (x.is_alive || x.interval)
+    dispatch(progress_reported{pid, watchdog_scope, within, SIGKILL});
+}
+
+// The operator should learn why timers have no effect; one line is enough.
+void timer_server_state::report_unknown_client(int64_t pid) {
+  if (unknown_client_count_ == timer_unknown_clients_max || !config_.members)
+    return;
+  ++unknown_client_count_;
+  if (!members_.exists(pid))
+    return;
+  unknown_client_count_ = timer_unknown_clients_max;
+  config_.lines.warn("timer server ignores process " + std::to_string(pid)
+                     + ": it belongs to no worker of this agent");
 }
 
 // -- waking up ----------------------------------------------------------------

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "actors/core/timers/early.hpp"
-#include "actors/core/timers/lines.hpp"
 #include "actors/core/timers/progress_notice.hpp"
 #include "actors/core/timers/table.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/timer_source.hpp"
 #include "actors/timed_sessions.hpp"
 #include "actors/timer_interface.hpp"
+#include "actors/timer_requests.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -19,30 +19,22 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace actorrun {
 
-/// Bytes read in one go: what a FIFO holds.
-inline constexpr size_t timer_slice = 64 * 1024;
-
-/// Bytes and notices read in one turn; then other actors have theirs.
+/// At most so many bytes and notices in one turn; then other actors have theirs.
 inline constexpr size_t timer_turn = 256 * 1024;
 inline constexpr size_t notice_turn = 512;
 
-/// Before it says that a timer is over, the server reads what is in the FIFO. If
-/// that was full, somebody may have had to wait; so it reads again, so often at
-/// most.
+/// Before the server reports an overrun, it reads what is in the FIFO. If that
+/// was full, a worker may have had to wait to write; so the server reads again,
+/// at most so often.
 inline constexpr uint32_t timer_drains_max = 16;
 
-/// What is wrong with requests is told so often at most.
-inline constexpr auto timer_complaint_interval = std::chrono::minutes{1};
-
-/// Requests of processes that are no workers of ours: for so many is looked at
-/// whose they are.
+/// At most so many requests of processes that are no workers of ours are looked
+/// into.
 inline constexpr uint32_t timer_unknown_clients_max = 16;
 
 /// Names the timer that `WATCHDOG=1` renews.
@@ -51,24 +43,24 @@ inline constexpr std::string_view watchdog_scope = "watchdog";
 struct timer_server_config {
   /// Null: workers have no way to write.
   std::shared_ptr<ports::timer_source> source{};
-  /// Null: nobody listens to sd_notify(3).
+  /// Null: sd_notify(3) is not supported.
   std::shared_ptr<ports::notice_source> notices{};
-  /// Null: only a worker itself may have timers, not what it starts, and only
-  /// when it is known.
+  /// Null: only workers themselves may have timers, not their child processes,
+  /// and only from when they are known.
   std::shared_ptr<ports::session_members> members{};
-  /// Within what time a worker that has sent `WATCHDOG=1` must send another.
+  /// Longest interval between two `WATCHDOG=1` of a worker.
   core::duration watchdog{0};
   core::timer_limits limits{};
   log lines{};
 };
 
-/// Time has passed, or there is something to read.
+/// Time has passed, or there is data to read.
 struct timer_wake_up {
   uint64_t what = 0; ///< The server's own number for it.
 };
 
 using own_timer_server_actor = timer_server_actor::extend<
-  // Itself and the machine: go on.
+  // Sent by itself and the ports: go on.
   message_signature<void(timer_wake_up)>::type>;
 
 class timer_server_state {
@@ -84,13 +76,13 @@ public:
 private:
   struct effect_runner;
 
-  /// Who is told of the overruns of an epoch's workers.
+  /// Receives the overruns of an epoch's workers.
   struct listener {
     caf::actor_addr address;
-    std::set<uint32_t> local_ranks; ///< Of workers that run.
+    std::set<uint32_t> local_ranks; ///< Of running workers.
   };
 
-  /// A part of this program. In the table it is a worker of epoch 0.
+  /// An actor of this program. In the table it is a worker of epoch 0.
   struct client {
     uint32_t number = 0; ///< 0: it is not in the table.
     caf::actor_addr listener;
@@ -112,8 +104,8 @@ private:
   void dispatch(const core::timer_event& event);
   void settle();
   void report(const core::overrun& x);
-  void tell_listener(const core::overrun& x);
-  void tell_client(const core::overrun& x);
+  void notify_listener(const core::overrun& x);
+  void notify_client(const core::overrun& x);
   void end_members(const core::timed_worker& who);
   void forget_client(const caf::actor_addr& address);
 
@@ -132,7 +124,6 @@ private:
   void watch_source();
   void watch_notices();
   void report_unknown_client(int64_t pid);
-  void complain();
 
   core::time_point clock_now() const { return self_->clock().now(); }
   std::function<void()> waking(uint64_t what) const;
@@ -140,22 +131,19 @@ private:
   own_timer_server_actor::pointer self_;
   timer_server_config config_;
   std::optional<core::timer_table> table_; ///< Until the end.
-  core::timer_reader reader_;
+  timer_requests requests_;
   core::early_requests early_;
   timed_sessions members_;
-  core::time_point now_; ///< Read once for what is done in one go.
+  core::time_point now_; ///< Read once per message and per read.
   std::map<epoch_id, listener> listeners_;
   watch_list watches_;
   std::map<caf::actor_addr, client> clients_;
   uint32_t last_client_ = 0;
-  uint64_t drain_ordered_ = 0; ///< The last round that the table wants …
-  uint64_t drain_done_ = 0;    ///< … and has.
-  std::vector<char> place_;    ///< For bytes; empty before the first are read.
-  core::timer_request request_;
-  std::map<core::timed_worker, core::duration> watchdogs_; ///< Of their own.
+  uint64_t drain_ordered_ = 0; ///< The last round that the table ordered …
+  uint64_t drain_done_ = 0;    ///< … and the last that was done.
+  /// Intervals that workers have asked for instead of `config_.watchdog`.
+  std::map<core::timed_worker, core::duration> watchdogs_;
   uint32_t unknown_client_count_ = 0;
-  uint64_t complained_count_ = 0;
-  std::optional<core::time_point> complained_at_;
 };
 
 /// Starts the actor; it ends with `kill`.

@@ -88,8 +88,9 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   lead();
   at(5s, fired());
-  CHECK(at(5s, lease_ended{})
-        == "set_leadership_end now; close_coordinator: its lease in etcd is over");
+  CHECK(
+    at(5s, lease_ended{})
+    == "set_leadership_end now; close_coordinator: its lease in etcd is over");
   CHECK(at(6s, coordinator_wanted{}) == "read_entry");
 }
 
@@ -160,9 +161,10 @@ TEST_CASE_METHOD(fixture,
                  "another can follow at once",
                  "[core]") {
   lead();
-  CHECK(at(1s, resign_requested{})
-        == "set_leadership_end now; close_coordinator: this node leaves the job; "
-           "end_lease 7");
+  CHECK(
+    at(1s, resign_requested{})
+    == "set_leadership_end now; close_coordinator: this node leaves the job; "
+       "end_lease 7");
   CHECK(uut.current_phase() == phase::retired);
   CHECK(at(2s, fired()) == "");
   CHECK(at(2s, coordinator_wanted{}) == "report_missing connection_failed");
@@ -215,9 +217,10 @@ TEST_CASE_METHOD(candidate,
                  "[core]") {
   lead();
   at(5s, fired());
-  CHECK(at(5s, lease_ended{})
-        == "set_leadership_end now; close_coordinator: its lease in etcd is over; "
-           "arm_timer 2");
+  CHECK(
+    at(5s, lease_ended{})
+    == "set_leadership_end now; close_coordinator: its lease in etcd is over; "
+       "arm_timer 2");
   CHECK(at(6s, fired()) == "read_entry");
 }
 

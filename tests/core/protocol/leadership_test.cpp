@@ -30,7 +30,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
   CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
-  CHECK(at(30ms, campaign_won{2, 0}) == "set_leadership_end 14710; open_coordinator");
+  CHECK(at(30ms, campaign_won{2, 0})
+        == "set_leadership_end 14710; open_coordinator");
   CHECK(uut.is_leader());
   CHECK(at(40ms, coordinator_opened{"n1:4000"}) == "publish n1:4000 at 2");
   CHECK(at(50ms, leadership_published{3}) == "arm_timer 1; report_here");
@@ -44,7 +45,8 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   campaign();
   CHECK(at(0s, campaign_won{2, 3})
-        == "set_leadership_end 14700; open_coordinator as successor, terms before: 3");
+        == "set_leadership_end 14700; open_coordinator as successor, terms "
+           "before: 3");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
@@ -82,9 +84,10 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
                  "[core]") {
   campaign();
-  CHECK(at(14'700ms, campaign_won{2, 0})
-        == "set_leadership_end now; close_coordinator: etcd answers too slowly; "
-           "end_lease 7; report_missing connection_failed");
+  CHECK(
+    at(14'700ms, campaign_won{2, 0})
+    == "set_leadership_end now; close_coordinator: etcd answers too slowly; "
+       "end_lease 7; report_missing connection_failed");
   CHECK_FALSE(uut.is_leader());
 }
 
@@ -102,9 +105,10 @@ TEST_CASE_METHOD(fixture,
                  "published ends the office",
                  "[core]") {
   open();
-  CHECK(at(0s, leadership_lost{})
-        == "set_leadership_end now; close_coordinator: another has taken it over; "
-           "end_lease 7; report_missing connection_failed");
+  CHECK(
+    at(0s, leadership_lost{})
+    == "set_leadership_end now; close_coordinator: another has taken it over; "
+       "end_lease 7; report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(bystander, "leadership: who is no candidate waits for one",
@@ -209,9 +213,10 @@ TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
     at(0s, lease(7));
     at(0s, campaign_won{2, 0});
     at(0s, coordinator_opened{"n1:4000"});
-    CHECK(at(0s, away())
-          == "set_leadership_end now; close_coordinator: etcd: no answer in time; "
-             "end_lease 7; report_missing connection_failed");
+    CHECK(
+      at(0s, away())
+      == "set_leadership_end now; close_coordinator: etcd: no answer in time; "
+         "end_lease 7; report_missing connection_failed");
   }
   CHECK(uut.current_phase() == phase::idle);
 }

@@ -1,0 +1,136 @@
+#include "actors/core/protocol/epoch_recovery.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::core;
+
+namespace {
+
+/// Up to three agents come back to a coordinator that knows nothing.
+struct fixture {
+  epoch_recovery::progress claims(const std::string& agent, uint64_t epoch,
+                                  share_state state, uint32_t node_count = 2,
+                                  uint16_t master_port = 29500) {
+    auto held = claim{};
+    held.plan.epoch = {epoch};
+    held.plan.node_count = node_count;
+    held.plan.master_port = master_port;
+    held.plan.own.agent = {agent};
+    held.state = state;
+    auto x = offer{};
+    x.agent = {agent};
+    auto* record = agents.find(x.agent);
+    if (record == nullptr)
+      record = &agents.add(x);
+    return uut.take(agents, *record, held, time_point{});
+  }
+
+  agent_table agents{{.agent_count_min = 1, .agent_count_max = 3}};
+  epoch_recovery uut;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: the first claim begins the listening",
+                 "[core]") {
+  CHECK(uut.is_open());
+  CHECK_FALSE(uut.is_listening());
+  const auto found = claims("a", 4, share_state::running);
+  CHECK(found.has_begun);
+  CHECK(found.is_newer);
+  CHECK_FALSE(found.is_complete);
+  CHECK(uut.is_listening());
+  CHECK(agents.epoch() == epoch_id{4});
+}
+
+TEST_CASE_METHOD(fixture, "epoch_recovery: it is complete when all are back",
+                 "[core]") {
+  uut.listen({});
+  CHECK_FALSE(claims("a", 4, share_state::running).is_complete);
+  CHECK(claims("b", 4, share_state::starting).is_complete);
+  const auto found = uut.conclude(agents);
+  CHECK(found.has_epoch);
+  CHECK(found.member_count == 2);
+  CHECK(found.stopped_count == 0);
+  CHECK(found.stale.empty());
+  CHECK_FALSE(uut.is_open());
+  CHECK_FALSE(uut.is_listening());
+}
+
+TEST_CASE_METHOD(fixture, "epoch_recovery: stopped workers prove nothing",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::running);
+  CHECK_FALSE(claims("b", 4, share_state::idle).is_complete);
+  CHECK(uut.conclude(agents).stopped_count == 1);
+}
+
+TEST_CASE_METHOD(fixture, "epoch_recovery: the newest epoch goes on",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::running);
+  CHECK(claims("b", 5, share_state::running).is_newer);
+  CHECK(agents.epoch() == epoch_id{5});
+  const auto found = uut.conclude(agents);
+  REQUIRE(found.stale.size() == 1);
+  CHECK(found.stale.front().agent == agent_id{"a"});
+  CHECK(found.stale.front().epoch == epoch_id{4});
+  CHECK(found.member_count == 1);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: of two epochs with one number the "
+                 "one whose workers run goes on",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::stopping, 2, 29500);
+  CHECK(claims("b", 4, share_state::running, 2, 29501).is_newer);
+  CHECK(agents.common_plan().master_port == 29501);
+  claims("c", 4, share_state::stopping, 2, 29500);
+  CHECK(agents.common_plan().master_port == 29501);
+  const auto found = uut.conclude(agents);
+  CHECK(found.member_count == 1);
+  CHECK(found.stale.size() == 2);
+}
+
+TEST_CASE_METHOD(fixture, "epoch_recovery: claimed failures are found",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::failed);
+  const auto found = uut.conclude(agents);
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures.front().agent == agent_id{"a"});
+}
+
+TEST_CASE_METHOD(fixture, "epoch_recovery: without claims it stays open",
+                 "[core]") {
+  uut.listen({7});
+  CHECK_FALSE(uut.conclude(agents).has_epoch);
+  CHECK(uut.is_open());
+  CHECK_FALSE(uut.is_listening());
+  CHECK(uut.number_epoch({}) == epoch_id{8}); // Up to 7 may have existed.
+  CHECK_FALSE(uut.is_open());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: running workers prove that there is "
+                 "no newer epoch",
+                 "[core]") {
+  uut.listen({100});
+  claims("a", 4, share_state::running);
+  uut.conclude(agents);
+  CHECK(uut.number_epoch(agents.epoch()) == epoch_id{5});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: numbers grow above all that were "
+                 "seen",
+                 "[core]") {
+  uut.see({9});
+  uut.see({3});
+  CHECK(uut.number_epoch({4}) == epoch_id{10});
+  CHECK(uut.number_epoch({10}) == epoch_id{11});
+}

@@ -1,0 +1,82 @@
+#include "actors/core/workers/overdue_worker.hpp"
+#include "tests/support/catch.hpp"
+
+#include <chrono>
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+overdue_worker overdue(int signal, std::chrono::milliseconds grace) {
+  return {{.local_rank = 1,
+           .scope = "step",
+           .lateness = 2s,
+           .signal = signal,
+           .grace = grace},
+          5s};
+}
+
+worker_exited killed_by(int signal, time_point when = {}) {
+  return {.local_rank = 1, .signal = signal, .when = when};
+}
+
+} // namespace
+
+TEST_CASE("overdue_worker: first its signal, then SIGKILL", "[core]") {
+  auto uut = overdue(SIGTERM, 3s);
+  CHECK_FALSE(uut.is_signalled());
+  auto order = uut.end(time_point{1s});
+  CHECK(order.signal == SIGTERM);
+  CHECK(order.timeout == 3s);
+  CHECK(uut.is_signalled());
+  CHECK_FALSE(uut.is_killed());
+  order = uut.end(time_point{4s});
+  CHECK(order.signal == SIGKILL);
+  CHECK(order.timeout == 5s);
+  CHECK(uut.is_killed());
+}
+
+TEST_CASE("overdue_worker: without grace it is killed at once", "[core]") {
+  auto uut = overdue(SIGTERM, 0s);
+  CHECK(uut.end(time_point{1s}).signal == SIGKILL);
+  CHECK(uut.is_killed());
+}
+
+TEST_CASE("overdue_worker: before the signal no end is its effect", "[core]") {
+  auto uut = overdue(SIGTERM, 3s);
+  CHECK_FALSE(uut.has_caused(killed_by(SIGTERM)));
+  uut.end(time_point{2s});
+  CHECK_FALSE(uut.has_caused(killed_by(SIGTERM, time_point{1s})));
+  CHECK(uut.has_caused(killed_by(SIGTERM, time_point{2s})));
+}
+
+TEST_CASE("overdue_worker: any end after its signal is its effect", "[core]") {
+  auto uut = overdue(SIGTERM, 3s);
+  uut.end(time_point{1s});
+  CHECK(uut.has_caused({.local_rank = 1, .exit_code = 0}));
+  CHECK(uut.has_caused(killed_by(SIGSEGV)));
+}
+
+TEST_CASE("overdue_worker: SIGKILL explains no other end", "[core]") {
+  auto uut = overdue(SIGKILL, 0s);
+  uut.end(time_point{1s});
+  CHECK(uut.has_caused(killed_by(SIGKILL)));
+  CHECK_FALSE(uut.has_caused(killed_by(SIGSEGV)));
+  CHECK_FALSE(uut.has_caused({.local_rank = 1, .exit_code = 3}));
+}
+
+TEST_CASE("overdue_worker: its failure names the timer and the place",
+          "[core]") {
+  auto uut = overdue(SIGTERM, 3s);
+  uut.set_where("train.py:7");
+  uut.end(time_point{1s});
+  const auto x = uut.failure_of({.local_rank = 1, .exit_code = 0});
+  CHECK(x.kind == failure_kind::timer_expired);
+  CHECK(x.code == SIGTERM);
+  CHECK(x.details.scope == "step");
+  CHECK(x.details.lateness == 2s);
+  CHECK(x.details.where == "train.py:7");
+}
