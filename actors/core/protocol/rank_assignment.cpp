@@ -1,6 +1,5 @@
 #include "actors/core/protocol/rank_assignment.hpp"
 
-
 #include <algorithm>
 #include <map>
 #include <unordered_set>
