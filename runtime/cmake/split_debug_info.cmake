@@ -1,0 +1,42 @@
+# Runs while `cmake --install` does, after the programs and libraries have been
+# copied: strips the copies, and installs the debug info of the programs as
+# BINDIR/.debug/NAME.debug. Debuggers look there at any prefix; a folder such as
+# lib/debug/.build-id they search below /usr only.
+#
+# PROGRAMS are files of the build tree, LIBRARIES names of installed ones, BINDIR
+# and LIBDIR below the prefix or absolute, OBJCOPY the tool. KEPT is a folder of the
+# build tree where the debug info stays for the next install of the same programs,
+# because it takes seconds to compress.
+if(NOT OBJCOPY)
+  message(WARNING "objcopy was not found when the project was configured:"
+                  " programs and libraries keep their debug info. Install"
+                  " binutils and configure again.")
+  return()
+endif()
+
+function(objcopy)
+  execute_process(COMMAND ${OBJCOPY} ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+cmake_path(ABSOLUTE_PATH BINDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+cmake_path(ABSOLUTE_PATH LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+file(MAKE_DIRECTORY ${KEPT})
+
+foreach(program ${PROGRAMS})
+  cmake_path(GET program FILENAME name)
+  set(info ${KEPT}/${name}.debug)
+  if(NOT EXISTS ${info} OR ${program} IS_NEWER_THAN ${info})
+    objcopy(--only-keep-debug --compress-debug-sections ${program} ${info}.new)
+    # It has the permissions of the program, which it is not.
+    file(CHMOD ${info}.new PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
+                                       WORLD_READ)
+    file(RENAME ${info}.new ${info})
+  endif()
+  file(INSTALL ${info} DESTINATION ${BINDIR}/.debug)
+  objcopy(--strip-all --remove-section=.gnu_debuglink
+          --add-gnu-debuglink=${info} $ENV{DESTDIR}${BINDIR}/${name})
+endforeach()
+
+foreach(library ${LIBRARIES})
+  objcopy(--strip-debug $ENV{DESTDIR}${LIBDIR}/${library})
+endforeach()

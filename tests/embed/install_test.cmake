@@ -1,0 +1,109 @@
+# Installs actorrun below the folder TO, and compares what is there with what should
+# be. Then installs it to the configured prefix below the folder STAGE, as packagers
+# do, and finds the same. Uses gdb, groff and readelf where they are.
+if(SANITIZE)
+  set(size_max 100000000)
+else()
+  set(size_max 10000000)
+endif()
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE text
+                  ERROR_VARIABLE text)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "'${ARGV}' gave ${code}: ${text}")
+  endif()
+  set(output "${text}" PARENT_SCOPE)
+endfunction()
+
+# Sets NAME to the files below a folder, those in hidden folders included.
+function(list_files folder name)
+  file(GLOB_RECURSE files RELATIVE ${folder} ${folder}/*)
+  list(SORT files)
+  set(${name} "${files}" PARENT_SCOPE)
+endfunction()
+
+function(compare what found expected)
+  set(missing ${expected})
+  set(surplus ${found})
+  if(found)
+    list(REMOVE_ITEM missing ${found})
+  endif()
+  list(REMOVE_ITEM surplus ${expected})
+  if(missing OR surplus)
+    message(FATAL_ERROR "${what}: missing are '${missing}', and not expected are"
+                        " '${surplus}'")
+  endif()
+endfunction()
+
+set(expected
+    bin/.debug/actorctl.debug
+    bin/.debug/actorrun.debug
+    bin/actorctl
+    bin/actorrun
+    ${LIBDIR}/cmake/actorrun/FindCAF.cmake
+    ${LIBDIR}/cmake/actorrun/actorrunConfig.cmake
+    ${LIBDIR}/cmake/actorrun/actorrunConfigVersion.cmake
+    ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake)
+# Named after the build type.
+file(GLOB build_type RELATIVE ${BUILD} ${BUILD}/CMakeCache.txt)
+file(STRINGS ${BUILD}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")
+string(REGEX REPLACE ".*=" "" build_type "${build_type}")
+string(TOLOWER "${build_type}" build_type)
+list(APPEND expected
+     ${LIBDIR}/cmake/actorrun/actorrunTargets-${build_type}.cmake)
+foreach(library words wire messages core actors runtime worker)
+  list(APPEND expected ${LIBDIR}/libactorrun_${library}.a)
+endforeach()
+list(APPEND expected ${LIBDIR}/libactorrun_worker_shared.so)
+list_files(${HEADERS} headers)
+foreach(header ${headers})
+  list(APPEND expected include/${header})
+endforeach()
+
+function(check_program path)
+  cmake_path(GET path FILENAME name)
+  run(${path} --version)
+  file(SIZE ${path} size)
+  if(size GREATER size_max)
+    message(FATAL_ERROR "${path} has ${size} bytes")
+  endif()
+  if(READELF)
+    run(${READELF} -SW ${path})
+    if(output MATCHES "\\.(debug_info|symtab)")
+      message(FATAL_ERROR "${path} is not stripped")
+    endif()
+  endif()
+  if(GDB)
+    run(${GDB} -nx -batch -ex "info line main" ${path})
+    if(NOT output MATCHES "Line [0-9]+ of .*${name}\\.cpp")
+      message(FATAL_ERROR "gdb finds no debug info of ${path}: ${output}")
+    endif()
+  endif()
+endfunction()
+
+function(check_installed folder)
+  list_files(${folder} found)
+  compare("${folder}" "${found}" "${expected}")
+  check_program(${folder}/bin/actorrun)
+  check_program(${folder}/bin/actorctl)
+  file(GLOB libraries ${folder}/${LIBDIR}/*.a)
+  foreach(library ${libraries})
+    run(${READELF} -SW ${library})
+    if(output MATCHES "debug_info")
+      message(FATAL_ERROR "${library} has debug info")
+    endif()
+  endforeach()
+endfunction()
+
+file(REMOVE_RECURSE ${TO} ${STAGE})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${TO})
+check_installed(${TO})
+
+set(ENV{DESTDIR} ${STAGE})
+run(${CMAKE_COMMAND} --install ${BUILD})
+list_files(${STAGE} found)
+list(TRANSFORM expected PREPEND "${PREFIX}/")
+list(TRANSFORM found PREPEND "/")
+compare("${STAGE}" "${found}" "${expected}")
+check_program(${STAGE}${PREFIX}/bin/actorrun)
