@@ -3,7 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "cli/options/actorctl_arguments.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
 
 namespace actorrun::cli {
 

@@ -9,12 +9,8 @@ namespace actorrun::cli {
 
 namespace {
 
-option_rules shown(const option_rules& rules) {
-  auto out = option_rules{};
-  for (const auto& x : rules)
-    if (!x.group.empty())
-      out.push_back(x);
-  return out;
+void remove_hidden(option_rules& rules) {
+  std::erase_if(rules, [](const auto& x) { return x.group.empty(); });
 }
 
 } // namespace
@@ -28,22 +24,37 @@ result<shell> parse_shell(std::string_view text) {
   if (const auto x = value_of(text, names))
     return *x;
   return bad_argument(in_quotes(text)
-                      + " is no shell we know: bash, zsh, fish, tcsh");
+                      + " is not a known shell; bash, zsh, fish and tcsh are");
 }
 
-std::string completion_script(shell which, const option_rules& rules) {
-  const auto options = shown(rules);
+option_rule completion_rule(const std::string& program,
+                            const std::string& group,
+                            std::optional<shell>& out) {
+  return {"--print-completion",
+          0,
+          "bash|zsh|fish|tcsh",
+          group,
+          "print a completion script for this shell: source <(" + program
+            + " --print-completion=bash)",
+          into(out, parse_shell)};
+}
+
+std::string completion_script(shell which, const program_guide& program) {
+  auto shown = program;
+  remove_hidden(shown.options);
+  for (auto& command : shown.commands)
+    remove_hidden(command.options);
   switch (which) {
     case shell::bash:
-      return bash_completion(options);
+      return bash_completion(shown);
     case shell::zsh:
-      return zsh_completion(options);
+      return zsh_completion(shown);
     case shell::fish:
-      return fish_completion(options);
+      return fish_completion(shown);
     case shell::tcsh:
       break;
   }
-  return tcsh_completion(options);
+  return tcsh_completion(shown);
 }
 
 } // namespace actorrun::cli

@@ -17,7 +17,7 @@ bool is_word(std::string_view text) {
             });
 }
 
-/// The words in what stands for a value: of `N|cpu|gpu`, cpu and gpu.
+/// The words among the alternatives for a value: of `N|cpu|gpu`, cpu and gpu.
 std::vector<std::string> words_in(const std::string& value) {
   auto out = std::vector<std::string>{};
   for (const auto part : split(value, '|'))
@@ -55,16 +55,9 @@ value_choice choice_of(const option_rule& rule) {
 
 std::string purpose_of(const option_rule& rule) {
   auto text = rule.help;
-  std::replace(text.begin(), text.end(), '\n', ' ');
   for (const auto* end : {". ", "; "})
     text.erase(std::min(text.find(end), text.size()));
   return text;
-}
-
-std::vector<std::string> names_of(const option_rule& rule) {
-  if (rule.letter == 0)
-    return {rule.name};
-  return {std::string{'-', rule.letter}, rule.name};
 }
 
 std::string quoted_for_shell(std::string_view text) {
@@ -72,6 +65,22 @@ std::string quoted_for_shell(std::string_view text) {
   for (const auto c : text)
     out += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
   return out + "'";
+}
+
+std::vector<std::string> command_names(const program_guide& program) {
+  auto out = std::vector<std::string>{};
+  for (const auto& x : program.commands)
+    out.push_back(x.name);
+  return out;
+}
+
+std::vector<std::pair<std::string, option_rules>>
+scopes_of(const program_guide& program) {
+  auto out
+    = std::vector<std::pair<std::string, option_rules>>{{"", program.options}};
+  for (const auto& x : program.commands)
+    out.emplace_back(x.name, x.options);
+  return out;
 }
 
 } // namespace actorrun::cli

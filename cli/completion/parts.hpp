@@ -1,17 +1,19 @@
-// What shells may offer for the options of a program, and how text stands in
-// their scripts: what the scripts for the four shells have in common.
+// Parts that the scripts for the four shells share: what is offered for an option,
+// and how text is quoted.
 #pragma once
 
+#include "cli/guide/guide.hpp"
 #include "cli/options/option_table.hpp"
 #include "cli/options/values.hpp"
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace actorrun::cli {
 
-/// What may stand for the value of an option.
+/// The values that can be offered for an option.
 struct value_choice {
   enum class kind {
     anything, ///< There is nothing to offer.
@@ -21,27 +23,32 @@ struct value_choice {
     folder,
   };
   kind is = kind::anything;
-  /// Those that end with `=` want more text behind them.
+  /// A word that ends with `=` is followed by more text.
   std::vector<std::string> words{};
 };
 
-/// By what stands for the value in the help.
+/// Derived from the word that stands for the value in the help.
 value_choice choice_of(const option_rule& rule);
 
 /// The first sentence of the help, in one line.
 std::string purpose_of(const option_rule& rule);
 
-/// `-r` and `--redirects`, the short form only if there is one.
-std::vector<std::string> names_of(const option_rule& rule);
-
-/// In single quotes for bash, zsh and tcsh, where nothing else is special.
+/// In single quotes for bash, zsh and tcsh, in which only the quote is special.
 std::string quoted_for_shell(std::string_view text);
 
-// The scripts, each for the rules that the help shows.
+/// The names of the commands of a program.
+std::vector<std::string> command_names(const program_guide& program);
 
-std::string bash_completion(const option_rules& rules);
-std::string zsh_completion(const option_rules& rules);
-std::string fish_completion(const option_rules& rules);
-std::string tcsh_completion(const option_rules& rules);
+/// The options in front of a command, under an empty name, and those of each
+/// command.
+std::vector<std::pair<std::string, option_rules>>
+scopes_of(const program_guide& program);
+
+// The scripts, for options that the help shows.
+
+std::string bash_completion(const program_guide& program);
+std::string zsh_completion(const program_guide& program);
+std::string fish_completion(const program_guide& program);
+std::string tcsh_completion(const program_guide& program);
 
 } // namespace actorrun::cli

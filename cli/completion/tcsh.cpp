@@ -1,11 +1,13 @@
 #include "cli/completion/parts.hpp"
 
+#include <algorithm>
+
 namespace actorrun::cli {
 
 namespace {
 
-/// What completes the value of an option, as `complete` writes it; empty if
-/// there is nothing to offer.
+/// The values of an option, as `complete` writes them; empty if there is nothing to
+/// offer.
 std::string values_of(const option_rule& rule) {
   const auto choice = choice_of(rule);
   switch (choice.is) {
@@ -34,14 +36,25 @@ std::string rule_of(const std::string& text) {
   return " \\\n  " + quoted_for_shell(text);
 }
 
+/// Of options with one name, the first: tcsh knows nothing of commands.
+option_rules all_options(const program_guide& program) {
+  auto out = option_rules{};
+  for (const auto& [command, rules] : scopes_of(program))
+    for (const auto& x : rules)
+      if (std::none_of(out.begin(), out.end(),
+                       [&](const auto& y) { return y.name == x.name; }))
+        out.push_back(x);
+  return out;
+}
+
 } // namespace
 
 // The first rule that fits counts. tcsh cannot tell where the script stands.
-std::string tcsh_completion(const option_rules& rules) {
-  auto out = std::string{"# Completion of actorrun for tcsh.\n"
-                         "complete actorrun"};
+std::string tcsh_completion(const program_guide& program) {
+  auto out = "# Completion of " + program.name + " for tcsh.\ncomplete "
+             + program.name;
   auto names = std::vector<std::string>{};
-  for (const auto& x : rules) {
+  for (const auto& x : all_options(program)) {
     names.push_back(x.name.substr(2));
     const auto values = values_of(x);
     if (values.empty())
@@ -51,8 +64,13 @@ std::string tcsh_completion(const option_rules& rules) {
     if (x.letter)
       out += rule_of(std::string{"n/-"} + x.letter + "/" + values + "/");
   }
-  return out + rule_of("c/--/(" + joined_with(names, " ") + ")/")
-         + rule_of("p/*/f/") + "\n";
+  out += rule_of("c/--/(" + joined_with(names, " ") + ")/");
+  return out
+         + (program.commands.empty()
+              ? rule_of("p/*/f/")
+              : rule_of("p/1/(" + joined_with(command_names(program), " ")
+                        + ")/"))
+         + "\n";
 }
 
 } // namespace actorrun::cli

@@ -66,24 +66,56 @@ std::string specifications_of(const option_rule& rule) {
   return out;
 }
 
-} // namespace
-
-std::string zsh_completion(const option_rules& rules) {
-  // Behind the first word that is no option, options are not ours.
-  auto out = std::string{"#compdef actorrun\n"
-                         "# Completion of actorrun for zsh.\n"
-                         "_actorrun() {\n"
-                         "  _arguments -s -S -A '-*'"};
+std::string specifications_of(const option_rules& rules) {
+  auto out = std::string{};
   for (const auto& x : rules)
     out += specifications_of(x);
-  return out + specification("1:script:_files")
-         + specification("*::argument:_files")
-         + "\n}\n"
+  return out;
+}
+
+/// After the first word that is no option, options are the script's.
+std::string script_arguments(const program_guide& program) {
+  return "  _arguments -s -S -A '-*'" + specifications_of(program.options)
+         + specification("1:script:_files")
+         + specification("*::argument:_files") + "\n";
+}
+
+/// The command is the first word that is no option; its own options follow.
+std::string command_arguments(const program_guide& program) {
+  auto names = std::string{};
+  for (const auto& x : program.commands)
+    names += (names.empty() ? "" : " ") + x.name + "\\:\"" + escaped(x.purpose)
+             + "\"";
+  auto out
+    = "  local curcontext=$curcontext state line\n"
+      "  _arguments -s -S -C -A '-*'"
+      + specifications_of(program.options)
+      + specification("1:command:((" + names + "))")
+      + specification("*::argument:->argument")
+      + "\n  local found=$?\n  [[ $state == argument ]] || return $found\n"
+        "  case $line[1] in\n";
+  for (const auto& x : program.commands)
+    out += "    " + x.name + ")\n  _arguments -s -S"
+           + specifications_of(x.options) + specification("*:job: ") + " ;;\n";
+  return out + "  esac\n";
+}
+
+} // namespace
+
+std::string zsh_completion(const program_guide& program) {
+  const auto& name = program.name;
+  return "#compdef " + name + "\n# Completion of " + name + " for zsh.\n_"
+         + name + "() {\n"
+         + (program.commands.empty() ? script_arguments(program)
+                                     : command_arguments(program))
+         + "}\n"
            "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
-           "  _actorrun \"$@\"\n"
+           "  _"
+         + name
+         + " \"$@\"\n"
            "else\n"
-           "  compdef _actorrun actorrun\n"
-           "fi\n";
+           "  compdef _"
+         + name + " " + name + "\nfi\n";
 }
 
 } // namespace actorrun::cli

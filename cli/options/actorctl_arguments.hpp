@@ -1,7 +1,7 @@
-// The command line of `actorctl`: what it asks for, or what is wrong with it.
+// Reads the command line of `actorctl`: what it asks for, or what is wrong with it.
 #pragma once
 
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
 
 #include <optional>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace actorrun::cli {
 
-/// `actorctl status`: say how jobs are doing.
+/// `actorctl status`: print the status of jobs.
 struct status_arguments {
   bool json = false;
   std::string job; ///< Of this host; empty: all of them.
-  /// Asked instead of this host's jobs. Valid, with a rendezvous; of the rest
-  /// no more is set than what finds the job.
+  /// Asked instead of this host's jobs. Valid, with a rendezvous; only what is
+  /// needed to find the job is set.
   std::optional<job_options> remote;
 };
 
-/// `actorctl coordinator`: host a job's coordinator, and no workers.
+/// `actorctl coordinator`: host a job's coordinator, without workers.
 struct coordinator_arguments {
   job_options job; ///< Valid, with a rendezvous; the place is `here`.
   std::vector<std::string> warnings;

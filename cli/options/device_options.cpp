@@ -174,20 +174,23 @@ option_rules device_rules(device_settings& out,
                           const std::function<uint32_t()>& cpu_count) {
   return {
     {"--nproc-per-node", 0, "N|cpu|gpu|xpu|auto", group,
-     "workers on this node (default 1), or one per\n"
-     "device: cpu (usable CPUs), gpu (GPUs that CUDA\n"
-     "shows), gpu:0,2,5 (these only), xpu, auto (GPUs,\n"
-     "or else CPUs)",
+     "number of workers on this node (default: 1), or one per device: cpu "
+     "(usable"
+     " CPUs), gpu (GPUs visible to CUDA), gpu:0,2,5 (only these), xpu, auto "
+     "(GPUs"
+     " if there are any, otherwise CPUs)",
      into(out.slots,
           [cpu_count](const std::string& x) {
             return parse_slots(x, cpu_count);
           })},
     {"--numa-binding", 0, "node|socket|exclusive|core-complex", group,
-     "bind workers near their GPU, or in turns: node,\n"
-     "socket (all CPUs of one), exclusive (cores of its\n"
-     "own), core-complex (a last-level cache)",
+     "bind workers to CPUs near their GPUs, or to NUMA nodes in turn: node, "
+     "socket"
+     " (all CPUs of one), exclusive (cores of its own), core-complex (the CPUs "
+     "of"
+     " one last-level cache)",
      into(out.binding, parse_binding)},
-    {"--report-bindings", 0, "", group, "print what workers are bound to",
+    {"--report-bindings", 0, "", group, "print what each worker is bound to",
      switch_on(out.reports_bindings)},
   };
 }

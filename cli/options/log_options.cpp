@@ -109,50 +109,48 @@ option_rules log_rules(run_settings& out) {
   auto& logs = out.logs;
   return {
     {"--log-dir", 0, "FOLDER", group,
-     "for logs and error files, a new folder in it for\n"
-     "each run (default: one for temporary files);\n"
-     "/dev/null: no files at all",
+     "folder for logs and error files, in which each run makes a new folder"
+     " (default: a new folder for temporary files). /dev/null: no files at all",
      verbatim(logs.folder)},
     {"--redirects", 'r', "STREAMS", group,
-     "what goes to files instead of the console: 0\n"
-     "nothing (default), 1 stdout, 2 stderr, 3 both;\n"
-     "or by local rank: 0:1,12:3",
+     "output that goes to files instead of the console: 0 none (default), 1"
+     " stdout, 2 stderr, 3 both; or by local rank: 0:1,12:3",
      into(logs.redirects, parse_stream_choice)},
     {"--tee", 't', "STREAMS", group,
-     "what goes to files and, line by line with a\n"
-     "label, to the console; as --redirects",
+     "output that goes to files and also, line by line with a label, to the"
+     " console; values as for --redirects",
      into(logs.tees, parse_stream_choice)},
     {"--local-ranks-filter", 0, "RANKS", group,
-     "only these local ranks show on the console:\n"
-     "0,1,12 (default: all); files are not affected",
+     "show only the output of these local ranks on the console: 0,1,12 "
+     "(default:"
+     " all); files are not affected",
      into(logs.shown_ranks, parse_local_ranks)},
     {"--log-line-prefix-template",
      0,
      "TEXT",
      group,
-     "label of teed lines, in which ${role_name},\n"
-     "${local_rank}, ${rank}, ${hostname} are replaced\n"
-     "(default [${role_name}${local_rank}]:)",
+     "label of teed lines; ${role_name}, ${local_rank}, ${rank} and ${hostname}"
+     " are replaced (default: [${role_name}${local_rank}]:)",
      verbatim(logs.prefix_template),
      {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"}},
     {"--duplicate-stdout-filters", 0, "TEXTS", group,
-     "teed lines with one of these also go to the\n"
-     "node's filtered_stdout.log: warning,error; ,, is\n"
-     "a comma",
+     "teed lines of stdout that contain one of these texts also go to the "
+     "node's"
+     " filtered_stdout.log: warning,error; ,, is a literal comma",
      into(logs.stdout_filters, parse_filters)},
     {"--duplicate-stderr-filters", 0, "TEXTS", group,
-     "the same for filtered_stderr.log",
+     "the same for stderr and filtered_stderr.log",
      into(logs.stderr_filters, parse_filters)},
     {"--fold-identical", 0, "", group,
-     "one console line for what many ranks print alike\n"
-     "at once; the files are not affected",
+     "show a line that many ranks print at the same time once on the console;"
+     " files are not affected",
      switch_on(logs.folds_identical)},
     {"--log-rotate-size", 0, "SIZE", group,
-     "rotate a file that grows beyond: bytes, 64K,\n"
-     "100M, 2G (default 0: never)",
+     "rotate a log file that grows beyond this size: bytes, 64K, 100M, 2G"
+     " (default: 0, never)",
      into(logs.rotate_size, parse_rotate_size)},
     {"--log-rotate-keep", 0, "N", group,
-     "rotated files kept of each (default 3)",
+     "number of rotated files to keep of each log file (default: 3)",
      into(out.rotate_keep, count_parser(1, core::rotate_keep_max))},
   };
 }

@@ -1,25 +1,29 @@
-// What is asked of the workers' output: how it goes together.
+// The options about the workers' output.
 #pragma once
 
-#include "cli/options/actorrun_options.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/run_settings.hpp"
 
 #include <string>
 #include <vector>
 
 namespace actorrun::cli {
 
-/// An option that was set and, at least in part, changes nothing.
+/// The rules that fill `out`, which must outlive them.
+option_rules log_rules(run_settings& out);
+
+/// An option that was set and has no effect, at least in part.
 struct idle_option {
   std::string name;
   std::string why; ///< And what to do.
-  /// Of no harm: worth a remark to who typed it, and no more.
+  /// Worth a warning if it was typed, but not if a variable set it.
   bool is_harmless = false;
 };
 
-/// The log options that can have no effect beside the others.
+/// The log options that can have no effect together with the others.
 std::vector<idle_option> idle_log_options(const run_settings& x);
 
-/// What the log options come to, for the local ranks that exist.
+/// The log options as the agent takes them, for the local ranks that exist.
 core::log_options log_options_of(const run_settings& x);
 
 } // namespace actorrun::cli

@@ -1,10 +1,75 @@
 #include "cli/options/node_options.hpp"
 
+#include "actors/core/protocol/rank_assignment.hpp"
+
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 namespace actorrun::cli {
 
 namespace {
+
+// -- each option for itself ---------------------------------------------------
+
+constexpr auto group = "Nodes and rendezvous";
+
+result<rendezvous_backend> parse_backend(const std::string& text) {
+  using enum rendezvous_backend;
+  static constexpr std::pair<std::string_view, rendezvous_backend> names[]
+    = {{"c10d", native},
+       {"actor", native},
+       {"static", fixed},
+       {"etcd", etcd},
+       {"etcd-v2", etcd}};
+  if (const auto backend = value_of(text, names))
+    return *backend;
+  return bad_argument(in_quotes(text) + " is an unknown backend; c10d, actor,"
+                      + " static, etcd and etcd-v2 are known");
+}
+
+result<std::string> parse_endpoint_text(const std::string& text) {
+  if (trimmed(text).empty())
+    return std::string{};
+  if (auto x = parse_endpoints(text); !x)
+    return x.error();
+  return text;
+}
+
+/// @returns the host without brackets; empty if the text is
+result<std::string> parse_master_address(const std::string& text) {
+  const auto bare = std::string{trimmed(text)};
+  if (bare.empty())
+    return bare;
+  // An IPv6 address without brackets has two colons at least.
+  const auto has_port = std::count(bare.begin(), bare.end(), ':') == 1;
+  if (is_host(bare) && !has_port)
+    return bare;
+  auto x = parse_endpoint(bare + ":1");
+  if (!x)
+    return bad_argument(in_quotes(text)
+                        + " is neither a host name nor an IP address; the port"
+                          " goes to --master-port");
+  return x->host;
+}
+
+result<std::string> parse_local_address(const std::string& text) {
+  const auto bare = std::string{trimmed(text)};
+  if (bare.empty() || is_host(bare))
+    return bare;
+  return bad_argument(in_quotes(text)
+                      + " is neither a host name nor an IP address");
+}
+
+/// Where a secret was asked for there must be one.
+result<std::string> parse_secret_file(const std::string& text) {
+  if (text.empty())
+    return bad_argument("no file is named");
+  return text;
+}
+
+// -- how they go together -----------------------------------------------------
 
 /// torchrun's defaults.
 constexpr auto master_address_default = "127.0.0.1";
@@ -205,6 +270,83 @@ std::optional<failure> settle_native(const run_settings& settings,
 }
 
 } // namespace
+
+value_reader endpoint_reader(std::string& target) {
+  return into(target, parse_endpoint_text);
+}
+
+value_reader backend_reader(std::optional<rendezvous_backend>& target) {
+  return into(target, parse_backend);
+}
+
+option_rule secret_rule(const std::string& heading, std::string& target) {
+  return {"--secret-file",
+          0,
+          "FILE",
+          heading,
+          "file with the job's secret, readable by its owner only (default: the"
+          " secret in ACTORRUN_SECRET, or none)",
+          into(target, parse_secret_file)};
+}
+
+option_rules node_rules(run_settings& out) {
+  return {
+    {"--nnodes", 0, "N|MIN:MAX", group,
+     "number of nodes (default: 1); with MIN:MAX the job runs with any number "
+     "in"
+     " this range, and regroups as nodes join and leave",
+     into(out.nodes, parse_node_range)},
+    {"--standalone", 0, "", group,
+     "run on this node alone; an endpoint is ignored",
+     switch_on(out.standalone)},
+    {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
+     "where the nodes meet (default port: 29400); the node with this address "
+     "hosts"
+     " the coordinator. IPv6 addresses stand in brackets: [::1]:29400. With "
+     "etcd:"
+     " the members of its cluster, such as etcd1:2379,etcd2:2379 (default port:"
+     " 2379)",
+     endpoint_reader(out.rendezvous)},
+    {"--rdzv-id", 0, "ID", group,
+     "job id, the same on all nodes (default: none; on a single node, a random"
+     " id)",
+     verbatim(out.job)},
+    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
+     "which node hosts the coordinator. c10d, actor (default): the node that "
+     "the"
+     " endpoint names. static: node rank 0, and every node is given its"
+     " --node-rank. etcd, etcd-v2: any node, and another one if that node dies",
+     backend_reader(out.backend)},
+    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
+     "times in seconds or with a unit (300ms, 30s, 5m) and their defaults:"
+     " join_timeout 600, last_call_timeout 30, quiet_period 3, join_settle 1,"
+     " close_timeout 30, read_timeout 60, heartbeat_timeout 5,"
+     " keep_alive_interval 0.3, fence_guard 0.3. Other keys:"
+     " keep_alive_max_attempt (default: 3), is_host (yes or no). For etcd:"
+     " protocol, cacert, cert, key, user, password_file, etcd_prefix, "
+     "lease_ttl",
+     into(out.conf, parse_rendezvous_conf)},
+    {"--node-rank", 0, "N", group,
+     "static: rank of this node (default: 0). This option and the next two "
+     "imply"
+     " --rdzv-backend=static",
+     into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1))},
+    {"--master-addr", 0, "ADDRESS", group,
+     "static: address of node rank 0 (default: 127.0.0.1)",
+     into(out.master_address, parse_master_address)},
+    {"--master-port", 0, "PORT", group,
+     "static: port of the coordinator (default: 29500). On a single node:"
+     " MASTER_PORT of the workers (default: any free port)",
+     into(out.master_port,
+          count_parser(0, std::numeric_limits<uint16_t>::max()))},
+    {"--local-addr", 0, "ADDRESS", group,
+     "address at which other nodes reach this one (default: the local address "
+     "of"
+     " its connection to the coordinator)",
+     into(out.local_address, parse_local_address)},
+    secret_rule(group, out.secret_file),
+  };
+}
 
 std::optional<failure> settle_meeting(const std::string& endpoints,
                                       rendezvous_backend backend,

@@ -1,29 +1,43 @@
-// The nodes of a job, and where and how they meet: how the options on them go
-// together.
+// The options about the nodes of a job, and where and how they meet.
 #pragma once
 
-#include "cli/options/actorrun_options.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/run_settings.hpp"
 
 #include <optional>
+#include <string>
 
 namespace actorrun::cli {
 
-/// Decides whether the job is of this node alone, and else who takes part,
-/// where they meet and by which back end.
+/// The rules that fill `out`, which must outlive them.
+option_rules node_rules(run_settings& out);
+
+// Rules and readers that `actorctl` uses, too.
+
+option_rule secret_rule(const std::string& heading, std::string& target);
+
+/// Checks addresses and keeps them as they were typed: the back end decides how
+/// many there may be, and which port is the default.
+value_reader endpoint_reader(std::string& target);
+value_reader backend_reader(std::optional<rendezvous_backend>& target);
+
+/// Decides whether the job has this node alone; if not, which nodes take part,
+/// where they meet, and by which back end.
 ///
-/// torchrun's default back end is `static`. Here it is meant by who says which
-/// rank this node has, or where node rank 0 is; else ours is. A job of one node
-/// needs neither.
+/// torchrun's default back end is `static`. Here `static` is implied by an option
+/// that names this node's rank or the address of node rank 0; otherwise ours is
+/// used. A job of one node needs neither.
 /// @retval errc::bad_argument  options exclude each other, or one is missing;
 ///         the text names it
 std::optional<failure> settle_nodes(const run_settings& settings,
                                     run_arguments& out);
 
-/// Where and how the nodes of a job meet, for who is none of them.
+/// Decides where and how the nodes of a job meet, for a program that is none of
+/// them.
 /// @param endpoints As `--rdzv-endpoint` has them.
-/// @retval errc::bad_argument  there is none, or one too many, or one that
-///         nobody else can know
+/// @retval errc::bad_argument  there is none, or one too many, or one that other
+///         programs cannot know
 std::optional<failure> settle_meeting(const std::string& endpoints,
                                       rendezvous_backend backend,
                                       job_options& out);

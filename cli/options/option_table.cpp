@@ -3,45 +3,26 @@
 #include "cli/options/torchrun_options.hpp"
 #include "cli/options/values.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <memory>
 
 namespace actorrun::cli {
 
 namespace {
 
-constexpr size_t name_column = 80 - help_line_max;
+using variable_lookup
+  = std::function<std::optional<std::string>(const std::string&)>;
 
-/// The value of one option and who gave it, for messages.
+/// The value of one option, and its source for messages.
 struct setting {
   std::string source;
   std::string value;
 };
 
-using settings = std::map<std::string, setting>;
+const auto read_nothing = value_reader{
+  [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
 
-/// Names for CLI11: `-m,--module`.
-std::string names_of(const option_rule& rule) {
-  return rule.letter ? std::string{'-', rule.letter, ','} + rule.name
-                     : rule.name;
-}
-
-/// The help of a rule, and the variable behind it if there is one.
-std::string description_of(const option_rule& rule) {
-  if (rule.variables.empty())
-    return rule.help;
-  const auto variable = "[" + rule.variables.front() + "]";
-  const auto line_start = rule.help.rfind('\n') + 1;
-  const auto used = rule.help.size() - line_start;
-  const auto fits = used + 1 + variable.size() <= help_line_max;
-  return rule.help + (fits ? " " : "\n") + variable;
-}
-
-/// What to add when an empty value is refused: it is hardly what was meant.
+/// An empty value that is refused is probably a mistake in a script.
 std::string remark_on_empty(const setting& x) {
   if (!trimmed(x.value).empty())
     return "";
@@ -50,64 +31,34 @@ std::string remark_on_empty(const setting& x) {
            : "; it is set and empty: unset it, or give it a value";
 }
 
-void define(CLI::App& app, const option_rules& rules) {
-  app.set_help_flag(); // Ours is a rule like every other.
-  for (const auto& rule : rules) {
-    const auto names = names_of(rule);
-    const auto text = description_of(rule);
-    if (rule.value.empty())
-      app.add_flag(names, text)->group(rule.group);
-    else
-      app.add_option(names, text)->type_name(rule.value)->group(rule.group);
-  }
+/// The last one that was typed counts.
+std::optional<setting> typed_for(const option_rule& rule,
+                                 const std::vector<given_option>& given) {
+  const auto i = std::find_if(given.rbegin(), given.rend(), [&](const auto& x) {
+    return x.name == rule.name;
+  });
+  if (i == given.rend())
+    return std::nullopt;
+  return setting{i->source, i->value};
 }
 
-result<settings> settings_from(
-  const option_rules& rules, const std::vector<given_option>& given,
-  const std::function<std::optional<std::string>(const std::string&)>&
-    variable) {
-  settings out;
-  for (const auto& x : given)
-    out[x.name] = {x.source, x.value};
-  for (const auto& rule : rules) {
-    for (const auto& name : rule.variables) {
-      const auto value = variable(name);
-      if (!value || out.count(rule.name) > 0)
-        continue;
-      if (!rule.value.empty()) {
-        out[rule.name] = {name, *value};
-        continue;
-      }
-      const auto is_on = parse_flag_variable(*value);
-      if (!is_on)
-        return bad_argument(name + ": " + is_on.error().text);
-      if (*is_on)
-        out[rule.name] = {name, ""};
-      break; // The first that is set counts, whatever it says.
-    }
+/// The first variable that is set counts, even if it turns a flag off.
+result<std::optional<setting>> variable_for(const option_rule& rule,
+                                            const variable_lookup& variable) {
+  using found = std::optional<setting>;
+  for (const auto& name : rule.variables) {
+    const auto value = variable(name);
+    if (!value)
+      continue;
+    if (!rule.value.empty())
+      return found{{name, *value}};
+    const auto is_on = parse_flag_variable(*value);
+    if (!is_on)
+      return bad_argument(name + ": " + is_on.error().text);
+    return *is_on ? found{{name, ""}} : found{};
   }
-  return out;
+  return found{};
 }
-
-class help_formatter : public CLI::Formatter {
-public:
-  explicit help_formatter(std::string usage) : usage_(std::move(usage)) {
-    column_width(name_column);
-  }
-
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return usage_ + "\n";
-  }
-
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    return CLI::detail::find_and_replace(
-      CLI::Formatter::make_help(app, name, mode), "\n\n\n", "\n\n");
-  }
-
-private:
-  std::string usage_;
-};
 
 } // namespace
 
@@ -118,11 +69,30 @@ std::string variable_of(const std::string& name) {
   return out;
 }
 
+std::vector<std::string> names_of(const option_rule& rule) {
+  if (rule.letter == 0)
+    return {rule.name};
+  return {std::string{'-', rule.letter}, rule.name};
+}
+
 value_reader switch_on(bool& target) {
   return [&target](const std::string&) -> std::optional<failure> {
     target = true;
     return std::nullopt;
   };
+}
+
+option_rule help_rule(const std::string& group) {
+  return {"--help", 'h', "", group, "print this help", read_nothing};
+}
+
+option_rule version_rule(const std::string& group) {
+  return {"--version", 0, "", group, "print the version", read_nothing};
+}
+
+bool contains(const std::vector<given_option>& typed, std::string_view name) {
+  return std::any_of(typed.begin(), typed.end(),
+                     [&](const auto& x) { return x.name == name; });
 }
 
 std::vector<spelling> spellings_of(const option_rules& rules) {
@@ -133,35 +103,24 @@ std::vector<spelling> spellings_of(const option_rules& rules) {
   return out;
 }
 
-std::optional<failure> read_options(
-  const option_rules& rules, const std::vector<given_option>& given,
-  const std::function<std::optional<std::string>(const std::string&)>&
-    variable) {
-  const auto values = settings_from(rules, given, variable);
-  if (!values)
-    return values.error();
-  std::optional<failure> first;
+std::optional<failure> read_options(const option_rules& rules,
+                                    const std::vector<given_option>& given,
+                                    const variable_lookup& variable) {
   for (const auto& rule : rules) {
-    const auto i = values->find(rule.name);
-    if (i == values->end())
+    auto found = typed_for(rule, given);
+    if (!found) {
+      auto set = variable_for(rule, variable);
+      if (!set)
+        return set.error();
+      found = *std::move(set);
+    }
+    if (!found)
       continue;
-    const auto& from = i->second;
-    const auto why = rule.read(from.value);
-    if (why && !first)
-      first = failure{why->code,
-                      from.source + ": " + why->text + remark_on_empty(from)};
+    if (const auto why = rule.read(found->value))
+      return failure{why->code, found->source + ": " + why->text
+                                  + remark_on_empty(*found)};
   }
-  return first;
-}
-
-std::string help_text(const option_rules& rules, const help_frame& frame) {
-  CLI::App app{frame.intro};
-  app.formatter(std::make_shared<help_formatter>(frame.usage));
-  define(app, rules);
-  for (const auto& [name, purpose] : frame.commands)
-    app.add_subcommand(name, purpose)->group("Commands");
-  app.footer(frame.end);
-  return app.help();
+  return std::nullopt;
 }
 
 } // namespace actorrun::cli

@@ -1,5 +1,5 @@
-// Command lines cut into options and the rest, by the rules of Python's
-// argparse, which CLI11 does not have.
+// Cuts command lines into options and the rest, by the rules of Python's
+// argparse.
 #pragma once
 
 #include "messages/result.hpp"

@@ -71,23 +71,23 @@ std::vector<int> default_signals(const host_facts& world) {
 option_rules signal_rules(run_settings& out) {
   return {
     {"--signals-to-handle", 0, "SIGNALS", group,
-     "workers get these, too, and the node leaves\n"
-     "(default SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
+     "signals that end this node's part of the job; its workers get them, too"
+     " (default: SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
      into(out.signals_to_handle, parse_signals_to_handle)},
     {"--signals-to-forward", 0, "SIGNALS", group,
-     "workers get these, and the job goes on: SIGUSR1\n"
-     "as a word to save a checkpoint (default none)",
+     "signals that are passed on to the workers while the job goes on, such as"
+     " SIGUSR1 to request a checkpoint (default: none)",
      into(out.signals_to_forward, parse_signals)},
     {"--stop-signal", 0, "SIGNAL", group,
-     "asks workers to end, on every occasion (default\n"
-     "SIGTERM, or the signal that we handle)",
+     "signal that asks workers to end (default: SIGTERM, or the signal that"
+     " actorrun got)",
      into(out.stop_signal, parse_stop_signal)},
     {"--shutdown-timeout",
      0,
      "SECONDS",
      group,
-     "from the stop signal to the kill, on every\n"
-     "occasion (default 30; 0 kills at once)",
+     "time from the stop signal to SIGKILL, whatever the reason for the stop"
+     " (default: 30; 0 kills at once)",
      into(out.grace_period, parse_whole_seconds),
      {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}},
   };

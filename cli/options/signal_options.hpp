@@ -1,17 +1,21 @@
-// The signals that end this node's part, that are passed on, and that end
-// workers: how they go together.
+// The options about signals: those that end this node's part of the job, those
+// that are passed on to workers, and the one that asks workers to end.
 #pragma once
 
-#include "cli/options/actorrun_options.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/run_settings.hpp"
 
 #include <optional>
 #include <vector>
 
 namespace actorrun::cli {
 
-/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was
-/// started with it ignored: who says nohup means it.
+/// The rules that fill `out`, which must outlive them.
+option_rules signal_rules(run_settings& out);
+
+/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was started
+/// with it ignored, as nohup does.
 std::vector<int> default_signals(const host_facts& world);
 
 /// Fills in the signals of `out`.

@@ -8,8 +8,8 @@ namespace {
 
 constexpr auto group = "Timers";
 
-/// torchrun's switch. It is off there unless it is 1; here timers cost nothing
-/// until somebody uses them, so they are on unless it is 0.
+/// torchrun's switch: its timers are off unless this is 1. Ours cost nothing until
+/// a worker uses them, so they are on unless this is 0.
 constexpr auto switch_variable = "TORCHELASTIC_ENABLE_FILE_TIMER";
 
 result<bool> parse_switch(std::string_view text) {
@@ -26,13 +26,12 @@ result<bool> parse_switch(std::string_view text) {
 option_rules timer_rules(run_settings& out) {
   return {
     {"--no-timer", 0, "", group,
-     "workers get no FIFO for timers of their own, as\n"
-     "with TORCHELASTIC_ENABLE_FILE_TIMER=0",
+     "workers get no FIFO for timers of their own, as with"
+     " TORCHELASTIC_ENABLE_FILE_TIMER=0",
      switch_on(out.no_timer)},
     {"--watchdog", 0, "TIME", group,
-     "a worker that has sent WATCHDOG=1 (sd_notify)\n"
-     "and none for so long has failed: 30s, 500ms\n"
-     "(default: off)",
+     "a worker that has sent WATCHDOG=1 (sd_notify) and sends no other within"
+     " this time has failed: 30s, 500ms (default: off)",
      into(out.watchdog,
           [](const std::string& text) {
             return parse_span(text, watchdog_min, watchdog_max);

@@ -1,16 +1,20 @@
-// Timers that workers set for themselves: what is asked of them.
+// The options about timers that workers set for themselves.
 #pragma once
 
-#include "cli/options/actorrun_options.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/run_settings.hpp"
 
 #include <optional>
 
 namespace actorrun::cli {
 
-/// Fills in the timers of `out`. Two variables of torchrun's count:
+/// The rules that fill `out`, which must outlive them.
+option_rules timer_rules(run_settings& out);
+
+/// Fills in the timers of `out`. Two variables of torchrun are read:
 /// TORCHELASTIC_ENABLE_FILE_TIMER (0: as `--no-timer`) and
-/// TORCHELASTIC_TIMER_FILE (where the FIFO is to be).
+/// TORCHELASTIC_TIMER_FILE (the path of the FIFO).
 /// @retval errc::bad_argument  the first is neither 0 nor 1
 std::optional<failure> settle_timers(const run_settings& settings,
                                      const host_facts& world,

@@ -1,8 +1,82 @@
 #include "cli/options/torchrun_options.hpp"
 
+#include "cli/options/spelling.hpp"
+
 #include <algorithm>
 
 namespace actorrun::cli {
+
+namespace {
+
+constexpr auto group = "For scripts written for torchrun";
+
+result<std::string> parse_start_method(const std::string& text) {
+  if (text == "spawn" || text == "fork" || text == "forkserver")
+    return text;
+  return bad_argument(in_quotes(text)
+                      + " is not a start method; spawn, fork and"
+                      + " forkserver are");
+}
+
+/// @returns whether events are logged
+result<bool> parse_event_log_handler(const std::string& text) {
+  if (text == "console")
+    return true;
+  // torchrun has both names for nothing.
+  if (text == "null" || text == "dynamic_rendezvous")
+    return false;
+  return bad_argument(in_quotes(text) + " is not a handler of events; null and"
+                      + " console are. Programs take them from"
+                        " launcher_hooks::on_event");
+}
+
+std::optional<failure> refuse_logs_specs(const std::string& text) {
+  if (text == "default")
+    return std::nullopt;
+  return bad_argument(
+    in_quotes(text) + " would be looked up among Python's entry points, and"
+    + " actorrun has no Python in it; --log-dir, --redirects, --tee and"
+      " --log-line-prefix-template say where output goes, and C++ programs give"
+      " the launcher a log_layout");
+}
+
+std::optional<failure> refuse_metrics(const std::string&) {
+  return bad_argument("torchrun has no such option either; use"
+                      " --event-log-handler=console for a line of JSON per"
+                      " event, or ask: actorctl status --json");
+}
+
+struct idle_variable {
+  const char* name;
+  /// Whether torchrun would do something about this value.
+  bool (*asks)(const std::string& value);
+  const char* instead;
+};
+
+constexpr idle_variable idle_variables[] = {
+  {"TORCHELASTIC_HEALTH_CHECK_PORT",
+   [](const std::string& x) { return !x.empty(); },
+   "there is no such port; actorctl status --json tells how a job stands"},
+};
+
+constexpr std::string_view prefix = "PET_";
+
+/// Misspelled ones would be missed in silence.
+void warn_of_unknown(const host_facts& world, const option_rules& rules,
+                     std::vector<std::string>& warnings) {
+  auto known = std::vector<std::string>{};
+  for (const auto& rule : rules)
+    for (const auto& name : rule.variables)
+      if (name.starts_with(prefix))
+        known.push_back(name);
+  for (const auto& name : world.variables())
+    if (name.starts_with(prefix)
+        && std::find(known.begin(), known.end(), name) == known.end())
+      warnings.push_back(name + " has no effect: no option reads it"
+                         + guess(name, known));
+}
+
+} // namespace
 
 std::span<const std::string_view> torchrun_options() {
   static constexpr std::string_view names[] = {
@@ -47,6 +121,46 @@ std::span<const std::string_view> torchrun_options() {
 bool is_torchrun_option(std::string_view name) {
   const auto names = torchrun_options();
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+option_rules torchrun_rules(run_settings& out) {
+  return {
+    {"--event-log-handler", 0, "null|console", group,
+     "console: print each event as a line of JSON on standard error (default:"
+     " null, no events)",
+     into(out.logs_events, parse_event_log_handler)},
+    {"--start-method", 0, "spawn|fork|forkserver", group,
+     "accepted, without effect: it applies to Python functions, and workers are"
+     " programs",
+     into(out.start_method, parse_start_method)},
+    {"--logs-specs", 0, "default", group,
+     "only default is accepted: other values name Python code",
+     refuse_logs_specs},
+    {"--use-env", 0, "", group,
+     "accepted, without effect: workers always have LOCAL_RANK. For a script "
+     "that"
+     " expects an argument instead, write SCRIPT --local-rank='${local_rank}'",
+     switch_on(out.uses_environment)},
+    {"--metrics-cfg", 0, "TEXT", "", "", refuse_metrics},
+  };
+}
+
+void warn_of_ignored_options(const run_settings& settings,
+                             const std::vector<given_option>& typed,
+                             std::vector<std::string>& warnings) {
+  if (contains(typed, "--start-method") && settings.start_method != "spawn")
+    warnings.push_back("--start-method=" + settings.start_method
+                       + " has no effect: workers are programs, and each is"
+                         " started anew");
+}
+
+void warn_of_ignored_variables(const host_facts& world,
+                               const option_rules& rules,
+                               std::vector<std::string>& warnings) {
+  warn_of_unknown(world, rules, warnings);
+  for (const auto& x : idle_variables)
+    if (const auto value = world.variable(x.name); value && x.asks(*value))
+      warnings.push_back(std::string{x.name} + " has no effect: " + x.instead);
 }
 
 } // namespace actorrun::cli

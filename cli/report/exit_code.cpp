@@ -51,15 +51,16 @@ int exit_code_of_signal(int signal) {
   return 128 + signal;
 }
 
-std::string exit_code_table() {
+std::vector<std::pair<std::string, std::string>> exit_code_table() {
   static constexpr std::pair<exit_code, const char*> table[] = {
-    {exit_code::succeeded, "the job succeeded"},
+    {exit_code::succeeded, "the job succeeded, or its status was printed"},
     {exit_code::workers_failed, "workers failed and no restart was left"},
     {exit_code::bad_arguments, "wrong arguments"},
     {exit_code::rendezvous_failed,
-     "too few nodes came in time, or nobody answers at the endpoint"},
-    {exit_code::refused, "the coordinator refused: job id, secret, settings"
-                         " or version differ"},
+     "too few nodes joined in time, no coordinator answers at the endpoint, or"
+     " this host has no such job"},
+    {exit_code::refused, "the coordinator refused this node: job id, secret,"
+                         " settings or version differ"},
     {exit_code::coordinator_lost,
      "the coordinator was lost and did not come back"},
     {exit_code::machine_refused,
@@ -69,12 +70,11 @@ std::string exit_code_table() {
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };
-  std::string out;
-  for (const auto& [code, meaning] : table) {
-    const auto number = std::to_string(static_cast<int>(code));
-    out += "  " + number + std::string(7 - number.size(), ' ') + meaning + "\n";
-  }
-  return out + "  128+n  ended by signal n\n";
+  auto out = std::vector<std::pair<std::string, std::string>>{};
+  for (const auto& [code, meaning] : table)
+    out.emplace_back(std::to_string(static_cast<int>(code)), meaning);
+  out.emplace_back("128+n", "ended by signal n");
+  return out;
 }
 
 } // namespace actorrun::cli

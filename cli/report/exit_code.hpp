@@ -1,33 +1,36 @@
-// What the programs' exit codes mean: this table and nothing else.
+// Defines the exit codes of the programs: this table and nothing else.
 #pragma once
 
 #include "messages/errc.hpp"
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace actorrun::cli {
 
 enum class exit_code : uint8_t {
   succeeded = 0,
-  workers_failed = 1,           ///< And no restart was left.
-  bad_arguments = 2,            ///< As every parse error of torchrun.
+  workers_failed = 1,           ///< No restart was left.
+  bad_arguments = 2,            ///< The same as torchrun's parse errors.
   rendezvous_failed = 3,        ///< Too few nodes, or no coordinator found.
-  refused = 4,                  ///< The coordinator does not let this node in.
+  refused = 4,                  ///< The coordinator refuses this node.
   coordinator_lost = 5,         ///< It went away and did not come back.
   machine_refused = 6,          ///< A port, a process, a descriptor was denied.
   worker_unkillable = 7,        ///< SIGKILL has not ended workers of this node.
-  program_not_executable = 126, ///< As shells have it.
-  program_not_found = 127,      ///< As shells have it.
+  program_not_executable = 126, ///< As in shells.
+  program_not_found = 127,      ///< As in shells.
 };
 
-/// How a program ends because of `code`; `succeeded` for `errc::none`.
+/// The exit code of a program that ends because of `code`; `succeeded` for
+/// `errc::none`.
 exit_code exit_code_of(errc code);
 
-/// How a program ends that was told to by a signal, 1..64: 128 + signal.
+/// The exit code of a program that was ended by a signal, 1..64: 128 + signal.
 int exit_code_of_signal(int signal);
 
-/// One line per code, for `--help`; ends with a line end.
-std::string exit_code_table();
+/// Every code with its meaning, for --help and the manual.
+std::vector<std::pair<std::string, std::string>> exit_code_table();
 
 } // namespace actorrun::cli

@@ -1,6 +1,6 @@
 # Installs actorrun below the folder TO, and compares what is there with what should
 # be. Then installs it to the configured prefix below the folder STAGE, as packagers
-# do, and finds the same. Uses gdb, groff and readelf where they are.
+# do, and finds the same. Uses gdb, man and readelf where they are.
 if(SANITIZE)
   set(size_max 100000000)
 else()
@@ -46,7 +46,6 @@ set(expected
     ${LIBDIR}/cmake/actorrun/actorrunConfigVersion.cmake
     ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake)
 # Named after the build type.
-file(GLOB build_type RELATIVE ${BUILD} ${BUILD}/CMakeCache.txt)
 file(STRINGS ${BUILD}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")
 string(REGEX REPLACE ".*=" "" build_type "${build_type}")
 string(TOLOWER "${build_type}" build_type)
@@ -56,6 +55,12 @@ foreach(library words wire messages core actors runtime worker)
   list(APPEND expected ${LIBDIR}/libactorrun_${library}.a)
 endforeach()
 list(APPEND expected ${LIBDIR}/libactorrun_worker_shared.so)
+foreach(program actorrun actorctl)
+  list(APPEND expected share/man/man1/${program}.1
+       share/bash-completion/completions/${program}
+       share/zsh/site-functions/_${program}
+       share/fish/vendor_completions.d/${program}.fish)
+endforeach()
 list_files(${HEADERS} headers)
 foreach(header ${headers})
   list(APPEND expected include/${header})
@@ -89,11 +94,19 @@ function(check_installed folder)
   check_program(${folder}/bin/actorctl)
   file(GLOB libraries ${folder}/${LIBDIR}/*.a)
   foreach(library ${libraries})
-    run(${READELF} -SW ${library})
-    if(output MATCHES "debug_info")
-      message(FATAL_ERROR "${library} has debug info")
+    if(READELF)
+      run(${READELF} -SW ${library})
+      if(output MATCHES "debug_info")
+        message(FATAL_ERROR "${library} has debug info")
+      endif()
     endif()
   endforeach()
+  if(MAN)
+    run(${MAN} --warnings -l ${folder}/share/man/man1/actorrun.1)
+    if(NOT output MATCHES "nproc-per-node")
+      message(FATAL_ERROR "man shows something else: ${output}")
+    endif()
+  endif()
 endfunction()
 
 file(REMOVE_RECURSE ${TO} ${STAGE})

@@ -11,14 +11,11 @@ using namespace actorrun::cli;
 
 namespace {
 
-std::string script_for(const std::string& name) {
-  return std::get<help>(*parse({"--print-completion", name})).text;
-}
-
 /// What fish offers for a line, without descriptions.
 words offered_by_fish(const std::string& line) {
-  auto text = std::istringstream{output_of(
-    "fish --no-config", script_for("fish") + "complete -C '" + line + "'")};
+  const auto script = script_for("fish", line.substr(0, line.find(' ')));
+  auto text = std::istringstream{
+    output_of("fish --no-config", script + "complete -C '" + line + "'")};
   auto out = words{};
   for (auto one = std::string{}; std::getline(text, one);)
     out.push_back(one.substr(0, one.find('\t')));
@@ -28,9 +25,11 @@ words offered_by_fish(const std::string& line) {
 constexpr auto zsh_setup = "autoload -U compinit; compinit -D -u\n"
                            "zstyle ':completion:*' insert-tab false\n"
                            "actorrun() { print -r -- \"got<$*>\" }\n"
+                           "actorctl() { print -r -- \"got<$*>\" }\n"
                            "PROMPT='ready>'\n";
 
 constexpr auto tcsh_setup = "alias actorrun 'echo \"got<\"\\!*\">\"'\n"
+                            "alias actorctl 'echo \"got<\"\\!*\">\"'\n"
                             "set prompt = 'ready>'\n";
 
 } // namespace
@@ -109,4 +108,45 @@ TEST_CASE("completion: tcsh completes options, values and files",
   CHECK(uut.completed("actorrun --log-dir /proc/self/fdi")
         == "--log-dir /proc/self/fdinfo/");
   CHECK(uut.completed("actorrun /proc/self/envir") == "/proc/self/environ");
+}
+
+TEST_CASE("completion: fish completes commands and their options",
+          "[cli][shells]") {
+  if (!has_shell("fish"))
+    return;
+  CHECK(offered_by_fish("actorctl ") == words{"coordinator", "status"});
+  CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
+  CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
+  CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});
+  CHECK(offered_by_fish("actorctl coordinator --js").empty());
+  CHECK(offered_by_fish("actorctl status --rdzv-backend st")
+        == words{"static"});
+  CHECK(offered_by_fish("actorctl coordinator --rdzv-backend st").empty());
+  CHECK(offered_by_fish("actorctl status /proc/self/envir").empty());
+}
+
+TEST_CASE("completion: zsh completes commands and their options",
+          "[cli][shells]") {
+  if (!has_shell("zsh"))
+    return;
+  auto uut
+    = shell_terminal{"zsh -f", zsh_setup + script_for("zsh", "actorctl")};
+  CHECK(has(uut.completed("actorctl sta"), "status"));
+  CHECK(has(uut.completed("actorctl --ver"), "--version"));
+  CHECK(has(uut.completed("actorctl status --js"), "status --json"));
+  CHECK(uut.completed("actorctl coordinator --js") == "coordinator --js");
+  CHECK(has(uut.completed("actorctl coordinator --max-"), "--max-restarts"));
+  CHECK(uut.completed("actorctl status --rdzv-backend=sta")
+        == "status --rdzv-backend=static");
+}
+
+TEST_CASE("completion: tcsh completes commands and options", "[cli][shells]") {
+  if (!has_shell("tcsh"))
+    return;
+  auto uut
+    = shell_terminal{"tcsh -f", tcsh_setup + script_for("tcsh", "actorctl")};
+  CHECK(uut.completed("actorctl sta") == "status");
+  CHECK(uut.completed("actorctl status --js") == "status --json");
+  CHECK(uut.completed("actorctl status --rdzv-backend=sta")
+        == "status --rdzv-backend=static");
 }

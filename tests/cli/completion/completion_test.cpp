@@ -8,17 +8,15 @@ using namespace actorrun::cli;
 
 namespace {
 
-std::string script_for(const std::string& name) {
-  return std::get<help>(*parse({"--print-completion", name})).text;
-}
-
-/// What bash would offer for the last of these words; empty if it fails.
+/// What bash offers for the last of these words; empty if it fails.
 std::string offered(const std::string& line) {
-  auto text = script_for("bash");
+  const auto program = line.substr(0, line.find(' '));
+  auto text = script_for("bash", program);
   text += "COMP_WORDS=(" + line
           + ")\n"
-            "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
-            "_actorrun\n"
+            "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_"
+          + program
+          + "\n"
             "echo \"${COMPREPLY[*]}\"\n";
   auto out = output_of("bash --norc", text);
   if (out.ends_with('\n'))
@@ -36,7 +34,7 @@ TEST_CASE("completion: it is printed instead of anything else", "[cli]") {
       CHECK(has(text, option));
     CHECK_FALSE(has(text, "metrics-cfg"));
   }
-  CHECK(has(refused({"--print-completion=csh"}), "bash, zsh, fish, tcsh"));
+  CHECK(has(refused({"--print-completion=csh"}), "bash, zsh, fish and tcsh"));
 }
 
 TEST_CASE("completion: bash completes the names of options", "[cli]") {
@@ -81,17 +79,19 @@ TEST_CASE("completion: bash completes files at the script and behind it",
 
 TEST_CASE("completion: quotes and brackets of the help do no harm", "[cli]") {
   auto value = std::string{};
-  const auto rules
-    = option_rules{{"--odd", 'o', "a|b-2|X", "Group",
-                    "it's [one]: of\\many\nmore; less", verbatim(value)}};
-  CHECK(has(completion_script(shell::zsh, rules),
+  auto program = program_guide{};
+  program.name = "tool";
+  program.options = {{"--odd", 'o', "a|b-2|X", "Group",
+                      "it's [one]: of\\many more; less", verbatim(value)},
+                     {"--hidden", 0, "", "", "", verbatim(value)}};
+  CHECK(has(completion_script(shell::zsh, program),
             "'--odd=[it'\\''s \\[one\\]\\: of\\\\many more]:a|b-2|X:(a b-2)'"));
-  CHECK(completion_script(shell::fish, rules)
-          .ends_with("complete -c actorrun -n __actorrun_at_options -l odd -s o"
+  CHECK(completion_script(shell::fish, program)
+          .ends_with("complete -c tool -n __tool_at_options -l odd -s o"
                      " -x -a 'a b-2' -d 'it\\'s [one]: of\\\\many more'\n"));
-  CHECK(completion_script(shell::tcsh, rules)
-        == "# Completion of actorrun for tcsh.\n"
-           "complete actorrun \\\n"
+  CHECK(completion_script(shell::tcsh, program)
+        == "# Completion of tool for tcsh.\n"
+           "complete tool \\\n"
            "  'c/--odd=/(a b-2)/' \\\n"
            "  'n/--odd/(a b-2)/' \\\n"
            "  'n/-o/(a b-2)/' \\\n"
@@ -102,9 +102,9 @@ TEST_CASE("completion: quotes and brackets of the help do no harm", "[cli]") {
 TEST_CASE("completion: what is said of an option is its first sentence",
           "[cli]") {
   auto rule = option_rule{};
-  rule.help = "one,\ntwo. Three";
+  rule.help = "one, two. Three";
   CHECK(purpose_of(rule) == "one, two");
-  rule.help = "one;\ntwo";
+  rule.help = "one; two";
   CHECK(purpose_of(rule) == "one");
   rule.help = "one.two";
   CHECK(purpose_of(rule) == "one.two");
@@ -125,4 +125,27 @@ TEST_CASE("completion: what is offered goes by what the help calls a value",
   CHECK(choice("N|cpu|x-1").words == words{"cpu", "x-1"});
   CHECK(choice("SIGNALS").is == list);
   CHECK(choice("KEY=VALUE,...").words.front() == "join_timeout=");
+}
+
+TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
+  CHECK(offered("actorctl ''") == "status coordinator");
+  CHECK(offered("actorctl st") == "status");
+  CHECK(offered("actorctl --ver") == "--version");
+  CHECK(offered("actorctl --json").empty());
+  CHECK(offered("actorctl --print-completion = f") == "fish");
+  CHECK(offered("actorctl bogus --").empty());
+}
+
+TEST_CASE("completion: bash completes the options of each command", "[cli]") {
+  CHECK(offered("actorctl status --js") == "--json");
+  CHECK(offered("actorctl status job1 --js") == "--json");
+  CHECK(offered("actorctl coordinator --js").empty());
+  CHECK(offered("actorctl coordinator --nn") == "--nnodes");
+  CHECK(offered("actorctl status --rdzv-backend = st") == "static");
+  CHECK(offered("actorctl coordinator --rdzv_backend st").empty());
+  CHECK(offered("actorctl coordinator --rdzv-id st --max-")
+        == "--max-restarts");
+  CHECK(offered("actorctl status --secret-file /proc/self/envir")
+        == "/proc/self/environ");
+  CHECK(offered("actorctl status /proc/self/envir").empty());
 }

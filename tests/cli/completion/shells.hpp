@@ -1,8 +1,10 @@
-// Shells as the tests of completion need them: to run a text, or at a terminal,
-// to see what becomes of a line that somebody types.
+// Runs shells for the tests of completion: with a script, or at a terminal, where
+// they complete a line that is typed.
 #pragma once
 
 #include "cli/completion/parts.hpp"
+#include "cli/options/actorctl_arguments.hpp"
+#include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>
@@ -22,7 +24,16 @@
 
 namespace actorrun::cli {
 
-/// Says whether a shell is installed, and if not that tests are skipped.
+/// The script that a program prints for a shell.
+inline std::string script_for(const std::string& shell,
+                              const std::string& program = "actorrun") {
+  const auto line = words{"--print-completion", shell};
+  if (program == "actorctl")
+    return std::get<help>(*parse_control(line, world_with({}))).text;
+  return std::get<help>(*parse(line)).text;
+}
+
+/// Whether a shell is installed; warns that tests are skipped if it is not.
 inline bool has_shell(const std::string& name) {
   const auto is_there
     = std::system((name + " -c exit >/dev/null 2>&1").c_str()) == 0;
@@ -50,7 +61,7 @@ inline std::string output_of(const std::string& program,
 class shell_terminal {
 public:
   /// @param program Without start-up files: `zsh -f`.
-  /// @param setup   What the shell reads first. `actorrun` must print its
+  /// @param setup   What the shell reads first. The programs must print their
   ///                arguments between `got<` and `>`, the prompt be `ready>`.
   shell_terminal(const std::string& program, const std::string& setup)
     : setup_(std::filesystem::temp_directory_path()
@@ -77,7 +88,7 @@ public:
     std::filesystem::remove(setup_);
   }
 
-  /// The arguments that `actorrun` gets when a tab ends the line.
+  /// The arguments that the program gets when a tab ends the line.
   std::string completed(const std::string& line) {
     type(line + "\t\n");
     read_past("got<");

@@ -365,7 +365,7 @@ TEST_CASE("arguments: the help names every option, variable and exit code",
     CHECK(has(text, x.name));
   for (const auto* code : {"\n  0 ", "\n  6 ", "\n  126 ", "\n  127 ", "128+n"})
     CHECK(has(text, code));
-  for (const auto* name : {"\n  -r,--redirects ", "\n  -t,--tee "})
+  for (const auto* name : {"\n  -r, --redirects ", "\n  -t, --tee "})
     CHECK(has(text, name));
   CHECK_FALSE(has(text, "--metrics-cfg"));
   for (size_t start = 0; start < text.size();) {

@@ -19,7 +19,7 @@ struct fixture {
     {"--text", 't', "TEXT", "Group", "a text", verbatim(text), {"A", "B"}},
     {"--some-count", 0, "N", "", "",
      into(count, [](const std::string& x) { return parse_count(x, 1, 5); })},
-    {"--on", 0, "", "Group", "a flag\nof two lines", switch_on(on), {"C"}},
+    {"--on", 0, "", "Group", "a flag", switch_on(on), {"C"}},
   };
 
   std::optional<failure> read(const std::vector<given_option>& given,
@@ -80,21 +80,6 @@ TEST_CASE_METHOD(fixture, "options: errors begin with what was typed",
   const auto flag = read({}, {{"C", "yes"}});
   REQUIRE(flag);
   CHECK(flag->text.starts_with("C: "));
-}
-
-TEST_CASE_METHOD(fixture, "options: the help shows groups and hides others",
-                 "[cli]") {
-  const auto shown = help_text(rules, {"Intro.", "Usage: x", "End.", {}});
-  CHECK(shown
-        == "Intro.\n"
-           "Usage: x\n"
-           "\n"
-           "Group:\n"
-           "  -t,--text TEXT                a text [A]\n"
-           "  --on                          a flag\n"
-           "                                of two lines [C]\n"
-           "\n"
-           "End.\n");
 }
 
 TEST_CASE("options: variables are named as torchrun names them", "[cli]") {

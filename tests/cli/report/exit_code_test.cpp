@@ -1,6 +1,8 @@
 #include "cli/report/exit_code.hpp"
 #include "tests/support/catch.hpp"
 
+#include <set>
+#include <string>
 #include <utility>
 
 using namespace actorrun;
@@ -48,13 +50,15 @@ TEST_CASE("exit code: a signal ends with 128 and its number", "[cli]") {
   CHECK(exit_code_of_signal(64) == 192);
 }
 
-TEST_CASE("exit code: the table names every code an error has", "[cli]") {
-  const auto table = "\n" + exit_code_table();
-  for (size_t i = 0; i <= size_t(errc::etcd_denied); ++i) {
-    const auto code = static_cast<int>(exit_code_of(errc(i)));
-    CHECK(table.find("\n  " + std::to_string(code) + " ") != std::string::npos);
+TEST_CASE("exit code: the table has every code that an error has", "[cli]") {
+  auto codes = std::set<std::string>{};
+  for (const auto& [code, meaning] : exit_code_table()) {
+    CHECK(codes.insert(code).second);
+    CHECK_FALSE(meaning.empty());
   }
-  CHECK(table.find("\n  1 ") != std::string::npos);
-  CHECK(table.find("\n  128+n ") != std::string::npos);
-  CHECK(table.ends_with('\n'));
+  for (size_t i = 0; i <= size_t(errc::etcd_denied); ++i)
+    CHECK(
+      codes.contains(std::to_string(static_cast<int>(exit_code_of(errc(i))))));
+  CHECK(codes.contains("1"));
+  CHECK(codes.contains("128+n"));
 }

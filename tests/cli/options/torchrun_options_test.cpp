@@ -33,8 +33,7 @@ TEST_CASE("arguments: every option of torchrun is one of ours", "[cli]") {
   CHECK_FALSE(is_torchrun_option("--version"));
 }
 
-TEST_CASE("arguments: start methods are checked, and said to be idle",
-          "[cli]") {
+TEST_CASE("arguments: start methods are checked, and get a warning", "[cli]") {
   CHECK(accepted({"--start-method=spawn", "a"}).warnings.empty());
   CHECK(has(one_warning({"--start-method=forkserver", "a"}),
             "--start-method=forkserver has no effect"));
@@ -66,37 +65,6 @@ TEST_CASE("arguments: there is no option for metrics", "[cli]") {
   CHECK(has(refused({"--metrics-cfg=x", "a"}), "actorctl status --json"));
 }
 
-TEST_CASE("arguments: run-path wins over module and no-python", "[cli]") {
-  const auto x = accepted({"--run-path", "/a.py", "b"});
-  CHECK(x.program.by_runpy);
-  CHECK(x.program.name == "/a.py");
-  CHECK(x.program.arguments == words{"b"});
-  CHECK(x.warnings.empty());
-  for (const auto& line : {words{"--run-path", "--no-python", "/a.py"},
-                           words{"--run-path", "-m", "--no-python", "/a.py"}}) {
-    const auto y = accepted(line);
-    CHECK(y.program.by_runpy);
-    CHECK_FALSE(y.program.is_module);
-    CHECK_FALSE(y.program.no_python);
-    CHECK(y.warnings.size() == 1);
-  }
-}
-
-TEST_CASE("arguments: virtual local ranks need a device each", "[cli]") {
-  const auto with = [](const std::string& devices) {
-    return variables{{"CUDA_VISIBLE_DEVICES", devices}};
-  };
-  const auto line
-    = words{"--virtual-local-rank", "--nproc-per-node=2", "train.py"};
-  CHECK(accepted(line).agent.virtual_local_rank);
-  CHECK(accepted(line, with("3,5")).agent.virtual_local_rank);
-  const auto why = refused(line, with("3"));
-  CHECK(why.starts_with("--virtual-local-rank: "));
-  CHECK(has(why, "local rank 1"));
-  CHECK_FALSE(
-    accepted({"--nproc-per-node=2", "a"}, with("3")).agent.virtual_local_rank);
-}
-
 TEST_CASE("arguments: variables that mean nothing to us are named", "[cli]") {
   const auto port = std::string{"TORCHELASTIC_HEALTH_CHECK_PORT"};
   const auto warning = one_warning({"a"}, {{port, "8080"}});
@@ -105,11 +73,36 @@ TEST_CASE("arguments: variables that mean nothing to us are named", "[cli]") {
   CHECK(accepted({"a"}, {{port, ""}}).warnings.empty());
 }
 
-TEST_CASE("arguments: torchrun's word against a shared store counts", "[cli]") {
-  const auto name = std::string{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE"};
-  CHECK(accepted({"a"}).agent.agent_store);
-  CHECK_FALSE(accepted({"a"}, {{name, "1"}}).agent.agent_store);
-  CHECK(accepted({"a"}, {{name, "0"}}).agent.agent_store);
-  CHECK(accepted({"a"}, {{name, "1"}, {"PET_NO_AGENT_STORE", "0"}})
-          .agent.agent_store);
+TEST_CASE(
+  "variables: a misspelled PET_… gets a warning with the one that was meant",
+  "[cli]") {
+  CHECK(accepted({"a"}, {{"PET_NPROC_PERNODE", "2"}}).warnings
+        == words{"PET_NPROC_PERNODE has no effect: no option reads it; is"
+                 " PET_NPROC_PER_NODE meant?"});
+  CHECK(accepted({"a"}, {{"PET_ANIMAL", "cat"}}).warnings
+        == words{"PET_ANIMAL has no effect: no option reads it"});
+  // torchrun reads none for this option.
+  CHECK(has(accepted({"a"}, {{"PET_NUMA_BINDING", "node"}}).warnings.at(0),
+            "PET_NUMA_BINDING has no effect"));
+}
+
+TEST_CASE("variables: those that are read, and those of others, get no warning",
+          "[cli]") {
+  CHECK(accepted({"a"}, {{"PET_NPROC_PER_NODE", "2"},
+                         {"PET_MAX_RESTARTS", "1"},
+                         {"PETS", "2"},
+                         {"TORCHELASTIC_RUN_ID", "x"},
+                         {"HOME", "/"}})
+          .warnings.empty());
+}
+
+TEST_CASE("variables: an empty value that is refused is hardly meant",
+          "[cli]") {
+  CHECK(refused({"a"}, {{"PET_NNODES", ""}})
+        == "PET_NNODES: \"\" is not an integer in 1..100000; it is set and"
+           " empty: unset it, or give it a value");
+  CHECK(refused({"--nnodes= ", "a"})
+        == "--nnodes: \" \" is not an integer in 1..100000; the value is empty,"
+           " maybe a variable of the shell is not set");
+  CHECK(has(refused({"--secret-file=", "a"}), "no file is named"));
 }

@@ -1,6 +1,7 @@
-#include "cli/options/arguments.hpp"
+#include "cli/options/actorrun_arguments.hpp"
 
 #include "actors/core/workers/worker_environment.hpp"
+#include "cli/guide/guide.hpp"
 #include "cli/options/actorrun_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
@@ -8,20 +9,13 @@
 #include "cli/options/signal_options.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
-#include "cli/options/variables.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace actorrun::cli {
 
 namespace {
-
-bool asks_for(const scanned_words& words, const std::string& name) {
-  return std::any_of(words.options.begin(), words.options.end(),
-                     [&](const auto& x) { return x.name == name; });
-}
 
 std::optional<failure> settle_secret(const run_settings& settings,
                                      const host_facts& world,
@@ -33,7 +27,7 @@ std::optional<failure> settle_secret(const run_settings& settings,
   return std::nullopt;
 }
 
-/// A script that the option in front of it has taken is missed here.
+/// The last option may have taken the script for its value.
 std::string missing_program(const run_settings& settings,
                             const std::vector<given_option>& options) {
   const auto* form = settings.no_python   ? "--no-python PROGRAM"
@@ -71,14 +65,14 @@ std::optional<failure> settle_program(const run_settings& settings,
   return std::nullopt;
 }
 
-/// What is typed in vain is refused; but not what a variable says, for an
-/// environment serves many jobs, nor what torchrun takes, for its scripts are to
-/// go on working.
+/// Refuses an option that is typed and has no effect. Warns only if a variable has
+/// set it, because an environment serves many jobs, or if it is torchrun's, whose
+/// scripts must go on working.
 std::optional<failure> settle_logs(const run_settings& settings,
                                    const scanned_words& typed,
                                    run_arguments& out) {
   for (const auto& x : idle_log_options(settings)) {
-    const auto is_typed = asks_for(typed, x.name);
+    const auto is_typed = contains(typed.options, x.name);
     const auto text = x.name + ": " + x.why;
     if (is_typed && !is_torchrun_option(x.name))
       return bad_argument(text);
@@ -89,7 +83,7 @@ std::optional<failure> settle_logs(const run_settings& settings,
   return std::nullopt;
 }
 
-/// Before what is said of single workers: their number is known from then on.
+/// Comes before all options about single workers, which need their number.
 std::optional<failure> settle_slots(run_settings& settings,
                                     const host_facts& world,
                                     run_arguments& out) {
@@ -107,7 +101,7 @@ std::optional<failure> settle_slots(run_settings& settings,
   return std::nullopt;
 }
 
-/// Every worker must have a device to see.
+/// Checks that every worker has a device to see.
 std::optional<failure> settle_virtual_ranks(const run_settings& settings,
                                             const host_facts& world,
                                             run_arguments& out) {
@@ -126,15 +120,6 @@ std::optional<failure> settle_virtual_ranks(const run_settings& settings,
                       + std::to_string(settings.slot_count));
 }
 
-/// What asks for nothing that we could do is told to who has typed it.
-void settle_idle(const run_settings& settings, const scanned_words& typed,
-                 run_arguments& out) {
-  if (asks_for(typed, "--start-method") && settings.start_method != "spawn")
-    out.warnings.push_back("--start-method=" + settings.start_method
-                           + " has no effect: workers are programs, each is"
-                             " started anew");
-}
-
 void copy_plain(const run_settings& settings, run_arguments& out) {
   out.warnings = settings.conf.warnings;
   out.job.timeouts = settings.conf.timeouts;
@@ -144,7 +129,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.grace_period = settings.grace_period;
-  out.agent.agent_store = !settings.store.is_workers;
+  out.agent.agent_store = !settings.workers_serve_store;
   out.logs_events = settings.logs_events;
 }
 
@@ -184,8 +169,8 @@ result<run_command> put_together(run_settings& settings,
     return *why;
   if (auto why = settle_secret(settings, world, out))
     return *why;
-  settle_idle(settings, typed, out);
-  warn_of_variables(world, rules, out.warnings);
+  warn_of_ignored_options(settings, typed.options, out.warnings);
+  warn_of_ignored_variables(world, rules, out.warnings);
   if (auto why = check(out))
     return *why;
   return run_command{std::move(out)};
@@ -200,14 +185,15 @@ result<run_command> parse_run(const std::vector<std::string>& words,
   auto scanned = scan(words, spellings_of(rules), rest_rule::remainder);
   if (!scanned)
     return scanned.error();
-  if (asks_for(*scanned, "--help"))
-    return run_command{help{run_help()}};
-  if (asks_for(*scanned, "--version"))
+  if (contains(scanned->options, "--help"))
+    return run_command{help{help_text(actorrun_guide())}};
+  if (contains(scanned->options, "--version"))
     return run_command{version{}};
   if (auto why = read_options(rules, scanned->options, world.variable))
     return *why;
   if (settings.completion)
-    return run_command{help{completion_script(*settings.completion, rules)}};
+    return run_command{
+      help{completion_script(*settings.completion, actorrun_guide())}};
   return put_together(settings, *scanned, rules, world);
 }
 

@@ -1,0 +1,76 @@
+#include "cli/guide/common.hpp"
+#include "cli/guide/guide.hpp"
+#include "cli/options/actorctl_options.hpp"
+
+namespace actorrun::cli {
+
+namespace {
+
+command_guide status_guide() {
+  auto unused = control_settings{};
+  return {
+    "status",
+    "print the status of jobs",
+    "Prints the status of this user's jobs on this host, of one of them, or of "
+    "the"
+    " job that meets at an endpoint.",
+    {"actorctl status [--json] [JOB]",
+     "actorctl status [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID"
+     " [OPTIONS]"},
+    for_show(status_rules(unused)),
+  };
+}
+
+command_guide coordinator_guide() {
+  auto unused = control_settings{};
+  return {
+    "coordinator",
+    "host the coordinator of a job, without workers",
+    "Hosts the coordinator of one job, without workers, until the job ends.",
+    {"actorctl coordinator --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID"
+     " --nnodes=N|MIN:MAX [OPTIONS]"},
+    for_show(coordinator_rules(unused)),
+  };
+}
+
+manual_sections manual() {
+  auto out = manual_sections{};
+  append_common_environment(out.environment);
+  out.environment.push_back(
+    {"PET_*",
+     "is not read: a shell may hold these variables for another job."});
+  out.signals = {
+    {"SIGTERM, SIGINT, SIGHUP, SIGQUIT",
+     "end actorctl coordinator, but not the job: the agents keep their workers "
+     "and"
+     " wait for another coordinator; with etcd, one of them hosts it."},
+  };
+  out.files = {run_time_folder()};
+  out.see_also = {"actorrun(1)"};
+  return out;
+}
+
+} // namespace
+
+program_guide actorctl_guide() {
+  auto unused = control_settings{};
+  auto out = program_guide{};
+  out.name = "actorctl";
+  out.purpose = "inspect jobs of actorrun and host their coordinators";
+  out.text = "Inspects jobs of actorrun and hosts their coordinators.";
+  out.usage = {"actorctl COMMAND [OPTIONS]"};
+  out.operand = "actorctl COMMAND --help describes the options of a command.";
+  out.options = for_show(actorctl_rules(unused));
+  out.commands = {status_guide(), coordinator_guide()};
+  out.examples = {
+    {"actorctl status", "The jobs of this user on this host:"},
+    {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
+     "A job on other nodes, for a program:"},
+    {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",
+     "A coordinator that outlives the nodes of the workers, started on node0:"},
+  };
+  out.manual = manual();
+  return out;
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,109 @@
+#include "cli/guide/common.hpp"
+#include "cli/guide/guide.hpp"
+#include "cli/options/actorrun_options.hpp"
+
+namespace actorrun::cli {
+
+namespace {
+
+manual_sections manual() {
+  auto out = manual_sections{};
+  out.environment = {
+    {"PET_*",
+     "options, under the names that stand above; for a flag an integer, where 0"
+     " means off. A variable PET_... that no option reads gets a warning."},
+    {"PYTHON_EXEC", "the interpreter of scripts and modules; if not set, "
+                    "python3 or else python"
+                    " from PATH."},
+    {"PATH", "where programs are looked up."},
+    {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+     "used if PET_SHUTDOWN_TIMEOUT is not set."},
+    {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE",
+     "used if PET_LOG_LINE_PREFIX_TEMPLATE is not set."},
+    {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+     "used if PET_NO_AGENT_STORE is not set."},
+    {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT",
+     "seconds from SIGKILL until a worker that does not end is given up; 30 if"
+     " not set or 0."},
+    {"TORCHELASTIC_ENABLE_FILE_TIMER",
+     "0: as --no-timer; 1 or not set: timers are on."},
+    {"TORCHELASTIC_TIMER_FILE",
+     "the path of the timer FIFO; if not set, it lies in the run-time folder."},
+    {"TORCHELASTIC_ERROR_FILE",
+     "where actorrun writes its own failure, for a program that starts it."},
+    {"TMPDIR",
+     "where log folders are made without --log-dir; if not set, /tmp."},
+    {"CUDA_VISIBLE_DEVICES, ZE_AFFINITY_MASK", "which GPUs are visible."},
+    {"ACTORRUN_NVML_LIBRARY, ACTORRUN_CUDA_LIBRARY, ACTORRUN_ZE_LIBRARY",
+     "libraries to load instead of the drivers' own."},
+  };
+  append_common_environment(out.environment);
+  out.signals = {
+    {"the signals of --signals-to-handle",
+     "The workers get the same signal, or the --stop-signal if that is given, "
+     "and"
+     " the node leaves the job with exit code 128+n. A second signal kills the"
+     " workers. On the node that hosts the coordinator, the job ends for all"
+     " nodes."},
+    {"the signals of --signals-to-forward",
+     "The workers get them, but not the processes that they have started."},
+    {"SIGPIPE", "is ignored."},
+    {"any other",
+     "has its usual effect; if that ends actorrun, its workers end with it."},
+  };
+  out.files = {
+    {"LOG_DIR/ID_XXXXXXXX/attempt_N/RANK/",
+     "stdout.log, stderr.log and error.json of a worker; N counts restarts, "
+     "RANK"
+     " is the local rank."},
+    {"LOG_DIR/ID_XXXXXXXX/attempt_N/",
+     "filtered_stdout.log and filtered_stderr.log of the node."},
+    run_time_folder(),
+  };
+  out.see_also = {"actorctl(1)", "torchrun(1)", "signal(7)"};
+  return out;
+}
+
+} // namespace
+
+program_guide actorrun_guide() {
+  auto unused = run_settings{};
+  auto out = program_guide{};
+  out.name = "actorrun";
+  out.purpose = "run a program as a group of workers on one node or many";
+  out.text = "Runs a program as a group of workers on one node or many, and "
+             "restarts the"
+             " group when a worker fails or when nodes join or leave.";
+  out.usage = {
+    "actorrun [OPTIONS] SCRIPT [ARGUMENTS…]",
+    "actorrun [OPTIONS] -m MODULE [ARGUMENTS…]",
+    "actorrun [OPTIONS] --no-python PROGRAM [ARGUMENTS…]",
+  };
+  out.operand
+    = "The first word that is not an option is the script; all words after it "
+      "are"
+      " its arguments. It runs with $PYTHON_EXEC, python3 or python; a script "
+      "that"
+      " is an ELF program runs by itself. In all these words, ${local_rank} is"
+      " replaced by the worker's rank on its node.\n\n"
+      "Options may be written with dashes or underscores and be abbreviated "
+      "where"
+      " that is unambiguous. An option that is not given is read from the "
+      "variable"
+      " in brackets.";
+  out.options = for_show(run_rules(unused, [] { return 1u; }));
+  out.examples = {
+    {"actorrun --standalone --nproc-per-node=4 train.py --epochs 3",
+     "Four workers on this node:"},
+    {"actorrun --nnodes=2:4 --rdzv-endpoint=node1 --rdzv-id=job1"
+     " --nproc-per-node=8 --max-restarts=3 train.py",
+     "Two to four nodes with eight workers each, started with the same words on"
+     " every node:"},
+    {"actorrun --nnodes=2 --node-rank=1 --master-addr=node0 -m trainer",
+     "The second of two nodes with fixed ranks:"},
+  };
+  out.manual = manual();
+  return out;
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,33 @@
+// Parts that the guides of both programs have.
+#pragma once
+
+#include "cli/guide/guide.hpp"
+
+namespace actorrun::cli {
+
+/// Rules to look at only: their readers are gone, with the targets of these.
+inline option_rules for_show(option_rules rules) {
+  for (auto& x : rules)
+    x.read = nullptr;
+  return rules;
+}
+
+inline void append_common_environment(std::vector<guide_entry>& out) {
+  out.push_back(
+    {"ACTORRUN_SECRET", "the secret, if there is no --secret-file."});
+  out.push_back({"ACTORRUN_RUN_DIR", "the run-time folder."});
+  out.push_back({"XDG_RUNTIME_DIR", "the parent of the run-time folder, if"
+                                    " ACTORRUN_RUN_DIR is not set."});
+  out.push_back(
+    {"LOGLEVEL",
+     "DEBUG, INFO (default), WARNING, ERROR or CRITICAL: which lines"
+     " the program itself logs."});
+}
+
+inline guide_entry run_time_folder() {
+  return {"$ACTORRUN_RUN_DIR, $XDG_RUNTIME_DIR/actorrun, /tmp/actorrun-UID",
+          "the run-time folder: sockets through which actorctl asks the jobs of"
+          " this user on this host, and timer FIFOs."};
+}
+
+} // namespace actorrun::cli

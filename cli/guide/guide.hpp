@@ -1,0 +1,69 @@
+// What the programs say of themselves: one description of each, from which --help,
+// the manual page and the completion scripts are made.
+#pragma once
+
+#include "cli/options/option_table.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// A term and what it means. Texts are running text; paragraphs have an empty line
+/// between them.
+struct guide_entry {
+  std::string term;
+  std::string text;
+};
+
+/// A command of a program that has several.
+struct command_guide {
+  std::string name;    ///< `status`
+  std::string purpose; ///< `print the status of jobs`
+  std::string text;
+  std::vector<std::string> usage; ///< `actorctl status [OPTIONS] [JOB]`
+  option_rules options;
+};
+
+/// What only the manual page of a program has.
+struct manual_sections {
+  std::vector<guide_entry> environment;
+  std::vector<guide_entry> signals;
+  std::vector<guide_entry> files;
+  std::vector<std::string> see_also; ///< `torchrun(1)`
+};
+
+/// A program. Its options must not be read: they have no targets.
+struct program_guide {
+  std::string name;    ///< `actorrun`
+  std::string purpose; ///< In one line, without a full stop.
+  std::string text;
+  std::vector<std::string> usage;
+  std::string operand; ///< What is said of the words after the options.
+  option_rules options;
+  std::vector<command_guide> commands; ///< Empty: it has none.
+  /// Command lines, each with what it does.
+  std::vector<guide_entry> examples;
+  manual_sections manual;
+};
+
+program_guide actorrun_guide();
+program_guide actorctl_guide();
+
+/// A command line as lines for a shell, at most `limit` columns wide, the further
+/// ones indented.
+std::vector<std::string> shell_lines(const std::string& command, size_t limit);
+
+/// The text of `NAME --help`, at most 80 columns wide.
+std::string help_text(const program_guide& guide);
+
+/// The text of `NAME COMMAND --help`.
+std::string help_text(const program_guide& program,
+                      const command_guide& command);
+
+/// The manual page in section 1, in the language of man(7).
+/// @param version As in `1.2.3`.
+std::string manual_page(const program_guide& guide, const std::string& version);
+
+} // namespace actorrun::cli

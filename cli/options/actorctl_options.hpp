@@ -1,0 +1,37 @@
+// The options of `actorctl` and of its commands.
+#pragma once
+
+#include "cli/completion/completion.hpp"
+#include "cli/options/option_table.hpp"
+#include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/values.hpp"
+#include "runtime/options.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace actorrun::cli {
+
+/// The values of the options, before it is checked how they go together.
+struct control_settings {
+  std::optional<shell> completion; ///< Print its script, and do nothing else.
+  bool json = false;
+  std::optional<node_range> nodes;
+  std::string rendezvous; ///< Empty: not given.
+  std::optional<rendezvous_backend> backend;
+  std::optional<std::string> job;
+  std::optional<rendezvous_conf> conf;
+  std::string secret_file;
+  uint32_t restart_count_max = 0;
+};
+
+// The rules that fill `out`, which must outlive them. None has a variable: a shell
+// may hold those of another job.
+
+/// The options in front of a command.
+option_rules actorctl_rules(control_settings& out);
+option_rules status_rules(control_settings& out);
+option_rules coordinator_rules(control_settings& out);
+
+} // namespace actorrun::cli

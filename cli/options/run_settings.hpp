@@ -1,0 +1,58 @@
+// The values of the options of `actorrun`, before it is checked how they go
+// together.
+#pragma once
+
+#include "cli/completion/completion.hpp"
+#include "cli/options/device_options.hpp"
+#include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/values.hpp"
+#include "runtime/options.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::cli {
+
+/// The value of each option, as `run_rules` reads them; `parse_run` checks how they
+/// go together.
+struct run_settings {
+  node_range nodes;
+  std::optional<rendezvous_backend> backend; ///< None: not given.
+  std::string rendezvous;                    ///< Endpoints; empty: not given.
+  std::optional<std::string> job;            ///< None: not given.
+  bool standalone = false;
+  rendezvous_conf conf;
+  std::string secret_file; ///< Path; empty: not given.
+  std::string local_address;
+  std::optional<uint32_t> node_rank;
+  /// Without brackets; may be empty, if a variable of the shell was.
+  std::optional<std::string> master_address;
+  std::optional<uint32_t> master_port; ///< A port; 0: any free one.
+  device_settings devices;
+  uint32_t slot_count = 1; ///< From `devices`, once these are counted.
+  bool virtual_local_rank = false;
+  std::string role = "default";
+  bool is_module = false;
+  bool no_python = false;
+  bool run_path = false;
+  std::string start_method = "spawn"; ///< Checked, but not used.
+  bool uses_environment = false;      ///< Checked, but not used.
+  bool logs_events = false;
+  bool workers_serve_store = false; ///< The worker with rank 0 does.
+  std::optional<shell> completion;  ///< Print its script, and do nothing else.
+  uint32_t restart_count_max = 0;
+  double monitor_interval = 0.1; ///< Seconds; checked, but not used.
+  std::chrono::milliseconds grace_period{30'000};
+  core::log_options logs; ///< Except `rotate_keep`.
+  std::optional<uint32_t> rotate_keep;
+  std::optional<std::vector<int>> signals_to_handle;
+  std::vector<int> signals_to_forward;
+  std::optional<int> stop_signal;
+  bool no_timer = false;
+  std::chrono::milliseconds watchdog{0}; ///< 0: not given.
+};
+
+} // namespace actorrun::cli

@@ -1,0 +1,18 @@
+// The options about workers: what they run, how often they restart, and which of
+// them serves torch's store.
+#pragma once
+
+#include "cli/options/option_table.hpp"
+#include "cli/options/run_settings.hpp"
+
+#include <cstdint>
+
+namespace actorrun::cli {
+
+/// The rules that fill `out`, which must outlive them.
+option_rules worker_rules(run_settings& out);
+
+/// Reads `--max-restarts`.
+value_reader restart_count_reader(uint32_t& target);
+
+} // namespace actorrun::cli
