@@ -12,16 +12,6 @@
 
 namespace actorrun::detail {
 
-namespace {
-
-/// Keeps the reactor for as long as what runs on it.
-std::shared_ptr<ports::log_files> make_files(std::shared_ptr<reactor> loop) {
-  auto* files = new inotify_log_files{*loop};
-  return {files, [loop = std::move(loop)](inotify_log_files* x) { delete x; }};
-}
-
-} // namespace
-
 result<std::unique_ptr<node_logs>>
 node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
                 node_logs_config config) {
@@ -33,7 +23,8 @@ node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   return x;
 }
 
-// A job that asked for no files shall not fail for want of a place for them.
+// A job that asked for no files must not fail because there is no place for
+// them.
 result<void> node_logs::make_folders() {
   layout_ = config_.layout;
   if (layout_)
@@ -50,16 +41,18 @@ result<void> node_logs::make_folders() {
 }
 
 void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {
+  auto files = std::make_unique<inotify_log_files>(*loop);
   auto console = config_.console;
   if (!console)
     console = own_console_ = std::make_shared<posix_console>();
-  tailer_ = spawn_log_tailer(system_, {.options = config_.options,
-                                       .role = config_.role,
-                                       .host = config_.host,
-                                       .prefixes = {},
-                                       .console = std::move(console),
-                                       .files = make_files(std::move(loop)),
-                                       .lines = config_.lines});
+  tailer_ = spawn_log_tailer(system_,
+                             {.options = config_.options,
+                              .role = config_.role,
+                              .host = config_.host,
+                              .prefixes = {},
+                              .console = std::move(console),
+                              .files = keep(std::move(files), std::move(loop)),
+                              .lines = config_.lines});
 }
 
 node_logs::~node_logs() {
@@ -96,7 +89,7 @@ void node_logs::flush(std::function<void()> on_flushed) {
       (*to)();
   };
   system_.spawn([shown, tailer = tailer_](caf::event_based_actor* self) {
-    // Longer than anybody waits: a console that blocks has no deadline.
+    // Without a limit: a console that blocks has no deadline.
     ask(self, tailer, timeout_max, flush_logs{})
       .then([shown](const logs_flushed&) { shown(); },
             [shown](const caf::error&) { shown(); });

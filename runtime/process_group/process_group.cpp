@@ -1,8 +1,15 @@
 #include "runtime/process_group/process_group.hpp"
 
+#include "actors/core/logs/line_prefix.hpp"
+#include "actors/log_tailer.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/options.hpp"
 #include "runtime/os/error_text.hpp"
+#include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
+#include "runtime/process_group/call_channel.hpp"
+#include "runtime/processes/posix_process_host.hpp"
 
 #include <caf/scoped_actor.hpp>
 
@@ -12,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <string>
 #include <utility>
 
 namespace actorrun::detail {
@@ -20,10 +28,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longest wait for processes after SIGKILL.
+/// Timeout for processes after SIGKILL.
 constexpr auto kill_timeout = std::chrono::seconds{5};
 
-/// Longest wait for a console that is not read.
+/// Timeout for a console that is not read.
 constexpr auto flush_timeout = std::chrono::seconds{30};
 
 errc code_of(int error) {
@@ -38,6 +46,20 @@ core::time_point deadline(milliseconds timeout) {
   const auto now = std::chrono::steady_clock::now();
   return now + std::clamp(timeout, milliseconds{0}, timeout_max);
 }
+
+/// Returns the folders that were made before the start.
+class ready_layout final : public ports::log_layout {
+public:
+  explicit ready_layout(core::epoch_outputs outputs)
+    : outputs_(std::move(outputs)) {}
+
+  result<core::epoch_outputs> prepare(const core::epoch_plan&) override {
+    return outputs_;
+  }
+
+private:
+  core::epoch_outputs outputs_;
+};
 
 } // namespace
 
@@ -61,7 +83,7 @@ process_group::start(process_options options) {
   if (!files)
     return files.error();
   group->files_ = std::move(*files);
-  // What this program has not written yet shall stand before what they write.
+  // Output that this program has buffered comes before theirs.
   std::cout.flush();
   std::fflush(stdout);
   group->spawn_tailer();
@@ -73,13 +95,98 @@ process_group::start(process_options options) {
   return group;
 }
 
+result<void> process_group::make_outputs() {
+  auto layout = options_.layout;
+  if (!layout) {
+    auto opened = torch_log_layout::open(options_.logs, {run_id_of(options_)});
+    if (!opened)
+      return opened.error();
+    layout = folders_ = std::move(*opened);
+  }
+  auto outputs = layout->prepare(plan_);
+  if (!outputs)
+    return outputs.error();
+  if (outputs->workers.size() != plan_.own.slot_count)
+    return failure{errc::log_failed, "the log layout plans the output of "
+                                       + std::to_string(outputs->workers.size())
+                                       + " processes, not of "
+                                       + std::to_string(plan_.own.slot_count)};
+  outputs_ = std::move(*outputs);
+  return {};
+}
+
+std::vector<std::string> process_group::prefixes() const {
+  auto result = std::vector<std::string>{};
+  for (uint32_t rank = 0; rank < plan_.own.slot_count; ++rank) {
+    const auto own = options_.log_line_prefixes.find(rank);
+    result.push_back(own != options_.log_line_prefixes.end()
+                       ? own->second
+                       : core::line_prefix(options_.logs.prefix_template,
+                                           {.role = options_.name,
+                                            .host = host_,
+                                            .local_rank = rank,
+                                            .global_rank = rank}));
+  }
+  return result;
+}
+
+void process_group::spawn_tailer() {
+  tailer_ = spawn_log_tailer(
+    system_, {.options = options_.logs,
+              .role = options_.name,
+              .host = host_,
+              .prefixes = prefixes(),
+              .console = console_,
+              .files = keep(std::make_unique<inotify_log_files>(*loop_), loop_),
+              .lines = options_.lines});
+}
+
+worker_supervisor_config process_group::supervisor_config() {
+  auto host = std::shared_ptr<ports::process_host>{
+    new posix_process_host(*loop_, [lines = options_.lines](
+                                     const std::string& x) { lines.warn(x); }),
+    [loop = loop_, gone = host_gone_](ports::process_host* x) {
+      delete x;
+      gone->set_value();
+    }};
+  auto workers = core::worker_settings{};
+  workers.role = options_.name;
+  workers.slot_count = plan_.own.slot_count;
+  workers.stop_signal = options_.stop_signal;
+  workers.grace_period = options_.grace_period;
+  auto processes
+    = make_processes(options_, own_environment(), outputs_, files_);
+  return {.workers = std::move(workers),
+          .job = {},
+          .environment = {},
+          .processes_of = [processes = std::move(processes)](
+                            const auto&, const auto&) { return processes; },
+          .host = host_,
+          .processes
+          = std::make_shared<noting_process_host>(std::move(host), tracker_),
+          .ports = nullptr,
+          .layout = std::make_shared<ready_layout>(outputs_),
+          .evidence = std::make_shared<worker_evidence>(),
+          .tailer = tailer_,
+          .lines = options_.lines};
+}
+
+void process_group::spawn_owner() {
+  owner_ = spawn_process_owner(
+    system_, {.supervisor = supervisor_config(),
+              .plan = plan_,
+              .on_ended = [tracker = tracker_](group_ending x) {
+                tracker->note(std::move(x));
+              }});
+}
+
 result<void> process_group::await_starts() {
   tracker_->wait(std::nullopt, [this] {
     return tracker_->start_count() == plan_.own.slot_count
            || tracker_->has_ended();
   });
   for (const auto& [rank, record] : tracker_->records())
-    // A start that was given up is the consequence of something else.
+    // An abandoned start is the consequence of another failure.
     if (record.error != 0 && record.error != ECANCELED)
       return start_failure(record, rank);
   return {};
@@ -155,6 +262,74 @@ process_group::wait(std::optional<milliseconds> timeout) {
     files_.clear(); // They may be large.
   }
   return result_;
+}
+
+// -- the result ---------------------------------------------------------------
+
+processes_result process_group::result_of(group_ending ending) const {
+  auto result = processes_result{};
+  result.was_closed = ending.was_closed;
+  result.unlisted_failure_count = ending.unlisted_failure_count;
+  if (!ending.failures.empty())
+    result.first_failed = ending.failures.front().local_rank;
+  for (auto& x : ending.failures)
+    result.failures.emplace(x.local_rank, std::move(x));
+  for (uint32_t rank = 0; rank < outputs_.workers.size(); ++rank) {
+    result.stdouts[rank] = outputs_.workers[rank].out.path;
+    result.stderrs[rank] = outputs_.workers[rank].err.path;
+  }
+  add_returns(result);
+  return result;
+}
+
+void process_group::add_returns(processes_result& result) const {
+  for (const auto& [rank, record] : tracker_->records()) {
+    if (!files_.empty())
+      add_return(result, rank, record);
+    else if (record.has_succeeded)
+      result.return_values.emplace(rank, nullptr);
+  }
+}
+
+void process_group::add_return(processes_result& result, uint32_t rank,
+                               const process_tracker::record& record) const {
+  using stage = function_return::stage;
+  auto returned = read_return(files_[rank].returned.get());
+  if (!returned)
+    add_problem(result, rank, record,
+                "what the function returned is lost: " + returned.error().text);
+  else if (returned->reached == stage::not_begun)
+    add_problem(result, rank, record,
+                "the function was never called: the program ended before main "
+                "called actorrun::run_as_worker(argc, argv), or could not call "
+                "it");
+  else if (returned->reached == stage::returned && record.has_succeeded)
+    result.return_values.emplace(rank, std::move(returned->value));
+}
+
+// A worker that has exited with 0 without calling its function has failed. For a
+// worker that exited with another code this may be the reason; for one that was
+// killed it is not.
+void process_group::add_problem(processes_result& result, uint32_t rank,
+                                const process_tracker::record& record,
+                                std::string problem) const {
+  if (const auto i = result.failures.find(rank); i != result.failures.end()) {
+    auto& [key, failed] = *i;
+    if (failed.kind == core::failure_kind::exited
+        && failed.details.message.empty())
+      failed.details.message = std::move(problem);
+  } else if (record.has_succeeded) {
+    result.failures.emplace(
+      rank, core::worker_failure{.agent = plan_.own.agent,
+                                 .host = host_,
+                                 .global_rank = rank,
+                                 .local_rank = rank,
+                                 .pid = record.pid,
+                                 .kind = core::failure_kind::exited,
+                                 .code = 0,
+                                 .details = {.message = std::move(problem)}});
+    result.first_failed = result.first_failed.value_or(rank);
+  }
 }
 
 } // namespace actorrun::detail
