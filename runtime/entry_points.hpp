@@ -19,15 +19,15 @@
 
 namespace actorrun {
 
-/// At most so many bytes have the arguments of one call, or one return value, as
-/// CBOR; and at most so deep they nest.
+/// At most so many bytes have the arguments of one call, or one return value,
+/// as CBOR; and at most so deep they nest.
 inline constexpr size_t call_size_max = 64 * 1024 * 1024;
 inline constexpr size_t return_size_max = 64 * 1024 * 1024;
 inline constexpr size_t value_depth_max = 1'000;
 
-/// The arguments of one worker. Text, numbers, truth values, vectors and
-/// maps of them, and every type with a `to_json` are converted
-/// implicitly: `{"text", 7, 0.5}`.
+/// The arguments of one worker. Text, numbers, truth values, vectors and maps
+/// of them, and every type with a `to_json` are converted implicitly: `{"text",
+/// 7, 0.5}`.
 using argument_list = std::vector<nlohmann::json>;
 
 /// The function behind a name. For internal use.
@@ -82,9 +82,9 @@ private:
 ///
 /// @param argc, argv Those of `main`. A worker that is started by `spawn` gets
 ///                   the same, but for `argv[0]`.
-/// @returns nothing if this process is not a worker: go on. Else what `main` must
-///          return: 0, or 1 when the call was impossible and standard error has
-///          the reason. Does not return when the function throws.
+/// @returns nothing if this process is not a worker: go on. Else what `main`
+///          must return: 0, or 1 when the call was impossible and standard
+///          error has the reason. Does not return when the function throws.
 std::optional<int> run_as_worker(int argc, char** argv);
 
 // -- conversions --------------------------------------------------------------

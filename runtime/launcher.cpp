@@ -14,7 +14,7 @@ using namespace detail;
 
 launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 
-// Actors call back into the parts until they are down.
+// Actors call back into the members until they have ended.
 launcher::~launcher() {
   members_->operators.reset();
   caf::scoped_actor self{members_->system};
@@ -101,7 +101,8 @@ void launcher::leave(int signal) {
   if (members_->agent)
     tell_anonymously(members_->agent,
                      core::membership_event{core::leave_requested{signal}});
-  // A coordinator on its own goes without the job: the next one takes over.
+  // A coordinator on its own leaves without ending the job: the next takes
+  // over.
   if (members_->agent && members_->coordinator)
     tell_anonymously(members_->coordinator,
                      core::rendezvous_event{core::stop_requested{signal}});

@@ -25,8 +25,8 @@ struct launcher_hooks {
   /// Called once, on some thread, when the part is over. Must not block nor
   /// destroy the launcher.
   std::function<void(const core::ending&)> on_ended{};
-  /// Notified of every epoch from the first on. More observers can be sent to the
-  /// agent at any time; they are notified of the present epoch at once.
+  /// Notified of every epoch from the first on. More observers can be sent to
+  /// the agent at any time; they are notified of the present epoch at once.
   std::vector<job_observer_actor> observers{};
   /// Where workers' output goes. Null: to files in torchrun's layout, as
   /// `agent_options::logs` says.
@@ -38,8 +38,8 @@ struct launcher_hooks {
   /// end) per event, in the form of torchrun's event log. Called on several
   /// threads, one after the other; must not block.
   std::function<void(const std::string& line)> on_event{};
-  /// Spawns the server of the workers' timers; called once, if there are any. It
-  /// gets the FIFO and the socket, which it may use in its own way. Null:
+  /// Spawns the server of the workers' timers; called once, if there are any.
+  /// It gets the FIFO and the socket, which it may use in its own way. Null:
   /// `spawn_timer_server`.
   std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
     timer_server{};
@@ -77,8 +77,8 @@ public:
   start_coordinator(caf::actor_system& system, const job_options& job,
                     launcher_hooks hooks = {});
 
-  /// Kills what still runs and cuts all links. For an orderly end call `leave` and
-  /// `wait` first.
+  /// Kills what still runs and cuts all links. For an orderly end call `leave`
+  /// and `wait` first.
   ~launcher();
 
   /// This node's agent; null in a coordinator's process without one.
@@ -96,16 +96,16 @@ public:
   /// Does nothing to a coordinator on its own: destroy it, and the agents keep
   /// their workers and wait for another at the same endpoint.
   ///
-  /// When the part only waits for the console, the first call does nothing and a
-  /// later one ends the part: lines that are not shown are still in the workers'
-  /// files.
+  /// When the part only waits for the console, the first call does nothing and
+  /// a later one ends the part: lines that are not shown are still in the
+  /// workers' files.
   void leave(int signal);
 
   /// Sends `signal` to the workers of this node as a notification: they go on.
   void notify(int signal);
 
-  /// True when all is over except that the console has not taken the workers' last
-  /// lines.
+  /// True when all is over except that the console has not taken the workers'
+  /// last lines.
   bool awaits_console() const;
 
   /// Blocks until the part is over: how the job ended, or why we left it. By

@@ -156,7 +156,7 @@ result<void> check_workers(const core::worker_settings& x) {
       = check_span("the grace period", x.grace_period, milliseconds{0});
       !grace)
     return grace;
-  return check_span("the patience with SIGKILL", x.kill_timeout,
+  return check_span("the timeout after SIGKILL", x.kill_timeout,
                     milliseconds{0});
 }
 

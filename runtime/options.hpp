@@ -53,8 +53,8 @@ struct endpoint {
 /// `host:port`, with brackets around an IPv6 address.
 std::string to_string(const endpoint& x);
 
-/// Whether `text` has the form of a host name, an IPv4 or an IPv6 address (without
-/// brackets, with or without a `%scope`). Does not resolve it.
+/// Whether `text` has the form of a host name, an IPv4 or an IPv6 address
+/// (without brackets, with or without a `%scope`). Does not resolve it.
 bool is_host(std::string_view text);
 
 /// Where the coordinator is hosted.
@@ -82,8 +82,8 @@ inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
 /// At most so many members of one etcd cluster are tried.
 inline constexpr size_t etcd_member_count_max = 16;
 
-/// How to reach etcd, whose address is `job_options::rendezvous`. The comments name
-/// the keys of `--rdzv-conf`.
+/// How to reach etcd, whose address is `job_options::rendezvous`. The comments
+/// name the keys of `--rdzv-conf`.
 struct etcd_options {
   /// The other members of the cluster, tried in turn while one does not answer.
   std::vector<endpoint> more_members{};
@@ -144,8 +144,8 @@ struct timer_options {
 
 /// This node's part in a job.
 struct agent_options {
-  /// The address at which other nodes reach this one. Empty: the local address of
-  /// its connection to the coordinator.
+  /// The address at which other nodes reach this one. Empty: the local address
+  /// of its connection to the coordinator.
   std::string local_address;
   core::worker_settings workers;
   core::log_options logs;

@@ -26,16 +26,16 @@ class process_group;
 /// How a group of processes ended. All maps are by local rank.
 struct processes_result {
   /// Return values of the functions: null for a function without one and for a
-  /// program that exited with 0. A rank is missing if it failed, was stopped, or
-  /// ended its process itself.
+  /// program that exited with 0. A rank is missing if it failed, was stopped,
+  /// or ended its process itself.
   std::map<uint32_t, nlohmann::json> return_values{};
   /// Processes that failed by themselves, without those stopped because another
   /// one failed.
   std::map<uint32_t, core::worker_failure> failures{};
   /// The rank whose failure came first, and ended the group.
   std::optional<uint32_t> first_failed{};
-  /// Failures that are not in the map: when many processes fail at once, not all
-  /// failures are kept.
+  /// Failures that are not in the map: when many processes fail at once, not
+  /// all failures are kept.
   uint32_t unlisted_failure_count = 0;
   /// Paths of the files that hold the output; empty where there is none.
   std::map<uint32_t, std::string> stdouts{};
@@ -52,8 +52,8 @@ struct processes_result {
 };
 
 /// The processes that `start_processes` has started. When one fails, the others
-/// are stopped. None outlives this object or this program, however that ends. All
-/// functions may be called from any thread.
+/// are stopped. None outlives this object or this program, however that ends.
+/// All functions may be called from any thread.
 class process_context {
 public:
   /// Closes, with the stop signal and the grace period of the group's options.

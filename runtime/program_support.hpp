@@ -17,8 +17,8 @@
 namespace actorrun {
 
 /// Opens `/dev/null` for each of 0, 1 and 2 that is closed, so that no other
-/// file gets its number and is taken for a standard stream by this program or by
-/// workers. Call it before anything is opened.
+/// file gets its number and is taken for a standard stream by this program or
+/// by workers. Call it before anything is opened.
 void fill_standard_descriptors();
 
 /// Raises the limit of descriptors as far as the system allows, and enlarges
@@ -46,15 +46,16 @@ public:
   /// Whether all lines are written.
   virtual bool is_flushed() const = 0;
 
-  /// Calls `fn` once when all lines are written: now, or on a thread of its own.
+  /// Calls `fn` once when all lines are written: now, or on a thread of its
+  /// own.
   virtual void call_when_flushed(std::function<void()> fn) = 0;
 };
 
 /// Opens the console of this program's standard output and standard error.
 std::shared_ptr<program_console> open_program_console();
 
-/// Logs lines on standard error, in colour on a terminal only:
-/// `[actorrun 12:34:56.789 info] coordinator forms epoch 2: …`.
+/// Logs lines on standard error, in colour on a terminal only: `[actorrun
+/// 12:34:56.789 info] coordinator forms epoch 2: …`.
 /// @param to Never makes the caller wait; see `program_console::note`.
 /// @param level torchrun's LOGLEVEL: DEBUG, INFO, WARNING, ERROR or CRITICAL,
 ///              in any case; anything else means INFO, and a line says so

@@ -27,9 +27,9 @@ enum class start_method : uint8_t {
   /// nothing of this process is in the worker. Costs as much as the program's
   /// own start.
   spawn,
-  /// A copy of this process with one thread. Fast, and all memory is copied; but a
-  /// lock that another thread held stays locked forever. For programs without
-  /// other threads.
+  /// A copy of this process with one thread. Fast, and all memory is copied;
+  /// but a lock that another thread held stays locked forever. For programs
+  /// without other threads.
   fork,
   /// This program is executed once again and forks each worker from the call of
   /// `run_as_worker`: fast, and no state of this process is copied.
@@ -48,19 +48,19 @@ struct process_options {
   std::string name = "worker";
   /// A program, looked up in PATH unless it has a slash; or a function.
   std::variant<std::string, entry_point> entrypoint{};
-  /// The arguments of each process. A program gets texts as they are, numbers and
-  /// booleans as in JSON, and no other values.
+  /// The arguments of each process. A program gets texts as they are, numbers
+  /// and booleans as in JSON, and no other values.
   std::map<uint32_t, argument_list> args{};
   /// Only TORCHELASTIC_ERROR_FILE is added for all processes, not LOCAL_RANK.
   std::map<uint32_t, environment_map> envs{};
   /// Where output goes. By default everything is raw on the console, and error
   /// files are in a new temporary folder.
   core::log_options logs{};
-  /// Where the files are, if not in torchrun's layout; then `logs` only applies to
-  /// prefixes, filters, rotation and folding.
+  /// Where the files are, if not in torchrun's layout; then `logs` only applies
+  /// to prefixes, filters, rotation and folding.
   std::shared_ptr<ports::log_layout> layout{};
-  /// Prefixes of lines on the console by local rank. Other ranks have the prefix of
-  /// `logs`.
+  /// Prefixes of lines on the console by local rank. Other ranks have the
+  /// prefix of `logs`.
   std::map<uint32_t, std::string> log_line_prefixes{};
   start_method method = start_method::spawn; ///< Of functions.
   /// Sent to the others when one has failed.

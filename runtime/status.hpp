@@ -36,13 +36,14 @@ result<v1::JobStatus> ask_status(caf::actor_system& system,
 /// Asks the coordinator of a job on any host. Blocks for at most twice `limit`.
 /// @param job Its rendezvous counts; its numbers do not matter.
 /// @pre the job has a rendezvous
-/// @retval as `ports::coordinator_locator::seek`, and as `find_coordinator` for a
-///         job that uses etcd
+/// @retval as `ports::coordinator_locator::seek`, and as `find_coordinator` for
+///         a job that uses etcd
 result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const job_options& job,
                                  std::chrono::milliseconds limit);
 
-/// Asks etcd for the address of a job's coordinator. Blocks for at most `limit`.
+/// Asks etcd for the address of a job's coordinator. Blocks for at most
+/// `limit`.
 /// @pre the job uses etcd
 /// @retval errc::connection_refused    etcd knows none, or it has ended
 /// @retval errc::connection_failed     one has just been elected

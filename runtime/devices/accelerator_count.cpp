@@ -138,7 +138,7 @@ result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   to.reset();
   auto said = answer{};
   const auto has_answered = await(from.get(), said, timeout);
-  ::kill(child, SIGKILL); // It may hang in the driver's own last words.
+  ::kill(child, SIGKILL); // It may hang in the driver's exit handlers.
   reap(child);
   if (!has_answered)
     return broken("the driver crashes or does not answer");

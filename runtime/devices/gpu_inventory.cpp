@@ -88,7 +88,8 @@ core::gpu_identity identity_of(const functions& library, device x) {
   return out;
 }
 
-/// Of a partitioned GPU only privileged users are told; others sum up.
+/// Only privileged users can query a partitioned GPU; for others its instances
+/// are added up.
 int read_memory(const functions& library, device x, nvml::memory& out) {
   const auto code = library.memory_info(x, &out);
   if (code != nvml::no_permission)
@@ -183,7 +184,7 @@ core::devices_status inspect_gpus(const functions& library) {
   return out;
 }
 
-// Those of instances, too: of the whole GPU only privileged users are told.
+// Also of instances: only privileged users can query the whole GPU.
 std::vector<int64_t> gpu_processes(const functions& library) {
   auto out = std::set<int64_t>{};
   if (library.processes == nullptr)

@@ -1,4 +1,4 @@
-// Which GPUs this node has, and how they stand: what NVML answers, as values.
+// Lists this node's GPUs and their state, as NVML reports them.
 #pragma once
 
 #include "actors/core/devices/list.hpp"
@@ -14,7 +14,7 @@ namespace actorrun::detail {
 
 // All of these may take long, as `load_nvml` does.
 
-/// A GPU at the driver.
+/// A GPU's handle at the driver.
 struct gpu_handle {
   uint32_t index = 0; ///< The driver's number.
   nvml::device gpu{}; ///< Good if `code` is.
@@ -25,8 +25,8 @@ struct gpu_handle {
 /// those that this process may not use: a container or a job was given others.
 std::vector<gpu_handle> gpu_handles(const nvml::functions& library);
 
-/// What NVML shows of every GPU. What it cannot or may not tell stays empty; a
-/// GPU that is lost says so in `trouble`.
+/// What NVML shows of every GPU. What it cannot or may not report stays empty;
+/// `trouble` of a lost GPU says so.
 core::devices_status inspect_gpus(const nvml::functions& library);
 
 /// Processes that hold memory of some GPU, by the ids of this or, in a

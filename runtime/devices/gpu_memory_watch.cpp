@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using pids = std::vector<int64_t>;
 
-/// Between two looks whether memory is free; the driver has no event for it.
+/// Interval between checks whether memory is free; the driver has no event for
+/// it.
 constexpr auto inspection_interval = 20ms;
 
 /// The session of a process; 0 if there is no such process.
@@ -54,7 +55,7 @@ std::string complaint_about(const std::optional<pids>& holders,
   const auto time = std::to_string(timeout.count()) + " ms";
   auto out = std::string{};
   if (!holders) {
-    out = "the NVIDIA driver has not told for " + time
+    out = "the NVIDIA driver has not reported for " + time
           + " whether GPU memory of ended workers is free";
   } else {
     out = "GPU memory of ended workers is still held after " + time
@@ -102,7 +103,7 @@ struct gpu_memory_watch::shared {
 
   void conclude(uint64_t which) {
     const auto guard = std::lock_guard{mutex};
-    tell(which, {});
+    report(which, {});
   }
 
   /// @returns whether it is still waited for
@@ -116,11 +117,11 @@ struct gpu_memory_watch::shared {
     auto guard = std::unique_lock{mutex};
     if (!concluded.wait_for(guard, timeout,
                             [&] { return !waits.contains(which); }))
-      tell(which, complaint_about(waits.at(which).holders, timeout));
+      report(which, complaint_about(waits.at(which).holders, timeout));
   }
 
 private:
-  void tell(uint64_t which, std::string complaint) {
+  void report(uint64_t which, std::string complaint) {
     auto found = waits.extract(which);
     if (found.empty())
       return;

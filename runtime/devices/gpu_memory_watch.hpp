@@ -1,4 +1,4 @@
-// Tells when ended workers hold no memory of GPUs any more.
+// Reports when ended workers hold no GPU memory any more.
 #pragma once
 
 #include <chrono>
@@ -11,17 +11,17 @@
 
 namespace actorrun::detail {
 
-/// Longest wait for the memory of ended workers. The kernel frees it before it
-/// tells of a death, so this is for what workers have left behind and for a
-/// driver that cleans up; one that takes longer has failed, and a restart must
-/// not wait for that.
+/// Timeout for the memory of ended workers. The kernel frees it before it
+/// reports a death, so this is for processes that workers have left behind and
+/// for a driver that cleans up; a driver that takes longer has failed, and a
+/// restart must not wait for that.
 inline constexpr auto gpu_memory_timeout = std::chrono::seconds{5};
 
-/// Asks the driver through NVML on threads that nobody waits for: one that hangs
-/// costs the patience and a thread. No callback runs once this is gone.
+/// Asks the driver through NVML on detached threads: a driver that hangs costs
+/// the timeout and a thread. No callback runs once this is gone.
 class gpu_memory_watch {
 public:
-  /// Told what is wrong, for people; empty: nothing.
+  /// Takes a text for people; empty: no problem.
   using freed_handler = std::function<void(std::string complaint)>;
 
   gpu_memory_watch();
@@ -29,9 +29,9 @@ public:
   gpu_memory_watch(const gpu_memory_watch&) = delete;
   gpu_memory_watch& operator=(const gpu_memory_watch&) = delete;
 
-  /// Calls `done` once, on another thread or on this: when no GPU lists a process
-  /// of `ended` or of their sessions any more, or after `patience`, or at once
-  /// if no GPU can be asked.
+  /// Calls `done` once, on another thread or on this: when no GPU lists a
+  /// process of `ended` or of their sessions any more, or after `timeout`, or
+  /// at once if no GPU can be asked.
   /// @param ended Leaders of their sessions; may have been reaped.
   void await(std::vector<pid_t> ended, freed_handler done,
              std::chrono::milliseconds timeout = gpu_memory_timeout);

@@ -22,8 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 using nvml::functions;
 
-/// How long the driver is waited for before we look whether we are still
-/// wanted: NVML cannot be woken.
+/// How long one wait for the driver takes, after which the thread checks
+/// whether it is still needed: NVML cannot be woken.
 constexpr auto event_slice = 1000ms;
 
 } // namespace
@@ -35,8 +35,8 @@ struct gpu_monitor::shared {
   std::condition_variable stopped;
   bool is_over = false;
   listener on_event{};
-  std::vector<listener> samples{};         ///< Not empty: a look is under way.
-  std::map<uint32_t, std::string> marks{}; ///< What is known against GPUs.
+  std::vector<listener> samples{}; ///< Not empty: a sample is in progress.
+  std::map<uint32_t, std::string> marks{}; ///< Known problems of GPUs.
 
   bool over() {
     const auto guard = std::lock_guard{mutex};
@@ -65,7 +65,7 @@ struct gpu_monitor::shared {
     return news;
   }
 
-  void tell(core::devices_status now, const std::string& event) {
+  void report(core::devices_status now, const std::string& event) {
     const auto guard = std::lock_guard{mutex};
     const auto news = settle(now);
     const auto text
@@ -84,7 +84,7 @@ struct gpu_monitor::shared {
       const auto guard = std::lock_guard{mutex};
       marks[*index] = finding.text;
     }
-    tell(inspect_gpus(library),
+    report(inspect_gpus(library),
          (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
            + finding.text);
   }
@@ -162,10 +162,10 @@ void gpu_monitor::watch(listener on_event) {
   run_aside([state = shared_] {
     const auto loaded = load_nvml();
     if (!loaded)
-      return state->tell({.gpus = {}, .trouble = loaded.error().text}, {});
+      return state->report({.gpus = {}, .trouble = loaded.error().text}, {});
     const auto& library = **loaded;
     auto events = event_source{library};
-    state->tell(inspect_gpus(library), {});
+    state->report(inspect_gpus(library), {});
     while (events.has_any() && !state->over()) {
       auto event = nvml::event_data{};
       const auto code = events.wait(event);

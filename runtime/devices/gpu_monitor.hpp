@@ -8,12 +8,12 @@
 
 namespace actorrun::detail {
 
-/// Asks the driver through NVML, each time on a thread of its own that nobody
-/// waits for: a driver that hangs costs answers, and the memory of a thread.
-/// None of its callbacks runs once it is gone.
+/// Asks the driver through NVML, each time on a detached thread: a driver that
+/// hangs costs the answers and the memory of a thread. None of its callbacks
+/// runs once it is gone.
 class gpu_monitor final : public ports::device_monitor {
 public:
-  /// Most looks that are owed an answer: with a driver that hangs they gather.
+  /// At most so many samples wait for an answer of a hanging driver.
   static constexpr size_t samples_max = 64;
 
   gpu_monitor();
@@ -23,8 +23,8 @@ public:
 
   void watch(listener on_event) override;
 
-  /// Looks that come while one is under way are answered by the same, those
-  /// beyond `samples_max` never.
+  /// Requests during a sample get the same answer; those beyond `samples_max`
+  /// get none.
   void sample(listener on_answer) override;
 
 private:

@@ -52,7 +52,7 @@ result<node_devices> node_devices::open(const agent_options& options,
   return out;
 }
 
-// The reactor may be gone when the driver answers at last.
+// The reactor may be gone when the driver answers.
 node_devices::start_gate node_devices::gate(std::weak_ptr<reactor> loop) const {
   if (!memory_)
     return nullptr;

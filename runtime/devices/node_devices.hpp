@@ -1,4 +1,4 @@
-// All that one agent has to do with the CPUs and GPUs of its node.
+// Owns one agent's bindings to CPUs and its monitors of GPUs.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -21,20 +21,20 @@ namespace actorrun::detail {
 
 class node_devices {
 public:
-  /// Calls `go` once, on any thread, when the memory that the ended workers have
-  /// held is free. In the form of `posix_process_host::start_gate`.
+  /// Calls `go` once, on any thread, when the memory that the ended workers
+  /// have held is free. In the form of `posix_process_host::start_gate`.
   using start_gate
     = std::function<void(std::vector<pid_t> ended, std::function<void()> go)>;
 
   /// Decides on the bindings. Loads nothing unless these are asked for; a node
-  /// without a GPU driver costs one look for its device.
+  /// without a GPU driver costs one check for its device.
   /// @retval as `bind_workers`
   static result<node_devices> open(const agent_options& options, log lines);
 
-  /// Null: there is nothing to look at.
+  /// Null: there is no GPU.
   std::shared_ptr<ports::device_monitor> monitor() const { return monitor_; }
 
-  /// Holds workers back until the GPUs have got over the last ones.
+  /// Delays workers until the memory of the last ones is free.
   /// @param loop That of the process host.
   start_gate gate(std::weak_ptr<reactor> loop) const;
 

@@ -50,7 +50,7 @@ wishes_of(const std::vector<worker_gpu>& gpus) {
   return out;
 }
 
-/// Leaves memory as it is where we may not say where it is from.
+/// Drops the binding to memory if the memory policy may not be set.
 void settle_memory(const binding_order& order,
                    std::vector<core::process_binding>& bindings,
                    std::vector<std::string>& warnings) {

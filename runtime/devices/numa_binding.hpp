@@ -1,5 +1,5 @@
-// Decides on what the workers of this node are bound to, from how the machine
-// is built and where its GPUs are.
+// Decides what the workers of this node are bound to, from the machine's
+// topology and its GPUs.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -16,7 +16,7 @@
 
 namespace actorrun::detail {
 
-/// What is to be bound, and what may be asked of the machine.
+/// What to bind, and how to query the machine.
 struct binding_order {
   core::binding_mode mode = core::binding_mode::none;
   uint32_t worker_count = 1;
@@ -36,18 +36,18 @@ binding_order order_for_this_machine(core::binding_mode mode,
                                      uint32_t worker_count);
 
 struct worker_bindings {
-  /// By local rank; empty: nobody is bound.
+  /// By local rank; empty: no worker is bound.
   std::vector<core::process_binding> by_rank{};
-  /// For people: one line for each worker, or one for all if nobody is bound.
+  /// For people: one line for each worker, or one for all if none is bound.
   std::vector<std::string> report{};
-  /// What could not be done as it was meant, one line each.
+  /// What could not be done as ordered, one line each.
   std::vector<std::string> warnings{};
 };
 
 /// A worker is bound near its GPU: the visible one at its local rank, again from
 /// the first if there are more workers. Without GPUs the NUMA nodes take turns.
 /// @retval errc::bad_argument    the CPUs do not suffice; see `binding_plan`
-/// @retval errc::system_failure  the machine does not say how it is built
+/// @retval errc::system_failure  the machine's topology cannot be read
 /// @see torch/numa/binding.py does so with GPUs, and refuses without.
 result<worker_bindings> bind_workers(const binding_order& order);
 

@@ -1,4 +1,4 @@
-// Where this node's CPUs and GPUs are, as hwloc and the kernel show them.
+// Reads where this node's CPUs and GPUs are, from hwloc and the kernel.
 #pragma once
 
 #include "actors/core/devices/binding_plan.hpp"
@@ -15,7 +15,7 @@ namespace actorrun::detail {
 inline constexpr const char* hwloc_library = "libhwloc.so.15";
 
 /// The CPUs that this process may use, by ascending number. Loads hwloc, which
-/// takes some milliseconds: for who asks for bindings only.
+/// takes some milliseconds: only called for bindings.
 ///
 /// @param synthetic A machine in hwloc's language, `pack:2 core:4 pu:2`, in
 ///                  place of this one; empty: this one.

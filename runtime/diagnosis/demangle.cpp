@@ -13,12 +13,12 @@ namespace {
 
 constexpr auto prefix = std::string_view{"_Z"};
 constexpr auto name_max = size_t{512};
-/// What all names of a text may become together.
+/// In bytes: at most so long become all names of a text together.
 constexpr auto expansion_max = size_t{256} * 1'024;
 
 // Each reference to an earlier part may double what the name stands for, each
 // expansion of a pack repeat it as often as the name is long; a few dozen would
-// fill the memory. Nineteen of twenty real names have fewer.
+// fill the memory. 95 % of real names have fewer.
 constexpr auto doublings_max = 10;
 constexpr auto doublings_per_pack = 7;
 

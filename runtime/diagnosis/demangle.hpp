@@ -1,4 +1,4 @@
-// C++ names as people write them.
+// Demangles C++ names in texts.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 namespace actorrun::detail {
 
 /// Replaces the mangled names in a text, as in `./train(_Z4stepv+0x12)`, by
-/// what they stand for. Names that are no valid ones stay, and so do those that
-/// could stand for very much: the text may come from anybody.
+/// readable ones. Invalid names stay, and so do names that could become very
+/// long, because the text is untrusted.
 std::string demangled(std::string_view text);
 
 } // namespace actorrun::detail

@@ -1,4 +1,4 @@
-// The JSON of an error file, as torch's `@record` writes it.
+// Reads and writes the JSON of error files, as torch's `@record` writes it.
 #pragma once
 
 #include "messages/result.hpp"
@@ -18,15 +18,15 @@ using error_document = nlohmann::ordered_json;
 /// In bytes. A larger file is not read at all.
 inline constexpr size_t error_file_size_max = size_t{1'024} * 1'024;
 
-/// More depth or more values (members, elements) make no sense in one.
+/// At most so deep, and at most so many values (members, elements).
 inline constexpr int error_document_depth_max = 32;
 inline constexpr size_t error_document_values_max = 1'000;
 
 /// Reads an error file, which may be anything: see `open_regular_file`.
 /// @returns nothing if there is none; else an object with a `message` that is a
 ///          string or an object
-/// @retval errc::system_failure  it is not sound; the text goes on from "the
-///         error file …", as in "ends too early"
+/// @retval errc::system_failure  it is not valid; the text continues "the error
+///         file …", as in "ends too early"
 result<std::optional<error_document>>
 load_error_document(const std::string& path);
 

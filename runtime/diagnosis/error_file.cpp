@@ -54,8 +54,8 @@ failure not_written(const std::string& path, const std::string& why) {
           "the error file " + path + " cannot be written: " + why};
 }
 
-// A file that is half written must not be taken for the whole; and what is not
-// a file, /dev/null above all, must not be replaced by one.
+// A reader must never see a part of the file; and a device like /dev/null must
+// not be replaced by a file.
 result<void> replace_file(const std::string& path, std::string_view text) {
   constexpr auto mode = 0666;
   struct stat facts {};
@@ -86,7 +86,7 @@ error_document document_of(std::string_view message, std::string_view stack,
               {"timestamp", std::to_string(wall_ms / ms_per_second)}}}}}};
 }
 
-// The worker's own words are worth more than what we say about them.
+// The worker's own text is better than our description.
 error_document document_of(const core::worker_failure& first) {
   const auto& details = first.details;
   const auto stack = details.traceback.empty()

@@ -6,16 +6,14 @@
 
 namespace actorrun::detail {
 
-/// What an error file says, within the limits of `core::death_details`.
+/// The content of an error file, within the limits of `core::death_details`.
 struct error_file_text {
-  /// `<type>: <text>`, one line; of a file that is not sound, what is wrong with
-  /// it.
+  /// `<type>: <text>`, one line; of an invalid file, what is wrong with it.
   std::string message;
-  std::string traceback; ///< Empty if the file is not sound.
+  std::string traceback; ///< Empty if the file is invalid.
 };
 
-/// Reads the error file of a worker. Whatever is there, it takes no longer than
-/// to read 1 MiB.
+/// Reads the error file of a worker; at most 1 MiB of it.
 /// @returns nothing if there is none
 std::optional<error_file_text> read_error_file(const std::string& path);
 

@@ -1,5 +1,5 @@
-// The event log of one agent: takes what happens from several threads, stamps it
-// and hands it on, one line after the other.
+// Writes the event log of one agent: takes events from several threads and
+// passes them on with their time, one line after the other.
 #pragma once
 
 #include "actors/core/reports/event_log.hpp"

@@ -13,7 +13,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// What stands between separators, empty parts left out.
+/// Splits a text at a separator, without empty parts.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   auto out = std::vector<std::string_view>{};
   while (!text.empty()) {
@@ -82,7 +82,7 @@ struct mount {
 
 std::optional<mount> parse_mount(std::string_view line) {
   constexpr auto fixed_fields = size_t{6};
-  // Most lines are of no interest, and need not be taken apart.
+  // Most lines are irrelevant and need not be parsed.
   if (line.find(" - cgroup") == line.npos)
     return {};
   const auto words = parts_of(line, ' ');
@@ -105,7 +105,7 @@ std::string folder_of(const mount& where, const std::string& group) {
 
 constexpr auto counter = std::string_view{"oom_kill "};
 
-/// What a file of lines `name number` says.
+/// The number of `name` in a file of lines `name number`.
 std::optional<uint64_t> read_counter(const std::string& path) {
   const auto text = read_kernel_file(path);
   for (const auto line : parts_of(text, '\n')) {

@@ -1,4 +1,4 @@
-// How often the kernel has killed for want of memory.
+// Counts how often the kernel has killed processes because memory was short.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@ namespace actorrun::detail {
 
 /// The kernel's counter of processes that it killed because memory was short,
 /// among those of this process's control group, which workers are in, too; if
-/// that has none, of the whole machine. Who was killed it does not say: a
-/// SIGKILL that nobody sent while the counter rose by one is taken for its one.
+/// that has none, of the whole machine. It does not name the processes: an
+/// unexpected SIGKILL is attributed to it if the counter has risen.
 class oom_counter {
 public:
-  /// @param proc Where the kernel tells about processes; tests have their own.
+  /// @param proc The proc file system; tests have their own.
   explicit oom_counter(const std::string& proc = "/proc");
 
   /// From now on kills are counted.
   void begin();
 
-  /// Says whether there was a kill since `begin` that no call has claimed, and
-  /// claims it.
+  /// Claims a kill since `begin` that no call has claimed yet.
+  /// @returns whether there was one
   bool claim();
 
   /// The file with the counter; empty if there is none. For tests and logs.

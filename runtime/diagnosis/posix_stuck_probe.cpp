@@ -31,10 +31,10 @@ constexpr auto threads_limit = 2ms;
 /// What py-spy leaves for everything else.
 constexpr auto answer_reserve = 20ms;
 
-/// A look so much older is not used again.
+/// An older snapshot is not used again.
 constexpr auto fresh_limit = 250ms;
 
-/// A disk that does not answer may hold the thread; then it is left.
+/// A disk that does not answer may block the thread; then it is abandoned.
 constexpr auto end_limit = 1s;
 
 struct question {
@@ -44,7 +44,7 @@ struct question {
   std::function<void(std::string)> on_done{};
 };
 
-/// A file that nobody has made before: the folder is a worker's, too.
+/// Makes a new file: the folder belongs to a worker, which may put links there.
 void write_file(const std::string& path, std::string_view text) {
   constexpr auto mode = mode_t{0644};
   const auto fd = unique_fd{::open(
@@ -60,7 +60,7 @@ std::vector<int64_t> pids_of(const std::vector<ports::probed_worker>& workers) {
   return out;
 }
 
-/// Who is overdue is looked at first.
+/// The overdue worker is inspected first.
 void put_first(std::vector<ports::probed_worker>& workers, uint32_t overdue) {
   std::ranges::stable_partition(
     workers, [overdue](const auto& x) { return x.local_rank == overdue; });
@@ -82,7 +82,7 @@ struct posix_stuck_probe::shared {
   std::condition_variable changed;
   std::deque<question> questions;
   bool running = false; ///< The thread is there.
-  bool is_over = false; ///< Nobody wants answers any more.
+  bool is_over = false; ///< No answer is wanted any more.
 
   // The thread's own.
   std::vector<int64_t> seen_pids;
@@ -171,7 +171,7 @@ std::string search_path_of_this_process() {
   return path == nullptr ? "" : path;
 }
 
-// -- looking ------------------------------------------------------------------
+// -- inspecting ---------------------------------------------------------------
 
 group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
                            const std::string& py_spy,

@@ -1,4 +1,4 @@
-// Looks at workers that do not get on, by way of /proc and py-spy.
+// Inspects hanging workers by /proc and py-spy.
 #pragma once
 
 #include "actors/core/reports/hang_summary.hpp"
@@ -12,28 +12,28 @@
 
 namespace actorrun::detail {
 
-/// What was seen of several workers at one time.
+/// A snapshot of several workers at one time.
 struct group_snapshot {
   std::vector<core::worker_snapshot> workers{};
   std::string details{}; ///< All of it, lines.
 };
 
-/// Has a thread of its own from the first look on. Looks that are asked for
-/// while another goes on wait for it; one that comes soon after another of the
-/// same workers gets the same answer: mostly all are overdue at once.
+/// Has a thread of its own from the first request on. Requests wait for the one
+/// before; one that follows soon for the same workers gets the same answer,
+/// because mostly all workers are overdue at once.
 class posix_stuck_probe final : public ports::stuck_probe {
 public:
   /// @param search_path Where py-spy may be; see `find_py_spy`.
   explicit posix_stuck_probe(std::string search_path);
 
-  /// Waits for the look that goes on, a second at most; answers no more.
+  /// Waits at most a second for the present inspection; answers no more.
   ~posix_stuck_probe() override;
 
   posix_stuck_probe(const posix_stuck_probe&) = delete;
   posix_stuck_probe& operator=(const posix_stuck_probe&) = delete;
 
   /// Answers, then writes everything to `stuck_file_of(error_file)` of the
-  /// overdue worker: a disk that hangs holds up nobody.
+  /// overdue worker, so a hanging disk delays no answer.
   void look(std::vector<ports::probed_worker> workers, uint32_t overdue,
             std::chrono::milliseconds limit,
             std::function<void(std::string summary)> on_done) override;
@@ -48,8 +48,8 @@ private:
 /// PATH.
 std::string search_path_of_this_process();
 
-/// Looks at all of them, first at those in front.
-/// @param py_spy Empty: nobody is asked for Python stacks.
+/// Inspects all workers in their order.
+/// @param py_spy Empty: no Python stacks.
 group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
                            const std::string& py_spy,
                            core::time_point deadline);

@@ -83,12 +83,12 @@ std::string describe_thread(int64_t pid, int64_t tid) {
   if (!snapshot.syscall.empty())
     out += ", system call " + snapshot.syscall;
   out += "\n";
-  // Only who may trace the kernel can read it.
+  // Readable only with the privilege to trace the kernel.
   add_indented(out, core::printable(read_kernel_text(folder + "stack")));
   return out;
 }
 
-/// Those lines of `status` that tell something here.
+/// The relevant lines of `status`.
 std::string describe_status(int64_t pid) {
   constexpr auto wanted = std::array<std::string_view, 8>{
     "VmRSS:",  "VmSwap:", "Threads:", "SigPnd:",
@@ -143,8 +143,7 @@ std::string describe_process(int64_t pid, core::time_point deadline) {
   return out;
 }
 
-// Those that wait for something or somebody; the numbers differ between
-// machines.
+// The calls that wait; their numbers differ between architectures.
 std::string system_call_name(int64_t number) {
   static constexpr auto names = std::array{
     std::pair{SYS_read, "read"},

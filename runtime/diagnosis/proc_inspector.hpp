@@ -1,5 +1,5 @@
-// What /proc shows of a process that may be stuck. Reads only what the kernel
-// answers without waiting for the process itself.
+// Inspects a process that may be stuck. Reads only files of /proc that the
+// kernel answers without waiting for the process.
 #pragma once
 
 #include "actors/core/reports/hang_summary.hpp"
@@ -12,10 +12,10 @@
 
 namespace actorrun::detail {
 
-/// Threads of one process that are looked at.
+/// At most so many threads of one process are inspected.
 inline constexpr size_t snapshot_threads_max = 64;
 
-/// What can be seen of a thread; all is empty if it has ended.
+/// A snapshot of a thread; empty if it has ended.
 core::thread_snapshot see_thread(int64_t pid, int64_t tid);
 
 /// Of a process: of its first thread.

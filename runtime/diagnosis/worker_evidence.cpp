@@ -75,7 +75,7 @@ worker_evidence::examine(const ports::process_not_started& death,
 }
 
 std::string last_words(const std::string& path) {
-  // One byte more tells whether the first line is a whole one.
+  // One more byte shows whether the first line is complete.
   constexpr auto limit = last_words_size_max + 1;
   auto text = end_of_file(path, limit);
   // What is missing in front may have been rotated away just now.

@@ -1,4 +1,4 @@
-// What this machine knows of a worker's death: its error file, its last words,
+// Collects the evidence of a worker's death: its error file, its last lines,
 // and whether the kernel was short of memory.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace actorrun::detail {
 
-/// Of standard error, what is looked at and shown.
+/// At most so much of standard error is read and shown.
 inline constexpr size_t last_words_size_max = size_t{8} * 1'024;
 inline constexpr size_t last_words_lines_max = 40;
 

@@ -105,7 +105,7 @@ void etcd_client::end_lease(int64_t lease, bool job_over, time_point deadline) {
   ask("/v3/lease/revoke", etcd::end_lease_body(lease), deadline);
 }
 
-// A token lasts a few minutes after its last use, and dies with the server.
+// A token expires a few minutes after its last use, and with the server.
 result<http_answer> etcd_client::ask(const std::string& path,
                                      const std::string& body,
                                      time_point deadline) {
@@ -124,7 +124,7 @@ result<http_answer> etcd_client::ask(const std::string& path,
   if (auto refused = log_in(deadline))
     return *refused;
   x = members_->post(path, body, deadline);
-  // A member that lags behind the others does not know it yet.
+  // A member that lags behind the others does not know the lease yet.
   if (const auto again = x ? etcd::refusal_of(*x) : std::nullopt;
       again && again->code == errc::secret_mismatch)
     return failure{errc::etcd_unreachable, again->text};

@@ -1,4 +1,4 @@
-// The office of one job's coordinator, in etcd.
+// Elects one job's coordinator in etcd.
 #pragma once
 
 #include "runtime/etcd/members.hpp"
@@ -12,25 +12,25 @@
 
 namespace actorrun::detail {
 
-/// Blocks its caller; for one thread but where it says otherwise. Every call
-/// fails by its deadline with what etcd_members and etcd_messages fail with.
+/// Blocks its caller; for one thread unless stated otherwise. Every call fails
+/// by its deadline, with the failures of `etcd_members` and `messages.hpp`.
 class etcd_client {
 public:
   using clock = etcd_http::clock;
   using time_point = clock::time_point;
   using campaign_answer = std::variant<core::campaign_won, core::campaign_lost>;
 
-  /// Talks to nobody yet.
+  /// Sends no request yet.
   /// @param where One member; `options` may name more.
-  /// @param lines Gets to know when another member is asked.
+  /// @param lines Logs when another member is tried.
   /// @retval errc::system_failure  as `etcd_http::open`
-  /// @retval errc::etcd_denied     a file that is named cannot be read
+  /// @retval errc::etcd_denied     a file of the options cannot be read
   static result<std::unique_ptr<etcd_client>> open(const endpoint& where,
                                                    const etcd_options& options,
                                                    const job_id& job,
                                                    log lines = {});
 
-  /// What is in the entry, as of a moment after the call.
+  /// Reads the entry as it is after the call began.
   result<std::optional<core::leader_entry>> read(time_point deadline);
 
   result<core::lease_opened> open_lease(std::chrono::seconds length,
@@ -39,16 +39,16 @@ public:
   result<campaign_answer> campaign(int64_t lease, int64_t revision,
                                    time_point deadline);
 
-  /// @returns the new revision; none: the entry is another's
+  /// @returns the new revision; none: another node has the entry
   result<std::optional<int64_t>> publish(int64_t lease, int64_t revision,
                                          const std::string& endpoint,
                                          time_point deadline);
 
-  /// @returns its length from the call on; none: it is over
+  /// @returns its length from the call on; none: it has ended
   result<std::optional<core::duration>> renew(int64_t lease,
                                               time_point deadline);
 
-  /// Best effort: what fails here ends by itself.
+  /// Best effort: a lease that stays ends by itself.
   void end_lease(int64_t lease, bool job_over, time_point deadline);
 
   /// As `etcd_members::link`.
@@ -67,7 +67,7 @@ private:
 
   std::unique_ptr<etcd_members> members_;
   etcd::job_keys keys_;
-  std::string user_; ///< Empty: nobody.
+  std::string user_; ///< Empty: no login.
   std::string password_;
   bool is_logged_in_ = false;
 };

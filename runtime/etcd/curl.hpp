@@ -1,10 +1,10 @@
-// libcurl, loaded when it is first needed: a launcher that has no etcd to ask
-// starts without it.
+// Loads libcurl when it is first needed: a launcher without etcd starts without
+// it.
 #pragma once
 
 #include "messages/result.hpp"
 
-// Its checks of argument types are macros around the names that we look up.
+// Its checks of argument types are macros around the names that we load.
 #define CURL_DISABLE_TYPECHECK
 #include <string>
 #include <vector>
@@ -33,7 +33,7 @@ struct curl_library {
   decltype(&::curl_slist_free_all) slist_free_all = nullptr;
 };
 
-/// Loads the first of these libraries that there is; it stays loaded.
+/// Loads the first library found; it stays loaded.
 /// @retval errc::system_failure  there is none, or it is too old; the text says
 ///                               what to install
 result<curl_library> load_curl(const std::vector<std::string>& names);

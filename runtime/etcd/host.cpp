@@ -12,10 +12,10 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Clocks of two hosts do not run apart by more than one part in so many.
+/// The clocks of two hosts drift apart by at most one part in so many.
 constexpr auto clock_accuracy = 100;
 
-/// We leave the office so much before our lease can end.
+/// We stop leading so long before our lease can end.
 core::duration guard_of(const job_options& job) {
   return std::max<core::duration>(job.timeouts.fence_guard,
                                   job.etcd.lease / clock_accuracy);
@@ -68,7 +68,7 @@ void etcd_host::stop() {
 
 std::shared_ptr<ports::coordinator_locator>
 etcd_host::locator_for(const agent_id& agent) {
-  auto door
+  auto link
     = keep(std::make_unique<coordinator_link>(
              system_, *home_,
              coordinator_link::target{.where = *config_.job.rendezvous,
@@ -77,7 +77,7 @@ etcd_host::locator_for(const agent_id& agent) {
                                       .limit = config_.job.timeouts.connect},
              config_.lines),
            home_);
-  return std::make_shared<etcd_locator>(leadership_, std::move(door),
+  return std::make_shared<etcd_locator>(leadership_, std::move(link),
                                         [this] { return here(); });
 }
 
@@ -91,7 +91,7 @@ ports::location etcd_host::here() const {
   return {caf::actor_cast<caf::strong_actor_ptr>(coordinator_), address_};
 }
 
-// -- the office, on the leadership's thread -----------------------------------
+// -- leading, on the leadership's thread --------------------------------------
 
 result<std::string>
 etcd_host::open_coordinator(const core::open_coordinator& order,
@@ -110,7 +110,7 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();
   settings.on_closed = [this](const core::outcome& x) {
-    leadership_->resign(true); // First: who hears of the end may stop us.
+    leadership_->resign(true); // First: the callback may stop us.
     config_.on_closed(x);
   };
   auto coordinator = spawn_rendezvous_coordinator(system_, std::move(settings));
@@ -131,7 +131,7 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     links_ = std::move(links);
     address_ = place->host;
   }
-  let_operators_in();
+  open_operator_socket();
   log_listening(config_.lines, config_.job, place->where, *listening);
   return to_string(endpoint{place->host, port->port});
 }
@@ -150,7 +150,8 @@ void etcd_host::close_coordinator() {
   config_.on_left();
 }
 
-// Whoever finds the port closed may take for certain that nobody decides here.
+// A node that finds the port closed may rely on it that no coordinator decides
+// here.
 void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
                     const std::shared_ptr<remote_agent_links>& links) const {
   caf::scoped_actor self{system_};
@@ -159,9 +160,9 @@ void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
   links->close();
 }
 
-void etcd_host::let_operators_in() {
+void etcd_host::open_operator_socket() {
   if (!config_.is_alone)
-    return; // They come to the agent.
+    return; // Operators connect to the agent.
   operators_ = operator_socket::open(
     system_, *home_, config_.job.job,
     caf::actor_cast<caf::strong_actor_ptr>(coordinator()),

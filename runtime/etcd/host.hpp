@@ -1,5 +1,5 @@
-// One node's part in the office of a job's coordinator that etcd gives away:
-// the coordinator while it is ours, and the agent's way to it wherever it is.
+// Hosts the coordinator of a job while etcd has elected this node, and locates
+// it for the agent otherwise.
 #pragma once
 
 #include "actors/rendezvous_coordinator.hpp"
@@ -19,22 +19,22 @@ namespace actorrun::detail {
 struct etcd_host_config {
   job_options job; ///< Its rendezvous is etcd's address.
   credentials mine;
-  std::string announced; ///< Where others reach this node; empty: found out.
-  /// There is no agent: wants the office for its own sake, and lets operators
-  /// in while it has it.
+  std::string announced; ///< Where others reach this node; empty: detected.
+  /// There is no agent: always campaigns, and accepts operators while it leads.
   bool is_alone = false;
-  /// All of a coordinator's configuration that is not about etcd.
+  /// The coordinator's configuration except etcd's part of it.
   std::function<rendezvous_coordinator_config()> configure;
-  /// The job is over and all agents know. On some thread; so is the next.
+  /// The job is over and all agents know. Called on any thread, as the next
+  /// one.
   std::function<void(const core::outcome&)> on_closed;
-  /// Our coordinator has left office, or has never been in it.
+  /// Our coordinator has stopped, or never led.
   std::function<void()> on_left;
   log lines{};
 };
 
 class etcd_host {
 public:
-  /// Asks etcd nothing yet, unless it `is_alone`.
+  /// Sends no request to etcd yet, unless it `is_alone`.
   /// @pre `system` outlives it
   /// @retval errc::system_failure, errc::etcd_denied  as `etcd_client::open`
   static result<std::unique_ptr<etcd_host>> open(caf::actor_system& system,
@@ -46,17 +46,17 @@ public:
   etcd_host(const etcd_host&) = delete;
   etcd_host& operator=(const etcd_host&) = delete;
 
-  /// For the agent of this id.
+  /// Makes the locator of the agent with this id.
   std::shared_ptr<ports::coordinator_locator>
   locator_for(const agent_id& agent);
 
-  /// Null while it is elsewhere.
+  /// Null while the coordinator is elsewhere.
   rendezvous_coordinator_actor coordinator() const;
 
-  /// Gives up the office, if it is ours, and any hope of it. Returns at once.
+  /// Gives up the leadership and campaigns no more. Returns at once.
   void resign() { leadership_->resign(false); }
 
-  /// Resigns; waits until nothing calls back any more.
+  /// Resigns; waits until no callback runs any more.
   void stop();
 
 private:
@@ -68,7 +68,7 @@ private:
   void close_coordinator();
   void end(const rendezvous_coordinator_actor& coordinator,
            const std::shared_ptr<remote_agent_links>& links) const;
-  void let_operators_in();
+  void open_operator_socket();
   ports::location here() const;
 
   caf::actor_system& system_;
@@ -80,7 +80,7 @@ private:
   mutable std::mutex mutex_; // Guards the rest.
   rendezvous_coordinator_actor coordinator_;
   std::shared_ptr<remote_agent_links> links_;
-  std::string address_; ///< Ours, while we are in office.
+  std::string address_; ///< Ours, while we lead.
 };
 
 } // namespace actorrun::detail

@@ -24,7 +24,7 @@ std::string url_of(const endpoint& where, bool secure) {
   return (secure ? "https://" : "http://") + host;
 }
 
-/// The end of the list owns it.
+/// Its destructor frees the list.
 struct header_list {
   const curl_library& library;
   curl_slist* first = nullptr;
@@ -40,7 +40,7 @@ struct header_list {
   }
 };
 
-/// Told at once, not when somebody listens at last.
+/// Checked at once, not when the first connection is made.
 std::optional<failure> missing_file(const etcd_options& x) {
   for (const auto& [name, path] :
        {std::pair{"cacert", x.authority_file},
@@ -60,7 +60,7 @@ bool is_about_trust(CURLcode code) {
 
 } // namespace
 
-/// What one request needs while it is under way.
+/// The state of one request.
 struct etcd_http::exchange {
   const std::string& body;
   header_list headers;
@@ -81,7 +81,7 @@ struct etcd_http::exchange {
     const auto size = one * count;
     if (x.answer.body.size() + size > http_answer_size_max) {
       x.is_too_long = true;
-      return 0; // Which ends the request.
+      return 0; // Ends the request.
     }
     x.answer.body.append(data, size);
     return size;
@@ -136,7 +136,7 @@ void etcd_http::prepare(const exchange& x, const std::string& path) {
   set_path(CURLOPT_CAINFO, options_.authority_file);
   set_path(CURLOPT_SSLCERT, options_.certificate_file);
   set_path(CURLOPT_SSLKEY, options_.key_file);
-  // For a key that has one: else the user would be asked, and we would wait.
+  // For an encrypted key: otherwise libcurl would prompt the user and block.
   set(CURLOPT_KEYPASSWD, "");
 }
 
@@ -195,7 +195,7 @@ failure etcd_http::explain(CURLcode code, const std::string& detail) const {
   if (code == CURLE_OPERATION_TIMEDOUT)
     why = "no answer in time";
   // With TLS 1.3 a server refuses our certificate after the handshake, and its
-  // word of it may be lost.
+  // alert may be lost.
   const auto is_alert = why.find("alert") != why.npos;
   const auto denied = is_about_trust(code) || (options_.secure && is_alert);
   const auto is_cut = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR

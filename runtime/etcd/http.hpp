@@ -1,4 +1,4 @@
-// One HTTP server, asked in JSON, one request after the other.
+// Sends JSON requests to one HTTP server, one after the other.
 #pragma once
 
 #include "messages/result.hpp"
@@ -12,8 +12,8 @@
 
 namespace actorrun::detail {
 
-/// Longest head and longest body of an answer that are read, in bytes: ours are
-/// a few hundred.
+/// At most so many bytes of the head and of the body of an answer are read;
+/// etcd's have a few hundred.
 inline constexpr size_t http_answer_size_max = 64 * 1024;
 
 struct http_answer {
@@ -21,8 +21,8 @@ struct http_answer {
   std::string body;
 };
 
-/// Blocks its caller; for one thread but where it says otherwise. Uses no
-/// proxy, follows no redirect. Keeps its connection between requests.
+/// Blocks its caller; for one thread unless stated otherwise. Uses no proxy,
+/// follows no redirect. Keeps its connection between requests.
 class etcd_http {
 public:
   using clock = std::chrono::steady_clock;
@@ -41,11 +41,11 @@ public:
   /// @param deadline The request fails by then at the latest.
   /// @retval errc::etcd_unreachable  no HTTP answer came, or it is too long
   /// @retval errc::etcd_denied       TLS: one side does not trust the other, or
-  ///                                 a file of certificates holds none
+  ///                                 a certificate file contains none
   result<http_answer> post(const std::string& path, const std::string& body,
                            clock::time_point deadline);
 
-  /// Goes along with all later requests as `Authorization`.
+  /// Sent with all later requests as `Authorization`.
   void set_token(std::string token) { token_ = std::move(token); }
 
   /// `http://host:port`
@@ -54,7 +54,8 @@ public:
   /// This end's address of the last connection, numeric; empty before.
   const std::string& local_address() const { return local_address_; }
 
-  /// The request under way, and all that follow, fail by then. From any thread.
+  /// The present request and all later ones fail by `deadline`. From any
+  /// thread.
   void hurry(clock::time_point deadline);
 
 private:

@@ -70,7 +70,7 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const end_lease& x) {
-    registry().end_lease(x.lease, x.job_over, clock::now() + busy_reply_limit);
+    registry().end_lease(x.lease, x.job_over, clock::now() + resign_limit);
     return {};
   }
 
@@ -87,17 +87,17 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const try_endpoint& x) {
-    self.tell(x.endpoint, false);
+    self.report(x.endpoint, false);
     return {};
   }
 
   reply operator()(const report_here&) {
-    self.tell(here{}, true);
+    self.report(here{}, true);
     return {};
   }
 
   reply operator()(const report_missing& x) {
-    self.tell(x.why, true);
+    self.report(x.why, true);
     return {};
   }
 
@@ -149,7 +149,7 @@ std::function<bool()> etcd_leadership::leadership_check() const {
 void etcd_leadership::stop() {
   if (!thread_.joinable())
     return;
-  config_.registry->hurry(clock::now() + busy_reply_limit);
+  config_.registry->hurry(clock::now() + resign_limit);
   {
     const auto guard = std::lock_guard{mutex_};
     inbox_.push_back({resign_requested{false}});
@@ -211,7 +211,7 @@ etcd_leadership::limit(std::optional<clock::time_point> deadline) const {
   return deadline ? std::min(*deadline, own) : own;
 }
 
-void etcd_leadership::tell(const answer& x, bool is_last) {
+void etcd_leadership::report(const answer& x, bool is_last) {
   const auto on_answer = is_last ? std::exchange(seeker_, {}) : seeker_;
   if (on_answer)
     on_answer(x);

@@ -1,5 +1,5 @@
-// Runs core::leadership against a real etcd, on a thread of its own: whatever
-// etcd does or does not answer, no worker and no actor waits for it.
+// Runs core::leadership against etcd, on a thread of its own, so that no worker
+// and no actor waits for etcd.
 #pragma once
 
 #include "actors/core/protocol/leadership.hpp"
@@ -19,20 +19,20 @@
 
 namespace actorrun::detail {
 
-/// How long the end of a launcher may take to tell etcd of it.
-inline constexpr auto busy_reply_limit = std::chrono::seconds{1};
+/// At most so long a launcher that ends takes to report that to etcd.
+inline constexpr auto resign_limit = std::chrono::seconds{1};
 
 struct etcd_leadership_config {
   core::leadership_options options;
-  /// Longest wait for one answer of etcd's.
+  /// Timeout of one request to etcd.
   core::duration request_limit = std::chrono::seconds{5};
   std::unique_ptr<etcd_client> registry;
-  /// Starts the coordinator and says where it listens, `host:port`.
+  /// Starts the coordinator; returns where it listens, `host:port`.
   std::function<result<std::string>(const core::open_coordinator& order,
                                     const etcd_link& registry)>
     open_coordinator;
-  /// Ends it; when it returns, nobody listens there any more. May be called
-  /// when there is none. Neither may call back.
+  /// Ends the coordinator and returns when its port is closed. May be called
+  /// when there is none. Neither function may call back.
   std::function<void()> close_coordinator;
   log lines{};
 };
@@ -42,7 +42,7 @@ public:
   /// The coordinator is in this process.
   struct here {};
 
-  /// An endpoint is to be tried, and is followed by another answer unless
+  /// A text is an endpoint to try; another answer follows unless
   /// `endpoint_reached` is reported.
   using answer = std::variant<here, std::string, failure>;
   using seeker = std::function<void(const answer&)>;
@@ -55,21 +55,23 @@ public:
   etcd_leadership(const etcd_leadership&) = delete;
   etcd_leadership& operator=(const etcd_leadership&) = delete;
 
-  // All from any thread. None waits, but `stop`.
+  // All from any thread. Only `stop` waits.
 
-  /// Looks for the coordinator, or becomes it. One search at a time.
+  /// Searches for the coordinator, or becomes it. One search at a time.
   void seek(seeker on_answer);
 
-  /// What came of an endpoint: `endpoint_reached`, `…_refused` or `…_failed`.
+  /// Reports the result for an endpoint: `endpoint_reached`, `…_refused` or
+  /// `…_failed`.
   void report(core::leadership_event what);
 
-  /// Leaves the office for good and wants no other.
+  /// Gives up the leadership for good.
   void resign(bool job_over);
 
-  /// Says whether our coordinator is in office at this moment. Outlives us.
+  /// Returns a check whether our coordinator leads at this moment. May outlive
+  /// this object.
   std::function<bool()> leadership_check() const;
 
-  /// Resigns; waits until etcd knows, `busy_reply_limit` at most.
+  /// Resigns; waits for at most `resign_limit` until etcd knows.
   void stop();
 
 private:
@@ -87,7 +89,7 @@ private:
   void run();
   void dispatch(core::leadership_event event);
   clock::time_point limit(std::optional<clock::time_point> deadline) const;
-  void tell(const answer& x, bool is_last);
+  void report(const answer& x, bool is_last);
 
   etcd_leadership_config config_;
   std::shared_ptr<std::atomic<clock::rep>> leadership_end_

@@ -8,7 +8,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// What it means to the candidate that its agent could not get in.
+/// The event for the candidate whose agent could not connect.
 core::leadership_event meaning_of(const failure& why) {
   if (why.code == errc::connection_refused)
     return core::endpoint_refused{why};
@@ -17,20 +17,20 @@ core::leadership_event meaning_of(const failure& why) {
 
 } // namespace
 
-// The leadership ends before what is behind `here_` does, and calls nobody any
-// more from then on; the door may outlive it.
+// The leadership ends before the object behind `here_` does and makes no calls
+// from then on; the link may outlive it.
 void etcd_locator::seek(listener on_result) {
-  door_->drop();
+  link_->drop();
   const auto report
     = [x = std::weak_ptr{leadership_}](core::leadership_event event) {
         if (const auto leadership = x.lock())
           leadership->report(std::move(event));
       };
-  const auto try_at = [=, door = door_](const std::string& text) {
+  const auto try_at = [=, link = link_](const std::string& text) {
     const auto where = endpoint_of(text);
     if (!where)
       return report(core::endpoint_failed{where.error()});
-    door->seek_at(*where, [=](result<ports::location> x) {
+    link->seek_at(*where, [=](result<ports::location> x) {
       if (!x)
         return report(meaning_of(x.error()));
       report(core::endpoint_reached{});
@@ -53,7 +53,7 @@ void etcd_locator::seek(listener on_result) {
 
 namespace {
 
-/// Most of a strange entry that is shown to a person, in bytes.
+/// At most so many bytes of a foreign entry are shown.
 constexpr size_t excerpt_size_max = 80;
 
 bool is_local_number(const std::string& host) {

@@ -1,5 +1,5 @@
-// The agent's way to a coordinator that etcd names: by the door where it is
-// elsewhere, and without it where it is in this process.
+// Locates the coordinator that etcd has elected: over a link if it is
+// elsewhere, directly if it is in this process.
 #pragma once
 
 #include "messages/result.hpp"
@@ -17,32 +17,33 @@ namespace actorrun::detail {
 class etcd_locator final : public ports::coordinator_locator {
 public:
   /// @param here Gives the coordinator in this process; its handle is null if
-  ///             it has gone meanwhile.
+  ///             it has ended meanwhile.
   etcd_locator(std::shared_ptr<etcd_leadership> leadership,
-               std::shared_ptr<coordinator_link> door,
+               std::shared_ptr<coordinator_link> link,
                std::function<ports::location()> here)
-    : leadership_(std::move(leadership)), door_(std::move(door)),
+    : leadership_(std::move(leadership)), link_(std::move(link)),
       here_(std::move(here)) {}
 
   void seek(listener on_result) override;
-  void drop() override { door_->drop(); }
+  void drop() override { link_->drop(); }
 
 private:
   std::shared_ptr<etcd_leadership> leadership_;
-  std::shared_ptr<coordinator_link> door_;
+  std::shared_ptr<coordinator_link> link_;
   std::function<ports::location()> here_;
 };
 
 struct coordinator_location {
-  std::string host;     ///< What others are told.
+  std::string host;     ///< Published to other nodes.
   socket_address where; ///< With port 0: the system chooses.
 };
 
-/// @param announced What the user says others reach this node at; may be empty.
+/// @param announced The address that the user gives for this node; may be
+///   empty.
 /// @param seen      This node's address on its connection to etcd.
 /// @param registry  Where etcd is. If it is on this very host, `seen` may be
-///                  loopback, which is of no use to others; they know the host
-///                  by the name that etcd has, if it has one.
+///                  loopback, which is useless to other nodes; they know the
+///                  host by the name that etcd has, if it has one.
 /// @retval errc::unresolvable  a name has no address
 /// @retval errc::cannot_listen there is no address at all
 result<coordinator_location>
@@ -50,7 +51,7 @@ coordinator_location_of(const std::string& announced, const std::string& seen,
                         const endpoint& registry);
 
 /// Reads `host:port`, with brackets around an IPv6 address.
-/// @retval errc::not_actorrun  it is none: somebody else has written there
+/// @retval errc::not_actorrun  it is not; another program has written the entry
 result<endpoint> endpoint_of(const std::string& text);
 
 } // namespace actorrun::detail

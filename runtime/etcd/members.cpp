@@ -26,7 +26,7 @@ result<http_answer> ask(etcd_http& whom, const std::string& path,
   return answer;
 }
 
-/// One that may pass hides those that will not.
+/// A temporary failure takes precedence over permanent ones.
 failure all_of(const std::vector<failure>& them) {
   auto out = failure{them.front().code, ""};
   for (const auto& x : them) {

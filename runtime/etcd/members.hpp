@@ -1,4 +1,4 @@
-// The members of one etcd cluster: asked in turn until one of them answers.
+// Sends requests to the members of one etcd cluster in turn until one answers.
 #pragma once
 
 #include "actors/log.hpp"
@@ -11,35 +11,35 @@
 
 namespace actorrun::detail {
 
-/// This end and the other of a connection to etcd.
+/// Both ends of a connection to etcd.
 struct etcd_link {
   std::string local_address; ///< Numeric; empty before the first answer.
   endpoint member;
 };
 
-/// Blocks its caller; for one thread but where it says otherwise.
+/// Blocks its caller; for one thread unless stated otherwise.
 class etcd_members {
 public:
   using clock = etcd_http::clock;
 
-  /// Talks to nobody yet.
+  /// Sends no request yet.
   /// @pre `where` is not empty
   /// @retval as `etcd_http::open`
   static result<std::unique_ptr<etcd_members>>
   open(std::vector<endpoint> where, const etcd_options& options, log lines);
 
   /// As `etcd_http::post`, to the member that answered last and then to the
-  /// others. Each has an equal part of the time that is left. A request may be
-  /// served more than once: by one whose answer is lost, too.
-  /// When all have failed the text names them all.
-  /// @retval errc::etcd_unreachable   one of them did not answer, or only that
-  ///                                  its cluster is out of its reach
+  /// others. Each has an equal part of the remaining time. A request may be
+  /// executed more than once, because answers may be lost. If all fail, the
+  /// text names all of them.
+  /// @retval errc::etcd_unreachable   a member did not answer, or answered that
+  ///                                  it is cut off from its cluster
   /// @retval errc::etcd_denied        else as `etcd_http::post`
-  /// @retval errc::settings_mismatch  they are coordinators of ours
+  /// @retval errc::settings_mismatch  they are coordinators, not etcd
   result<http_answer> post(const std::string& path, const std::string& body,
                            clock::time_point deadline);
 
-  /// As `etcd_http::set_token`. A token is good for all members.
+  /// As `etcd_http::set_token`. A token is valid for all members.
   void set_token(const std::string& token);
 
   /// To the member that answered last.

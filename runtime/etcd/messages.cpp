@@ -16,10 +16,10 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-/// Most of an answer that is shown to a person, in bytes.
+/// At most so many bytes of an answer are shown.
 constexpr size_t excerpt_size_max = 120;
 
-// gRPC's numbers for what went wrong, as the gateway hands them on.
+// gRPC's error codes, as the gateway passes them on.
 constexpr int64_t code_permission_denied = 7;
 constexpr int64_t code_unauthenticated = 16;
 
@@ -50,7 +50,7 @@ std::optional<std::string> from_base64(const std::string& text) {
   return out;
 }
 
-/// Of what somebody else wrote, as much as a log line can bear.
+/// The beginning of a foreign text, short enough for a log line.
 std::string shown(const std::string& text) {
   return core::first_line_of(core::beginning_of(text, excerpt_size_max));
 }
@@ -81,7 +81,7 @@ const json& first(const json& x) {
   return x.is_array() && !x.empty() ? x.front() : nothing;
 }
 
-/// A number, or a text that is one; what is left out is 0.
+/// A number, or a text that is one; a missing one is 0.
 std::optional<int64_t> number(const json& x) {
   if (x.is_null())
     return 0;
@@ -121,7 +121,7 @@ result<std::optional<core::leader_entry>> entry_in(const json& range,
   return std::optional{core::leader_entry{*revision, std::move(*text)}};
 }
 
-/// How often the mark of the job that this range has found was written.
+/// How often the key of the job that this range has found was written.
 uint32_t terms_in(const json& range) {
   const auto& mark = first(at(range, "kvs"));
   if (mark.is_null())

@@ -1,4 +1,4 @@
-// What is said to etcd and what it answers: the JSON of its v3 gateway.
+// Writes requests to etcd and reads its answers: the JSON of its v3 gateway.
 //
 // Reference: etcd's api_reference_v3; numbers of 64 bits are texts in JSON,
 // keys and values are base64, and what is 0, false or empty is left out.
@@ -19,12 +19,12 @@ namespace actorrun::detail::etcd {
 
 /// The keys of one job.
 struct job_keys {
-  std::string coordinator; ///< Exists while somebody has the office.
+  std::string coordinator; ///< Exists while a node leads.
   std::string job;         ///< Exists from the first coordinator to the end.
 };
 
-/// Below `prefix`, and apart from those of every other job. Job ids may hold
-/// anything, so they go in as hexadecimal digits unless they are plain.
+/// Keys below `prefix`, different for every job. Job ids may contain any bytes,
+/// so they are written as hexadecimal digits unless they are plain.
 job_keys keys_of(const std::string& prefix, const job_id& job);
 
 // -- requests -----------------------------------------------------------------
@@ -35,9 +35,9 @@ std::string read_body(const job_keys& keys);
 std::string open_lease_body(std::chrono::seconds length);
 std::string renew_body(int64_t lease);
 std::string end_lease_body(int64_t lease);
-/// Nothing happens unless this lease has the entry.
+/// Has no effect unless this lease has the entry.
 std::string forget_job_body(const job_keys& keys, int64_t lease);
-/// @param revision Of the entry as it must be; 0: none must be there.
+/// @param revision The entry's expected revision; 0: no entry may exist.
 std::string campaign_body(const job_keys& keys, int64_t lease,
                           int64_t revision);
 std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
@@ -46,14 +46,14 @@ std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
 // -- answers ------------------------------------------------------------------
 //
 // All of them may fail as `refusal_of` says, and:
-// @retval errc::etcd_unreachable  it is not of the form that etcd's have
+// @retval errc::etcd_unreachable  it is not an answer of etcd
 
-/// Whether whoever answers is cut off from those who know, or is a proxy that
-/// is. Another member may know more.
+/// Whether the member, or the proxy, that answers is cut off from its cluster.
+/// Then another member may have the answer.
 bool is_unavailable(const http_answer& x);
 
-/// Why an answer is none, if it is none. An old token is the only reason for
-/// `errc::secret_mismatch`: get another.
+/// The failure in an answer, if it is one. `errc::secret_mismatch` only means
+/// that the token has expired: get another.
 /// @retval errc::etcd_denied, errc::etcd_unreachable
 std::optional<failure> refusal_of(const http_answer& x);
 

@@ -1,4 +1,4 @@
-// The agent's part of a launcher.
+// The members of a launcher around the agent.
 #include "actors/node_agent.hpp"
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
@@ -32,7 +32,7 @@ const char* name_of(rendezvous_backend x) {
   return "etcd-v2";
 }
 
-/// What tells the supervisor's events to a feed, if there is one.
+/// Passes the supervisor's events to a feed, if there is one.
 decltype(worker_supervisor_config::on_event)
 event_listener(const std::shared_ptr<event_feed>& to) {
   if (!to)
@@ -44,7 +44,7 @@ event_listener(const std::shared_ptr<event_feed>& to) {
 
 } // namespace
 
-// First of all: what cannot be logged shall not begin.
+// First, because a job whose output cannot be logged must not begin.
 result<void> launcher::members::open_logs(const agent_options& options) {
   auto opened = node_logs::open(system, loop,
                                 {.job = job.job,
@@ -71,7 +71,7 @@ result<void> launcher::members::open_timers(const agent_options& options) {
   return {};
 }
 
-// Workers that cannot be bound as was asked shall not begin either.
+// Workers that cannot be bound as ordered must not begin either.
 result<void> launcher::members::open_devices(const agent_options& options) {
   auto opened = node_devices::open(options, lines);
   if (!opened)
@@ -97,8 +97,8 @@ launcher::members::make_locator(const core::offer& offering) {
     loop);
 }
 
-// Where the address is known already it is looked up here: a name may take its
-// time. Else the first link tells, by number.
+// A known address is resolved here, because a name may take long. Otherwise the
+// first link announces a numeric one.
 std::shared_ptr<ports::master_ports>
 launcher::members::make_ports(const agent_options& options) {
   if (!options.agent_store)

@@ -1,4 +1,4 @@
-// The coordinator's part of a launcher, and how all of it ends.
+// The members of a launcher around the coordinator, and its end.
 #include "runtime/launcher/members.hpp"
 
 #include "runtime/os/reactor.hpp"
@@ -31,7 +31,8 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   auto hosted = host_coordinator(false);
   if (!hosted && hosted.error().code == errc::address_in_use
       && job.place == coordinator_place::automatic) {
-    // Most likely another agent of the job on this host; its door will tell.
+    // Most likely another agent of the job on this host; connecting will show
+    // it.
     occupied = true;
     return {};
   }
@@ -39,7 +40,7 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
 }
 
 // A coordinator on its own may be started again while its agents wait for it;
-// one that an agent hosts only follows another if that ended untidily.
+// one that an agent hosts only follows another if that was killed.
 result<void> launcher::members::host_coordinator(bool alone) {
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
@@ -47,7 +48,7 @@ result<void> launcher::members::host_coordinator(bool alone) {
   const auto folder = run_folder::open();
   const auto successor
     = (folder && folder->left_by_predecessor(job.job)) || alone;
-  spawn_coordinator(successor); // Before anybody can come in to it.
+  spawn_coordinator(successor); // Before it can be reached.
   auto listening = links->listen(*where, mine);
   if (!listening) {
     caf::anon_send_exit(coordinator, caf::exit_reason::kill);
@@ -91,7 +92,7 @@ core::job_settings launcher::members::settings() const {
           .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
 }
 
-// Whoever gives no rank to any node gives them all rank 0.
+// Nodes without a given rank all have rank 0.
 result<void> launcher::members::host_as_first() {
   auto hosted = host_coordinator(false);
   if (!hosted)
@@ -139,7 +140,7 @@ void launcher::members::agent_finished(const core::ending& how) {
     const auto guard = std::lock_guard{mutex};
     ending = how;
   }
-  // The others go on without us, or need us until they know the outcome.
+  // The other nodes go on without us, or need us until they know the outcome.
   if (etcd && !(how.result && etcd->coordinator()))
     etcd->resign();
   logs->flush([this] { logs_shown(); });

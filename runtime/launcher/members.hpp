@@ -1,4 +1,4 @@
-// All that belongs to one node's part in one job, behind `launcher`.
+// Owns the members of a launcher: one node's part in one job.
 #pragma once
 
 #include "actors/ports/master_ports.hpp"
@@ -64,7 +64,7 @@ struct launcher::members {
   log lines;
   detail::credentials mine;
   std::string host;
-  bool occupied = false; ///< Somebody else listens at our endpoint.
+  bool occupied = false; ///< Another process listens at our endpoint.
   std::shared_ptr<detail::reactor> loop
     = detail::loop_scheduler::reactor_for(system);
   std::shared_ptr<detail::remote_agent_links> links;
@@ -76,12 +76,12 @@ struct launcher::members {
   std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
   std::unique_ptr<detail::node_timers> timers; ///< Likewise.
   std::optional<detail::node_devices> devices; ///< Likewise.
-  std::shared_ptr<detail::event_feed> events;  ///< Null: nobody wants to know.
+  std::shared_ptr<detail::event_feed> events;  ///< Null: no event log.
 
   std::mutex mutex; // Guards the rest.
   std::optional<core::ending> ending;
   std::optional<core::ending> coordinators_ending;
-  bool shown = false; ///< Nobody waits for the console any more.
+  bool shown = false; ///< The console is not awaited any more.
   bool over = false;
   size_t leave_count = 0;
   std::promise<core::ending> promise;

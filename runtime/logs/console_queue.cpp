@@ -26,7 +26,7 @@ registry& all() {
   return result;
 }
 
-/// What a disk says that has no room, or none for us.
+/// Whether an errno means that a disk has no room for us.
 bool is_loss(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
@@ -47,9 +47,9 @@ std::string text_of_loss(uint64_t bytes, int error) {
 
 // -- one queue per file -------------------------------------------------------
 
-// Users hold a pointer of their own kind: when the last of them lets go, the
-// thread, which holds the queue too, is told to end. The function that does so
-// stays as long as it is known here, the queue must not.
+// Users hold a pointer of a kind of their own: when the last of them is gone,
+// the thread, which holds the queue too, is stopped. The deleter stays as long
+// as it is listed here; the queue must not.
 std::shared_ptr<console_queue> console_queue::of(int fd) {
   auto target = console_target::open(fd);
   auto& known = all();
@@ -89,7 +89,7 @@ void console_queue::stop() {
     thread.join();
 }
 
-// -- what others call ---------------------------------------------------------
+// -- public functions ---------------------------------------------------------
 
 bool console_queue::offer(std::string_view lines, size_t limit) {
   const auto lock = std::lock_guard{mutex_};
@@ -155,7 +155,7 @@ void console_queue::interrupt() {
 
 // -- writing ------------------------------------------------------------------
 
-// In the caller's thread; what does not go is for the other one.
+// In the caller's thread; the rest is for the other one.
 size_t console_queue::write_through(std::string_view lines) {
   if (lost_bytes_ > 0 && !write_loss()) {
     lost_bytes_ += lines.size();
@@ -178,7 +178,7 @@ size_t console_queue::write_through(std::string_view lines) {
   return lines.size();
 }
 
-// Begins a new line, whatever the last one has come to.
+// Begins a new line, even if the last one is incomplete.
 bool console_queue::write_loss() {
   const auto text = text_of_loss(lost_bytes_, loss_);
   if (target_.write(text).error != 0)
@@ -196,8 +196,8 @@ void console_queue::close() {
   flushed_.notify_all();
 }
 
-// Without a thread, what waits goes with the next offer that finds one: a
-// machine that has none left will not keep us from going on.
+// Without a thread, the backlog is written with the next offer that can start
+// one: this program goes on although the system has no thread left.
 void console_queue::wake_thread() {
   if (thread_.joinable()) {
     changed_.notify_one();
@@ -205,7 +205,7 @@ void console_queue::wake_thread() {
   }
   if (!wake_up_)
     wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const auto blocked = signals_blocked{}; // SIGPIPE would be ours.
+  const auto blocked = signals_blocked{}; // It must not get SIGPIPE.
   try {
     thread_ = std::thread{[self = self_.lock()] { self->run(); }};
   } catch (const std::system_error&) {

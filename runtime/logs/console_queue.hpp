@@ -1,5 +1,4 @@
-// Owns what waits to be written to one standard stream, and the thread that
-// waits with it.
+// Owns the backlog of one standard stream and the thread that writes it.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -21,31 +20,31 @@
 
 namespace actorrun::detail {
 
-/// In bytes. As long as less than this waits, more is taken.
+/// In bytes. A backlog smaller than this takes more.
 inline constexpr size_t console_backlog_max = 1024 * 1024;
 
 /// In bytes, beyond `console_backlog_max`: room for our own lines when the
 /// workers' lines have filled the rest.
 inline constexpr size_t console_reserve = 64 * 1024;
 
-/// In bytes. So much may wait when others are told to go on: enough for the
-/// thread to be busy until they have.
+/// In bytes. Writers are resumed at this backlog, which keeps the thread busy
+/// until they offer more.
 inline constexpr size_t console_ready_max = console_backlog_max / 4;
 
 /// Takes lines without ever waiting, and writes them in the order in which it
 /// took them.
 ///
-/// Who offers also writes, as long as the stream takes it: there is no thread,
-/// and no copy. Only what it does not take goes to a thread, which starts when
-/// it is first needed. All functions may be called from any thread.
+/// The caller of `offer` writes itself as long as the stream takes it, without
+/// a thread and without a copy. Only the rest is left to a thread, which starts
+/// when it is first needed. All functions may be called from any thread.
 class console_queue {
 public:
   using task = std::function<void()>;
 
   /// The queue for the file that `fd` leads to. There is one per file in this
-  /// program, so that all who hold one share one order.
-  /// @param fd May be closed from now on. When the last holder lets go, what
-  ///           still waits is lost.
+  /// program, so that all holders share one order.
+  /// @param fd May be closed from now on. When the last holder is gone, the
+  ///           backlog is lost.
   static std::shared_ptr<console_queue> of(int fd);
 
   explicit console_queue(console_target target) : target_(std::move(target)) {}
@@ -54,7 +53,7 @@ public:
   console_queue& operator=(const console_queue&) = delete;
 
   /// @param lines Whole lines; any size.
-  /// @param limit In bytes. How much may wait already.
+  /// @param limit In bytes. At most so large may the backlog be.
   /// @returns whether all was taken; else nothing was. A closed stream takes
   ///          everything.
   bool offer(std::string_view lines, size_t limit);
@@ -67,12 +66,12 @@ public:
   /// bytes wait. The last call of each `who` counts.
   void call_when_ready(const void* who, task fn);
 
-  /// Forgets what `who` wanted to be called for. A call may be under way.
+  /// Cancels the call of `who`. It may be running already.
   void forget(const void* who);
 
   bool is_closed() const;
 
-  /// Says whether nothing waits.
+  /// Whether the backlog is empty.
   bool is_flushed() const;
 
   /// Calls `fn` once, on the queue's thread, when nothing waits.

@@ -22,7 +22,7 @@ bool can_write(int fd) {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-// A description of our own, so that nobody else is affected by O_NONBLOCK.
+// A file description of our own, because O_NONBLOCK affects all its holders.
 unique_fd open_again(int fd) {
   const auto path = "/proc/self/fd/" + std::to_string(fd);
   return unique_fd{
@@ -33,8 +33,8 @@ unique_fd duplicate(int fd) {
   return unique_fd{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
 }
 
-/// The end of a pipe raises SIGPIPE in the thread that writes. Who embeds us
-/// may not ignore it; so it is held back, and taken away if it came.
+/// A closed pipe raises SIGPIPE in the thread that writes. A host program may
+/// not ignore it; so it is blocked, and removed if it came.
 class sigpipe_guard {
 public:
   sigpipe_guard() {
@@ -55,7 +55,7 @@ public:
   sigpipe_guard(const sigpipe_guard&) = delete;
   sigpipe_guard& operator=(const sigpipe_guard&) = delete;
 
-  void look_at(int error) { came_ = came_ || error == EPIPE; }
+  void note(int error) { came_ = came_ || error == EPIPE; }
 
 private:
   sigset_t pipe_{};
@@ -75,7 +75,7 @@ console_target console_target::open(int fd) {
   result.is_pipe_ = S_ISFIFO(info.st_mode);
   if (result.is_pipe_ || ::isatty(fd) == 1) {
     result.fd_ = open_again(fd);
-    // ENXIO: a named pipe that nobody reads.
+    // ENXIO: a named pipe without a reader.
     if (result.fd_)
       result.mode_ = write_mode::nonblocking;
     else if (errno != ENXIO)
@@ -114,7 +114,7 @@ console_target::outcome console_target::write(std::string_view bytes) const {
       result.bytes += static_cast<size_t>(count);
     } else if (count == 0 || errno != EINTR) {
       result.error = count == 0 ? EIO : errno;
-      guard.look_at(result.error);
+      guard.note(result.error);
       break;
     }
   }

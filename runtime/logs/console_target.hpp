@@ -1,5 +1,4 @@
-// Owns a way to write to a standard stream of this program without waiting for
-// who reads it.
+// Writes to a standard stream of this program without waiting for its reader.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -19,7 +18,7 @@ enum class write_mode : uint8_t {
   nonblocking, ///< A pipe or terminal, opened once more for ourselves.
   socket,
   blocking, ///< A pipe or terminal that may not be opened again, as after su:
-            ///< only who has time may write.
+            ///< only a thread that may block writes.
 };
 
 /// Never changes the descriptor that the user's shell shares with us: what
@@ -40,15 +39,15 @@ public:
   /// To wait for room with; -1 if closed.
   int descriptor() const { return fd_.get(); }
 
-  /// Whether both lead to the same file, pipe, terminal or socket. Nothing is
-  /// the same as a closed one.
+  /// Whether both are the same file, pipe, terminal or socket. A closed one
+  /// equals no other.
   bool is_same(const console_target& other) const;
 
   /// Writes until all is written or an error comes; EAGAIN: there is no room.
   /// Waits only in mode `blocking`. Raises no SIGPIPE.
   outcome write(std::string_view bytes) const;
 
-  /// Lets a pipe hold more, as far as the system permits.
+  /// Enlarges the buffer of a pipe, as far as the system permits.
   void enlarge() const;
 
 private:

@@ -108,7 +108,7 @@ bool inotify_log_files::is_short_of_space(ports::log_file_id file) const {
   return known.is_short;
 }
 
-// All or nothing: nobody else appends to these files.
+// All or nothing: no other process appends to these files.
 bool inotify_log_files::append(const std::string& path,
                                std::string_view lines) {
   const auto fd = unique_fd{
@@ -154,8 +154,8 @@ void inotify_log_files::start_watching() {
     });
 }
 
-// By descriptor, so that a file is found although somebody has removed its name.
-// Once: until it is armed again, a write finds no watch.
+// By descriptor, so that a file without a name is found, too. For one event
+// only: until it is armed again, a write triggers no watch.
 bool inotify_log_files::arm(ports::log_file_id file, entry& x) {
   const auto path = "/proc/self/fd/" + std::to_string(x.fd.get());
   const auto watch
@@ -200,7 +200,7 @@ void inotify_log_files::on_events() {
   }
 }
 
-// A number of a watch is not used again, so an old event finds nothing.
+// The number of a watch is not reused, so an old event finds nothing.
 void inotify_log_files::wake(int watch) {
   auto due = std::vector<std::function<void()>>{};
   {
@@ -218,7 +218,7 @@ void inotify_log_files::wake(int watch) {
       fn();
 }
 
-// Events were lost, nobody knows which.
+// Events were lost, and it is unknown which.
 void inotify_log_files::wake_all() {
   auto due = std::vector<int>{};
   {

@@ -1,5 +1,4 @@
-// Owns the workers' log files as the agent sees them: reads what is appended,
-// and is told of it by inotify.
+// Reads the workers' log files as they grow, notified by inotify.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -26,22 +25,21 @@ inline constexpr uint64_t short_space_max = 64 * 1024 * 1024;
 inline constexpr uint64_t short_space_min = 1024 * 1024;
 inline constexpr uint64_t short_space_parts = 16;
 
-/// How long an answer about free space is good for: all files of one disk are
-/// asked about at once.
+/// How long an answer about free space is valid: it serves all files of one
+/// disk.
 inline constexpr auto free_space_age_max = std::chrono::milliseconds{20};
 
-/// How often a file is looked at that the system does not watch for us: it has
-/// no watches left.
+/// How often a file is checked for which the system has no watch left.
 inline constexpr auto unwatched_interval = std::chrono::milliseconds{100};
 
 /// Nothing is opened before it is needed: without a call for growth there is no
-/// inotify. Growth is told on the reactor's thread.
+/// inotify. Growth is reported on the reactor's thread.
 class inotify_log_files final : public ports::log_files {
 public:
   /// @param loop Lives longer.
   explicit inotify_log_files(reactor& loop);
 
-  /// From then on nobody is called.
+  /// No call is made from then on.
   ~inotify_log_files() override;
 
   inotify_log_files(const inotify_log_files&) = delete;
@@ -69,7 +67,7 @@ private:
     rotating_file bytes;
     uint64_t device = 0;
     int watch = -1;               ///< Guarded by mutex_; -1: not armed.
-    std::function<void()> call{}; ///< Guarded by mutex_; empty: nobody waits.
+    std::function<void()> call{}; ///< Guarded by mutex_; empty: none waits.
   };
 
   struct space {

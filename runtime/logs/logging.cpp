@@ -91,8 +91,8 @@ log open_log(std::shared_ptr<program_console> to, std::string_view program,
   auto out = log{std::move(logger)};
   if (!known)
     out.warn("LOGLEVEL: \"" + std::string{level}
-             + "\" is no level, INFO is taken; DEBUG, INFO, WARNING, ERROR and"
-               " CRITICAL are");
+             + "\" is not a level; INFO is used. Levels are DEBUG, INFO,"
+               " WARNING, ERROR and CRITICAL");
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Owns what an agent does with its workers' output: the folders, and who shows
-// what is written to them.
+// Owns an agent's log folders and the tailer that shows what workers write
+// there.
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"
@@ -22,7 +22,7 @@
 
 namespace actorrun::detail {
 
-/// What is asked of the logs of one agent.
+/// The configuration of one agent's logs.
 struct node_logs_config {
   job_id job;
   core::log_options options;
@@ -44,9 +44,8 @@ public:
                                                  std::shared_ptr<reactor> loop,
                                                  node_logs_config config);
 
-  /// Ends the tailer, and removes folders that nobody has used. From then on
-  /// nobody is called.
-  /// @pre the workers have gone, and who may call `flush`
+  /// Ends the tailer and removes unused folders. No call is made from then on.
+  /// @pre the workers have gone, and the callers of `flush`
   ~node_logs();
 
   node_logs(const node_logs&) = delete;
@@ -63,11 +62,11 @@ public:
   /// own has written it by then. Call it once.
   void flush(std::function<void()> on_flushed);
 
-  /// The folder that a person may want to look into: it has files. Else empty.
+  /// The folder if it has files; else empty.
   std::string folder() const;
 
 private:
-  /// Who waits for the flush; its owner may be gone when that comes.
+  /// Waits for the flush; its owner may be gone by then.
   struct waiter {
     std::mutex mutex;
     std::function<void()> call;

@@ -19,7 +19,7 @@ bool posix_console::offer(core::output_stream stream, std::string_view lines) {
   return of(stream).queue->offer(lines, console_backlog_max);
 }
 
-// Named by the stream, not by this: both may be the same queue.
+// Identified by the stream, not by this: both may be the same queue.
 void posix_console::call_when_ready(core::output_stream stream,
                                     std::function<void()> fn) {
   const auto& x = of(stream);
@@ -56,8 +56,8 @@ void posix_console::give_up() {
   err_.queue->interrupt();
 }
 
-// What is new on the first while the second is awaited is not waited for: only
-// who has nothing more to say asks.
+// New lines on the first stream while the second is awaited do not count:
+// callers have no more to write.
 void posix_console::call_when_flushed(std::function<void()> fn) {
   if (is_flushed()) {
     fn();

@@ -1,4 +1,4 @@
-// Owns this program's part in its standard output and standard error.
+// Writes lines to this program's standard output and standard error.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -14,15 +14,15 @@
 
 namespace actorrun::detail {
 
-/// Whole lines for two descriptors; nobody who writes ever waits. Several may
-/// live in one program: those for the same file share its order, and tear no
-/// line of each other.
+/// Takes whole lines for two descriptors; no writer ever waits. Several may
+/// live in one program: those for the same file share one order and never
+/// interleave within a line.
 class posix_console final : public program_console {
 public:
   /// @param out May be the same file as `err`; both may be closed from now on.
   explicit posix_console(int out = STDOUT_FILENO, int err = STDERR_FILENO);
 
-  /// What still waits is lost unless another console has the same file.
+  /// The backlog is lost unless another console has the same file.
   ~posix_console() override;
 
   posix_console(const posix_console&) = delete;
@@ -38,8 +38,8 @@ public:
   bool is_terminal(core::output_stream stream) const override;
   bool is_flushed() const override;
 
-  /// Blocks until all is written, or nobody reads it any more, or `due` has
-  /// come, or `give_up` was called.
+  /// Blocks until all is written, or the reader is gone, or `due` has come, or
+  /// `give_up` was called.
   /// @returns as `is_flushed`
   bool flush(core::time_point due = core::time_point::max());
 

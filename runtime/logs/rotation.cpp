@@ -20,7 +20,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// In bytes. Blocks are at least so large everywhere.
+/// In bytes. The smallest size of a block.
 constexpr uint64_t block_min = 4096;
 
 /// In bytes, for file systems that cannot copy by themselves.
@@ -35,8 +35,8 @@ std::string numbered(const std::string& path, uint32_t number) {
   return path + "." + std::to_string(number);
 }
 
-// Only whole blocks can be taken away, and never the last one: what follows it
-// is what a file system moves.
+// Only whole blocks can be removed, and never the last one: file systems only
+// move what follows.
 uint64_t aligned(int fd, uint64_t limit) {
   struct stat info {};
   struct statvfs system {};
@@ -99,7 +99,7 @@ int copy(int from, uint64_t begin, uint64_t end, int to) {
   return 0;
 }
 
-// What is there under the numbers moves on by one; the last one goes.
+// Renames each numbered file to the next number; the last one is lost.
 void shift_numbers(const std::string& path, uint32_t keep) {
   for (auto i = keep; i > 1; --i)
     ::rename(numbered(path, i - 1).c_str(), numbered(path, i).c_str());
@@ -125,8 +125,8 @@ rotation_means probe_rotation(const std::string& folder) {
   return *shift > 0 ? rotation_means::collapse : rotation_means::punch;
 }
 
-// The copy is complete before anything is taken away, and has its name after
-// that: whatever fails, each byte is somewhere.
+// The copy is complete before bytes are removed, and gets its name afterwards:
+// no byte is lost, whatever fails.
 result<uint64_t> rotate(rotating_file& file, uint64_t limit, uint32_t keep) {
   const auto end = aligned(file.fd, limit);
   if (end <= file.begin)

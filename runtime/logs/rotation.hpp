@@ -1,5 +1,4 @@
-// Owns how a file that others append to loses its oldest bytes: what file
-// systems can do, and how a rotated file comes about.
+// Rotates files that other processes append to, with what file systems support.
 #pragma once
 
 #include "messages/result.hpp"
@@ -9,14 +8,14 @@
 
 namespace actorrun::detail {
 
-/// What a file system can do about the beginning of a file.
+/// How a file system can remove the beginning of a file.
 enum class rotation_means : uint8_t {
-  collapse, ///< Take it away: what follows moves to the front.
+  collapse, ///< Remove it: the rest moves to the front.
   punch,    ///< Make a hole: the space is free, offsets stay.
   none,
 };
 
-/// Tries it with a file that has no name.
+/// Tries it with an unnamed file.
 /// @param folder Where the files will be; it exists.
 rotation_means probe_rotation(const std::string& folder);
 

@@ -1,4 +1,4 @@
-// Owns the folders of one agent's logs, laid out as torchrun's are.
+// Owns the folders of one agent's logs, in torchrun's layout.
 #pragma once
 
 #include "actors/ports/log_layout.hpp"
@@ -15,8 +15,8 @@
 namespace actorrun::detail {
 
 /// The part of a file name that stands for a job: letters, digits and `._-+=@,`
-/// stay, all else becomes `_`; at most `log_job_name_max` bytes, no dot or dash
-/// at the front.
+/// stay, others become `_`; at most `log_job_name_max` bytes, no dot or dash at
+/// the front.
 std::string log_job_name(const job_id& job);
 inline constexpr size_t log_job_name_max = 200;
 
@@ -30,12 +30,12 @@ inline constexpr size_t log_path_rest_max = 100;
 ///
 /// The first two are made once per agent, the rest for every epoch. An epoch
 /// with a restart count that was there before, after a change of membership,
-/// gets `attempt_<restart count>.epoch_<epoch>`: what was written stays. Without
-/// a base a new folder for temporary files is one; it goes in the end if no
-/// file is in it. If there is no base and no stream goes to a file either,
-/// nobody but us looks there: the workers get no folder each, but error files
-/// `attempt_<restart count>/error_<local rank>.json`. A folder costs ext4 as
-/// much as a tenth of a process.
+/// gets `attempt_<restart count>.epoch_<epoch>`: what was written stays.
+/// Without a base a new folder for temporary files is one; it goes in the end
+/// if no file is in it. If there is no base and no stream goes to a file
+/// either, no user expects files: the workers get no folder each, but error
+/// files `attempt_<restart count>/error_<local rank>.json`. A folder costs ext4
+/// as much as a tenth of a process.
 /// @see torch/distributed/elastic/multiprocessing/api.py, `DefaultLogsSpecs`;
 ///      it deletes the folder of an attempt that begins again.
 class torch_log_layout final : public ports::log_layout {
@@ -59,7 +59,7 @@ public:
     return !folder_.empty() && chooses_files(options_);
   }
 
-  /// Whether anything has been written.
+  /// Whether a file has been written.
   bool holds_files() const;
 
   /// Call at the end: removes what was made for temporary files and has none.

@@ -23,7 +23,8 @@ caf::actor broker_of(caf::actor_system& system) {
     caf::atom("BASP"));
 }
 
-// CAF files published actors under ports. Ours have none; their ids serve.
+// CAF registers published actors under ports. Ours have none, so their ids are
+// used.
 uint16_t file_number(const caf::strong_actor_ptr& actor) {
   return static_cast<uint16_t>(actor->id() % 65'535 + 1);
 }
@@ -46,10 +47,11 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
             failure{errc::not_actorrun, "the other side offers no actor"});
       },
       [=](const caf::error& why) {
-        (*on_actor)(
-          failure{why == caf::sec::request_timeout ? errc::connection_timed_out
-                                                   : errc::not_actorrun,
-                  "the other side broke off: " + self->system().render(why)});
+        (*on_actor)(failure{why == caf::sec::request_timeout
+                              ? errc::connection_timed_out
+                              : errc::not_actorrun,
+                            "the other side closed the connection: "
+                              + self->system().render(why)});
       });
   return {};
 }

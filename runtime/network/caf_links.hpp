@@ -1,5 +1,5 @@
-// Hands authenticated connections to CAF. With system_config the one place that
-// touches CAF's insides (caf.md 5).
+// Passes authenticated connections to CAF. Only this file and system_config use
+// CAF's internals.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -13,19 +13,20 @@
 
 namespace actorrun::detail {
 
-/// Shuts off what lets strangers spawn actors and write to a store in ours.
+/// Disables CAF's servers that let remote programs spawn actors and write to a
+/// store in this process.
 void harden(caf::actor_system& system);
 
-/// Speaks CAF on a connection whose other side has called `attach`, and offers
-/// it `actor` first of all. Thread-safe.
+/// Runs CAF's protocol on a connection whose other side has called `attach`,
+/// and offers it `actor`. Thread-safe.
 void serve(caf::actor_system& system, unique_fd connection,
            const caf::strong_actor_ptr& actor);
 
-/// Speaks CAF on a connection whose other side has called `serve`; gives the
-/// actor that is offered there, once, on a scheduler thread.
+/// Runs CAF's protocol on a connection whose other side has called `serve`;
+/// passes on the actor that is offered there, once, on a scheduler thread.
 /// @param limit Positive, finite.
-/// @retval errc::connection_timed_out  nothing came in time
-/// @retval errc::not_actorrun          something else came
+/// @retval errc::connection_timed_out  no offer came in time
+/// @retval errc::not_actorrun          the other side offers no actor
 void attach(caf::actor_system& system, unique_fd connection,
             core::duration limit,
             std::function<void(result<caf::strong_actor_ptr>)> on_actor);

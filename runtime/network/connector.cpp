@@ -37,7 +37,7 @@ std::string text_of(core::duration x) {
   return std::to_string(ms.count()) + " ms";
 }
 
-// What a job member says of us does not change at another address.
+// A member of a job gives the same verdict at another address.
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
          || code == errc::secret_mismatch;
@@ -114,10 +114,10 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
   dial_.reset();
   if (where_.on_this_host() && (error == ENOENT || error == ECONNREFUSED))
     return give_up_on(errc::connection_refused,
-                      "has nobody who listens: its process is gone");
+                      "has no listener: its process is gone");
   if (error == ECONNREFUSED)
     return give_up_on(errc::connection_refused,
-                      "refuses the connection: nobody listens there; start "
+                      "refuses the connection: it has no listener; start "
                       "the coordinator or check host and port");
   if (error == ETIMEDOUT)
     return give_up_on(errc::connection_timed_out,
@@ -130,7 +130,7 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);
   home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
-  // If this fails the connection is at its end, which the watch tells.
+  // If this fails, the connection has ended, and the watch reports that.
   send_whole(fd_.get(), talk_->opening());
 }
 
@@ -142,11 +142,12 @@ void connect_attempt::on_ready() {
       on_settled();
       return;
     case exchange_state::closed:
-      give_up_on(errc::connection_failed,
-                 talk_->silent()
-                   ? "closes the connection without a word; check that it is a "
-                     "coordinator, or try again"
-                   : "closes the connection in mid-handshake; try again");
+      give_up_on(
+        errc::connection_failed,
+        talk_->silent()
+          ? "closed the connection without an answer; check that it is "
+            "a coordinator, or try again"
+          : "closed the connection during the handshake; try again");
   }
 }
 
@@ -170,15 +171,15 @@ void connect_attempt::on_late() {
                "does not answer; check the host, routes and firewalls");
   else
     give_up_on(errc::connection_timed_out,
-               "takes the connection and says nothing; check that it is a "
+               "accepts the connection but sends nothing; check that it is a "
                "coordinator");
 }
 
 void connect_attempt::give_up_on(errc code, const std::string& what) {
   if (is_final(code))
     return fail(code, what);
-  // Refused is said only when nothing else can be: it means that nobody is
-  // there.
+  // Refused is reported only if all addresses refuse: it means that there is no
+  // listener.
   if (!worst_ || worst_->code == errc::connection_refused)
     worst_ = failure{code, place() + " " + what};
   dial_.reset();
@@ -192,12 +193,12 @@ void connect_attempt::fail(errc code, const std::string& what) {
   finish(failure{code, place() + " " + what});
 }
 
-// The attempt may be gone when this returns: always the last call.
+// The callback may destroy the attempt: call this last.
 void connect_attempt::finish(result<connected> outcome) {
   const auto self = shared_from_this();
-  const auto tell = std::exchange(on_done_, nullptr);
+  const auto on_done = std::exchange(on_done_, nullptr);
   stop();
-  tell(std::move(outcome));
+  on_done(std::move(outcome));
 }
 
 void connect_attempt::arm(core::duration delay) {

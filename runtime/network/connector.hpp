@@ -1,5 +1,5 @@
-// The side of the door that goes out: finds a coordinator, connects, and proves
-// both sides before anything else is said.
+// Connects to a coordinator and authenticates both sides before any other byte
+// is sent.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -30,9 +30,9 @@ struct connected {
   std::string local_address;
 };
 
-/// Who wants in.
+/// The process that connects.
 struct visitor {
-  credentials mine; ///< On a Unix socket it may be empty: any job.
+  credentials mine; ///< May be empty on a Unix socket: any job.
   purpose intent = purpose::join;
   std::string id; ///< See `is_peer_id`.
 };
@@ -43,17 +43,18 @@ struct visitor {
 /// or `secret_mismatch`; the text says where, what and what to do about it.
 using connect_callback = std::function<void(result<connected>)>;
 
-/// Connects to one address of the endpoint after the other until one of them
-/// lets us in, all within the deadline; each gets an equal part of what is left.
+/// Connects to one address of the endpoint after the other until one accepts
+/// us, all within the deadline; each gets an equal part of the remaining time.
 /// @param deadline For everything: resolving, connecting, proving; > 0.
-/// @returns the attempt; going, it gives up and the callback is not called
+/// @returns the attempt; its destructor gives up, and the callback is not
+///          called
 /// @pre `is_peer_id(who.id)`; `home` outlives the attempt
 [[nodiscard]] reactor_handle connect(reactor& home, const endpoint& where,
                                      const visitor& who,
                                      core::duration deadline,
                                      connect_callback on_done);
 
-/// The same for a Unix socket, where the folder takes the secret's place.
+/// The same for a Unix socket, where the private folder replaces the secret.
 [[nodiscard]] reactor_handle
 connect_unix(reactor& home, const std::string& path, const visitor& who,
              core::duration deadline, connect_callback on_done);

@@ -63,8 +63,8 @@ void coordinator_link::on_connected(result<connected> x,
          });
 }
 
-// The coordinator asks this host whether our process still lives. It can only
-// do so on the address that we come from.
+// The coordinator asks this host whether our process still lives. It knows only
+// the address that we connect from.
 void coordinator_link::show_liveness(const std::string& address) {
   if (liveness_ && host_of(liveness_->address()) == address)
     return;

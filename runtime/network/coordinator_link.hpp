@@ -1,4 +1,4 @@
-// The agent's side of the network: reaches a coordinator through its door.
+// Owns the agent's side of the network: its link to a coordinator.
 #pragma once
 
 #include "actors/log.hpp"
@@ -22,12 +22,12 @@ public:
     credentials mine;
     std::string agent; ///< The agent's id.
     core::duration limit;
-    /// The endpoint names this host and somebody else listens there: if that
-    /// is no coordinator, the address is taken.
+    /// The endpoint names this host and another process listens there: if that
+    /// is not a coordinator, the address is in use.
     bool occupied = false;
   };
 
-  /// @pre `system` and `home` outlive the locator
+  /// @pre `system` and `home` outlive the link
   coordinator_link(caf::actor_system& system, reactor& home, target to,
                    log lines);
   ~coordinator_link() override;
@@ -38,7 +38,7 @@ public:
   void seek(listener on_result) override;
   void drop() override;
 
-  /// As `seek`, elsewhere.
+  /// As `seek`, at another endpoint.
   void seek_at(const endpoint& where, listener on_result);
 
 private:
@@ -58,7 +58,7 @@ private:
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// For an agent that shares the process with its coordinator.
+/// Locates the coordinator for an agent in the same process.
 class local_locator final : public ports::coordinator_locator {
 public:
   local_locator(caf::strong_actor_ptr coordinator, std::string address)

@@ -1,5 +1,5 @@
-// The bytes of the handshake: four frames of fixed size, integers in network
-// order. A side that reads exactly its frames leaves what follows untouched.
+// Encodes the handshake: four frames of fixed size, integers in network order.
+// A side that reads exactly its frames leaves what follows untouched.
 //
 //   client hello    4 "ARUN"  2 version  1 purpose  1 zero  16 fingerprint
 //                   16 nonce  128 peer id, padded with zeros
@@ -8,7 +8,8 @@
 //   server verdict  1 verdict  32 HMAC, zeros unless the verdict is ok
 //
 // All versions of the protocol share the first six bytes of the client hello
-// and the whole of the server hello; so two versions can name their quarrel.
+// and the whole of the server hello; so two versions can report their
+// difference.
 #pragma once
 
 #include "runtime/network/keys.hpp"
@@ -27,20 +28,20 @@ inline constexpr size_t client_hello_size
 inline constexpr size_t server_hello_size = 8 + nonce_size;
 inline constexpr size_t server_verdict_size = 1 + proof_size;
 
-/// What somebody knocks for.
+/// Why a peer connects.
 enum class purpose : uint8_t {
   join = 1,    ///< An agent that takes part in the job.
-  operate = 2, ///< An operator who asks and orders.
+  operate = 2, ///< An operator that queries and controls the job.
 };
 
-/// What the server says of the client. No value is a `purpose`, so nobody takes
-/// an echo of his own hello for an answer.
+/// The server's verdict on the client. No value is a `purpose`, so an echo of
+/// the client's hello is never mistaken for an answer.
 enum class verdict : uint8_t {
   ok = 16,
   version_differs = 17,
   job_differs = 18,
   secret_differs = 19,
-  busy = 20, ///< Not now: no descriptors left; another attempt may succeed.
+  busy = 20, ///< No descriptors are left; another attempt may succeed.
 };
 
 struct client_hello {
@@ -48,7 +49,7 @@ struct client_hello {
   purpose intent = purpose::join;
   job_fingerprint fingerprint{};
   nonce_bytes nonce{};
-  std::string peer_id; ///< The agent's id, or who the operator is.
+  std::string peer_id; ///< The agent's id, or the operator's.
 };
 
 struct server_hello {
@@ -66,14 +67,14 @@ struct server_verdict {
 /// into logs, so it may not carry line ends or colours.
 bool is_peer_id(std::string_view text);
 
-/// Whether `bytes`, however few, can be the beginning of a frame of ours.
+/// Whether `bytes`, however few, can begin a frame of ours.
 bool begins_like_ours(std::string_view bytes);
 
-/// Whether `bytes` are the beginning of a request to etcd: a node of our job
-/// that was told that the job meets through etcd.
+/// Whether `bytes` begin a request to etcd: sent by a node of our job that was
+/// started with the etcd backend.
 bool begins_like_etcd(std::string_view bytes);
 
-/// What such a node is told, in HTTP: it has come to the wrong place.
+/// The HTTP reply to such a node: the request is misdirected.
 inline constexpr std::string_view not_etcd
   = "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n"
     "Connection: close\r\n\r\n";

@@ -15,7 +15,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// Two labels: no side's proof can be sent back to it as the other side's.
+// Two labels, so that a proof cannot be reflected to the side that made it.
 constexpr std::string_view client_label = "actorrun client proof v1:";
 constexpr std::string_view server_label = "actorrun server proof v1:";
 
@@ -83,7 +83,7 @@ std::string server_handshake::on_frame(std::string_view frame) {
 std::string server_handshake::on_hello(std::string_view frame) {
   auto hello = decode_client_hello(frame);
   if (!hello) {
-    refuse(errc::not_actorrun, "sends a hello that actorrun does not write");
+    refuse(errc::not_actorrun, "sends a malformed hello");
     return {};
   }
   if (!is_our_job(hello->fingerprint)) {
@@ -102,7 +102,7 @@ std::string server_handshake::on_hello(std::string_view frame) {
 std::string server_handshake::on_proof(std::string_view frame) {
   if (!same_proof(client_proof(mine_.key, hellos_), frame)) {
     refuse(errc::secret_mismatch,
-           "holds another secret (" + hello_->peer_id + ")");
+           "has another secret (" + hello_->peer_id + ")");
     return encode(server_verdict{verdict::secret_differs, {}});
   }
   accept();
@@ -142,7 +142,7 @@ std::string client_handshake::on_frame(std::string_view frame) {
 std::string client_handshake::on_hello(std::string_view frame) {
   const auto hello = decode_server_hello(frame);
   if (!hello) {
-    refuse(errc::not_actorrun, "gives an answer that actorrun does not write; "
+    refuse(errc::not_actorrun, "sends an answer that is not actorrun's; "
                                "choose another port");
   } else if (hello->version != protocol_version
              || hello->status == verdict::version_differs) {
@@ -154,7 +154,7 @@ std::string client_handshake::on_hello(std::string_view frame) {
     refuse(errc::connection_failed,
            "has no room for more connections now; try again");
   } else if (hello->status != verdict::ok) {
-    refuse(errc::not_actorrun, "gives an answer out of turn");
+    refuse(errc::not_actorrun, "answers out of order");
   } else if (how_ == trust::system) {
     accept();
   } else {
@@ -172,14 +172,15 @@ std::string client_handshake::on_verdict(std::string_view frame) {
   if (!last
       || (last->status != verdict::ok
           && last->status != verdict::secret_differs))
-    refuse(errc::not_actorrun, "gives a verdict that actorrun does not write");
+    refuse(errc::not_actorrun, "sends a malformed verdict");
   else if (last->status == verdict::secret_differs)
     refuse(errc::secret_mismatch,
-           "holds another secret; give all agents the same one");
+           "has another secret; give all agents the same one");
   else if (!same_proof(server_proof(mine_.key, hellos_, view(proof_)),
                        view(last->proof)))
     refuse(errc::secret_mismatch,
-           "cannot prove that it holds the secret; somebody else may be there");
+           "cannot prove that it holds the secret; another program may "
+           "listen there");
   else
     accept();
   return {};

@@ -1,4 +1,4 @@
-// Who may come in: both sides' half of the handshake, bytes in and bytes out.
+// Authenticates peers: both sides of the handshake, as bytes in and bytes out.
 //
 //   client                                   server
 //     | -- hello: version, job, nonce -------> |
@@ -6,9 +6,10 @@
 //     | -- proof over both hellos -----------> |
 //     | <-- verdict, proof over all of it ---- |
 //
-// Where the system names the peer (a Unix socket) it ends with the hellos. The
-// proofs bind the start of a connection, not its later bytes: whoever can
-// change packets on the way can still do so after them; that is TLS's part.
+// Where the system identifies the peer (a Unix socket), it ends with the
+// hellos. The proofs authenticate the start of a connection, not its later
+// bytes: an attacker that can change packets can still change those; only TLS
+// prevents it.
 #pragma once
 
 #include "messages/result.hpp"
@@ -22,10 +23,10 @@
 
 namespace actorrun::detail {
 
-/// What shows that the other side belongs here.
+/// How the other side proves that it belongs to the job.
 enum class trust {
   secret, ///< It holds the job's key.
-  system, ///< The system says whose process it is; nothing is to be proven.
+  system, ///< The system identifies its process; no proof is needed.
 };
 
 enum class handshake_state { pending, accepted, refused };
@@ -36,12 +37,11 @@ public:
   virtual ~handshake() = default;
 
   /// The bytes still missing in the frame that comes next; 0 at the end. Never
-  /// read more: what follows belongs to the protocol behind the door.
+  /// read more: what follows belongs to the next protocol.
   size_t wanted() const { return pending() ? size_ - frame_.size() : 0; }
 
-  /// Takes what has arrived. A side that cannot be of ours is refused at its
-  /// first wrong byte.
-  /// @returns what to send, also when the other side was just refused
+  /// Takes input. Refuses a side that cannot be ours at its first wrong byte.
+  /// @returns what to send, also when it has just refused the other side
   /// @pre `input.size() <= wanted()`
   std::string feed(std::string_view input);
 
@@ -50,15 +50,15 @@ public:
 
   handshake_state state() const { return state_; }
 
-  /// What is wrong with the other side; the text begins with a verb, for the
-  /// caller to put before it who and where that is.
+  /// What is wrong with the other side; the text begins with a verb, so that
+  /// the caller can put the peer's name before it.
   /// @pre `state()` is `refused`
   const failure& why() const { return why_; }
 
 protected:
   explicit handshake(size_t first_frame) : size_(first_frame) {}
 
-  /// Looks at the beginning of a frame before the rest of it is there.
+  /// Examines the beginning of a frame before the rest has arrived.
   virtual std::string on_part(std::string_view part) = 0;
   virtual std::string on_frame(std::string_view frame) = 0;
 
@@ -75,14 +75,14 @@ private:
   failure why_;
 };
 
-/// The side that was connected to.
+/// The side that accepts the connection.
 class server_handshake : public handshake {
 public:
   /// @param nonce Random and never used before.
   server_handshake(const credentials& mine, const nonce_bytes& nonce,
                    trust how);
 
-  /// Who has come in. @pre `state()` is `accepted`
+  /// The authenticated peer. @pre `state()` is `accepted`
   const client_hello& peer() const { return *hello_; }
 
 private:
@@ -127,17 +127,18 @@ private:
   bool proven_ = false;
 };
 
-/// What a server says that has no room even for a handshake.
+/// The reply of a server that has no descriptor for a handshake.
 std::string busy_answer();
 
 /// How far a handshake has come.
 enum class exchange_state {
-  waiting, ///< Nothing more to read now.
+  waiting, ///< No more input now.
   settled, ///< The handshake is accepted or refused.
   closed,  ///< The connection ended first.
 };
 
-/// Reads what `side` wants and sends what it answers, as far as it goes.
+/// Reads the input of `side` and sends its answers, as far as input has
+/// arrived.
 exchange_state exchange(int fd, handshake& side);
 
 } // namespace actorrun::detail

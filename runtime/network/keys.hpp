@@ -1,5 +1,5 @@
-// What a process knows of its job before it may enter it: a fingerprint that
-// is shown to everybody and a key that is shown to nobody.
+// Derives what authenticates the members of a job: a public fingerprint and a
+// private key.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -17,20 +17,20 @@ inline constexpr size_t nonce_size = 16;       // bytes
 inline constexpr size_t key_size = 32;         // bytes
 inline constexpr size_t proof_size = 32;       // bytes, one SHA-256
 
-/// Tells jobs apart on the wire without saying their names. All zero: no job
-/// in particular, for operators on this host.
+/// Distinguishes jobs on the wire without revealing their names. All zero: any
+/// job, for operators on this host.
 using job_fingerprint = std::array<uint8_t, fingerprint_size>;
 
-/// Random bytes that make every handshake unlike every other.
+/// Random bytes that make every handshake unique.
 using nonce_bytes = std::array<uint8_t, nonce_size>;
 
-/// What the members of a job have in common.
+/// The secret key that the members of a job share.
 using job_key = std::array<uint8_t, key_size>;
 
-/// Shows that its author holds a key, without showing the key.
+/// Proves that its author has a key, without revealing the key.
 using proof_bytes = std::array<uint8_t, proof_size>;
 
-/// Both things a member of a job brings to the door.
+/// What a member of a job needs for a handshake.
 struct credentials {
   job_fingerprint fingerprint{};
   job_key key{};
@@ -41,8 +41,8 @@ job_fingerprint fingerprint_of(const job_id& job);
 
 /// The job's key by HKDF-SHA256. Jobs that share a secret have different keys.
 /// @param secret Any bytes. Empty: the key comes from the job id alone and is
-///               no stronger than the id. What can be guessed can be guessed
-///               from a recorded handshake too, so it should be random.
+///               no stronger than the id. A weak secret can be guessed from a
+///               recorded handshake, so it should be random.
 job_key derive_key(const job_id& job, std::string_view secret);
 
 credentials credentials_of(const job_id& job, std::string_view secret);

@@ -17,7 +17,7 @@ std::string folder_of(const std::string& path) {
   return std::filesystem::path{path}.parent_path().string();
 }
 
-// A job that ends removes an empty folder, also one that was just opened.
+// A job that ends removes an empty folder, even one that was just opened.
 bool is_tidied_away(const std::string& path) {
   auto error = std::error_code{};
   return !std::filesystem::exists(folder_of(path), error) && !error;

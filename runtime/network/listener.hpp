@@ -1,5 +1,5 @@
-// The side of the door that faces the network, or other processes on this host:
-// lets in who belongs to the job and keeps everybody else away from CAF.
+// Listens for peers of a job and authenticates them, so that no other program
+// reaches CAF.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -18,35 +18,35 @@
 
 namespace actorrun::detail {
 
-/// Who has come in.
+/// An authenticated peer.
 struct peer {
-  std::string id; ///< The agent's id, or who the operator is.
+  std::string id; ///< The agent's id, or the operator's.
   purpose intent = purpose::join;
   std::string address; ///< `10.0.0.2:40112`, or `pid 4711 (uid 1000)`.
 };
 
-/// What strangers can cost at most.
+/// Limits what unauthenticated peers can cost.
 struct listener_limits {
-  /// Peers that have not proven themselves yet, ≥ 1. Beyond, the oldest that
-  /// has said nothing goes, so mute connections do not keep an agent out.
+  /// At most so many pending peers, ≥ 1. Beyond that, the oldest that has sent
+  /// nothing is closed, so silent connections do not keep an agent out.
   size_t half_open_max = 64;
-  /// The whole handshake takes no longer than this, > 0.
+  /// Timeout of the whole handshake, > 0.
   core::duration handshake = std::chrono::seconds{2};
-  /// Strangers are reported at most once in so long.
+  /// Minimum interval between reports of rejected peers.
   core::duration report_interval = std::chrono::seconds{10};
 };
 
 /// Both are called on the reactor's thread and must not block.
 struct listener_callbacks {
-  /// Takes an authenticated connection: non-blocking, and not a byte is read
-  /// beyond the handshake.
+  /// Takes an authenticated connection, which does not block; no byte beyond
+  /// the handshake has been read.
   std::function<void(unique_fd connection, peer who)> on_peer;
   /// May be empty.
   std::function<void(const rejection_report&)> on_rejections;
 };
 
-/// Listens for as long as it lives. Once it is gone no callback is called; it
-/// may go within one. See `reactor_handle` for what its destructor waits for.
+/// Listens as long as it lives. A callback may destroy it; no callback is
+/// called afterwards. See `reactor_handle` for what its destructor waits for.
 class listener {
 public:
   /// Listens on TCP, on this address alone; both sides prove the secret.
@@ -58,10 +58,10 @@ public:
                                  listener_callbacks callbacks,
                                  const listener_limits& limits = {});
 
-  /// Listens on a Unix socket; lets in who is of our user, or root. Removes the
-  /// socket when it goes.
-  /// @param path See `run_folder::socket_path`. What is there is replaced.
-  ///             A folder that another job has tidied away is made again.
+  /// Listens on a Unix socket; accepts processes of our user and of root. Its
+  /// destructor removes the socket.
+  /// @param path See `run_folder::socket_path`. An existing socket is replaced.
+  ///             A folder that another job has removed is made again.
   /// @retval errc::cannot_listen  the path is too long or the system refuses
   static result<listener> listen_unix(reactor& home, const std::string& path,
                                       const credentials& mine,

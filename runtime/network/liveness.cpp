@@ -66,9 +66,9 @@ private:
   // The probe may be gone when this returns.
   void finish(liveness outcome) {
     const auto self = shared_from_this();
-    const auto tell = std::exchange(on_done_, nullptr);
+    const auto on_done = std::exchange(on_done_, nullptr);
     stop();
-    tell(outcome);
+    on_done(outcome);
   }
 
   reactor& home_;
@@ -86,8 +86,8 @@ result<liveness_listener> liveness_listener::listen(reactor& home,
   const auto where = numeric_address(host, 0);
   if (!where)
     return failure{errc::cannot_listen, "cannot listen on \"" + host
-                                          + "\": it is no address; give "
-                                            "a number like 10.0.0.1"};
+                                          + "\": it is not an address; "
+                                            "give a number like 10.0.0.1"};
   auto fd = open_listening(*where);
   if (!fd)
     return fd.error();

@@ -1,5 +1,5 @@
-// Whether another process is still there: one side listens and says nothing,
-// the other connects and looks what the system answers.
+// Detects whether another process still lives: it listens on a port, and the
+// system refuses connections there when it has ended.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -13,8 +13,8 @@
 
 namespace actorrun::detail {
 
-/// Shows that this process lives: accepts and closes at once, reads nothing.
-/// When the process ends the system refuses connections in its place.
+/// Shows that this process lives: accepts connections and closes them at once.
+/// When the process has ended, the system refuses them.
 class liveness_listener {
 public:
   /// Listens on `host`, on a port that the system chooses.
@@ -23,7 +23,7 @@ public:
   static result<liveness_listener> listen(reactor& home,
                                           const std::string& host);
 
-  /// What to probe.
+  /// The address to probe.
   const socket_address& address() const { return address_; }
   uint16_t port() const { return port_of(address_); }
 
@@ -36,15 +36,15 @@ private:
 };
 
 enum class liveness {
-  refused, ///< The host answers, nobody listens: the process is gone.
-  alive,   ///< Somebody took the connection.
-  silent,  ///< Nothing came back in time, or nothing that says either.
+  refused, ///< The host refuses the connection: the process is gone.
+  alive,   ///< The connection was accepted.
+  silent,  ///< No answer in time, or one that decides nothing.
 };
 
-/// Connects to a life listener and tells what came of it, once, on the
+/// Connects to a liveness listener and reports the result, once, on the
 /// reactor's thread.
 /// @param deadline > 0
-/// @returns the probe; going, it gives up and the callback is not called
+/// @returns the probe; its destructor gives up, and the callback is not called
 [[nodiscard]] reactor_handle probe(reactor& home, const socket_address& where,
                                    core::duration deadline,
                                    std::function<void(liveness)> on_done);

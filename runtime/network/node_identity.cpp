@@ -1,7 +1,7 @@
-// A random identity for every process, in the place of one that is made from
-// hardware addresses and a process id: in containers two processes may have
-// both in common, and CAF then takes them for one (caf.md 4). The linker prefers
-// these definitions over those in CAF's library.
+// Gives every process a random identity. CAF's is made from hardware addresses
+// and a process id: in containers two processes may share both, and CAF would
+// take them for one. The linker prefers these definitions over those in CAF's
+// library.
 
 #include <cstdint>
 #include <string>

@@ -19,8 +19,8 @@ namespace actorrun::detail {
 class operator_socket {
 public:
   /// Connects operators to `actor`.
-  /// @returns nothing, and warns, if there is no private folder or no socket can
-  ///          be made in it
+  /// @returns nothing, and warns, if there is no private folder or no socket
+  ///          can be made in it
   static std::optional<operator_socket>
   open(caf::actor_system& system, reactor& home, const job_id& job,
        const caf::strong_actor_ptr& actor, socket_role role, const log& lines);

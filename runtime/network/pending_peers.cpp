@@ -16,10 +16,10 @@ namespace actorrun::detail {
 
 namespace {
 
-// A refused guest may go on talking for so long before the line is cut.
+// At most so many bytes of a refused peer are read before it is closed.
 constexpr size_t ignored_size_max = 4096; // bytes
 
-/// Reads what is there. @returns as recv(2)
+/// Reads and drops input. @returns as recv(2)
 ssize_t ignore(int socket) {
   auto ignored = std::array<char, ignored_size_max>{};
   return ::recv(socket, ignored.data(), ignored.size(), MSG_DONTWAIT);
@@ -123,7 +123,7 @@ void pending_peers::on_ready(connection_id number) {
 
 void pending_peers::on_settled(connection_id number) {
   if (peers_.at(number).talk.state() == handshake_state::accepted)
-    let_in(number);
+    admit(number);
   else
     on_refused(number);
 }
@@ -133,30 +133,33 @@ void pending_peers::on_refused(connection_id number) {
   const auto& why = x.talk.why();
   rejected_.add(x.address, why.text);
   if (why.code == errc::not_actorrun) {
-    ignore(x.fd.get()); // Or an answer, if there was one, might not arrive.
+    ignore(x.fd.get()); // Else an answer might not arrive.
     take(number);
     return;
   }
-  // A close with bytes unread is a reset, which may overtake our answer. So the
-  // guest gets the time that is left to him to hear it and go.
+  // Closing with unread bytes sends a reset, which may overtake our answer. So
+  // the peer may use the rest of its time to read the answer and close.
   ::shutdown(x.fd.get(), SHUT_WR);
   linger(number);
 }
 
 void pending_peers::on_closed(connection_id number) {
   const auto x = take(number);
-  // On this host that is how one asks whether anybody listens.
+  // On this host, processes check by a connect whether the socket has a
+  // listener.
   if (!x.talk.silent() || !of_this_host())
-    rejected_.add(x.address, x.talk.silent() ? "says nothing and goes"
-                                             : "goes in mid-handshake");
+    rejected_.add(x.address, x.talk.silent()
+                               ? "closed the connection without a hello"
+                               : "closed the connection during the handshake");
 }
 
 void pending_peers::on_late(connection_id number) {
   peers_.at(number).deadline = 0;
   const auto x = take(number);
   if (x.talk.state() == handshake_state::pending)
-    rejected_.add(x.address,
-                  x.talk.silent() ? "says nothing" : "stops in mid-handshake");
+    rejected_.add(x.address, x.talk.silent()
+                               ? "sent nothing in time"
+                               : "did not finish the handshake in time");
 }
 
 void pending_peers::linger(connection_id number) {
@@ -169,7 +172,7 @@ void pending_peers::linger(connection_id number) {
     take(number);
 }
 
-void pending_peers::let_in(connection_id number) {
+void pending_peers::admit(connection_id number) {
   const auto self = shared_from_this(); // on_peer may end the listener.
   auto x = take(number);
   tune_connection(x.fd.get());
@@ -188,7 +191,7 @@ bool pending_peers::make_room() {
   const auto x
     = take(silent == peers_.end() ? peers_.begin()->first : silent->first);
   if (x.talk.state() == handshake_state::pending)
-    rejected_.add(x.address, "gives way to newcomers");
+    rejected_.add(x.address, "was closed because too many peers were pending");
   return true;
 }
 

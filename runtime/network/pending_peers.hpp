@@ -1,5 +1,5 @@
-// Owns the connections between the accept and the end of their handshake: the
-// hall behind the door, with few seats and nobody sitting long.
+// Owns the connections between their accept and the end of their handshake, and
+// limits their number and their time.
 #pragma once
 
 #include "runtime/network/handshake.hpp"
@@ -16,8 +16,8 @@
 
 namespace actorrun::detail {
 
-/// One listening socket and all who have knocked on it. Everything but the
-/// constructor runs on the reactor's thread.
+/// One listening socket and its pending peers. Everything but the constructor
+/// runs on the reactor's thread.
 class pending_peers : public reactor_part,
                       public std::enable_shared_from_this<pending_peers> {
 public:
@@ -37,7 +37,7 @@ private:
     server_handshake talk;
     std::string address;
     reactor::timer deadline = 0;
-    size_t ignored_size = 0; // Bytes read from a refused guest.
+    size_t ignored_size = 0; // Bytes read from a refused peer.
   };
 
   void on_accept(unique_fd fd, const socket_address& remote);
@@ -47,7 +47,7 @@ private:
   void on_closed(connection_id number);
   void on_late(connection_id number);
   void linger(connection_id number);
-  void let_in(connection_id number);
+  void admit(connection_id number);
   bool make_room();
   pending_peer take(connection_id number);
   bool of_this_host() const { return !path_.empty(); }

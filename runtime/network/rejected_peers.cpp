@@ -30,9 +30,9 @@ void rejected_peers::report() {
   earliest_ = core::time_point::clock::now() + interval_;
   const auto due = std::exchange(next_, {});
   // The listener may end this object.
-  const auto tell = on_report_;
-  if (tell)
-    tell(due);
+  const auto on_report = on_report_;
+  if (on_report)
+    on_report(due);
 }
 
 } // namespace actorrun::detail

@@ -1,4 +1,4 @@
-// Counts those who were not let in, and tells of them now and then.
+// Counts rejected peers and reports them at intervals.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -10,15 +10,15 @@
 
 namespace actorrun::detail {
 
-/// Who knocked in vain since the last report.
+/// The peers that were rejected since the last report.
 struct rejection_report {
   uint64_t count = 0; ///< At least 1.
   std::string last_address;
   std::string last_reason; ///< Begins with a verb: `wants another job (n1)`.
 };
 
-/// Reports at once at first, then at most once per interval, and nothing when
-/// there is nothing to report. On the reactor's thread only.
+/// Reports the first one at once, then at most once per interval. On the
+/// reactor's thread only.
 class rejected_peers {
 public:
   using listener = std::function<void(const rejection_report&)>;
@@ -28,7 +28,7 @@ public:
 
   void add(std::string address, std::string reason);
 
-  /// Reports no more.
+  /// Ends all reports.
   void stop();
 
 private:

@@ -16,16 +16,17 @@ namespace {
 // agent's lease would run out before it gets in again.
 constexpr auto release_limit = std::chrono::milliseconds{300};
 
-// A process that dies closes its link first and what shows its life a moment
-// later. So who still answers is asked again, after this pause, twice this, …
+// A process that dies closes its link first and its liveness port a moment
+// later. So a host that still answers is asked again, after this pause, twice
+// this, …
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
-// A process closes its sockets an instant before the kernel sends its children
-// their death signal, and an instant can be long on a busy host.
+// A process closes its sockets before the kernel sends its children their death
+// signal; on a busy host that can take milliseconds.
 constexpr auto burial_time = std::chrono::milliseconds{10};
 
-// Probes at once; more have to wait for the lease.
+// At most so many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
 
 } // namespace
@@ -56,7 +57,8 @@ remote_agent_links::~remote_agent_links() {
   });
 }
 
-// Reaches the reactor before the listener does: nobody comes in to nobody.
+// Reaches the reactor before the listener does, so each peer finds a
+// coordinator.
 void remote_agent_links::serve_for(rendezvous_coordinator_actor coordinator) {
   home_.post([this, alive = alive_, coordinator = std::move(coordinator)] {
     if (*alive)
@@ -69,12 +71,12 @@ result<std::string> remote_agent_links::listen(const socket_address& where,
   auto listener = listener::listen(
     home_, where, mine,
     {.on_peer = [this](unique_fd connection,
-                       const peer& who) { let_in(std::move(connection), who); },
+                       const peer& who) { admit(std::move(connection), who); },
      .on_rejections =
        [this](const rejection_report& x) {
-         lines_.warn("door turned away " + std::to_string(x.count)
-                     + (x.count == 1 ? " stranger" : " strangers")
-                     + ", the last from " + x.last_address + ": it "
+         lines_.warn("coordinator rejected " + std::to_string(x.count)
+                     + (x.count == 1 ? " connection" : " connections")
+                     + "; the last was from " + x.last_address + ": it "
                      + x.last_reason);
        }});
   if (!listener)
@@ -85,15 +87,15 @@ result<std::string> remote_agent_links::listen(const socket_address& where,
 
 // -- links --------------------------------------------------------------------
 
-void remote_agent_links::let_in(unique_fd connection, const peer& who) {
+void remote_agent_links::admit(unique_fd connection, const peer& who) {
   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
   if (who.intent == purpose::operate)
     return serve(system_, std::move(connection), actor);
   auto [i, added] = links_.try_emplace(who.id);
   if (added)
     return open(who.id, std::move(connection));
-  // The agent gave its last link up before we noticed. CAF would take the new
-  // one for a second way to the same node and close it.
+  // The agent gave up its last link before we noticed. CAF would take the new
+  // one for a second connection to the same node and close it.
   i->second.next = std::move(connection);
   cut(i->second);
   home_.after(release_limit, [this, alive = alive_, agent = who.id] {

@@ -1,5 +1,5 @@
-// The coordinator's side of the network: lets agents and operators in through
-// the door and keeps one link per agent.
+// Owns the coordinator's side of the network: accepts agents and operators and
+// keeps one link per agent.
 #pragma once
 
 #include "actors/interfaces.hpp"
@@ -17,27 +17,27 @@
 
 namespace actorrun::detail {
 
-/// How long the host of a lost agent has to say that its process is gone; after
-/// that its lease will tell.
+/// Timeout for the host of a lost agent to answer that its process is gone;
+/// after that its lease decides.
 inline constexpr auto probe_limit = std::chrono::seconds{1};
 
 class remote_agent_links final : public ports::agent_links {
 public:
-  /// @pre `system` and `home` outlive the hub
+  /// @pre `system` and `home` outlive this
   remote_agent_links(caf::actor_system& system, reactor& home, log lines);
   ~remote_agent_links() override;
 
   remote_agent_links(const remote_agent_links&) = delete;
   remote_agent_links& operator=(const remote_agent_links&) = delete;
 
-  /// Who gets the connections. Those that come earlier wait for it.
+  /// Passes all connections to `coordinator`. Earlier ones wait for this call.
   void serve_for(rendezvous_coordinator_actor coordinator);
 
   /// @retval errc::address_in_use, errc::cannot_listen  as `listener`
   result<std::string> listen(const socket_address& where,
                              const credentials& mine);
 
-  /// Lets nobody in any more and cuts all links. Returns when nobody listens.
+  /// Stops listening and cuts all links. Returns when the port is closed.
   void close();
 
   void probe(const std::string& address, uint16_t port,
@@ -48,13 +48,13 @@ public:
   void released(const agent_id& agent) override;
 
 private:
-  /// A link in CAF's hands. Our copy of the descriptor can end it.
+  /// A link that CAF owns. Our copy of the descriptor can end it.
   struct line {
     unique_fd copy;
-    unique_fd next; ///< Waits until CAF has let go of the one before.
+    unique_fd next; ///< Waits until CAF has closed the one before.
   };
 
-  void let_in(unique_fd connection, const peer& who);
+  void admit(unique_fd connection, const peer& who);
   void open(const std::string& agent, unique_fd connection);
   void cut(line& x);
   void let_go(const std::string& agent);

@@ -17,16 +17,16 @@ namespace actorrun::detail {
 struct acceptor_owner {
   /// Takes a new connection, non-blocking and close-on-exec.
   std::function<void(unique_fd, const socket_address& remote)> on_accept;
-  /// Closes a descriptor that matters less than a new connection; false if there
-  /// is none.
+  /// Closes a descriptor that matters less than a new connection; false if
+  /// there is none.
   std::function<bool()> make_room;
   /// Sent to a peer for which there is no descriptor.
   std::string busy_reply;
 };
 
-/// Accepts connections. When descriptors run out, it first asks its owner to make
-/// room; then it uses its spare descriptor to send the busy reply and close; if
-/// another thread has taken that one too, it pauses.
+/// Accepts connections. When descriptors run out, it first asks its owner to
+/// make room; then it uses its spare descriptor to send the busy reply and
+/// close; if another thread has taken that one too, it pauses.
 class acceptor : public std::enable_shared_from_this<acceptor> {
 public:
   /// @param socket Listens and does not block.

@@ -36,8 +36,8 @@ cpu_binding::cpu_binding(const core::process_binding& x)
     nodes_(mask_of(x.memory_nodes, nodes_max)),
     has_many_nodes_(x.memory_nodes.size() > 1) {}
 
-// The system calls themselves: the library's wrappers would be as good, but
-// nobody promises that they stay async-signal-safe.
+// The system calls themselves: the library's wrappers would be as good, but it
+// is not guaranteed that they stay async-signal-safe.
 int cpu_binding::apply() const noexcept {
   if (!cpus_.empty()
       && ::syscall(SYS_sched_setaffinity, 0, cpus_.size() * sizeof cpus_[0],

@@ -16,8 +16,8 @@ public:
 
   cpu_binding() = default;
 
-  /// Ignores numbers from `cpus_max` or `nodes_max` on, which no CPU or node can
-  /// have.
+  /// Ignores numbers from `cpus_max` or `nodes_max` on, which no CPU or node
+  /// can have.
   explicit cpu_binding(const core::process_binding& x);
 
   /// Binds this thread, and with it what it executes. Async-signal-safe.

@@ -5,7 +5,8 @@
 
 namespace actorrun::detail {
 
-/// The system's description of an errno, in English: `No such file or directory`.
+/// The system's description of an errno, in English: `No such file or
+/// directory`.
 std::string error_text(int error);
 
 } // namespace actorrun::detail

@@ -43,7 +43,8 @@ reactor::reactor()
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
     die("actorrun: reactor: epoll_ctl");
-  // A thread starts with its creator's mask, so no signal can arrive in between.
+  // A thread starts with its creator's mask, so no signal can arrive in
+  // between.
   const auto blocked = signals_blocked{};
   thread_ = std::thread{[this] { run(); }};
 }

@@ -76,8 +76,8 @@ public:
   void cancel(timer id);
 
   /// Calls `fn` once, when every handler of this round has run and before the
-  /// thread sleeps again: use it to pass on all results of a round at once. Calls
-  /// that such a call adds run in the same round.
+  /// thread sleeps again: use it to pass on all results of a round at once.
+  /// Calls that such a call adds run in the same round.
   void at_end_of_round(task fn);
 
 private:
@@ -109,8 +109,8 @@ private:
   std::thread thread_;
 };
 
-/// A watch on the reactor that is armed only while a call waits for it: otherwise
-/// data that arrives at the descriptor wakes no thread up.
+/// A watch on the reactor that is armed only while a call waits for it:
+/// otherwise data that arrives at the descriptor wakes no thread up.
 class readiness {
 public:
   /// @param loop Lives longer.
@@ -155,13 +155,14 @@ public:
   /// Called once, on the reactor's thread, unless `stop` came first.
   virtual void start() = 0;
 
-  /// Ends every watch and timer and closes all descriptors; no callback is called
-  /// from then on. On the reactor's thread; may be called more than once.
+  /// Ends every watch and timer and closes all descriptors; no callback is
+  /// called from then on. On the reactor's thread; may be called more than
+  /// once.
   virtual void stop() = 0;
 };
 
-/// Owns a part; its destructor stops the part. It waits for the reactor's thread,
-/// so hold no lock that a callback of the part takes.
+/// Owns a part; its destructor stops the part. It waits for the reactor's
+/// thread, so hold no lock that a callback of the part takes.
 class reactor_handle {
 public:
   reactor_handle() = default;

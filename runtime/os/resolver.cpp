@@ -16,7 +16,7 @@ struct resolution::question {
   uint16_t port = 0;
   callback on_done; // The reactor thread's.
   std::mutex mutex;
-  reactor* home = nullptr; // Guarded by mutex; null: nobody waits any more.
+  reactor* home = nullptr; // Guarded by mutex; null: abandoned.
 };
 
 namespace {
@@ -28,8 +28,8 @@ void deliver(const question_ptr& x, address_result answer) {
   if (!x->home)
     return;
   x->home->post([x, found = std::move(answer)] {
-    if (const auto tell = std::exchange(x->on_done, nullptr))
-      tell(found);
+    if (const auto on_done = std::exchange(x->on_done, nullptr))
+      on_done(found);
   });
 }
 

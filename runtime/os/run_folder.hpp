@@ -34,8 +34,8 @@ struct live_socket {
   std::string path;
 };
 
-/// At most 40 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash, and
-/// 8 hex digits of its hash.
+/// At most 40 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash,
+/// and 8 hex digits of its hash.
 std::string job_label(const job_id& job);
 
 /// None if it is not the name of such a socket.

@@ -1,5 +1,5 @@
-// Loads shared libraries when they are needed, so that their absence is a result
-// and not an error at the start of the program.
+// Loads shared libraries when they are needed, so that their absence is a
+// result and not an error at the start of the program.
 #pragma once
 
 #include "messages/result.hpp"
@@ -8,8 +8,8 @@
 
 namespace actorrun::detail {
 
-/// Never unloads: vendors' libraries start threads and install handlers, so they
-/// cannot be unloaded safely.
+/// Never unloads: vendors' libraries start threads and install handlers, so
+/// they cannot be unloaded safely.
 class shared_library {
 public:
   /// @param name As dlopen(3) takes it.

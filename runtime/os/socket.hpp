@@ -16,18 +16,19 @@ namespace actorrun::detail {
 result<unique_fd> open_listening(const socket_address& where);
 
 /// The same for a Unix socket that only its user may connect to. It appears
-/// under `path` when it listens already, so it is never mistaken for a dead one.
+/// under `path` when it listens already, so it is never mistaken for a dead
+/// one.
 /// @retval errc::cannot_listen  the path is too long or the system refuses
 result<unique_fd> open_listening_unix(const std::string& path);
 
 /// Reduces the latency of a TCP connection and detects a dead peer: no delay,
-/// keep-alive after 10 s of silence, and 10 s until unacknowledged bytes end the
-/// connection. Other sockets stay as they are.
+/// keep-alive after 10 s of silence, and 10 s until unacknowledged bytes end
+/// the connection. Other sockets stay as they are.
 void tune_connection(int fd);
 
-/// Whether a socket is connected to itself: connecting to a port of the ephemeral
-/// range without a listener does that if the system chooses the same port for
-/// our end.
+/// Whether a socket is connected to itself: connecting to a port of the
+/// ephemeral range without a listener does that if the system chooses the same
+/// port for our end.
 bool is_connected_to_itself(int fd);
 
 /// Sends all bytes, or returns false. Never blocks: a handshake is smaller than

@@ -237,8 +237,8 @@ result<socket_address> listen_address(const std::string& host, uint16_t port) {
   if (!same_name(host, "localhost")
       && std::all_of(found->begin(), found->end(), is_loopback))
     return wildcard_address(port);
-  // Other hosts cannot reach a loopback address that is listed beside a real one.
-  // An address of another host cannot be bound; the listener reports that.
+  // Other hosts cannot reach a loopback address that is listed beside a real
+  // one. An address of another host cannot be bound; the listener reports that.
   const auto interfaces = interface_addresses();
   const auto ours
     = std::find_if(found->begin(), found->end(), [&](const auto& x) {

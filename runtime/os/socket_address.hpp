@@ -49,9 +49,9 @@ std::optional<socket_address> numeric_address(const std::string& host,
 /// @retval errc::cannot_listen  the path is longer than a Unix address may be
 result<socket_address> unix_address(const std::string& path);
 
-/// All addresses of a host, best first, without duplicates; 1..16 of them. Blocks
-/// for as long as the system's resolver does: do not call it on the reactor's
-/// thread.
+/// All addresses of a host, best first, without duplicates; 1..16 of them.
+/// Blocks for as long as the system's resolver does: do not call it on the
+/// reactor's thread.
 /// @retval errc::unresolvable  there is none; the text names the host
 result<std::vector<socket_address>> resolve(const std::string& host,
                                             uint16_t port);
@@ -69,8 +69,8 @@ bool names_this_host(const std::string& host);
 /// Where to listen for peers that connect to `host`: its first address that is
 /// ours. A name that has loopback addresses only, although it is neither
 /// `localhost` nor a number (Debian's 127.0.1.1 line in /etc/hosts), stands for
-/// all addresses of this machine, because other hosts resolve it to another one.
-/// Blocks like `resolve`.
+/// all addresses of this machine, because other hosts resolve it to another
+/// one. Blocks like `resolve`.
 /// @param port 0: the system chooses.
 /// @retval errc::unresolvable  the host has no address
 result<socket_address> listen_address(const std::string& host, uint16_t port);

@@ -8,8 +8,8 @@
 
 namespace actorrun::detail {
 
-/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, readable by this user only.
-/// It is locked as long as this program lives, so that other programs can
+/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, readable by this user
+/// only. It is locked as long as this program lives, so that other programs can
 /// distinguish it from the folder of a killed program.
 class temporary_folder {
 public:

@@ -1,5 +1,5 @@
-// What a function worker is called with and what it returns: two files in
-// memory, so that neither side ever waits for the other.
+// Passes arguments to function workers and their return values back, in files
+// in memory, so that neither side ever waits for the other.
 #pragma once
 
 #include "messages/result.hpp"
@@ -20,7 +20,7 @@ struct function_call {
   argument_list arguments;
 };
 
-/// @returns a file that nobody can change any more
+/// @returns a sealed file, which cannot be changed any more
 /// @retval errc::bad_argument    more than `call_size_max` bytes, or nested
 ///                               deeper than `value_depth_max`
 /// @retval errc::system_failure  no descriptor or memory is left

@@ -1,4 +1,4 @@
-// The functions of this program that can run in processes of their own.
+// Finds the functions of this program that can run in processes of their own.
 #pragma once
 
 #include "messages/result.hpp"

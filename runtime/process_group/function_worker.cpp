@@ -36,8 +36,8 @@ struct call_frame {
   const argument_list& arguments;
 };
 
-// What it throws has left the worker's function: the record of the error names
-// the text, and nobody who waits for the value takes this for one.
+// An exception here is the worker's failure: its text is recorded, and no value
+// is returned.
 int call(void* data) {
   const auto& frame = *static_cast<call_frame*>(data);
   const auto value = frame.function.call(frame.arguments);
@@ -64,7 +64,7 @@ int run_function(const std::string& name, const entry_function& function,
                  const argument_list& arguments) {
   if (const auto problem = function.complaint(arguments))
     return fail("entry point \"" + name + "\": " + *problem);
-  // Nothing that the function starts shall hold the file.
+  // Processes that the function starts must not inherit the file.
   ::fcntl(return_descriptor, F_SETFD, FD_CLOEXEC);
   if (!mark_begun(return_descriptor))
     return fail("descriptor " + std::to_string(return_descriptor)

@@ -1,5 +1,4 @@
-// A function worker's own side: what runs in the process that was made for one
-// call.
+// Runs a function worker: the process that was made for one call.
 #pragma once
 
 #include "runtime/entry_points.hpp"
@@ -16,11 +15,11 @@ inline constexpr auto function_variable = "ACTORRUN_FUNCTION";
 /// the same program, started again, come to its function.
 bool can_run_as_worker();
 
-/// What `run_as_worker` was given; empty before.
+/// The arguments of `run_as_worker`; empty before.
 const std::vector<std::string>& own_arguments();
 
-/// True in a worker whose `main` has not called `run_as_worker`: whatever it
-/// would start would do the same again.
+/// True in a worker whose `main` has not called `run_as_worker`: it must start
+/// no workers, because they would do the same.
 bool is_astray();
 
 /// Calls the function, leaves what it returns in `return_descriptor`.

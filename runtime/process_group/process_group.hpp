@@ -1,5 +1,5 @@
-// The parts of a process context: actor system, reactor, process host, log
-// tailer and the actor that owns them.
+// Owns the members of a process context: actor system, reactor, process host,
+// log tailer and the actor that owns them.
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"
@@ -25,7 +25,7 @@
 
 namespace actorrun::detail {
 
-/// @see process_context, which says what its functions do
+/// @see process_context, which documents the functions
 class process_group {
 public:
   static result<std::unique_ptr<process_group>> start(process_options options);

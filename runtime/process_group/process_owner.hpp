@@ -20,14 +20,14 @@ struct close_group {
 /// The time-out of a `close_group` has passed.
 struct close_expired {};
 
-/// The PROCESS OWNER stops a group when one of its workers has failed, or when
-/// it is told to.
+/// The PROCESS OWNER stops a group when one of its workers has failed, or on
+/// request.
 using process_owner_actor = interface<
-  // What becomes of the group.
+  // The events of the group.
   void(core::membership_event),
-  // Somebody has had enough of it.
+  // The process context closes the group.
   void(close_group),
-  // Itself: no more patience.
+  // From itself: the timeout has passed.
   void(close_expired)>;
 
 struct process_owner_config {

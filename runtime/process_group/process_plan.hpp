@@ -1,5 +1,4 @@
-// Turns what is asked of `start_processes` into processes, or says what is
-// wrong with it.
+// Checks the options of `start_processes` and turns them into processes.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -17,8 +16,7 @@
 
 namespace actorrun::detail {
 
-/// Checks every field and what they have to do with each other. Nothing is
-/// looked up on disk.
+/// Checks every field and whether they go together. Reads no files.
 /// @retval errc::bad_argument
 result<void> check(const process_options& options);
 

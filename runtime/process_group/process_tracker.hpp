@@ -1,5 +1,5 @@
-// What has become of a group of processes: written by its actors and its
-// process host, read by who waits for it.
+// Tracks the processes of a group: written by its actors and its process host,
+// read by the thread that waits for it.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -29,7 +29,7 @@ struct group_ending {
 /// Thread-safe. All functions return at once but `wait`.
 class process_tracker {
 public:
-  /// What became of one process.
+  /// The state of one process.
   struct record {
     pid_t pid = 0; ///< 0: it was not started.
     int error = 0; ///< errno; ECANCELED: it was stopped before.
@@ -40,7 +40,7 @@ public:
   void note(const ports::process_event& event);
   void note(group_ending ending);
 
-  /// Waits for `holds()`, which is called with the board locked.
+  /// Waits for `holds()`, which is called with the tracker locked.
   /// @param until none: for ever
   /// @returns whether it holds
   template <class Predicate>
@@ -68,7 +68,7 @@ private:
   std::optional<group_ending> ending_;
 };
 
-/// Passes everything on, and notes what happens on a board.
+/// Passes everything on, and notes what happens in a tracker.
 class noting_process_host final : public ports::process_host {
 public:
   noting_process_host(std::shared_ptr<ports::process_host> host,

@@ -1,4 +1,4 @@
-// Calls a function whose exceptions nobody outside of it can catch.
+// Calls a function whose exceptions cannot be caught outside of it.
 #pragma once
 
 namespace actorrun::detail {

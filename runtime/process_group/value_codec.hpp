@@ -1,4 +1,4 @@
-// Values as bytes: CBOR, within bounds.
+// Encodes values as CBOR, within limits.
 #pragma once
 
 #include "messages/result.hpp"
@@ -18,7 +18,7 @@ using bytes = std::vector<uint8_t>;
 ///         needs more than `size_max` bytes; the text continues `it is …`
 result<bytes> encode(const nlohmann::json& value, size_t size_max);
 
-/// @param data From anybody.
+/// @param data Untrusted.
 /// @retval errc::bad_argument  it holds no value, or one that nests too deep
 result<nlohmann::json> decode(std::span<const uint8_t> data);
 

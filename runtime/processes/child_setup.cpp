@@ -13,7 +13,7 @@ namespace actorrun::detail {
 int lead_session(pid_t parent, child_gate* gate) noexcept {
   if (::setsid() < 0)
     return errno;
-  // Before the death signal: from here on somebody knows this group.
+  // Before the death signal: from here on the warden knows this group.
   if (gate)
     if (const auto error = gate->enter(::getpid()))
       return error;
@@ -23,9 +23,9 @@ int lead_session(pid_t parent, child_gate* gate) noexcept {
   return ::getppid() == parent ? 0 : ESRCH;
 }
 
-// Two steps, because the places of some may be the sources of others. The
-// outputs come between: their sources are no places yet, and theirs may be
-// sources of descriptors.
+// Two steps, because the targets of some may be the sources of others. The
+// outputs come between: their sources are not targets yet, and their targets
+// may be sources of descriptors.
 int place_files(const child_files& files) noexcept {
   constexpr auto count_max = descriptor_count_max + 1;
   assert(files.descriptors.size() <= count_max);
@@ -59,7 +59,7 @@ sigset_t changed_signals() noexcept {
   return result;
 }
 
-// The handlers first, then the mask: no handler of the parent may run here.
+// First the handlers, then the mask, because no handler of the parent may run.
 void reset_signals(const sigset_t& changed) noexcept {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;

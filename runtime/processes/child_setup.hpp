@@ -1,4 +1,4 @@
-// What a new process does before it runs its program: session, death signal,
+// Sets up a new process before it runs its program: session, death signal,
 // descriptors, signals.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace actorrun::detail {
 
-/// Descriptors a process can be given besides its standard streams. They travel
-/// in one message to a fork server; the system takes 253.
+/// At most so many descriptors of a process besides its standard streams. They
+/// fit into one message to a fork server; the system allows 253.
 inline constexpr size_t descriptor_count_max = 128;
 
 /// The first number they get.
 inline constexpr int first_descriptor = 3;
 
-/// Stands between clone and exec. Both functions may run in a child which still
-/// shares the memory of its parent: they may call only what is
-/// async-signal-safe, and may write only what they own.
+/// Runs between clone and exec. Both functions may run in a child that still
+/// shares the memory of its parent: they may only call async-signal-safe
+/// functions and only write what they own.
 class child_gate {
 public:
   /// @returns 0 to go on, or the errno to fail with
@@ -53,7 +53,7 @@ int place_files(const child_files& files) noexcept;
 /// The signals that have handlers or are ignored in this process.
 sigset_t changed_signals() noexcept;
 
-/// Gives `changed` their default actions, then lets all signals in.
+/// Gives `changed` their default actions, then unblocks all signals.
 void reset_signals(const sigset_t& changed) noexcept;
 
 } // namespace actorrun::detail

@@ -19,7 +19,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Of the words below; agent and server may be of different builds when the
+/// The version of this format; agent and server may be different builds if the
 /// program was replaced while it ran.
 constexpr uint32_t protocol_version = 1;
 
@@ -61,7 +61,7 @@ void append(std::string& text, const std::vector<std::string>& strings) {
   }
 }
 
-/// Takes numbers and strings from the front; what is not there is an error.
+/// Reads numbers and strings from the front; a missing one is an error.
 struct reader {
   std::string_view rest;
   bool failed = false;
@@ -88,7 +88,7 @@ struct reader {
   }
 };
 
-// A memfd takes what a message of a socket does not.
+// A memfd has no size limit, unlike a message on a socket.
 unique_fd text_file(const std::string& text) {
   auto file = unique_fd{::memfd_create("actorrun-fork", MFD_CLOEXEC)};
   if (file && write_all(file.get(), text) != 0)
@@ -137,7 +137,7 @@ fork_request to_request(const header& head, std::vector<unique_fd> fds) {
   if (head.version != protocol_version)
     result.error = EPROTO;
   else if (fds.size() != head.fd_count())
-    result.error = EMFILE; // The rest found no place in this process.
+    result.error = EMFILE; // This process has no room for the rest.
   if (result.error != 0)
     return result;
   result.text = take();

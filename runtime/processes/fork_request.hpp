@@ -1,4 +1,4 @@
-// The order for one worker, as it goes to a fork server and arrives there.
+// Sends requests for workers to a fork server and receives them there.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -11,8 +11,8 @@
 
 namespace actorrun::detail {
 
-/// In bytes, of arguments and environment together; more than that is E2BIG.
-/// About what the system takes from a program that is executed.
+/// In bytes, of arguments and environment together; more is E2BIG. About the
+/// system's own limit for a program that is executed.
 inline constexpr size_t fork_text_max = 2 * 1024 * 1024;
 
 struct fork_text {
@@ -20,10 +20,10 @@ struct fork_text {
   std::vector<std::string> environment;
 };
 
-/// An order on the server's side.
+/// A request on the server's side.
 struct fork_request {
-  int error = 0; ///< errno if the order cannot be carried out as it arrived.
-  unique_fd handshake; ///< Where to report; empty: nowhere.
+  int error = 0; ///< errno if the request cannot be carried out as it arrived.
+  unique_fd handshake; ///< Where to report; empty: no report.
   unique_fd text;
   unique_fd out; ///< Empty: inherited.
   unique_fd err; ///< Empty: inherited, or the same as `out`.
@@ -31,13 +31,13 @@ struct fork_request {
   std::vector<unique_fd> descriptors;
 };
 
-/// Orders a worker. Does not wait.
-/// @param files Their descriptors are copied; the caller keeps his own.
-/// @returns 0 or an errno: EAGAIN when the server has too much to do
+/// Requests a worker. Does not wait.
+/// @param files Their descriptors are copied; the caller keeps its own.
+/// @returns 0 or an errno: EAGAIN when the server is overloaded
 int send_fork_request(int socket, const fork_text& text,
                       const child_files& files, int handshake);
 
-/// Waits for an order.
+/// Waits for a request.
 /// @returns nothing when the agent is gone
 std::optional<fork_request> receive_fork_request(int socket);
 

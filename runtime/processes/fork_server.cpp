@@ -24,8 +24,8 @@ namespace actorrun::detail {
 
 namespace {
 
-// What the C library believes of this thread, and the kernel must be told anew
-// in a process that the library has not made.
+// What the C library registers with the kernel for a thread. It must be
+// registered again in a process that the library has not made.
 struct thread_memory {
   int* id = nullptr;       ///< Where the library keeps the thread's id.
   void* mutexes = nullptr; ///< The list of its robust mutexes.
@@ -46,8 +46,8 @@ long clone_call(unsigned long flags, int* child_id) {
 #endif
 }
 
-// The library's `fork` cannot make a child of our parent. Its other work is for
-// programs with threads, but for the two of `thread_memory`.
+// The library's `fork` cannot make a child of our parent. The rest of its work
+// is for programs with threads, except for the two fields of `thread_memory`.
 pid_t fork_for_parent() {
   const auto mine = thread_memory{};
   auto flags = static_cast<unsigned long>(CLONE_PARENT | SIGCHLD);
@@ -97,8 +97,8 @@ void warn_of_threads() {
   const auto count = std::distance(begin(threads), end(threads));
   if (count > 1)
     std::cerr << "actorrun: fork server: " << count - 1
-              << " other threads run before it; workers will not have them, "
-                 "and may hang where these hold a lock\n";
+              << " other threads run already; workers will not have them and "
+                 "may hang if these hold a lock\n";
 }
 
 bool is_server_socket(int fd) {
@@ -127,7 +127,7 @@ int serve_forks(int socket_fd, const fork_entry& run) {
   const auto socket = unique_fd{socket_fd};
   const auto agent = ::getppid();
   warn_of_threads();
-  flush_streams(); // Else each worker would write it once more.
+  flush_streams(); // Else each worker would write them once more.
   while (const auto request = receive_fork_request(socket.get()))
     make_worker(*request, agent, run);
   return EXIT_SUCCESS;

@@ -1,5 +1,5 @@
-// The fork server's own side: a program that its agent has started again, and
-// that makes workers by forking itself.
+// Runs a fork server: this program, started again by its agent, which makes
+// workers by forking itself.
 #pragma once
 
 #include <functional>
@@ -8,22 +8,22 @@
 
 namespace actorrun::detail {
 
-/// Tells a program that it is to be a fork server. Its value is the number of
-/// the descriptor over which the agent gives its orders.
+/// Makes a program a fork server. Its value is the number of the descriptor on
+/// which the agent sends its requests.
 inline constexpr auto fork_server_variable = "ACTORRUN_FORK_SERVER";
 
 /// What a worker runs; returns its exit code.
 /// @param arguments Those of its `ports::process_spec`, [0] included.
 using fork_entry = std::function<int(const std::vector<std::string>&)>;
 
-/// The descriptor for `serve_forks`, or -1: this program is no fork server.
-/// Takes the variable out of the environment, so that no program started from
-/// here takes itself for one; a second call returns -1.
+/// The descriptor for `serve_forks`; -1 if this program is not a fork server.
+/// Removes the variable from the environment, so that programs started from
+/// here are not fork servers; a second call returns -1.
 int fork_server_socket();
 
-/// Makes workers until the agent lets go of its end of the socket or dies.
-/// Call it first of all in `main`, before any thread is started: what other
-/// threads hold at a fork is lost to the workers, and a note on stderr says so.
+/// Makes workers until the agent closes its end of the socket or dies. Call it
+/// first in `main`, before any thread is started: locks that other threads hold
+/// at a fork stay locked in the workers; then a line on stderr warns.
 ///
 /// A worker is a child of the *agent*, and alone in its session. It has the
 /// environment, the descriptors (as 3, 4, …) and the outputs of its

@@ -53,7 +53,7 @@ fork_server_process::~fork_server_process() {
   forget();
 }
 
-// Its death is noticed here, or by its pidfd: they are the same to others.
+// Its death is noticed here or by its pidfd, with the same effect.
 int fork_server_process::order(const fork_text& text, const child_files& files,
                                int handshake) const {
   if (!runs())
@@ -67,7 +67,7 @@ void fork_server_process::kill() const {
     ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0);
 }
 
-// Waits for the end, which is there or near.
+// Waits for the end, which has come or is near.
 void fork_server_process::forget() {
   auto info = siginfo_t{};
   const auto id = static_cast<id_t>(process_.pidfd.get());

@@ -1,4 +1,4 @@
-// Owns one fork server, as its agent sees it: the process and the line to it.
+// Owns one fork server on the agent's side: the process and the socket to it.
 #pragma once
 
 #include "runtime/os/reactor.hpp"
@@ -13,12 +13,12 @@
 
 namespace actorrun::detail {
 
-/// Lives on the reactor's thread. The server dies with it, at the latest; its
-/// workers are children of this process and stay.
+/// Lives on the reactor's thread. Its destructor ends the server; its workers
+/// are children of this process and stay.
 class fork_server_process {
 public:
-  /// Starts the server without waiting for it: orders lie in the socket until
-  /// it takes them. See `error`.
+  /// Starts the server without waiting for it: requests stay in the socket
+  /// until it reads them. See `error`.
   /// @param path What to execute.
   /// @param name Its argv[0], and its only argument.
   /// @param environment Of the server; the variable of `fork_server.hpp` is
@@ -45,7 +45,7 @@ public:
   int order(const fork_text& text, const child_files& files,
             int handshake) const;
 
-  /// It does not answer; its end is told as usual.
+  /// Kills a server that does not answer; `on_end` is called as usual.
   void kill() const;
 
 private:

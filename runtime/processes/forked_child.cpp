@@ -23,7 +23,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Exit code of a child that does not get to its body, as a shell has it.
+/// Exit code of a child that does not reach its body, as a shell has it.
 constexpr int not_run_code = 127;
 
 // Appends all from 3 on; none without /proc. @returns 0 or an errno
@@ -44,9 +44,9 @@ int append_open_descriptors(std::vector<int>& result) {
   return 0;
 }
 
-// Lets every stream of the program write what it holds into nothing. To forget
-// it is not enough: there is no list of streams, and a file of the child may
-// get the descriptor that one of them still has.
+// Lets every stream of the program write its buffer to /dev/null. Discarding
+// the buffers is impossible: there is no list of streams, and a file of the
+// child may get the descriptor of one of them.
 int drain_streams(const std::vector<int>& kept) {
   const auto null = unique_fd{::open(null_device, O_RDWR | O_CLOEXEC)};
   if (!null)
@@ -62,7 +62,7 @@ int drain_streams(const std::vector<int>& kept) {
   return 0;
 }
 
-/// Where the child's files are while it moves in.
+/// Where the child's files are while they are moved.
 struct moving_files {
   int out = -1;
   int err = -1;
@@ -88,8 +88,8 @@ int lift_output(int fd, int inherited, int first_free, int& lifted) {
   return lifted >= 0 || (fd < 0 && errno == EBADF) ? 0 : errno;
 }
 
-// First moves all files of the child above their places: 1 and 2 are drained,
-// too. `handshake` follows where the line to the agent moves.
+// First moves all files of the child above their targets, because 1 and 2 are
+// drained, too. `handshake` is updated as the socket to the agent moves.
 int settle_files(const forked_child& child, int& handshake) {
   const auto& files = child.files;
   const auto count = static_cast<int>(files.descriptors.size()) + 1;
@@ -163,7 +163,7 @@ std::optional<child_handshake> child_handshake::open() {
   return child_handshake{unique_fd{fds[0]}, unique_fd{fds[1]}};
 }
 
-// An agent that does not listen any more is noticed by `await_go`.
+// `await_go` notices an agent that has closed its end.
 void send_report(int fd, const child_report& report) noexcept {
   (void)::send(fd, &report, sizeof report, MSG_NOSIGNAL);
 }
@@ -187,7 +187,7 @@ std::optional<child_report> take_report(int fd) noexcept {
   return child_report{.pid = 0, .error = ECONNRESET, .ready = false};
 }
 
-// A child that has died meanwhile is noticed by its pidfd.
+// Its pidfd reports a child that has died meanwhile.
 void send_go(int fd) noexcept {
   const auto go = char{1};
   (void)::send(fd, &go, sizeof go, MSG_NOSIGNAL | MSG_DONTWAIT);

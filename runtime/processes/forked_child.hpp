@@ -1,4 +1,4 @@
-// A worker that is made by a fork: its life from the first step to its exit.
+// Runs a worker that is made by a fork, from its first step to its exit.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -14,12 +14,13 @@
 namespace actorrun::detail {
 
 struct forked_child {
-  pid_t agent = 0;   ///< Its parent; it dies with the thread that has it.
+  pid_t agent
+    = 0; ///< Its parent; the worker dies with the thread that made it.
   int handshake = 0; ///< See `child_handshake`.
   child_files files{};
   std::vector<std::string> environment{}; ///< `NAME=value`, the whole of it.
-  /// Bytes that its origin has buffered for its own files are not to be written
-  /// a second time.
+  /// Its origin has buffered bytes for its own files, which must not be written
+  /// twice.
   bool has_foreign_buffers = false;
 };
 
@@ -31,18 +32,18 @@ struct forked_child {
 [[noreturn]] void run_forked_child(const forked_child& child,
                                    const std::function<int()>& body) noexcept;
 
-/// Writes what the standard streams and all of stdio have buffered.
+/// Flushes the standard streams and all of stdio.
 void flush_streams();
 
-/// What the agent is told of a worker on its way.
+/// The report on a worker that is being started.
 struct child_report {
   pid_t pid = 0;      ///< 0: there is none.
   int error = 0;      ///< errno of the step that failed.
-  bool ready = false; ///< It leads its session and waits for the go.
+  bool ready = false; ///< It leads its session and waits for permission to run.
 };
 
 /// Two connected sockets. The child reports and waits; it ends if the agent
-/// lets go of its end without a word. The agent never waits.
+/// closes its end first. The agent never waits.
 struct child_handshake {
   unique_fd agent;
   unique_fd child;
@@ -55,13 +56,13 @@ struct child_handshake {
 
 void send_report(int fd, const child_report& report) noexcept;
 
-/// Waits; false if the child is not wanted any more.
+/// Waits for permission to run; false if the start was abandoned.
 bool await_go(int fd) noexcept;
 
 // -- in the agent -------------------------------------------------------------
 
-/// @returns nothing if nothing was told yet; ECONNRESET, without a pid, if the
-///          other end is gone
+/// @returns nothing if there is no report yet; ECONNRESET, without a pid, if
+///          the other end is gone
 std::optional<child_report> take_report(int fd) noexcept;
 
 void send_go(int fd) noexcept;

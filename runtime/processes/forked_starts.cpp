@@ -20,7 +20,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Longest wait for what a server may have made before it was killed.
+/// Timeout for workers that a server may have made before it was killed.
 constexpr int last_report_max_ms = 1000;
 
 std::string name_of(const ports::process_spec& spec) {
@@ -35,7 +35,7 @@ std::string subject_of(const ports::process_spec& spec, int error) {
   return detail::subject_of(name, {}, 0);
 }
 
-// The zombie goes, and with it the pid.
+// Reaps the zombie and frees the pid.
 void end_child(pid_t pid, const unique_fd& pidfd) {
   if (pidfd)
     ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
@@ -51,7 +51,7 @@ unique_fd open_pidfd(pid_t pid) {
   return unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
 }
 
-// The pid of what was made, 0 if there is nothing.
+// The pid of the worker; 0 if there is none.
 pid_t last_word(int handshake) {
   auto fd = pollfd{.fd = handshake, .events = POLLIN, .revents = 0};
   while (::poll(&fd, 1, last_report_max_ms) == 1)
@@ -66,7 +66,8 @@ forked_starts::forked_starts(reactor& loop, warden& guard,
                              core::duration answer_max)
   : loop_(loop), guard_(guard), answer_max_(answer_max) {}
 
-// A server goes with its last order; then it is clear what it has made.
+// A server is destroyed with its last request; then it is known what it has
+// made.
 forked_starts::~forked_starts() {
   for (auto& [which, x] : starts_)
     x.what.server.reset();
@@ -92,9 +93,9 @@ forked_starts::id forked_starts::start(order what, callback done) {
   return starts_.contains(which) ? which : 0;
 }
 
-// -- on the way ---------------------------------------------------------------
+// -- starts in progress -------------------------------------------------------
 
-// What fails at once makes room for the next.
+// A start that fails at once makes room for the next.
 void forked_starts::pump() {
   if (std::exchange(pumps_, true))
     return;
@@ -171,8 +172,8 @@ void forked_starts::on_report(id which) {
     let_run(which, x);
 }
 
-// Both have reported: a line with an unread word must not be cut, for the child
-// would see the cut before the go.
+// Both have reported: a socket with an unread message must not be closed,
+// because the child would see the close before the permission.
 bool forked_starts::may_run(const pending& x) const {
   return x.ready
          && (x.is_confirmed || !x.what.server || !x.what.server->runs());
@@ -205,20 +206,20 @@ void forked_starts::give_up(id which) {
     return;
   auto& x = i->second;
   if (x.handshake && x.pid == 0)
-    tell(x, not_started(ECANCELED, name_of(x.what.spec)));
+    report(x, not_started(ECANCELED, name_of(x.what.spec)));
   else
     fail(which, x, ECANCELED);
 }
 
-// A server that does not answer is of no use to others either. Its end closes
-// the line, which tells what has become of the worker.
+// A server that does not answer is useless to other starts, too. Its end closes
+// the socket, which shows what happened to the worker.
 void forked_starts::on_timeout(id which) {
   auto& x = starts_.at(which);
   x.timeout = 0;
   if (x.pid != 0)
     return fail(which, x, ETIMEDOUT);
   if (x.done)
-    tell(x, not_started(ETIMEDOUT, subject_of(x.what.spec, ETIMEDOUT)));
+    report(x, not_started(ETIMEDOUT, subject_of(x.what.spec, ETIMEDOUT)));
   x.what.server->kill();
 }
 
@@ -233,11 +234,11 @@ void forked_starts::conclude(id which, pending& x, started_process result) {
   pump();
 }
 
-void forked_starts::tell(pending& x, started_process result) {
+void forked_starts::report(pending& x, started_process result) {
   std::exchange(x.done, {})(std::move(result));
 }
 
-// Ends what has been made.
+// Kills the worker.
 void forked_starts::forget(id which, pending& x) {
   if (const auto i = std::ranges::find(waiting_, which); i != waiting_.end())
     waiting_.erase(i);

@@ -1,4 +1,4 @@
-// Owns the workers that are being made by forks, until each runs or has failed.
+// Owns the starts of forked workers until each worker runs or has failed.
 #pragma once
 
 #include "actors/ports/process_host.hpp"
@@ -19,16 +19,16 @@
 
 namespace actorrun::detail {
 
-/// Workers on their way at a time; others wait, and hold no descriptors.
+/// At most so many starts at a time; others wait and hold no descriptors.
 inline constexpr size_t forks_under_way_max = 16;
 
-/// Longest wait for a worker to be ready. A fork server may have to load a
-/// large program first, so this ends a hang, no more.
+/// Timeout for a worker to be ready. A fork server may have to load a large
+/// program first, so this only ends a hang.
 inline constexpr auto fork_answer_max = std::chrono::seconds{60};
 
-/// A worker that is made by a fork says when it is ready, is put into the
-/// warden's table, and may run then. The reactor does not wait for it; but a
-/// fork of this program takes the longer the more memory that has.
+/// A forked worker reports when it is ready, is put into the warden's table,
+/// and may run then. The reactor does not wait for it; but a fork of this
+/// program takes longer the more memory it has.
 ///
 /// Lives on the reactor's thread.
 class forked_starts {
@@ -48,8 +48,8 @@ public:
   forked_starts(reactor& loop, warden& guard,
                 core::duration answer_max = fork_answer_max);
 
-  /// Gives up all starts without a word, and waits for the end of what has been
-  /// made for them.
+  /// Gives up all starts without callbacks, and waits for the end of their
+  /// processes.
   /// @pre no server is left but those in orders
   ~forked_starts();
 
@@ -57,14 +57,14 @@ public:
   forked_starts& operator=(const forked_starts&) = delete;
 
   /// Calls `done` once, perhaps before it returns.
-  /// @returns 0 if it has done that
+  /// @returns 0 if it has called it
   id start(order what, callback done);
 
-  /// The worker is not wanted any more: its callback gets ECANCELED before this
-  /// returns. Does nothing if it has been called.
+  /// Abandons a start: its callback gets ECANCELED before this returns. Does
+  /// nothing if it has been called.
   void give_up(id which);
 
-  /// A server has ended: its workers that are made already can go on.
+  /// A server has ended: its workers that exist already can go on.
   void server_ended();
 
 private:
@@ -77,7 +77,7 @@ private:
     unique_fd pidfd{};
     reactor::timer timeout = 0;
     bool ready = false;
-    bool is_confirmed = false; // By who has made it.
+    bool is_confirmed = false; // By the process that made it.
   };
 
   void pump();
@@ -89,7 +89,7 @@ private:
   void let_run(id which, pending& x);
   void fail(id which, pending& x, int error);
   void conclude(id which, pending& x, started_process result);
-  void tell(pending& x, started_process result);
+  void report(pending& x, started_process result);
   void forget(id which, pending& x);
 
   reactor& loop_;

@@ -15,7 +15,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// Adopted by whichever thread the kernel found first, so ask them all.
+// Any thread of this process may have adopted them, so ask all.
 std::set<pid_t> children() {
   auto result = std::set<pid_t>{};
   auto error = std::error_code{};

@@ -1,4 +1,5 @@
-// Finds what workers have left behind when this program adopts orphans.
+// Kills processes that workers have left behind, when this program adopts
+// orphans.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +9,14 @@
 
 namespace actorrun::detail {
 
-/// Says whether orphaned descendants become children of this process: it is
-/// pid 1, or a child subreaper.
+/// Whether orphaned descendants become children of this process: it is pid 1 or
+/// a child subreaper.
 bool adopts_orphans();
 
 /// Sends SIGKILL to the children of this process that belong to one of
-/// `sessions` without being its leader, and reaps those that have ended. What
-/// these leave behind in turn is adopted later, so call again until none is
-/// found. A descendant with a session of its own bears no mark of its origin
-/// and is left alone.
+/// `sessions` without being its leader, and reaps those that have ended. Their
+/// own orphans are adopted later, so call again until none is found. A
+/// descendant with a session of its own cannot be attributed and is left alone.
 /// @pre the leaders of `sessions` are not reaped, so their ids are not reused
 /// @returns how many were found
 size_t sweep_orphans(const std::set<pid_t>& sessions);

@@ -52,7 +52,7 @@ int output_files::open_target(const core::stream_target& target,
   return -1;
 }
 
-// O_NONBLOCK is for the open alone: one of a pipe without reader fails.
+// O_NONBLOCK is for the open alone: that of a pipe without reader fails.
 int output_files::open_file(const std::string& path, unique_fd& file) {
   constexpr auto flags
     = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;

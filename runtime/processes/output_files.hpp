@@ -1,5 +1,5 @@
-// Owns where the processes of one batch write: opens their files, and counts
-// those that cannot be opened.
+// Opens the output files of one batch of processes and counts those that cannot
+// be opened.
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"
@@ -13,8 +13,8 @@ namespace actorrun::detail {
 
 inline constexpr auto null_device = "/dev/null";
 
-/// Where one process writes. Closes its files when it goes; the process has its
-/// own copies by then.
+/// The outputs of one process. Its destructor closes the files; the process has
+/// its own copies by then.
 struct open_outputs {
   int out = -1;  ///< From 3 on; -1: the process inherits 1.
   int err = -1;  ///< Likewise; the same as `out` if both write to one file.
@@ -24,8 +24,8 @@ struct open_outputs {
   unique_fd err_file{};
 };
 
-/// A file that cannot be opened costs its bytes, not the process: what is
-/// written goes to `/dev/null`.
+/// If a file cannot be opened, its process runs and its output goes to
+/// `/dev/null`.
 class output_files {
 public:
   /// @param null Where `/dev/null` is open for writing; kept from batch to
@@ -38,8 +38,8 @@ public:
   open_outputs open(const core::stream_target& out,
                     const core::stream_target& err);
 
-  /// What a person should know of the files that could not be opened, in one
-  /// line; empty if all could.
+  /// The files that could not be opened, in one line for people; empty if all
+  /// could.
   std::string complaint() const;
 
 private:

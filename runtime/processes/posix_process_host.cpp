@@ -19,17 +19,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Facts that one call of the listener brings at most while a batch starts, so
-/// that the first are known long before the last of 4,096 runs.
+/// At most so many facts are in one call of the listener while a batch starts,
+/// so that the first are known long before the last of 4,096 runs.
 constexpr size_t facts_per_call_max = 64;
 
-/// Longest wait for killed processes; one that hangs in the kernel is left.
+/// Timeout for killed processes; one that hangs in the kernel is left.
 constexpr auto end_max = 1000ms;
 
 /// A tracer may hold back the status of a process that has ended.
 constexpr auto status_interval = 10ms;
 
-/// Killed orphans leave orphans: we look again, so often and so long.
+/// Killed orphans leave orphans, so the sweep is repeated.
 constexpr auto sweep_interval = 2ms;
 constexpr uint32_t sweep_count_max = 100;
 
@@ -56,10 +56,10 @@ posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
                                        start_gate gate)
   : loop_(loop), on_note_(std::move(on_note)), gate_(std::move(gate)),
     warden_(std::make_unique<warden>(
-      loop, [this] { note("warden has died; another one takes its place"); })),
+      loop, [this] { note("warden has died; starts another"); })),
     starter_(std::make_unique<process_starter>(
       loop, *warden_, [this](const std::string& x) { note(x); })) {
-  // While others get ready to start workers; `start` would do it, too.
+  // In parallel with other preparations; `start` would do it, too.
   loop_.post(while_alive([this] { (void)warden_->ensure(); }));
 }
 
@@ -111,8 +111,8 @@ void posix_process_host::release(epoch_id epoch) {
   loop_.post([=, this] { release_now(epoch); });
 }
 
-// At once, not on the thread: a fence that moves costs no wake-up, and one that
-// waits in a queue would be late.
+// At once, not on the thread: then moving a fence costs no wake-up, and it
+// cannot be late because of a queue.
 void posix_process_host::set_fence(core::time_point due) {
   warden_->set_fence(due);
 }
@@ -141,7 +141,7 @@ void posix_process_host::hold_back(epoch_id epoch,
   const auto go = while_alive([=, this] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end() || i->second.held.empty())
-      return; // It has been given up.
+      return; // It was abandoned.
     start_each(epoch, std::exchange(i->second.held, {}), fire_count);
   });
   gate_(std::exchange(ended_, {}), [&loop = loop_, go] { loop.post(go); });
@@ -303,7 +303,7 @@ void posix_process_host::end_all() {
   alive_.reset();
 }
 
-// What waits for its time at the reactor may find this object gone.
+// A task may run on the reactor after this object is gone.
 reactor::task posix_process_host::while_alive(reactor::task fn) const {
   return [alive = std::weak_ptr{alive_}, fn = std::move(fn)] {
     if (!alive.expired())

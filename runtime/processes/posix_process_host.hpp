@@ -29,20 +29,21 @@ namespace actorrun::detail {
 /// same time. Outputs that cannot be opened are one note per batch.
 ///
 /// The zombie of a process stays until its epoch is released, so that the id of
-/// its group cannot come to mean another.
-/// Neither needs nor disturbs SIGCHLD. A host program that reaps children which
-/// are not its own takes the exit code with it: 255 is reported, and a note.
+/// its group cannot come to mean another. Neither needs nor disturbs SIGCHLD. A
+/// host program that reaps children which are not its own takes the exit code:
+/// then 255 is reported, and a note.
 class posix_process_host final : public ports::process_host {
 public:
   /// Takes a line for the log; called on the reactor's thread.
   using note_handler = std::function<void(const std::string&)>;
 
-  /// Calls `go` once, on any thread, when what the ended workers have held is
-  /// free for others: their pids, which may have been reaped.
+  /// Calls `go` once, on any thread, when the resources of the ended workers
+  /// are free. Their pids may have been reaped.
   using start_gate
     = std::function<void(std::vector<pid_t> ended, std::function<void()> go)>;
 
-  /// @param gate Asked before each start but the first; null: nobody.
+  /// @param gate Called before each start but the first; null: starts are not
+  ///             delayed.
   explicit posix_process_host(reactor& loop, note_handler on_note = {},
                               start_gate gate = {});
 
@@ -59,14 +60,14 @@ public:
   void start(epoch_id epoch, std::vector<ports::process_spec> processes,
              listener on_event) override;
 
-  /// Starts that are under way are given up: ECANCELED.
+  /// Starts in progress are abandoned: ECANCELED.
   void signal(epoch_id epoch, int signal) override;
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
   void release(epoch_id epoch) override;
   void set_fence(core::time_point due) override;
 
-  /// Of the process that guards the workers; 0 while there is none.
+  /// The pid of the warden; 0 while there is none.
   /// @pre on the reactor's thread
   pid_t warden_pid() const { return warden_->pid(); }
 
@@ -77,7 +78,7 @@ private:
     /// Not started yet: the gate holds them back.
     std::vector<ports::process_spec> held{};
     std::vector<worker_process> workers{};
-    /// Starts under way, by their place in the batch.
+    /// Starts in progress, by their place in the batch.
     std::map<size_t, process_starter::id> starting{};
     std::vector<ports::process_event> pending{};
     size_t running_count = 0;

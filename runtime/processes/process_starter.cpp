@@ -133,8 +133,8 @@ process_starter::server_for(const ports::process_spec& spec) {
   if (error == 0) {
     server = std::make_shared<fork_server_process>(
       loop_, spawner_, program.path, name, spec.environment, [this, name] {
-        on_note_("fork server " + name + " has ended; the next start of a "
-                 + "worker brings another");
+        on_note_("fork server " + name + " has ended; the next worker "
+                 + "starts another");
         forks_.server_ended();
       });
     error = server->error();

@@ -1,5 +1,4 @@
-// Starts processes in every way there is: executed, forked, or forked by a
-// server.
+// Starts processes: executed, forked, or forked by a server.
 #pragma once
 
 #include "actors/ports/process_host.hpp"
@@ -33,14 +32,14 @@ public:
 
   process_starter(reactor& loop, warden& guard, note_handler on_note);
 
-  /// Gives up all starts without a word, ends the servers.
+  /// Abandons all starts without callbacks, ends the servers.
   ~process_starter();
 
   process_starter(const process_starter&) = delete;
   process_starter& operator=(const process_starter&) = delete;
 
-  /// Where the next processes write. Call it once per batch, before its first
-  /// start: programs are looked up anew from then on.
+  /// The outputs of the next batch. Call it once per batch, before its first
+  /// start: programs are searched again from then on.
   output_files begin_batch();
 
   /// Calls `done` once: before it returns for a program that is executed, at
@@ -51,8 +50,8 @@ public:
   id start(ports::process_spec spec, uint64_t fire_count, output_files& outputs,
            callback done);
 
-  /// Ends a start that is under way: its callback gets ECANCELED before this
-  /// returns. Does nothing if it has been called.
+  /// Abandons a start: its callback gets ECANCELED before this returns. Does
+  /// nothing if it has been called.
   void give_up(id which) { forks_.give_up(which); }
 
 private:

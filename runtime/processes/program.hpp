@@ -1,4 +1,4 @@
-// Finds the file that a command names, and says why a file cannot be executed.
+// Finds the file of a command and explains why a file cannot be executed.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Starts one process that executes a program: the vfork-style clone.
+// Starts one process that executes a program, by a clone like vfork.
 #pragma once
 
 #include "runtime/os/cpu_binding.hpp"
@@ -43,7 +43,7 @@ public:
   /// @param path What to execute; see `program_finder`.
   /// @param arguments argv, [0] included.
   /// @param environment `NAME=value`, the whole of it.
-  /// @param gate Asked by the child when it has its own group; may be null.
+  /// @param gate Entered by the child when it has its own group; may be null.
   /// @param files What the child gets for 1, 2, 3, …
   /// @param binding Where the child runs; one that fails is a start that fails.
   spawned start(const std::string& path,

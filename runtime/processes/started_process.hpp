@@ -1,5 +1,4 @@
-// What a start brings: a process and all that belongs to it, or why there is
-// none.
+// Describes the result of a start: a process and its resources, or an error.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"

@@ -22,7 +22,7 @@ namespace actorrun::detail {
 
 namespace {
 
-/// From the end of a warden to the start of the next.
+/// Delay from the end of a warden to the start of the next.
 constexpr auto restart_delay = std::chrono::milliseconds{50};
 
 [[noreturn]] void die(const char* what) {
@@ -138,10 +138,10 @@ void warden::on_end() {
   restart();
 }
 
-// Not at once: whatever ends one warden may end the next.
+// With a delay, because the cause may end the next one, too.
 void warden::restart() {
   if (free_slots_.size() == table_->groups.size())
-    return; // Nobody to guard.
+    return; // There is no group to guard.
   restart_ = loop_.after(restart_delay, [this] {
     if (ensure() != 0)
       restart();

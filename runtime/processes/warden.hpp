@@ -28,11 +28,11 @@ namespace actorrun::detail {
 ///
 /// @see docs of `spawner`: a worker puts itself into the table, before its
 ///      death signal is set and before its exec. One that is made by a fork is
-///      put there while it waits for its go. So whoever can run a line of
-///      foreign code is in the table.
+///      put there while it waits for permission to run. So every process that
+///      can run foreign code is in the table.
 class warden {
 public:
-  /// Place of one process group in the table, from before its process exists
+  /// The slot of one process group in the table, from before its process exists
   /// until it goes. At most `core::slots_per_agent_max` of them.
   class registration final : public child_gate {
   public:
@@ -61,9 +61,9 @@ public:
   };
 
   /// Starts no process yet. Aborts without memory or descriptors.
-  /// @param on_lost Called on the reactor's thread when the warden has ended,
-  ///                which nobody has asked of it. While there are groups to
-  ///                guard another one is started soon, else by `ensure`.
+  /// @param on_lost Called on the reactor's thread when the warden has ended
+  ///                unexpectedly. While there are groups to guard another one
+  ///                is started soon, else by `ensure`.
   warden(reactor& loop, std::function<void()> on_lost);
 
   /// Ends the warden and waits for its end; the groups are left alone.

@@ -46,9 +46,8 @@ uintptr_t number_in(const char* stat, const char* end, int field) {
   return number;
 }
 
-// With the agent's command line a warden would be taken for a second agent, in
-// `ps` and by who looks for processes by their arguments. The memory is a copy
-// of our own since the fork.
+// With the agent's command line a warden would look like a second agent in `ps`
+// and to pkill. The memory is our own copy since the fork.
 void rename_process(const char* name) {
   ::prctl(PR_SET_NAME, name);
   char stat[2048];
@@ -69,7 +68,7 @@ void rename_process(const char* name) {
     text[i] = name[i];
 }
 
-// Closes all else: a descriptor held here would live on for its peer.
+// Closes all others: a descriptor held here would stay open for its peer.
 void keep_only(int agent, int wake_up) {
   const auto free_agent = ::fcntl(agent, F_DUPFD, wake_up_fd + 1);
   const auto free_wake_up = ::fcntl(wake_up, F_DUPFD, wake_up_fd + 1);
@@ -115,11 +114,11 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
 } // namespace
 
 void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
-  ::setsid(); // Out of reach of the terminal's signals.
+  ::setsid(); // So that the terminal's signals do not reach it.
   rename_process("actorrun-warden");
   keep_only(agent_pidfd, wake_up);
   if (::chdir("/") != 0) {
-    // It holds a file system busy, no more.
+    // Then it only keeps a file system busy.
   }
   for (;;) {
     pollfd fds[2] = {};
@@ -131,7 +130,7 @@ void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
     if (fds[1].revents != 0) {
       auto ignored = uint64_t{};
       if (::read(wake_up_fd, &ignored, sizeof ignored) < 0) {
-        // Nothing to read is as good.
+        // No count to read is fine as well.
       }
     }
     fire_if_due(table);

@@ -1,4 +1,4 @@
-// The warden's own side: what its process shares with the agent, and does.
+// Runs the warden's process, and defines what it shares with the agent.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -12,8 +12,8 @@
 
 namespace actorrun::detail {
 
-/// Lies in memory that the agent, its workers before their exec and the
-/// warden share. All zero is not its start: construct it.
+/// In memory shared by the agent, its workers before their exec, and the
+/// warden. All zero is not its initial state: construct it.
 struct warden_table {
   static constexpr int64_t no_fence = std::numeric_limits<int64_t>::max();
 

@@ -40,8 +40,8 @@ std::optional<exit_status> worker_process::poll_exit() {
   return exit_status{.exit_code = unknown_exit_code, .unknown = true};
 }
 
-// A pidfd still names the right group after the leader was reaped; kernels
-// before 6.9 refuse, and then the rest of the group is out of safe reach.
+// A pidfd still identifies the group after the leader was reaped; kernels
+// before 6.9 refuse, and then the rest of the group cannot be signalled safely.
 void worker_process::kill_group(int signal) const {
   if (reaped_elsewhere)
     ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr,
@@ -50,7 +50,7 @@ void worker_process::kill_group(int signal) const {
     ::kill(-pid, signal);
 }
 
-// SIGKILL needs no help, and who is asked to stop shall not go on.
+// SIGKILL ends stopped processes, and after SIGSTOP they shall not continue.
 void worker_process::end_group(int signal) const {
   kill_group(signal);
   if (signal != SIGKILL && signal != SIGSTOP && signal != SIGTSTP)

@@ -16,7 +16,7 @@ struct exit_status {
   int exit_code = 0;
   int signal = 0; ///< 0 when it exited by itself.
   bool dumped = false;
-  bool unknown = false; ///< Somebody else has reaped it; the code is 255.
+  bool unknown = false; ///< The host program has reaped it; the code is 255.
 };
 
 /// A process that leads a process group. Its pid, and so the id of the group,
@@ -27,23 +27,23 @@ struct worker_process {
   unique_fd pidfd;
   warden::registration registration;
   bool ended = false;
-  /// The host program took the zombie, e.g. by `waitpid(-1)`: from then on the
-  /// pid alone does not say whose group it is.
+  /// The host program reaped the zombie, e.g. by `waitpid(-1)`: from then on
+  /// the pid does not identify the group.
   bool reaped_elsewhere = false;
 
   /// Reads how it ended and leaves the zombie; nothing while it runs.
   std::optional<exit_status> poll_exit();
 
-  /// Signals what is left of the group, whether or not the leader has ended.
+  /// Signals the rest of the group, whether or not the leader has ended.
   void kill_group(int signal) const;
 
-  /// The same; a group that was stopped goes on, so that it can obey.
+  /// The same; a group that was stopped is continued, so that it can end.
   void end_group(int signal) const;
 
   /// Signals the leader alone, while it runs.
   void signal_leader(int signal) const;
 
-  /// Gives the pid back. @pre `ended`
+  /// Frees the pid. @pre `ended`
   void reap();
 };
 

@@ -1,5 +1,5 @@
-// Owns one client's connection to the store: what it has sent and nobody has
-// looked at yet, and what is still to be sent to it.
+// Owns one client's connection to the store: its unread input and its unsent
+// output.
 #pragma once
 
 #include "actors/core/store/table.hpp"
@@ -16,12 +16,11 @@
 
 namespace actorrun::detail {
 
-/// A client that has so many bytes to fetch is not listened to until it has
-/// fetched them.
+/// A client with so many bytes of output is not read until it has fetched them.
 inline constexpr size_t store_output_max = size_t{64} * 1024;
 
-/// Sent to one client in a turn, in bytes; then it is the turn of others, also
-/// if this one takes as fast as we give.
+/// At most so many bytes are sent to one client in a turn; then others have
+/// their turn.
 inline constexpr size_t store_turn_max = size_t{64} * 1024;
 
 class store_link {
@@ -33,8 +32,8 @@ public:
 
   int fd() const { return socket_.get(); }
 
-  /// Puts what has come into `room`.
-  /// @returns how much; 0: nothing now; none: the connection is over
+  /// Reads input into `room`.
+  /// @returns how much; 0: none now; none: the connection is over
   std::optional<size_t> read(std::span<char> room);
 
   /// Keeps input for later, when there is too much output.
@@ -57,7 +56,7 @@ public:
   size_t output_size() const { return output_size_; }
   bool is_full() const { return output_size_ >= store_output_max; }
 
-  /// For epoll, as last told to it.
+  /// The events of epoll, as last set.
   uint32_t watched = 0;
 
   /// There may be something to send, or to be read again.

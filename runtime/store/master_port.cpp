@@ -22,10 +22,10 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Linux's default, for a system that does not tell.
+/// Linux's default, if the system's range cannot be read.
 constexpr auto ephemeral_default = port_range{32768, 60999};
 
-/// Ports tried before giving up; few are taken on any sane machine.
+/// At most so many ports are tried; few are in use on most machines.
 constexpr uint32_t attempt_max = 1024;
 
 constexpr uint16_t unprivileged_min = 1024;
@@ -108,7 +108,7 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
   const auto off = 0;
   if (fd && lingers)
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // The IPv6 wildcard takes IPv4 too; for other addresses this is nothing.
+  // The IPv6 wildcard accepts IPv4 too; other addresses are not affected.
   if (fd && where.family() == AF_INET6)
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (fd && ::bind(fd.get(), where.get(), where.size) == 0)

@@ -22,8 +22,9 @@ struct port_range {
   friend bool operator==(const port_range&, const port_range&) = default;
 };
 
-/// Keeps other actorrun processes of this network namespace from choosing the
-/// same port. The port itself is left unbound, for the worker that will listen.
+/// Prevents other actorrun processes of this network namespace from choosing
+/// the same port. The port itself is left unbound, for the worker that will
+/// listen.
 class port_reservation {
 public:
   port_reservation(uint16_t port, unique_fd lock)
@@ -36,10 +37,10 @@ private:
   unique_fd lock_;
 };
 
-/// Where to look for a port, given the range the kernel takes ports for
-/// outgoing connections from: a port in there may be gone by the time the
-/// worker binds it. 10000..32767 and 61000..65535 without `ephemeral`; if
-/// nothing of them is left, 1024..65535.
+/// The ranges to search for a port, given the kernel's range for outgoing
+/// connections: a port of that range may be in use when the worker binds it.
+/// 10000..32767 and 61000..65535 without `ephemeral`; if nothing of them is
+/// left, 1024..65535.
 std::vector<port_range> master_port_candidates(port_range ephemeral);
 
 /// Reserves one of `candidates`, at random, but never the one that this process
@@ -48,12 +49,12 @@ std::vector<port_range> master_port_candidates(port_range ephemeral);
 /// @retval errc::address_in_use  none of those tried is free
 result<port_reservation> reserve_port(std::span<const port_range> candidates);
 
-/// Reserves a port for MASTER_PORT that nobody uses now.
+/// Reserves a port for MASTER_PORT that is free now.
 /// @retval errc::address_in_use  none of those tried is free
 result<port_reservation> reserve_master_port();
 
-/// A socket that is bound and does not listen yet. So long nobody else can
-/// bind the port at that address, and who connects is refused.
+/// A socket that is bound and does not listen yet. Meanwhile no other process
+/// can bind the port at that address, and connections are refused.
 struct bound_port {
   uint16_t port = 0;
   unique_fd socket;
@@ -72,7 +73,7 @@ result<bound_port> bind_port(const socket_address& where);
 
 class reserved_ports final : public ports::master_ports {
 public:
-  /// @param wish The port to tell always; none: another one for every epoch.
+  /// @param wish The port to use always; none: another one for every epoch.
   explicit reserved_ports(std::optional<uint16_t> wish) : wish_(wish) {}
 
   uint16_t next() override {

@@ -106,7 +106,7 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   return {};
 }
 
-// What a full store takes to free, the next epoch does not wait for.
+// The next epoch does not wait until the memory of a large store is freed.
 void store_ports::retire() {
   if (!server_)
     return;

@@ -20,9 +20,9 @@ struct store_place {
   bool is_alone = false;
 };
 
-/// A port that has been told to others stays bound at this node's address from
-/// then on, so nobody can take it; it listens for as long as its epoch needs
-/// it, if rank 0 is here.
+/// A port that other nodes know stays bound at this node's address, so no other
+/// process can take it; it listens as long as its epoch needs it, if rank 0 is
+/// here.
 class store_ports final : public ports::master_ports {
 public:
   /// @pre `home` outlives this

@@ -35,8 +35,8 @@ constexpr auto begin_pause = std::chrono::milliseconds{100};
 constexpr size_t events_per_round_max = 256;
 constexpr size_t read_size = size_t{32} * 1024;
 
-/// Who has just been answered often asks again within this time; to sleep and
-/// to be woken takes longer, on both sides.
+/// A client that was just answered often asks again within this time; sleeping
+/// and waking takes longer, on both sides.
 constexpr auto eager_time = std::chrono::microseconds{50};
 
 size_t descriptor_share() {
@@ -206,7 +206,7 @@ void store_server::round() {
   flush();
 }
 
-// Between two looks everybody else may run.
+// Between two polls other threads may run.
 int store_server::await_events(std::span<epoll_event> events) {
   const auto wait = [&](int timeout) {
     return ::epoll_wait(epoll_.get(), events.data(),

@@ -28,7 +28,7 @@
 
 namespace actorrun::detail {
 
-/// Connections at a time. Torch 2.0 and before open two per worker.
+/// At most so many connections. Torch 2.0 and before open two per worker.
 inline constexpr size_t store_clients_max = 65'536;
 
 /// Room for so many costs next to nothing; workers may open more than they must.
@@ -40,10 +40,10 @@ inline constexpr auto store_decision_delay = std::chrono::milliseconds{250};
 
 struct store_server_config {
   core::store_limits limits{};
-  /// Further ones are let in and cut at once. Below, half of the descriptors
-  /// that this process may have.
+  /// Further connections are accepted and closed at once. Below, half of the
+  /// descriptors that this process may have.
   size_t client_count_max = store_clients_max;
-  /// So many may come; room for them is made before.
+  /// So many are expected; room for them is made before.
   size_t client_count_expected = store_clients_expected;
   std::string name{}; ///< Of the store, for the log: `store of epoch 2`.
   log lines{};

@@ -19,7 +19,8 @@ constexpr size_t accepts_per_round_max = 256;
 /// When no descriptor is left for another connection.
 constexpr auto accept_pause = std::chrono::milliseconds{100};
 
-/// Cut connections that are told of; who floods us shall not flood the log.
+/// At most so many cut connections are logged, so that a flood of them does not
+/// flood the log.
 constexpr size_t told_max = 16;
 
 } // namespace
@@ -115,7 +116,8 @@ void store_server::serve(client who, std::string_view input) {
     undecided_.emplace_back(clock::now() + store_decision_delay, who);
 }
 
-// What they had sent before is served only now, so that others are between.
+// Their earlier input is served only now, so that others have their turn
+// between.
 void store_server::serve_again() {
   for (const auto who : std::exchange(again_, {}))
     if (const auto i = links_.find(who); i != links_.end()) {
@@ -175,7 +177,7 @@ void store_server::watch(client who, store_link& link) {
   link.watched = wanted;
 }
 
-// Clients that go without a reason of ours do so all the time.
+// It is normal that clients close their connections.
 void store_server::drop(client who, std::string_view why) {
   const auto i = links_.find(who);
   if (i == links_.end())
@@ -195,7 +197,7 @@ void store_server::tell(std::string text) {
   ++told_count_;
   config_.lines.warn(config_.name + " " + text
                      + (told_count_ == told_max
-                          ? " (no more of this is told in this epoch)"
+                          ? " (further cuts are not logged in this epoch)"
                           : ""));
 }
 

@@ -20,7 +20,7 @@
 
 namespace actorrun::detail {
 
-/// What is asked of the timers of one agent.
+/// The configuration of one agent's timers.
 struct node_timers_config {
   timer_options options;
   /// Null: our own timer server.
@@ -31,10 +31,9 @@ struct node_timers_config {
 
 class node_timers {
 public:
-  /// Makes the FIFO and, with a watchdog, the socket. A FIFO that nobody has
-  /// asked for and that cannot be made is a warning: a job must not fail for
-  /// that. So is a path that another program reads from: then the workers get
-  /// another one.
+  /// Makes the FIFO and, with a watchdog, the socket. A default FIFO that
+  /// cannot be made is only a warning. So is a path that another program reads
+  /// from: then the workers get another one.
   /// @param system, loop Live longer.
   /// @retval errc::bad_argument   the FIFO cannot be made at the path that was
   ///         asked for; the text says why
@@ -44,7 +43,7 @@ public:
   open(caf::actor_system& system, std::shared_ptr<reactor> loop,
        node_timers_config config);
 
-  /// Ends the actor; then the FIFO and the socket go.
+  /// Ends the actor; then removes the FIFO and the socket.
   /// @pre the workers have gone
   ~node_timers();
 
@@ -54,7 +53,7 @@ public:
   /// Null: there are no timers.
   const timer_server_actor& server() const { return server_; }
 
-  /// Tells workers where to write.
+  /// Adds the paths to the workers' environment.
   void announce(core::job_environment& to) const;
 
 private:

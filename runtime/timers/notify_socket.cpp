@@ -91,7 +91,7 @@ notify_socket::~notify_socket() {
   folder_.remove_if_empty();
 }
 
-// There is room for the credentials alone: what else comes along is closed.
+// There is room for the credentials only: descriptors are closed.
 std::optional<ports::notice> notify_socket::next() {
   for (;;) {
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control;

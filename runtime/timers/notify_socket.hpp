@@ -16,9 +16,10 @@
 
 namespace actorrun::detail {
 
-/// A Unix datagram socket that only this user may send to. The system says who
-/// has sent what, so nobody can speak for another. Descriptors that come along
-/// are closed: who waits for that (`sd_notify_barrier`) knows that we have read.
+/// A Unix datagram socket that only this user may send to. The system
+/// identifies the sender, so no process can send for another. Received
+/// descriptors are closed: a sender that waits for that (`sd_notify_barrier`)
+/// knows that we have read.
 class notify_socket final : public ports::notice_source {
 public:
   /// Makes it in the folder of the user's jobs.
@@ -27,7 +28,7 @@ public:
   ///         long, or the socket cannot be made; the text says so
   static result<std::unique_ptr<notify_socket>> open(reactor& loop);
 
-  /// Removes the socket, and those that agents left there which were killed.
+  /// Removes the socket, and those left there by killed agents.
   ~notify_socket() override;
 
   notify_socket(const notify_socket&) = delete;

@@ -41,17 +41,17 @@ failure in_use(const std::string& path) {
           "another program reads from the timer FIFO " + path};
 }
 
-/// Why what is at the path must be left alone; none: it is a FIFO of ours.
+/// Why the file at the path must not be used; none: it is a FIFO of ours.
 std::optional<failure> refusal(const std::string& path,
                                const struct stat& info) {
   if (!S_ISFIFO(info.st_mode))
-    return unusable(path, "is there already, and no FIFO");
+    return unusable(path, "exists and is not a FIFO");
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
   return std::nullopt;
 }
 
-/// Somebody has it open for reading.
+/// Whether another process has it open for reading.
 bool has_reader(const std::string& path) {
   const auto fd = unique_fd{::open(
     path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)};
@@ -69,8 +69,8 @@ std::optional<failure> take_over(const std::string& path) {
   return std::nullopt;
 }
 
-// A umask may keep even us from opening what we have made; if that cannot be
-// changed, opening it says so.
+// A umask may keep even us from opening the new FIFO; if that cannot be
+// changed, opening it fails.
 void unmask(const std::string& path) {
   ::fchmodat(AT_FDCWD, path.c_str(), private_mode, AT_SYMLINK_NOFOLLOW);
 }
@@ -157,7 +157,8 @@ size_t timer_fifo::size() const {
   return static_cast<size_t>(std::max(count, 0));
 }
 
-// The bytes do not tell: long lines leave room that nothing fits into.
+// The number of bytes does not show it: long lines leave room that is too
+// small.
 bool timer_fifo::is_full() const {
   auto what = pollfd{fd_.get(), POLLOUT, 0};
   return ::poll(&what, 1, 0) == 0;

@@ -19,25 +19,26 @@
 namespace actorrun::detail {
 
 /// A FIFO that only this user may use. It is open for writing as well, so it
-/// never ends, however often its writers come and go. Nobody else reads it.
+/// never ends, however often its writers come and go. No other process reads
+/// it.
 class timer_fifo final : public ports::timer_source {
 public:
   /// Makes the FIFO, or takes over one that this user has left behind.
   /// @param loop Lives longer.
   /// @param path Made absolute.
-  /// @retval errc::address_in_use  somebody reads from it
+  /// @retval errc::address_in_use  another process reads from it
   /// @retval errc::bad_argument    it cannot be made or opened, or is no FIFO,
   ///         or another user's; the text says so. What was there is untouched.
   static result<std::unique_ptr<timer_fifo>> open(reactor& loop,
                                                   const std::string& path);
 
-  /// One of its own, in the folder of the user's jobs.
+  /// Makes a private one in the folder of the user's jobs.
   /// @retval errc::cannot_listen  the folder cannot be used
   /// @retval errc::bad_argument   as above
   static result<std::unique_ptr<timer_fifo>> open_private(reactor& loop);
 
-  /// Removes the FIFO, unless something else is in its place by now; and those
-  /// that agents left in the folder which were killed.
+  /// Removes the FIFO, unless another file has its path by now, and those left
+  /// in the folder by killed agents.
   ~timer_fifo() override;
 
   timer_fifo(const timer_fifo&) = delete;

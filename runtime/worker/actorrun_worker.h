@@ -14,15 +14,15 @@ extern "C" {
 enum {
   /* The message is sent, or will be soon. */
   ACTORRUN_TIMER_OK = 0,
-  /* Nobody watches: the program was not started by actorrun. No error. */
+  /* No timer server: the program was not started by actorrun. No error. */
   ACTORRUN_TIMER_NO_SERVER = 1,
-  /* The watcher has read nothing for long; it was not told. */
+  /* The server has not read for long; the message is lost. */
   ACTORRUN_TIMER_LOST = -1,
   /* A null pointer, a text that is too long, no such signal, no FIFO. */
   ACTORRUN_TIMER_BAD_ARGUMENT = -2
 };
 
-/* Chooses who watches (the path of a FIFO; "": nobody) and the signal that an
+/* Chooses the timer server (the path of a FIFO; "": none) and the signal that an
    overrun ends in: 1..64; 0 or less: it is only written down. Without this call
    it is the agent that has started the program, and SIGKILL. */
 int actorrun_timer_configure(const char* path, int signal);
@@ -31,7 +31,7 @@ int actorrun_timer_configure(const char* path, int signal);
    after_ns: nanoseconds from now on; 0 or less is an overrun at once. */
 int actorrun_timer_acquire(const char* scope, int64_t after_ns);
 
-/* Ends the timer of a scope; if there is none, that is fine. */
+/* Ends the timer of a scope, if there is one. */
 int actorrun_timer_release(const char* scope);
 
 /* For loops, once per step: if this does not come again within so many

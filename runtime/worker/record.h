@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-/* From now on a fatal signal, or a C++ exception that nobody catches, is
+/* From now on a fatal signal, or an uncaught C++ exception, is
    written to the file that TORCHELASTIC_ERROR_FILE names. Call it on the main
    thread, early. Without the variable it does nothing; a second call neither. */
 void actorrun_record_enable(void);

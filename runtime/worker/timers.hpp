@@ -1,4 +1,4 @@
-// PUBLIC, for worker programs: deadlines that somebody else watches, so that a
+// PUBLIC, for worker programs: sets timers that the agent watches, so that a
 // worker that is stuck is found.
 #pragma once
 
@@ -14,30 +14,30 @@
 // the report says which scope has overrun.
 //
 // A program that was not started by actorrun (the variable
-// TORCHELASTIC_TIMER_FILE is not set, and `configure` was not called) has nobody
-// who watches: then all of this does nothing.
+// TORCHELASTIC_TIMER_FILE is not set, and `configure` was not called) has no
+// timer server: then all of this does nothing.
 //
-// All functions may be called from any thread. A call takes about a microsecond:
-// one write to a FIFO. If that is full, it waits for a millisecond at most; then
-// the message is sent behind its back. None throws but for lack of memory. A
-// forked child speaks for itself; its parent's timers go on.
+// All functions may be called from any thread. A call takes about a
+// microsecond: one write to a FIFO. If that is full, it waits for a millisecond
+// at most; then a thread sends the message later. None throws except for lack
+// of memory. A forked child has timers of its own; its parent's go on.
 //
 // A timer ends with the program, however it ends.
 namespace actorrun::worker {
 
 enum class timer_status {
   ok,        ///< It is sent, or will be soon.
-  no_server, ///< Nobody watches: nothing has been done.
-  lost,      ///< The watcher has read nothing for long; it was not told.
+  no_server, ///< There is no timer server: nothing has been done.
+  lost,      ///< The server has not read for long; the message is lost.
   bad_argument,
 };
 
-/// Chooses who watches, and what it does to this worker. Without this call it is
-/// the agent that has started the program, and SIGKILL.
-/// @param path   Of the FIFO of a timer server; empty: nobody watches.
-/// @param signal 1..64; 0 or less: an overrun is written down, and that is all.
-/// @returns `no_server` if nobody reads there yet; later calls try again, at most
-///          once per second
+/// Chooses the timer server and the signal on an overrun. Without this call
+/// they are the agent that has started the program, and SIGKILL.
+/// @param path   Of the FIFO of a timer server; empty: no timers.
+/// @param signal 1..64; 0 or less: an overrun is only reported.
+/// @returns `no_server` if no server reads there yet; later calls try again, at
+///          most once per second
 /// @retval timer_status::bad_argument there is no such signal, or the path cannot
 ///         be opened as that of a FIFO
 timer_status configure(const std::string& path, int signal = SIGKILL);
@@ -49,13 +49,13 @@ timer_status configure(const std::string& path, int signal = SIGKILL);
 /// @retval timer_status::bad_argument the scope is too long
 timer_status acquire(std::string_view scope, std::chrono::nanoseconds after);
 
-/// Ends the timer of a scope; if there is none, that is fine.
+/// Ends the timer of a scope, if there is one.
 /// @retval timer_status::bad_argument the scope is too long
 timer_status release(std::string_view scope);
 
 /// For loops: call it once per step, with more time than a step ever takes.
-/// `alive("train_step", 60s)` means: if you do not hear this again within a
-/// minute, I am stuck. After the last step, `release("train_step")`.
+/// `alive("train_step", 60s)` means: without another call within a minute, this
+/// worker is stuck. After the last step, `release("train_step")`.
 /// @retval timer_status::bad_argument the name is too long
 timer_status alive(std::string_view name, std::chrono::nanoseconds within);
 
@@ -90,7 +90,7 @@ public:
 
   const std::string& scope() const { return scope_; }
 
-  /// What came of starting the timer.
+  /// The result of starting the timer.
   timer_status status() const { return status_; }
 
 private:

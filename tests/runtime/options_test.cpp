@@ -183,8 +183,8 @@ TEST_CASE("options: stopping has a signal and a grace period", "[runtime]") {
   };
   CHECK(timeout(0ms).empty());
   CHECK(timeout(timeout_max).empty());
-  CHECK(has(timeout(-1ms), "patience with SIGKILL"));
-  CHECK(has(timeout(timeout_max + 1ms), "patience with SIGKILL"));
+  CHECK(has(timeout(-1ms), "timeout after SIGKILL"));
+  CHECK(has(timeout(timeout_max + 1ms), "timeout after SIGKILL"));
 }
 
 TEST_CASE("options: a local address may be left out", "[runtime]") {

@@ -190,7 +190,7 @@ TEST_CASE_METHOD(gpu_scene,
   set_world("hang\n" + gpu("GPU-a") + gpu("GPU-b"));
   order_exit(first[1].pid, 7);
   await_world(2, first[0].epoch);
-  CHECK(a->says("the NVIDIA driver has not told for 5000 ms"));
+  CHECK(a->says("the NVIDIA driver has not reported for 5000 ms"));
   order_end();
   CHECK(a->wait() == 0);
 }

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(timers_scene, "timers: what is no FIFO is left alone",
   const auto path = write("mine", "text");
   const auto output
     = output_of("exit 0", 2, {}, {{"TORCHELASTIC_TIMER_FILE", path}});
-  CHECK(count_of(output, path + " is there already, and no FIFO") == 1);
+  CHECK(count_of(output, path + " exists and is not a FIFO") == 1);
   CHECK(content_of(path) == "text");
 }
 

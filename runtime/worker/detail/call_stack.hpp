@@ -1,4 +1,4 @@
-// Who called whom, up to a moment of interest.
+// Walks and prints call stacks.
 #pragma once
 
 #include "runtime/worker/detail/fixed_text.hpp"
@@ -30,7 +30,7 @@ struct call_stack {
   /// Forgets the innermost `n`.
   void drop(size_t n);
 
-  /// Puts another one in front; the outermost may have to go.
+  /// Adds a frame in front; drops the outermost if there is no room.
   void put_in_front(frame x);
 };
 
@@ -39,7 +39,7 @@ struct call_stack {
 /// destroyed may end it in a fault.
 void walk(call_stack& out);
 
-/// Forgets how the C library comes to `main`. As `find_place`.
+/// Drops the frames of the C library around `main`. As `find_place`.
 void drop_start_up(call_stack& stack);
 
 /// Writes a stack with the innermost call last; of a function that calls itself

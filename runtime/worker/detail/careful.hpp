@@ -1,4 +1,4 @@
-// Does in a signal handler what may fault itself.
+// Calls functions that may fault in a signal handler.
 #pragma once
 
 #include <csetjmp>
@@ -9,8 +9,8 @@ namespace actorrun::recording {
 inline sigjmp_buf way_out;
 inline volatile sig_atomic_t is_risky = 0;
 
-/// Runs what may fault, where a stack or a library may be in pieces. One thread
-/// at a time; not within itself.
+/// Runs a function that may fault, because a stack or a library may be damaged.
+/// One thread at a time; not within itself.
 /// @pre the handler of faults calls `escape`, and they are not blocked
 /// @returns false if it did fault
 template <class Function>

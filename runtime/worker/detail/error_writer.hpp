@@ -1,4 +1,4 @@
-// Owns the error file of this program, and who may write it.
+// Owns the error file of this program and the right to write it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ bool open_error_file(std::string_view path);
 /// forked since. All that follows is async-signal-safe.
 bool is_recording();
 
-/// Writes the error file, in torch's form, at once or not at all; what was there
-/// is replaced. If that fails a line on standard error tells.
+/// Writes the error file, in torch's form, at once or not at all; what was
+/// there is replaced. If that fails, a line on standard error says so.
 /// @param message `<type>: <text>`
 void write_error(std::string_view message, std::string_view stack);
 
@@ -36,8 +36,8 @@ enum class turn {
 turn take_turn();
 void end_turn();
 
-/// Waits until the other thread has written, 2 s at most: whoever returns to its
-/// fault now ends the program.
+/// Waits for at most 2 s until the other thread has written: returning to the
+/// fault now would end the program.
 void await_turn();
 
 } // namespace actorrun::recording

@@ -1,4 +1,4 @@
-// Records the signals that end a program because of a fault in it.
+// Records the signals of faults that end a program.
 #pragma once
 
 namespace actorrun::recording {

@@ -1,4 +1,4 @@
-// Text in a buffer of fixed size: all that may be done in a signal handler.
+// Writes text into a buffer of fixed size, as a signal handler may.
 #pragma once
 
 #include <cstddef>

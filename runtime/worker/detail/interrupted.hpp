@@ -1,4 +1,4 @@
-// A program as a signal has found it.
+// Describes the state of a program that a signal has interrupted.
 #pragma once
 
 #include "runtime/worker/detail/call_stack.hpp"
@@ -7,7 +7,7 @@
 
 namespace actorrun::recording {
 
-/// What a signal handler sees of what it has interrupted. Async-signal-safe.
+/// The interrupted state as a signal handler gets it. Async-signal-safe.
 class interrupted {
 public:
   /// @param context As a handler with SA_SIGINFO gets it.

@@ -1,4 +1,4 @@
-// Writes to a pipe whose reader may be gone, without the signal for that.
+// Writes to a pipe whose reader may be gone, without SIGPIPE.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace actorrun::worker {
 enum class pipe_outcome {
   written,
   full,
-  broken, ///< Nobody reads, or something else is wrong with it.
+  broken, ///< It has no reader, or another error.
 };
 
 /// Writes a text that the system keeps whole. A program that does not even know

@@ -1,4 +1,4 @@
-// Which program or library an address belongs to, and which function.
+// Finds the program or library and the function of an address.
 #pragma once
 
 #include "runtime/worker/detail/symbol_table.hpp"
@@ -16,10 +16,10 @@ struct place {
   symbol function;
 };
 
-/// More libraries than these are not looked at.
+/// At most so many libraries are recorded.
 inline constexpr size_t modules_max = 1'024;
 
-/// Looks at what is loaded now. Takes the loader's lock: not async-signal-safe.
+/// Records what is loaded now. Takes the loader's lock: not async-signal-safe.
 void map_program();
 
 /// Says whether there is a program or library at an address. Async-signal-safe,

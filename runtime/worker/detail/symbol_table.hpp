@@ -1,4 +1,4 @@
-// The functions of one program or library, as it lies in memory.
+// Finds functions in the symbol table of a loaded program or library.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct symbol {
 /// async-signal-safe, and at worst a fault: libraries can go away.
 struct symbol_table {
   const ElfW(Sym) * symbols = nullptr;
-  size_t count = 0; ///< 0: the hash tables tell.
+  size_t count = 0; ///< 0: see the hash tables.
   const uint32_t* gnu_hash = nullptr;
   const ElfW(Word) * hash = nullptr;
   const char* names = nullptr;

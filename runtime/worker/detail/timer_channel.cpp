@@ -94,7 +94,7 @@ timer_status timer_channel::open_locked() {
   next_try_ = clock::now() + retry_interval;
   const auto fd
     = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) // ENXIO: it is there, and nobody reads.
+  if (fd < 0) // ENXIO: it exists without a reader.
     return errno == ENXIO || errno == ENOENT ? timer_status::no_server
                                              : timer_status::bad_argument;
   struct stat x {};
@@ -117,7 +117,7 @@ void timer_channel::take_over(int fd) {
   ::close(fd);
 }
 
-// The server is gone; what it was to be told is of no use to another.
+// The server is gone; messages for it are useless to another.
 void timer_channel::give_up() {
   outbox_.clear();
   has_outbox_ = false;

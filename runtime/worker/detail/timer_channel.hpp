@@ -1,4 +1,4 @@
-// The process's way to the timer server: one FIFO, opened once.
+// Owns the process's connection to the timer server: one FIFO, opened once.
 #pragma once
 
 #include "runtime/worker/timers.hpp"
@@ -30,8 +30,8 @@ public:
 
   timer_status configure(const std::string& path, int signal);
 
-  /// Whether there is somebody to write to. Opens the FIFO with the first call,
-  /// and tries again once per second if nobody read it.
+  /// Whether the FIFO has a reader. Opens it with the first call, and tries
+  /// again once per second if it has none.
   bool is_open() {
     return state_.load(std::memory_order_acquire) == state::open
            || (state_.load(std::memory_order_acquire) != state::absent
@@ -55,9 +55,9 @@ private:
   using clock = std::chrono::steady_clock;
 
   enum class state : uint8_t {
-    unknown, ///< The environment has not been looked at.
+    unknown, ///< The environment has not been read.
     absent,  ///< There is no path.
-    closed,  ///< Nobody reads there, or not any more.
+    closed,  ///< It has no reader, or has lost it.
     open,
   };
 

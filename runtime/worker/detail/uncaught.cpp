@@ -143,12 +143,12 @@ std::string_view stack_text(const call_stack& stack, const confession& said) {
 
 // -- the handler --------------------------------------------------------------
 
-[[noreturn]] void leave(std::string_view told) {
-  while (!told.empty()) {
-    const auto n = ::write(STDERR_FILENO, told.data(), told.size());
+[[noreturn]] void leave(std::string_view shown) {
+  while (!shown.empty()) {
+    const auto n = ::write(STDERR_FILENO, shown.data(), shown.size());
     if (n <= 0)
       break;
-    told.remove_prefix(static_cast<size_t>(n));
+    shown.remove_prefix(static_cast<size_t>(n));
   }
   // Another thread may hold it for ever.
   if (::ftrylockfile(stdout) == 0) {
@@ -163,7 +163,7 @@ std::string_view stack_text(const call_stack& stack, const confession& said) {
 // way, even one that throws again, would have made it the stack of that place.
 [[noreturn]] void on_terminate() {
   const auto which = is_recording() ? take_turn() : turn::taken;
-  auto told = std::string_view{};
+  auto shown = std::string_view{};
   if (which == turn::ours
       || (!is_recording() && afterwards == uncaught::exits)) {
     static auto stack = call_stack{};
@@ -172,16 +172,16 @@ std::string_view stack_text(const call_stack& stack, const confession& said) {
     drop_own_frames(stack);
     drop_start_up(stack);
     const auto said = confess();
-    told = stack_text(stack, said);
+    shown = stack_text(stack, said);
     if (which == turn::ours) {
-      write_error(said.message, told);
+      write_error(said.message, shown);
       end_turn();
     }
   } else if (is_recording()) {
     await_turn();
   }
   if (afterwards == uncaught::exits)
-    leave(told);
+    leave(shown);
   if (previous != nullptr)
     previous();
   std::abort();

@@ -1,4 +1,4 @@
-// Records exceptions that nobody catches.
+// Records uncaught exceptions.
 #pragma once
 
 #include "runtime/worker/record.hpp"

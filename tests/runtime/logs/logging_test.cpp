@@ -49,7 +49,7 @@ TEST_CASE("logging: levels have torchrun's names", "[runtime]") {
 TEST_CASE("logging: what is no level is told and means INFO", "[runtime]") {
   const auto lines = lines_at(make_pipe(), "loud", 4);
   CHECK(
-    lines.starts_with("[prog TIME warning] LOGLEVEL: \"loud\" is no level"));
+    lines.starts_with("[prog TIME warning] LOGLEVEL: \"loud\" is not a level"));
   CHECK(lines.find("\n[prog TIME info] i\n") != lines.npos);
 }
 

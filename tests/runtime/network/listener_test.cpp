@@ -212,7 +212,7 @@ TEST_CASE_METHOD(listener_fixture, "door: another job or secret is told so",
   CHECK(refusal(uut.port(), an_agent("other")) == errc::job_mismatch);
   CHECK(reports.take()->last_reason == "wants another job (n1-7-0badcafe)");
   CHECK(refusal(uut.port(), an_agent("job", "x")) == errc::secret_mismatch);
-  CHECK(reports.take()->last_reason == "holds another secret (n1-7-0badcafe)");
+  CHECK(reports.take()->last_reason == "has another secret (n1-7-0badcafe)");
   CHECK(peers.size() == 0);
 }
 

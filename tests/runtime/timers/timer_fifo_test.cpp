@@ -161,8 +161,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: what is no FIFO is left as it is",
   std::ofstream{path} << "text";
   auto why = why_not(path);
   CHECK(why.code == errc::bad_argument);
-  CHECK(why.text.find(path + " is there already, and no FIFO")
-        != std::string::npos);
+  CHECK(why.text.find(path + " exists and is not a FIFO") != std::string::npos);
   CHECK(test_folders::content_of(path) == "text");
   fs::remove(path);
   fs::create_directory(path);
