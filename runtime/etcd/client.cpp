@@ -110,8 +110,8 @@ result<http_answer> etcd_client::ask(const std::string& path,
                                      const std::string& body,
                                      time_point deadline) {
   if (!user_.empty() && !is_logged_in_)
-    if (auto why = log_in(deadline))
-      return *why;
+    if (auto ok = log_in(deadline); !ok)
+      return ok.error();
   auto x = members_->post(path, body, deadline);
   if (!x)
     return x;
@@ -121,8 +121,8 @@ result<http_answer> etcd_client::ask(const std::string& path,
   is_logged_in_ = false;
   if (user_.empty())
     return failure{errc::etcd_denied, why->text};
-  if (auto refused = log_in(deadline))
-    return *refused;
+  if (auto ok = log_in(deadline); !ok)
+    return ok.error();
   x = members_->post(path, body, deadline);
   // A member that lags behind the others does not know the lease yet.
   if (const auto again = x ? etcd::refusal_of(*x) : std::nullopt;
@@ -131,7 +131,7 @@ result<http_answer> etcd_client::ask(const std::string& path,
   return x;
 }
 
-std::optional<failure> etcd_client::log_in(time_point deadline) {
+result<void> etcd_client::log_in(time_point deadline) {
   members_->set_token({});
   const auto x
     = members_->post("/v3/auth/authenticate",
@@ -143,7 +143,7 @@ std::optional<failure> etcd_client::log_in(time_point deadline) {
     return token.error();
   members_->set_token(*token);
   is_logged_in_ = true;
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::detail

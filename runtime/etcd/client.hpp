@@ -63,7 +63,7 @@ private:
 
   result<http_answer> ask(const std::string& path, const std::string& body,
                           time_point deadline);
-  std::optional<failure> log_in(time_point deadline);
+  result<void> log_in(time_point deadline);
 
   std::unique_ptr<etcd_members> members_;
   etcd::job_keys keys_;

@@ -41,14 +41,14 @@ struct header_list {
 };
 
 /// Checked at once, not when the first connection is made.
-std::optional<failure> missing_file(const etcd_options& x) {
+result<void> check_files(const etcd_options& x) {
   for (const auto& [name, path] :
        {std::pair{"cacert", x.authority_file},
         std::pair{"cert", x.certificate_file}, std::pair{"key", x.key_file}})
     if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
       return failure{errc::etcd_denied, std::string{name} + ": " + path + ": "
                                           + error_text(errno)};
-  return std::nullopt;
+  return {};
 }
 
 bool is_about_trust(CURLcode code) {
@@ -90,8 +90,8 @@ struct etcd_http::exchange {
 
 result<std::unique_ptr<etcd_http>>
 etcd_http::open(const endpoint& where, const etcd_options& options) {
-  if (auto why = missing_file(options))
-    return *why;
+  if (auto ok = check_files(options); !ok)
+    return ok.error();
   const auto library = curl();
   if (!library)
     return library.error();

@@ -38,8 +38,8 @@ bool is_waited_for(const question_ptr& x) {
   return x->home != nullptr;
 }
 
-// The few threads that may block, and who waits for them. A thread ends when
-// there is nothing left to ask.
+// The few threads that may block, and the names that wait for them. A thread
+// ends when none is left.
 class thread_pool {
 public:
   // Never destroyed: a thread may still be inside the resolver at exit.
@@ -48,8 +48,7 @@ public:
     return pool;
   }
 
-  /// Says why not.
-  std::optional<failure> ask(const question_ptr& x) {
+  result<void> ask(const question_ptr& x) {
     const auto lock = std::lock_guard{mutex_};
     if (waiting_.size() >= resolver_queue_max)
       return failure{errc::connection_failed,
@@ -62,7 +61,7 @@ public:
       return failure{errc::system_failure,
                      "no thread to resolve host \"" + x->host + "\" with"};
     }
-    return std::nullopt;
+    return {};
   }
 
 private:
@@ -106,8 +105,8 @@ resolution::resolution(reactor& home, const std::string& host, uint16_t port,
   question_->home = &home;
   if (const auto number = numeric_address(host, port))
     deliver(question_, std::vector{*number});
-  else if (auto why = thread_pool::instance().ask(question_))
-    deliver(question_, *why);
+  else if (const auto ok = thread_pool::instance().ask(question_); !ok)
+    deliver(question_, ok.error());
 }
 
 resolution::~resolution() {

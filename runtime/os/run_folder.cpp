@@ -43,7 +43,7 @@ bool is_our_folder(const std::string& path) {
          && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
 }
 
-std::optional<failure> check(const std::string& path) {
+result<void> check(const std::string& path) {
   const auto fd = unique_fd{
     ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (!fd && (errno == ENOTDIR || errno == ELOOP))
@@ -55,7 +55,7 @@ std::optional<failure> check(const std::string& path) {
     return unusable(path, "belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return unusable(path, "can be written to by others");
-  return std::nullopt;
+  return {};
 }
 
 // A socket is dead only if the system refuses the connection. A full backlog
@@ -146,8 +146,8 @@ result<run_folder> run_folder::open() {
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     return unusable(path, "cannot be made (" + error_text(errno) + ")");
-  if (auto why = check(path))
-    return *why;
+  if (auto ok = check(path); !ok)
+    return ok.error();
   return run_folder{path, shared};
 }
 

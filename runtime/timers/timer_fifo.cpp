@@ -41,14 +41,13 @@ failure in_use(const std::string& path) {
           "another program reads from the timer FIFO " + path};
 }
 
-/// Why the file at the path must not be used; none: it is a FIFO of ours.
-std::optional<failure> refusal(const std::string& path,
-                               const struct stat& info) {
+/// Checks that the file at the path is a FIFO of ours.
+result<void> check(const std::string& path, const struct stat& info) {
   if (!S_ISFIFO(info.st_mode))
     return unusable(path, "exists and is not a FIFO");
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
-  return std::nullopt;
+  return {};
 }
 
 /// Whether another process has it open for reading.
@@ -58,15 +57,15 @@ bool has_reader(const std::string& path) {
   return static_cast<bool>(fd);
 }
 
-std::optional<failure> take_over(const std::string& path) {
+result<void> take_over(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0)
     return cannot("opened", path, errno);
-  if (auto why = refusal(path, info))
-    return why;
+  if (auto ok = check(path, info); !ok)
+    return ok;
   if (has_reader(path))
     return in_use(path);
-  return std::nullopt;
+  return {};
 }
 
 // A umask may keep even us from opening the new FIFO; if that cannot be
@@ -76,17 +75,17 @@ void unmask(const std::string& path) {
 }
 
 // Two agents that take over the same FIFO at once: the lock decides.
-std::optional<failure> secure(const std::string& path, int fd) {
+result<void> secure(const std::string& path, int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0)
     return cannot("opened", path, errno);
-  if (auto why = refusal(path, info))
-    return why;
+  if (auto ok = check(path, info); !ok)
+    return ok;
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
     return in_use(path);
   if (::fchmod(fd, private_mode) != 0)
     return cannot("opened", path, errno);
-  return std::nullopt;
+  return {};
 }
 
 } // namespace
@@ -102,15 +101,15 @@ result<std::unique_ptr<timer_fifo>> timer_fifo::open(reactor& loop,
   } else {
     if (errno != EEXIST)
       return cannot("made", full, errno);
-    if (auto why = take_over(full))
-      return *why;
+    if (auto ok = take_over(full); !ok)
+      return ok.error();
   }
   auto fd = unique_fd{::open(full.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC
                                              | O_NOFOLLOW | O_NOCTTY)};
   if (!fd)
     return cannot("opened", full, errno);
-  if (auto why = secure(full, fd.get()))
-    return *why;
+  if (auto ok = secure(full, fd.get()); !ok)
+    return ok.error();
   return std::unique_ptr<timer_fifo>{new timer_fifo{loop, full, std::move(fd)}};
 }
 
