@@ -1,5 +1,6 @@
 #include "runtime/diagnosis/error_document.hpp"
 #include "runtime/diagnosis/error_file.hpp"
+#include "runtime/program_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/worker_files.hpp"
 

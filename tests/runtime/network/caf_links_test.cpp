@@ -224,7 +224,7 @@ TEST_CASE_METHOD(caf_links_fixture,
   CHECK(got->error().code == errc::not_actorrun);
 }
 
-TEST_CASE("caf_links: a hardened system has no doors of CAF's own",
+TEST_CASE("caf_links: a hardened system has no servers of CAF's own",
           "[runtime]") {
   auto uut = side{};
   CHECK(uut.system.registry().get(caf::atom("SpawnServ")));

@@ -238,7 +238,8 @@ TEST_CASE_METHOD(fixture, "connector: a host that drops packets is given up",
 
 // -- life ---------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
+TEST_CASE_METHOD(fixture,
+                 "liveness: a probe tells a living process from a dead",
                  "[runtime]") {
   auto sign = std::optional<liveness_listener>{};
   auto opened = liveness_listener::listen(loop, "127.0.0.1");
@@ -260,7 +261,8 @@ TEST_CASE_METHOD(fixture, "life: a probe tells a living process from a dead",
   CHECK(ask(timeout) == liveness::refused);
 }
 
-TEST_CASE_METHOD(fixture, "life: who cannot be asked is silent", "[runtime]") {
+TEST_CASE_METHOD(fixture, "liveness: who cannot be asked is silent",
+                 "[runtime]") {
   auto answers = inbox<liveness>{};
   const auto deaf = deaf_server{};
   const auto handle
@@ -268,7 +270,7 @@ TEST_CASE_METHOD(fixture, "life: who cannot be asked is silent", "[runtime]") {
   CHECK(answers.take() == liveness::silent);
 }
 
-TEST_CASE_METHOD(fixture, "life: an abandoned probe says nothing",
+TEST_CASE_METHOD(fixture, "liveness: an abandoned probe says nothing",
                  "[runtime]") {
   auto answers = inbox<liveness>{};
   const auto deaf = deaf_server{};
@@ -277,7 +279,7 @@ TEST_CASE_METHOD(fixture, "life: an abandoned probe says nothing",
   CHECK_FALSE(answers.take(50ms));
 }
 
-TEST_CASE_METHOD(fixture, "life: a name or a foreign address cannot listen",
+TEST_CASE_METHOD(fixture, "liveness: a name or a foreign address cannot listen",
                  "[runtime]") {
   CHECK(liveness_listener::listen(loop, "localhost").error().code
         == errc::cannot_listen);

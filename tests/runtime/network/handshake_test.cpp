@@ -301,7 +301,7 @@ TEST_CASE("handshake: where the system names the peer nothing is proven",
   }
 }
 
-TEST_CASE("handshake: noise opens no door and breaks nothing", "[runtime]") {
+TEST_CASE("handshake: noise is refused and breaks nothing", "[runtime]") {
   auto random = std::mt19937{20'240'131};
   const auto byte = [&] { return static_cast<char>(random() & 0xff); };
   for (auto round = 0; round < 20'000; ++round) {

@@ -1,5 +1,5 @@
-// What the tests of the door share: an inbox that waits with a deadline, and
-// plain blocking sockets to play the stranger with.
+// Shared by the tests of listeners: an inbox that waits with a deadline, and
+// plain blocking sockets to play unauthenticated peers with.
 #pragma once
 
 #include "runtime/network/connector.hpp"

@@ -48,7 +48,7 @@ std::string client_hello_bytes(uint16_t version) {
 } // namespace
 
 TEST_CASE_METHOD(listener_fixture,
-                 "door: a member comes in, and its words with it",
+                 "listener: a member comes in, and its words with it",
                  "[runtime]") {
   const auto uut = listen();
   CHECK(uut.port() != 0);
@@ -70,8 +70,8 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(read_up_to(mine, 8) == "and back");
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: connections are quick and watched",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: connections are quick and watched", "[runtime]") {
   const auto uut = listen();
   const auto outcome = try_to_enter(uut.port());
   REQUIRE(outcome);
@@ -89,7 +89,8 @@ TEST_CASE_METHOD(listener_fixture, "door: connections are quick and watched",
   }
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: it opens on IPv6 too", "[runtime]") {
+TEST_CASE_METHOD(listener_fixture, "listener: it opens on IPv6 too",
+                 "[runtime]") {
   auto uut = listener::listen(loop, *numeric_address("::1", 0), an_agent().mine,
                               callbacks());
   if (!uut) {
@@ -102,7 +103,7 @@ TEST_CASE_METHOD(listener_fixture, "door: it opens on IPv6 too", "[runtime]") {
   CHECK((*outcome)->local_address == "::1");
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: mute connections keep nobody out",
+TEST_CASE_METHOD(listener_fixture, "listener: mute connections keep nobody out",
                  "[runtime]") {
   const auto uut = listen({.handshake = 1h});
   const auto mute = connect_often(uut.port(), 200);
@@ -116,7 +117,8 @@ TEST_CASE_METHOD(listener_fixture, "door: mute connections keep nobody out",
 }
 
 TEST_CASE_METHOD(listener_fixture,
-                 "door: who has spoken stays before the silent", "[runtime]") {
+                 "listener: who has spoken stays before the silent",
+                 "[runtime]") {
   const auto uut = listen({.half_open_max = 2, .handshake = 1h});
   const auto speaker = connect_to(loopback(uut.port()));
   const auto hello = client_hello_bytes(protocol_version);
@@ -130,7 +132,8 @@ TEST_CASE_METHOD(listener_fixture,
 }
 
 TEST_CASE_METHOD(listener_fixture,
-                 "door: the silent and the slow are sent away", "[runtime]") {
+                 "listener: the silent and the slow are sent away",
+                 "[runtime]") {
   const auto uut = listen({.handshake = 50ms});
   const auto mute = connect_to(loopback(uut.port()));
   const auto slow = connect_to(loopback(uut.port()));
@@ -140,7 +143,7 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(peers.size() == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: strangers never reach the job",
+TEST_CASE_METHOD(listener_fixture, "listener: strangers never reach the job",
                  "[runtime]") {
   const auto uut = listen({.handshake = 1h, .report_interval = 1ms});
   auto random = std::mt19937{4711};
@@ -172,8 +175,8 @@ TEST_CASE_METHOD(listener_fixture, "door: strangers never reach the job",
   CHECK(refusal(uut.port()) == errc::none);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: a report sums up, once per interval",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: a report sums up, once per interval", "[runtime]") {
   const auto uut = listen({.report_interval = 1h});
   for (auto i = 0; i < 20; ++i) {
     const auto fd = connect_to(loopback(uut.port()));
@@ -189,7 +192,8 @@ TEST_CASE_METHOD(listener_fixture, "door: a report sums up, once per interval",
   CHECK(reports.size() == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: another version hears which we speak",
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: another version hears which we speak",
                  "[runtime]") {
   const auto uut = listen();
   const auto fd = connect_to(loopback(uut.port()));
@@ -206,7 +210,7 @@ TEST_CASE_METHOD(listener_fixture, "door: another version hears which we speak",
   CHECK(::recv(fd.get(), &rest, 1, MSG_DONTWAIT) == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: another job or secret is told so",
+TEST_CASE_METHOD(listener_fixture, "listener: another job or secret is told so",
                  "[runtime]") {
   const auto uut = listen({.report_interval = 1ms});
   CHECK(refusal(uut.port(), an_agent("other")) == errc::job_mismatch);
@@ -216,8 +220,8 @@ TEST_CASE_METHOD(listener_fixture, "door: another job or secret is told so",
   CHECK(peers.size() == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: a taken or foreign address is named",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: a taken or foreign address is named", "[runtime]") {
   const auto first = listen();
   const auto again = listener::listen(loop, loopback(first.port()),
                                       an_agent().mine, callbacks());
@@ -231,7 +235,7 @@ TEST_CASE_METHOD(listener_fixture, "door: a taken or foreign address is named",
   CHECK(foreign.error().text.find("192.0.2.1:29400") != std::string::npos);
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: it may be closed by who comes in",
+TEST_CASE_METHOD(listener_fixture, "listener: it may be closed by who comes in",
                  "[runtime]") {
   auto uut = std::optional<listener>{};
   auto closed = inbox<bool>{};
@@ -249,7 +253,7 @@ TEST_CASE_METHOD(listener_fixture, "door: it may be closed by who comes in",
   CHECK_FALSE(connect_to(loopback(port)));
 }
 
-TEST_CASE_METHOD(listener_fixture, "door: closed, it leaves nothing behind",
+TEST_CASE_METHOD(listener_fixture, "listener: closed, it leaves nothing behind",
                  "[runtime]") {
   auto uut = std::optional{listen({.handshake = 1h})};
   const auto port = uut->port();

@@ -50,7 +50,8 @@ visitor an_operator() {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "unix door: our user needs neither job nor secret",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: our user needs neither job nor secret",
                  "[runtime]") {
   const auto uut = listen_here();
   CHECK(uut.address() == path);
@@ -68,7 +69,8 @@ TEST_CASE_METHOD(fixture, "unix door: our user needs neither job nor secret",
   CHECK(read_up_to(pending_peer->connection.get(), 4) == "BASP");
 }
 
-TEST_CASE_METHOD(fixture, "unix door: an agent of another job stays outside",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: an agent of another job stays outside",
                  "[runtime]") {
   const auto uut = listen_here();
   const auto outcome = try_to_enter_here(an_agent("other"));
@@ -78,7 +80,8 @@ TEST_CASE_METHOD(fixture, "unix door: an agent of another job stays outside",
   CHECK(outcome->error().text.starts_with(path));
 }
 
-TEST_CASE_METHOD(fixture, "unix door: the socket is private and goes with it",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: the socket is private and goes with it",
                  "[runtime]") {
   {
     const auto uut = listen_here();
@@ -90,7 +93,7 @@ TEST_CASE_METHOD(fixture, "unix door: the socket is private and goes with it",
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE_METHOD(fixture, "unix door: what a dead process left is replaced",
+TEST_CASE_METHOD(fixture, "unix listener: what a dead process left is replaced",
                  "[runtime]") {
   open_listening_unix(path)->reset();
   REQUIRE(std::filesystem::exists(path));
@@ -103,7 +106,7 @@ TEST_CASE_METHOD(fixture, "unix door: what a dead process left is replaced",
   CHECK(*outcome);
 }
 
-TEST_CASE_METHOD(fixture, "unix door: no socket is a refusal too",
+TEST_CASE_METHOD(fixture, "unix listener: no socket is a refusal too",
                  "[runtime]") {
   const auto outcome = try_to_enter_here(an_operator());
   REQUIRE(outcome);
@@ -112,7 +115,8 @@ TEST_CASE_METHOD(fixture, "unix door: no socket is a refusal too",
   CHECK(outcome->error().text.starts_with(path));
 }
 
-TEST_CASE_METHOD(fixture, "unix door: asking whether it lives is no knock",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: asking whether it lives is no rejection",
                  "[runtime]") {
   const auto uut = listen_here();
   for (auto i = 0; i < 10; ++i)
@@ -123,7 +127,7 @@ TEST_CASE_METHOD(fixture, "unix door: asking whether it lives is no knock",
   CHECK(reports.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "unix door: strangers' words end the connection",
+TEST_CASE_METHOD(fixture, "unix listener: strangers' words end the connection",
                  "[runtime]") {
   const auto uut = listen_here();
   const auto fd = connect_to(*unix_address(path));
@@ -134,7 +138,7 @@ TEST_CASE_METHOD(fixture, "unix door: strangers' words end the connection",
   CHECK(report->last_address.starts_with("pid " + std::to_string(::getpid())));
 }
 
-TEST_CASE_METHOD(fixture, "unix door: another user's process stays outside",
+TEST_CASE_METHOD(fixture, "unix listener: another user's process stays outside",
                  "[runtime]") {
   if (::geteuid() != 0) {
     WARN("only root can become another user");
@@ -155,7 +159,7 @@ TEST_CASE_METHOD(fixture, "unix door: another user's process stays outside",
   CHECK(report->last_reason == "is another user's process");
 }
 
-TEST_CASE_METHOD(fixture, "unix door: a folder tidied away is made again",
+TEST_CASE_METHOD(fixture, "unix listener: a folder tidied away is made again",
                  "[runtime]") {
   path = folder + "/run/job.agent.sock";
   const auto opened = run_folder::open_at(folder + "/run", true);
@@ -170,7 +174,8 @@ TEST_CASE_METHOD(fixture, "unix door: a folder tidied away is made again",
   CHECK((info.st_mode & 0777) == 0700);
 }
 
-TEST_CASE_METHOD(fixture, "unix door: too long a path is named", "[runtime]") {
+TEST_CASE_METHOD(fixture, "unix listener: too long a path is named",
+                 "[runtime]") {
   path = folder + "/" + std::string(108, 'x');
   const auto uut
     = listener::listen_unix(loop, path, an_agent().mine, callbacks());
