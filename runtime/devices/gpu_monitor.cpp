@@ -85,8 +85,8 @@ struct gpu_monitor::shared {
       marks[*index] = finding.text;
     }
     report(inspect_gpus(library),
-         (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
-           + finding.text);
+           (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
+             + finding.text);
   }
 
   void answer(core::devices_status now) {

@@ -111,9 +111,10 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: it ends although the driver hangs",
                  "[gpu]") {
   world.write("hang\ngpu uuid=GPU-a pids=12\n");
   uut->await({12}, told.handler(), 100ms);
-  CHECK(told.wait()
-        == "the NVIDIA driver has not reported for 100 ms whether GPU memory of "
-           "ended workers is free; starts the workers all the same");
+  CHECK(
+    told.wait()
+    == "the NVIDIA driver has not reported for 100 ms whether GPU memory of "
+       "ended workers is free; starts the workers all the same");
 }
 
 TEST_CASE_METHOD(watched, "gpu_memory_watch: several waits do not mix",
