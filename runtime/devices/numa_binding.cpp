@@ -1,6 +1,6 @@
 #include "runtime/devices/numa_binding.hpp"
 
-#include "runtime/devices/gpu_inventory.hpp"
+#include "runtime/devices.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "runtime/os/cpu_binding.hpp"
 #include "runtime/os/error_text.hpp"
