@@ -104,7 +104,7 @@ void followed_files::rotate_if_due(tail_stream& x, time_point now) {
                 + "; the file grows on");
 }
 
-// Nobody has looked for line ends in a file that is not shown.
+// A file that is not shown has not been split into lines.
 uint64_t followed_files::line_begin_before(const tail_stream& x,
                                            uint64_t limit) {
   const auto from = std::max(x.base, limit - std::min(limit, reread_max));
@@ -182,12 +182,12 @@ void followed_files::discard(tail_stream& x, const discard_choice& choice) {
   full_folder_ = folder_of(x.path);
 }
 
-void followed_files::tell_losses() {
-  if (space_.is_more_than_told())
+void followed_files::report_losses() {
+  if (space_.is_more_than_reported())
     lines_.warn("disk of " + full_folder_
                 + " was almost full: " + std::to_string(space_.byte_count())
                 + " bytes of logs were given up");
-  if (unfiltered_.is_more_than_told())
+  if (unfiltered_.is_more_than_reported())
     lines_.warn(
       "log tailer could not write " + std::to_string(unfiltered_.byte_count())
       + " bytes of filtered lines, the last ones to " + unfiltered_path_);

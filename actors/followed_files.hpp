@@ -1,5 +1,5 @@
-// What the log tailer does with the workers' files: reads, rotates, and gives
-// up bytes when their disk is full.
+// Reads and rotates workers' files for the log tailer, and discards bytes when
+// their disk is full.
 #pragma once
 
 #include "actors/core/logs/log_retention.hpp"
@@ -51,8 +51,8 @@ public:
   /// happens if that was asked for already and has not come to pass.
   void arm(core::tail_stream& x, std::function<void()> on_growth);
 
-  /// Call when there is nothing to be read: somebody may have emptied the file,
-  /// or it cannot be read. Then what is waited for does not come.
+  /// Call when there is nothing to be read: the file may have been emptied, or it
+  /// cannot be read. Then the bytes that are waited for never come.
   void find_cut(core::tail_stream& x);
 
   void rotate_if_due(core::tail_stream& x, time_point now);
@@ -65,15 +65,15 @@ public:
   /// When to call `check_space`, at the earliest.
   time_point next_check() const { return space_.next(); }
 
-  /// Asks, unless that was just done, whether a disk is full, and gives up what
+  /// Checks, unless that was just done, whether a disk is full, and discards what
   /// can be spared.
   /// @param is_flowing Whether something was read since the last call.
   /// @param all        Those that are not open are left alone.
   void check_space(bool is_flowing, const std::vector<core::tail_stream*>& all,
                    time_point now);
 
-  /// Says how much has been lost, if that is more than was said.
-  void tell_losses();
+  /// Logs how much has been lost, if that is more than was logged.
+  void report_losses();
 
 private:
   uint64_t line_begin_before(const core::tail_stream& x, uint64_t limit);

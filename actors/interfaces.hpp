@@ -1,5 +1,5 @@
-// Every actor interface, one comment per message: the table of contents. Types
-// of actorrun::v1 may cross the wire; all others stay in the process.
+// Lists every actor interface, with one comment per message. Types of
+// actorrun::v1 may cross the wire; all others stay in the process.
 #pragma once
 
 #include "actors/core/devices/status.hpp"
@@ -24,12 +24,12 @@ struct notify_group {
   int signal = 0;
 };
 
-/// What the node agent tells its worker supervisor.
+/// What the node agent orders its worker supervisor to do.
 using group_order
   = std::variant<core::start_group, core::stop_group, core::kill_group,
                  core::set_fence, notify_group>;
 
-/// What the machine tells the worker supervisor, in order.
+/// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
 
 /// The grace period of an epoch's stop has passed.
@@ -38,7 +38,7 @@ struct grace_expired {
   core::timer_fired event;
 };
 
-/// What a look at an overdue worker and its peers has shown.
+/// Where an overdue worker and its peers were.
 struct overrun_probed {
   epoch_id epoch;
   uint32_t local_rank = 0; ///< The overdue worker's.
@@ -57,43 +57,43 @@ struct drain_worker {
   uint32_t local_rank = 0;
 };
 
-/// It is on the console, or waits for a console that is not read.
+/// Its output is on the console, or waits for a console that is not read.
 struct worker_drained {
   epoch_id epoch;
   uint32_t local_rank = 0;
 };
 
-/// Nothing can write to the files of the epoch any more.
+/// No process can write to the files of the epoch any more.
 struct close_epoch {
   epoch_id epoch;
 };
 
-/// Answer when all that was written to closed epochs is shown.
+/// Answer when all output of closed epochs has been shown.
 struct flush_logs {};
 
 struct logs_flushed {};
 
-/// The console or a file wants attention.
+/// The console or a file is ready.
 struct tail_wake_up {
   uint64_t what = 0; ///< The log tailer's own number for it.
 };
 
-/// The machine tells the node agent of its devices.
+/// The device monitor reports the node's devices.
 struct devices_report {
   core::devices_status status;
-  /// What has happened to one of them, for the log; empty: we have asked.
+  /// What has happened to one of them, for the log; empty: this is an answer.
   std::string event;
 };
 
-/// The process of an agent can be probed: its host let us through.
+/// The process of an agent can be probed: its host accepted a connection.
 struct probe_confirmed {
   agent_id agent;
 };
 
 // -- actors -------------------------------------------------------------------
 
-/// An OBSERVER is told what becomes of a job: the way for a host program to
-/// follow epochs.
+/// An OBSERVER is notified of a job's epochs, for programs that embed a
+/// launcher.
 using job_observer_actor = interface<
   // A new epoch has formed; the plan is that of the observed agent.
   void(v1::EpochFormed),
@@ -104,35 +104,35 @@ using job_observer_actor = interface<
 
 /// The NODE AGENT takes part in a job with one node's workers.
 using node_agent_actor = interface<
-  // We are in, and this is how to stay in.
+  // The offer of this agent was accepted; the interval and fence of its lease.
   void(v1::JoinAccepted),
-  // We are not wanted.
+  // The offer of this agent was refused.
   void(v1::JoinRejected),
-  // A keep-alive of ours has been heard.
+  // A keep-alive of this agent has arrived.
   void(v1::LeaseGranted),
   // A new epoch has formed: start the workers placed on this agent.
   void(v1::EpochFormed),
   // The epoch is over: stop its workers.
   void(v1::EpochRevoked),
-  // The job has ended: stop what runs, say goodbye, end.
+  // The job has ended: stop the workers, send the last notice, end.
   void(v1::JobEnded),
-  // How does the job stand? Asks the coordinator where there is one.
+  // The status of the job; from the coordinator, if there is one.
   v1::JobStatus(v1::StatusRequest),
-  // How do the devices of this node stand?
+  // The status of this node's devices.
   v1::DevicesStatus(v1::DevicesRequest),
-  // That is how they stand, or what has happened to one.
+  // The status of the devices, or what has happened to one.
   void(devices_report),
-  // Facts of this process: timers, the worker group, the wish to leave.
+  // Facts of this process: timers, the worker group, requests to leave.
   void(core::membership_event),
-  // Tell the workers of this node about a signal.
+  // Pass on a signal to the workers of this node.
   void(notify_group),
   // A link to the coordinator is up.
   void(ports::location),
-  // From now on tell this observer too.
+  // Notify this observer, too, from now on.
   void(job_observer_actor)>;
 
-/// The RENDEZVOUS COORDINATOR decides who forms the next epoch, and how the
-/// job ends.
+/// The RENDEZVOUS COORDINATOR decides which agents form the next epoch, and how
+/// the job ends.
 using rendezvous_coordinator_actor = interface<
   // The sender, a node agent, offers its slots to the next epoch.
   void(v1::JoinRequest),
@@ -140,25 +140,25 @@ using rendezvous_coordinator_actor = interface<
   void(v1::KeepAlive),
   // All workers of the agent's share run.
   void(v1::WorkersStarted),
-  // A worker of the agent's share died and nobody had ordered it.
+  // A worker of the agent's share died without an order.
   void(v1::WorkerFailed),
   // All workers of the agent's share have exited with 0.
   void(v1::WorkersSucceeded),
   // No worker of that epoch runs on the agent any more.
   void(v1::WorkersStopped),
-  // The agent wants out, or is out.
+  // The agent is about to leave, or has left.
   void(v1::LeaveNotice),
-  // How does the job stand?
+  // The status of the job.
   v1::JobStatus(v1::StatusRequest),
-  // The agent's node has devices, or something has happened to one.
+  // The status of the devices of the agent's node.
   void(v1::DevicesStatus),
-  // Facts of this process: timers, evidence of the machine, an order to end.
+  // Facts of this process: timers, evidence from hosts, requests to stop.
   void(core::rendezvous_event),
-  // A later question to that agent's host will be answered truly.
+  // A refused connection to that agent's process proves that it is gone.
   void(probe_confirmed)>;
 
-/// The OWNER of a worker supervisor is told what becomes of its group: a node
-/// agent, or whoever starts processes without a job.
+/// The OWNER of a worker supervisor is notified of its group: a node agent, or a
+/// program that starts processes without a job.
 using group_owner_actor = interface<
   // The group has started, failed, succeeded, stopped.
   void(core::membership_event)>;
@@ -168,27 +168,27 @@ using group_owner_actor = interface<
 using worker_supervisor_actor = interface<
   // Start, stop or kill the group; move its fence.
   void(group_order),
-  // What became of processes.
+  // Processes have started, failed to start, or ended.
   void(process_report),
-  // Ends the patience with a group, or a worker, that was told to stop.
+  // The grace period of a group, or of a worker, is over.
   void(grace_expired),
   // A worker did not release a timer in time: stop it, it has failed.
   void(worker_overrun),
-  // Where that worker is.
+  // Where that worker was.
   void(overrun_probed)>;
 
 /// The LOG TAILER shows on the console what workers write to files: whole
 /// lines, each once, in order.
 using log_tailer_actor = interface<
-  // From now on also these.
+  // Follow these files, too, from now on.
   void(follow_epoch),
   // Answers at once or soon; never waits for a console that is not read.
   worker_drained(drain_worker),
-  // They get no more.
+  // The files of the epoch get no more output.
   void(close_epoch),
   // Answers when nothing is left to show, however long that takes.
   logs_flushed(flush_logs),
-  // Itself and the machine: go on.
+  // Sent by itself and the ports: go on.
   void(tail_wake_up)>;
 
 } // namespace actorrun

@@ -1,4 +1,4 @@
-// Where actors say what they decided: lines of the form
+// Writes actors' decisions to the log: lines of the form
 // `subject verb object: reason`.
 #pragma once
 
@@ -18,13 +18,13 @@ public:
   log() = default;
   explicit log(std::shared_ptr<spdlog::logger> to) : to_(std::move(to)) {}
 
-  /// What happens all the time, for who looks for a fault.
+  /// For developers: what happens all the time.
   void debug(std::string_view line) const;
-  /// What a user wants to follow.
+  /// For users: the course of the job.
   void info(std::string_view line) const;
-  /// What went wrong and has been answered.
+  /// A fault that was handled.
   void warn(std::string_view line) const;
-  /// What ended the job.
+  /// A fault that ends the job.
   void error(std::string_view line) const;
 
 private:

@@ -19,7 +19,7 @@ make_outputs(const log_options& options) {
           tail_output{tail_kind::watched, false, {}}};
 }
 
-/// What a wake-up is about, and which one of these.
+/// Why the tailer was woken up.
 enum class reason : uint64_t { go_on, timer, console, growth };
 
 constexpr uint64_t reason_count = 4;
@@ -53,7 +53,7 @@ log_tailer_actor::behavior_type log_tailer_state::make_behavior() {
   };
 }
 
-// Who still waits must not wait for nothing.
+// Answers all pending requests, so that no actor waits forever.
 void log_tailer_state::on_exit() {
   for (auto& x : drains_)
     x.promise.deliver(worker_drained{x.what.epoch, x.what.local_rank});
@@ -61,7 +61,7 @@ void log_tailer_state::on_exit() {
     x.deliver(logs_flushed{});
   drains_.clear();
   flushes_.clear();
-  files_->tell_losses();
+  files_->report_losses();
   files_.reset();
   config_ = {};
 }
@@ -220,7 +220,7 @@ void log_tailer_state::answer() {
   });
   if (flushes_.empty() || !is_flushed())
     return;
-  files_->tell_losses();
+  files_->report_losses();
   for (auto& x : flushes_)
     x.deliver(logs_flushed{});
   flushes_.clear();
@@ -281,13 +281,13 @@ void log_tailer_state::run_slice() {
 // Returns how many bytes the stream had.
 size_t log_tailer_state::work(output& from, stream& x, time_point at) {
   if (x.file == 0 && !files_->open(x).empty()) {
-    finish(x); // It is not shown: nobody misses anything.
+    finish(x); // It is not shown, so no output is missed.
     return 0;
   }
   auto found = poll(from, x, at);
   if (!found.is_news && !from.is_blocked()) {
     files_->find_cut(x);
-    // A write between the look and the arming would go unnoticed.
+    // A write between the reading and the arming would go unnoticed.
     if (!x.is_closed)
       files_->arm(x, waking(code(reason::growth, x.number)));
     found = poll(from, x, at);
@@ -356,7 +356,7 @@ void log_tailer_state::offer(tail_kind kind, time_point at) {
   }
 }
 
-// Nobody reads the console, and nobody looks for needles.
+// The console has no reader, and there is no filter.
 bool log_tailer_state::is_unread(const stream& x) const {
   return x.kind != tail_kind::watched && x.filter_path.empty()
          && config_.console->is_closed(target_of(x.kind));

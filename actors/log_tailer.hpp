@@ -26,21 +26,22 @@
 
 namespace actorrun {
 
-/// Bytes read in one go; then other actors have their turn.
+/// At most so many bytes in one turn; then other actors have theirs.
 inline constexpr size_t tail_slice = 1024 * 1024;
 
-/// What looking at a stream counts at least, in bytes.
+/// Minimum cost of reading a stream, in bytes of a turn.
 inline constexpr size_t tail_visit = 4 * 1024;
 
-/// Files that are neither shown nor rotated are followed for the sake of a full
-/// disk alone: so many of them, because each costs a descriptor.
+/// At most so many files that are neither shown nor rotated are followed, so
+/// that bytes of them can be discarded when a disk is full. Each costs a
+/// descriptor.
 inline constexpr size_t space_watch_max = 256;
 
 struct log_tailer_config {
   core::log_options options;
   std::string role; ///< For the prefix.
   std::string host; ///< For the prefix.
-  /// Prefixes by local rank; who has none here gets one from the template.
+  /// Prefixes by local rank; the others get one from the template.
   std::vector<std::string> prefixes;
   std::shared_ptr<ports::console> console;
   std::shared_ptr<ports::log_files> files;
@@ -65,7 +66,7 @@ private:
     caf::typed_response_promise<worker_drained> promise;
   };
 
-  /// What came of a look at a stream.
+  /// The result of reading a stream.
   struct finding {
     size_t byte_count = 0; ///< New ones.
     bool is_news = false;
@@ -122,8 +123,8 @@ private:
   std::optional<core::time_point> timer_due_;
 };
 
-/// Starts the actor. It ends with `kill`, or when nobody holds it and nothing
-/// is left to be done; what was not flushed before a `kill` is not shown.
+/// Starts the actor. It ends with `kill`, or when it is no longer referenced and
+/// has nothing left to do. What was not flushed before a `kill` is not shown.
 log_tailer_actor spawn_log_tailer(caf::actor_system& system,
                                   log_tailer_config config);
 

@@ -283,8 +283,8 @@ void node_agent_state::on(const v1::JobEnded& x) {
 
 // -- devices ------------------------------------------------------------------
 
-// A look that was asked for is news to those who have asked; what happens is
-// news to all, and the coordinator keeps it.
+// An answer goes to the actors that wait for it; an event goes to all, and the
+// coordinator keeps it.
 void node_agent_state::on(const devices_report& x) {
   const auto is_first = !devices_;
   devices_ = x.status;
@@ -332,7 +332,7 @@ caf::result<v1::JobStatus> node_agent_state::status() {
   return promise;
 }
 
-// What this agent knows alone, for who asks while the coordinator is away.
+// What this agent knows itself, for requests while the coordinator is away.
 v1::JobStatus node_agent_state::own_status() const {
   auto out = v1::JobStatus{};
   out.set_job_id(config_.supervisor.job.job.value);

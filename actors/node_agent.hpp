@@ -25,7 +25,7 @@ struct node_agent_config {
   worker_supervisor_config supervisor;
   std::shared_ptr<ports::coordinator_locator> locator;
   std::vector<job_observer_actor> observers;
-  /// Null: the node has no devices that could be looked at.
+  /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   log lines;
   /// Called once, on a scheduler thread, when the agent has ended.
@@ -64,7 +64,7 @@ private:
 
   const std::string& id() const { return membership_.offering().agent.value; }
 
-  /// Tells the coordinator, if there is a link to it.
+  /// Sends to the coordinator, if there is a link to it.
   template <class T>
   void report(T x) {
     if (coordinator_)
@@ -94,14 +94,14 @@ private:
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
   std::optional<core::devices_status> devices_; ///< As last seen.
-  std::vector<devices_promise> devices_wanted_; ///< Who waits for a look.
+  std::vector<devices_promise> devices_wanted_; ///< Pending requests.
   std::string liveness_address_; ///< Where this process can be probed …
   uint16_t liveness_port_ = 0;   ///< … or 0.
-  errc missing_ = errc::none;    ///< Why there is no coordinator, as last told.
-  bool has_met_ = false;         ///< There was one.
-  bool is_over_ = false;         ///< Has told how it ended.
-  bool remote_ = false;          ///< The coordinator is in another process.
-  bool dropping_ = false;        ///< A link was cut and is not down yet.
+  errc missing_ = errc::none; ///< Why there is no coordinator, as last logged.
+  bool has_met_ = false;      ///< There was one.
+  bool is_over_ = false;      ///< The ending was reported.
+  bool remote_ = false;       ///< The coordinator is in another process.
+  bool dropping_ = false;     ///< A link was cut and is not down yet.
   bool seek_deferred_ = false;
 };
 

@@ -13,20 +13,20 @@ using namespace core;
 
 namespace {
 
-// Most bytes that tag and length of an entry, and the marks of truncation, take.
+// At most so many bytes for tag and length of an entry and the truncation flags.
 constexpr auto entry_overhead = size_t{8};
 
-/// How long agents may take to look at their devices: less than who asks us
-/// waits. An old look is shown of who takes longer.
+/// Longest wait for agents to sample their devices: less than operators wait for
+/// us. For slower agents the last status is shown.
 constexpr auto devices_timeout = std::chrono::milliseconds{500};
 
-/// Agents that are asked for one status; the answers of more would not fit.
+/// At most so many agents are asked for one status; more answers would not fit.
 constexpr auto devices_asked_max = size_t{256};
 
-/// Of what is known against a node, in bytes.
+/// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
 
-/// What is known against a node's devices, in one line; empty: nothing.
+/// What is wrong with a node's devices, in one line; empty: nothing.
 std::string trouble_of(const devices_status& x) {
   auto out = x.trouble;
   for (const auto& gpu : x.gpus)
@@ -109,7 +109,7 @@ struct rendezvous_coordinator_state::effect_runner {
   void operator()(const probe_agent& x) {
     const auto& known = st.contacts_.at(x.agent);
     if (!known.can_be_probed)
-      return; // Only its lease can tell.
+      return; // Only its lease can show that it is lost.
     st.config_.links->probe(
       known.liveness_address, known.liveness_port,
       [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
@@ -250,7 +250,7 @@ void rendezvous_coordinator_state::on_exit() {
   config_ = {}; // Its parts keep handles to us.
 }
 
-// Out of office: what we say could contradict our successor.
+// No longer the leader: a decision could contradict the successor's.
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   if (config_.may_decide && !config_.may_decide())
     return;
@@ -309,7 +309,7 @@ void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
 
 // -- status -------------------------------------------------------------------
 
-// Who hosts the agent, too, reads it in the agent's own words.
+// An agent of this process logs it itself.
 void rendezvous_coordinator_state::note_devices(const v1::DevicesStatus& x) {
   const auto i = contacts_.find({x.agent_id()});
   if (i == contacts_.end())

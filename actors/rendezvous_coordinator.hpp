@@ -1,5 +1,5 @@
-// Gathers the agents of one job and answers every change with a new epoch: runs
-// core::rendezvous.
+// Gathers the agents of one job and forms its epochs: runs core::rendezvous over
+// the links to the agents.
 #pragma once
 
 #include "actors/core/devices/status.hpp"
@@ -27,12 +27,12 @@ struct rendezvous_coordinator_config {
   bool successor = false;
   /// As `core::coordinator_started` has it.
   epoch_id unseen{};
-  /// Not only this process: tell how the world changes, also when all is well.
+  /// The job may have other nodes: log every epoch.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.
   bool lease_all = false;
-  /// Asked before every decision; after a no nothing is decided, granted or
-  /// said any more. Null: always yes.
+  /// Called before every decision. If it returns false, nothing is decided,
+  /// granted or sent any more. Null: always true.
   std::function<bool()> may_decide{};
   std::shared_ptr<ports::agent_links> links;
   log lines;
@@ -53,7 +53,7 @@ public:
 private:
   struct effect_runner;
 
-  /// What the coordinator needs to reach and to show an agent.
+  /// How to reach an agent, and what its status shows.
   struct contact {
     node_agent_actor handle;
     uint64_t link = 0; ///< Counts the links there have been to it.
@@ -61,7 +61,7 @@ private:
     uint16_t liveness_port = 0;
     bool can_be_probed = false;
     std::vector<int64_t> pids;
-    std::optional<core::devices_status> devices{}; ///< Once it has told.
+    std::optional<core::devices_status> devices{}; ///< Once they were reported.
   };
 
   void join(const v1::JoinRequest& x);

@@ -1,4 +1,4 @@
-// Owns what the timer server knows of the processes that workers have started.
+// Records the processes with timers that are children of workers.
 #pragma once
 
 #include "actors/core/timers/table.hpp"
@@ -14,31 +14,31 @@
 
 namespace actorrun {
 
-/// Most processes that are no workers and have timers, of all workers.
+/// At most so many processes that are not workers may have timers.
 inline constexpr size_t session_member_count_max = 1024;
 
-/// When there are so many, those that have ended are looked for, so often at
-/// most.
+/// Minimum interval between two searches for ended ones, when there is no room
+/// for another.
 inline constexpr auto session_purge_interval = std::chrono::seconds{1};
 
-/// A program is often not the worker itself: a shell or a profiler starts it. A
-/// process of a worker's session has timers that are its own; they vanish with
-/// it. Which process that is its pid and its birth say, so nobody is stopped for
-/// what somebody else has left behind.
+/// Often the program is not the worker itself: a shell or a profiler starts it. A
+/// process of a worker's session has timers of its own, which end with it. It is
+/// identified by its pid and its start time, so that no worker is stopped for a
+/// timer of an earlier process with the same pid.
 class timed_sessions {
 public:
   using timed_worker = core::timed_worker;
 
-  /// @param port Null: no worker has any kin.
+  /// @param port Null: child processes are unknown.
   explicit timed_sessions(std::shared_ptr<ports::session_members> port)
     : port_(std::move(port)) {}
 
-  /// See the port; a worker is of its own kin.
+  /// The worker that a process belongs to, which may be itself; see the port.
   std::optional<int64_t> worker_of(int64_t pid) const {
     return port_ ? port_->worker_of(pid) : std::nullopt;
   }
 
-  /// Whether there is such a process, whosever it is.
+  /// Whether there is such a process.
   bool exists(int64_t pid) const {
     return port_ && port_->birth_of(pid).has_value();
   }
@@ -46,11 +46,11 @@ public:
   /// Whether there is room for another.
   bool is_full() const { return known_.size() >= session_member_count_max; }
 
-  /// Forgets those that have ended, unless that was just done.
-  /// @returns them
+  /// Forgets the ended processes, unless that was just done.
+  /// @returns these processes
   std::vector<timed_worker> purge(core::time_point now);
 
-  /// @param who Of a worker's, and `process` is set.
+  /// @param who A child process of a worker: `process` is set.
   /// @returns false: it has ended already
   /// @pre `!is_full()`
   bool add(const timed_worker& who);
@@ -60,7 +60,7 @@ public:
 
   void remove(const timed_worker& who) { known_.erase(who); }
 
-  /// Forgets all kin of a worker.
+  /// Forgets all child processes of a worker.
   /// @returns them
   std::vector<timed_worker> remove_of(epoch_id epoch, uint32_t local_rank);
 

@@ -1,4 +1,4 @@
-// The timer server's messages: who has timers, and who has overrun one.
+// Lists the timer server's messages.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -19,20 +19,20 @@ struct worker_overrun {
   core::overrun what;
 };
 
-/// Who is told of the overruns of workers: a worker supervisor.
+/// Receives the overruns of workers: a worker supervisor.
 using overrun_listener_actor = interface<
-  // Stop it: it has failed.
+  // Stop the worker: it has failed.
   void(worker_overrun)>;
 
-/// A timer that a part of this program has started was not released in time.
+/// A timer that an actor of this program has started was not released in time.
 struct timer_overrun {
   std::string scope;
   core::duration lateness{0}; ///< From the deadline to now.
 };
 
-/// Who is told of the overruns of a part of this program.
+/// Receives the overruns of actors of this program.
 using timer_client_actor = interface<
-  // All of the part's timers are over.
+  // All timers of the actor have ended.
   void(timer_overrun)>;
 
 struct timed_process {
@@ -57,21 +57,21 @@ struct workers_untimed {
 struct acquire_timer {
   std::string scope;           ///< Names the timer; `core::scope_text_max`.
   core::duration after{0};     ///< From when this arrives.
-  timer_client_actor listener; ///< Null: an overrun is only written down.
+  timer_client_actor listener; ///< Null: an overrun is only logged.
 };
 
 struct release_timer {
   std::string scope;
 };
 
-/// Starts a timer of a worker for it, or gives it a new deadline: for who talks
-/// to workers in another way than we do.
+/// Starts a timer on behalf of a worker, or gives it a new deadline: for programs
+/// that communicate with workers in their own way.
 struct acquire_worker_timer {
   epoch_id epoch;
   uint32_t local_rank = 0;
   std::string scope;
   core::duration after{0}; ///< From when this arrives.
-  int signal = SIGKILL;    ///< 0 or less: an overrun is only written down.
+  int signal = SIGKILL;    ///< 0 or less: an overrun is only logged.
 };
 
 struct release_worker_timer {
@@ -82,25 +82,25 @@ struct release_worker_timer {
 
 struct timer_question {};
 
-/// What a timer server has done so far.
+/// Counts what a timer server has done so far.
 struct timer_figures {
   size_t timer_count = 0; ///< Running.
   core::timer_counts requests;
   core::timer_line_counts lines;
 };
 
-/// EXTENSION POINT. The TIMER SERVER watches deadlines that workers, and parts
+/// EXTENSION POINT. The TIMER SERVER watches deadlines that workers, and actors
 /// of this program, set for themselves.
 using timer_server_actor = interface<
-  // From now on they may have timers.
+  // These workers may have timers from now on.
   void(workers_timed),
-  // So have their timers.
+  // These workers have ended, and their timers with them.
   void(workers_untimed),
-  // The sender is watched; if it goes down, so do its timers.
+  // The sender is monitored; its timers end with it.
   void(acquire_timer), void(release_timer),
-  // Somebody watches a worker.
+  // The same on behalf of a worker.
   void(acquire_worker_timer), void(release_worker_timer),
-  // For people and tests.
+  // For operators and tests.
   timer_figures(timer_question)>;
 
 } // namespace actorrun

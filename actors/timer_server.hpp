@@ -33,8 +33,7 @@ inline constexpr size_t notice_turn = 512;
 /// at most so often.
 inline constexpr uint32_t timer_drains_max = 16;
 
-/// At most so many requests of processes that are no workers of ours are looked
-/// into.
+/// At most so many requests of processes that belong to no worker are examined.
 inline constexpr uint32_t timer_unknown_clients_max = 16;
 
 /// Names the timer that `WATCHDOG=1` renews.

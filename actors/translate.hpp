@@ -1,10 +1,11 @@
-// Between what the core decides on and what the wire carries. Nothing is
-// decided here; what comes in is checked where the core needs it checked.
+// Translates between core structs and Protobuf messages. Decides nothing; the
+// core checks what comes in where it needs it.
 #pragma once
 
 #include "actors/core/devices/status.hpp"
-#include "actors/core/protocol/membership.hpp"
-#include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/epoch.hpp"
+#include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/quarantine.hpp"
 
 #include "messages/job.pb.h"
 #include "messages/rendezvous.pb.h"
@@ -27,7 +28,7 @@ v1::ShareState to_wire(core::share_state x);
 v1::DevicesStatus to_wire(const core::devices_status& x);
 v1::QuarantinedNode to_wire(const core::quarantined_node& x);
 
-/// `leased` is not on the wire: who comes over a link has a lease.
+/// `leased` is not on the wire: an agent that joins over a link has a lease.
 core::offer from_wire(const v1::Offer& x);
 core::job_settings from_wire(const v1::Settings& x);
 core::epoch_plan from_wire(const v1::EpochPlan& x);

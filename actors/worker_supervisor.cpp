@@ -11,10 +11,10 @@ using namespace core;
 
 namespace {
 
-/// A death is told so much later at most, for the sake of its last lines.
+/// At most so long, a worker's death waits for its last lines to be shown.
 constexpr auto drain_timeout = std::chrono::milliseconds{100};
 
-/// Of a reason in a line, in bytes.
+/// At most so many bytes of a reason in a log line.
 constexpr auto reason_size_max = size_t{512};
 
 bool is_failure(const ports::process_exited& x) {
@@ -39,8 +39,7 @@ epoch_outputs without_files(const epoch_outputs& from) {
   return out;
 }
 
-/// A worker that overran a timer is looked at so long at most; the answer is
-/// waited for a little longer than that.
+/// Longest time for probing an overdue worker, and longest wait for the result.
 constexpr auto inspection_max = std::chrono::milliseconds{400};
 constexpr auto inspection_timeout = std::chrono::milliseconds{500};
 
@@ -127,7 +126,7 @@ worker_supervisor_state::make_behavior() {
   };
 }
 
-// The owner is held by somebody else; two that hold each other never end.
+// Two actors that hold each other never end.
 void worker_supervisor_state::on_exit() {
   if (group_)
     config_.processes->signal(group_->plan().epoch, SIGKILL);
@@ -144,7 +143,8 @@ void worker_supervisor_state::obey(const start_group& order) {
   dispatch(start_ordered{});
 }
 
-// What ended before the order was not ordered: the group hears of it first.
+// Workers that ended before the order were not ordered to: their events come
+// first.
 void worker_supervisor_state::obey(const stop_group& order) {
   if (!group_ || group_->plan().epoch != order.epoch)
     return;
@@ -174,10 +174,10 @@ void worker_supervisor_state::obey(const notify_group& order) {
 
 // -- what becomes of processes ------------------------------------------------
 
-// A death waits until what the worker wrote last is on the console, and what
-// happened after it waits behind it. Once all must end nobody waits.
+// A death waits until the worker's last lines are on the console, and later
+// events wait behind it. While all workers are stopping, no event waits.
 void worker_supervisor_state::take(const process_report& report) {
-  tell_timers(report);
+  notify_timer_server(report);
   for (const auto& event : report) {
     const auto epoch = std::visit([](const auto& x) { return x.epoch; }, event);
     if (!group_ || group_->plan().epoch != epoch)
@@ -239,7 +239,7 @@ worker_supervisor_state::read(const ports::process_exited& x) {
                        x.dumped,     std::move(details), x.when};
 }
 
-// To look takes time, which is well spent on failures that will be shown.
+// Examining takes time, which is spent only on failures that will be shown.
 bool worker_supervisor_state::wants_details(time_point died) const {
   return !group_->has_ordered(died) && group_->lists_more();
 }
@@ -254,8 +254,8 @@ void worker_supervisor_state::dispatch(const worker_group_event& event) {
 
 // -- starting -----------------------------------------------------------------
 
-// Where logs never could be written, something is wrong with the order to write
-// them. Where they could be, a job that has got so far goes on without.
+// If logs could never be written, the settings are wrong, and the start fails. If
+// they could be in an earlier epoch, the job goes on without them.
 void worker_supervisor_state::prepare_outputs(const epoch_plan& plan) {
   refusal_.clear();
   outputs_.workers.resize(plan.own.slot_count);
@@ -305,7 +305,7 @@ void worker_supervisor_state::start() {
     });
 }
 
-// One failure tells why; the other starts are called off.
+// The first failure says why; the other starts are called off.
 void worker_supervisor_state::refuse_start() {
   auto why = death_details{};
   why.message = one_line(refusal_, failure_message_max);
@@ -352,9 +352,10 @@ bool worker_supervisor_state::is_shown(uint32_t local_rank) const {
 
 // -- timers, and workers that do not end --------------------------------------
 
-// At once, whatever waits: a worker may use a timer as soon as it runs, and one
-// that has ended must not be found late.
-void worker_supervisor_state::tell_timers(const process_report& report) {
+// Not delayed by waiting events: a worker may use a timer as soon as it runs, and
+// one that has ended must not be overdue.
+void worker_supervisor_state::notify_timer_server(
+  const process_report& report) {
   if (!config_.timers || !group_)
     return;
   const auto epoch = group_->plan().epoch;
@@ -411,7 +412,8 @@ void worker_supervisor_state::inspect_workers(uint32_t overdue) {
                       });
 }
 
-// Of a worker that cannot be killed nobody knows more than what it waits for.
+// Of a worker that cannot be killed, only the kernel function that it waits in is
+// known.
 worker_failure worker_supervisor_state::explained(worker_failure x) const {
   if (x.kind != failure_kind::unkillable) {
     config_.lines.debug("worker supervisor reports " + to_string(x));

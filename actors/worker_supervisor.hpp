@@ -33,7 +33,7 @@ struct worker_supervisor_config {
     processes_of{};
   std::string host; ///< Named in failures.
   std::shared_ptr<ports::process_host> processes;
-  /// Null: nobody needs a fresh MASTER_PORT.
+  /// Null: no fresh MASTER_PORT is needed.
   std::shared_ptr<ports::master_ports> ports;
   /// Null: all output stays on the console, and there are no error files.
   std::shared_ptr<ports::log_layout> layout{};
@@ -41,14 +41,13 @@ struct worker_supervisor_config {
   std::shared_ptr<ports::failure_evidence> evidence{};
   log_tailer_actor tailer{};   ///< Null: no line is shown.
   timer_server_actor timers{}; ///< Null: workers have no timers.
-  /// Null: nobody looks at a worker before it is ended for its timer, or when
-  /// it cannot be.
+  /// Null: workers are not probed when they overrun a timer or cannot be killed.
   std::shared_ptr<ports::stuck_probe> probe{};
   /// By local rank; empty: workers are not bound. Without effect on processes
   /// that `processes_of` makes.
   std::vector<core::process_binding> bindings{};
-  /// Is told of every event before the group is; runs in the actor, must not
-  /// block. Null: nobody.
+  /// Called for every event before the group handles it; runs in the actor, must
+  /// not block. May be null.
   std::function<void(const core::worker_group_event&, const core::worker_group&,
                      core::time_point now)>
     on_event{};
@@ -59,7 +58,7 @@ class worker_supervisor_state {
 public:
   static constexpr const char* name = "worker-supervisor";
 
-  /// @param owner Is told what becomes of the group, and ends this actor.
+  /// @param owner Receives the group's events, and ends this actor.
   worker_supervisor_state(worker_supervisor_actor::pointer self,
                           worker_supervisor_config config,
                           group_owner_actor owner);
@@ -76,7 +75,7 @@ private:
   void obey(const core::set_fence& order);
   void obey(const notify_group& order);
   void take(const process_report& report);
-  void tell_timers(const process_report& report);
+  void notify_timer_server(const process_report& report);
   void take(const worker_overrun& x);
   void inspect_workers(uint32_t overdue);
   core::worker_failure explained(core::worker_failure x) const;
@@ -102,10 +101,10 @@ private:
   std::optional<core::worker_group> group_;
   core::epoch_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;     ///< Why they cannot be started; empty: they can.
-  bool had_files_ = false;  ///< Of some epoch, and …
-  bool lost_files_ = false; ///< … not of this one.
+  bool had_files_ = false;  ///< In an earlier epoch …
+  bool lost_files_ = false; ///< … but not in this one.
   std::vector<ports::process_spec> given_; ///< By `processes_of`.
-  /// What became of processes, until their last lines are on the console.
+  /// Events of processes, until their last lines are on the console.
   core::held_queue<ports::process_event, uint32_t> held_;
 };
 

@@ -1,5 +1,5 @@
-// The one place that knows which CAF this is: typed interfaces, actors as plain
-// state classes, sends, timers and monitors, alike on 0.17, 0.18 and 1.x.
+// Hides the differences between CAF 0.17, 0.18 and 1.x: typed interfaces, actors
+// as plain state classes, sends, timers and monitors.
 #pragma once
 
 #include <caf/actor_system.hpp>

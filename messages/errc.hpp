@@ -1,5 +1,5 @@
-// The one error enum. Each code says when it is returned; what a person is
-// told, and what to do about it, is in cli/diagnostics.
+// Lists all error codes, with the conditions for returning each. The messages for
+// users and their remedies are in cli/diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace actorrun {
 enum class errc : uint8_t {
   none = 0,
 
-  // -- what somebody typed ----------------------------------------------------
+  // -- what the user typed ----------------------------------------------------
   bad_argument, ///< An option's value has the wrong form or is out of range.
 
   // -- meeting ----------------------------------------------------------------
   unresolvable,         ///< A host name has no address.
   address_in_use,       ///< Another program listens on the endpoint.
   cannot_listen,        ///< The endpoint cannot be bound for another reason.
-  connection_refused,   ///< The host answers, nobody listens: process gone.
+  connection_refused,   ///< The host answers that no process listens.
   connection_timed_out, ///< Nothing came back in time.
   connection_failed,    ///< The system refused the connect; see its errno.
-  not_actorrun,         ///< Somebody answered who does not speak our protocol.
+  not_actorrun,         ///< The peer does not speak our protocol.
   protocol_mismatch,    ///< The two sides speak different protocol versions.
   job_mismatch,         ///< The endpoint serves a job with another id.
   secret_mismatch,      ///< The two sides hold different secrets.
@@ -47,7 +47,7 @@ enum class errc : uint8_t {
 
   // -- etcd -------------------------------------------------------------------
   etcd_unreachable, ///< No etcd with the v3 API answers at the endpoint.
-  etcd_denied,      ///< etcd, or TLS before it, does not let us in.
+  etcd_denied,      ///< etcd, or TLS before it, refuses access.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

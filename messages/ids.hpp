@@ -1,5 +1,4 @@
-// The ids of everything that is spoken about: a type each, so that one cannot
-// stand in for another.
+// Defines a type for each kind of id, so that they cannot be mixed up.
 #pragma once
 
 #include <compare>
@@ -25,7 +24,7 @@ using job_id = strong_id<struct job_tag, std::string>;
 using agent_id = strong_id<struct agent_tag, std::string>;
 
 /// Number of an agreed membership, 1, 2, 3…; 0 is none. It is the fencing
-/// token: whoever holds a newer one refuses the older.
+/// token: an agent or coordinator that has a newer one refuses the older.
 using epoch_id = strong_id<struct epoch_tag, uint64_t>;
 
 /// One arming of one timer, never used again; 0 is none.

@@ -19,6 +19,11 @@ struct failure {
   friend bool operator==(const failure&, const failure&) = default;
 };
 
+/// The failure of an argument that has the wrong form or is out of range.
+inline failure bad_argument(std::string text) {
+  return {errc::bad_argument, std::move(text)};
+}
+
 /// Holds a `T`, or a `failure` with a code other than `errc::none`.
 template <class T>
 class result {

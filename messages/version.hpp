@@ -1,4 +1,4 @@
-// The version of what processes of a job say to each other.
+// Defines the version of the protocol between processes of a job.
 #pragma once
 
 #include <cstdint>

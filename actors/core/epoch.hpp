@@ -1,5 +1,5 @@
-// What an epoch is: offers go in, placements come out, shares run, an outcome
-// ends the job.
+// Describes epochs: offers of agents, their placements and shares, and how a job
+// ends.
 #pragma once
 
 #include "actors/core/failure.hpp"
@@ -66,7 +66,7 @@ enum class share_state : uint8_t {
   stopping,  ///< Ordered to stop, not all have ended.
 };
 
-/// What an agent that comes back says it has.
+/// What an agent that comes back still holds.
 struct claim {
   epoch_plan plan;
   share_state state = share_state::idle;
@@ -81,14 +81,14 @@ struct outcome {
   enum class verdict : uint8_t {
     succeeded, ///< Every worker of one epoch has exited with 0.
     failed,    ///< A worker failed and no restart was left.
-    stopped,   ///< Somebody asked for it; `signal` says how.
+    stopped,   ///< On request; `signal` says how.
     unmet,     ///< Too few agents came in time.
   };
 
   verdict kind = verdict::succeeded;
   /// Set if failed: the worker that died first of all, on whichever node.
   std::optional<worker_failure> first_failure{};
-  /// What failed after it in the same epoch and was not our doing, in order; at
+  /// Later failures of the same epoch that were not ordered, in order; at
   /// most `other_failures_max`, with brief texts. All ages are counted up to
   /// one moment, so that they can be compared.
   std::vector<worker_failure> other_failures{};

@@ -1,5 +1,5 @@
-// Deaths that nobody ordered: who, where, how, how long ago, and what the
-// machine knows of them.
+// Describes failures of workers: which worker, where, how, how long ago, and
+// what the machine knows about it.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -18,7 +18,7 @@ enum class failure_kind : uint8_t {
   exited,      ///< It ended by itself; `code` is its exit code, 1..255.
   signalled,   ///< A signal that we did not send; `code` is its number.
   not_started, ///< It never ran; `code` is the errno.
-  /// We have ended it, for it overran a timer; `code` is the signal that it
+  /// It was ended because it overran a timer; `code` is the signal that it
   /// died of, or was sent if it exited by itself then.
   timer_expired,
   /// It was killed and has not ended: it hangs in the kernel. `code` is SIGKILL.
@@ -52,7 +52,7 @@ struct death_details {
   std::string
     error_file{}; ///< Path of the error file; empty: none was written.
   /// From the error file: `<type>: <text>`, or what is wrong with that file. Of
-  /// a worker that was not started: why, where the errno cannot tell. At most
+  /// a worker that was not started: why, if the errno does not say it. At most
   /// `failure_message_max` bytes, one line.
   std::string message{};
   /// From the error file, else the last lines of standard error. At most
@@ -63,13 +63,13 @@ struct death_details {
   std::string scope{};
   duration lateness{0}; ///< Likewise: from its deadline on.
   /// timer_expired: where the worker and its peers were; unkillable: where it
-  /// hangs. Lines; empty: nobody could look.
+  /// hangs. Lines; empty: it could not be found out.
   std::string where{};
 
   friend bool operator==(const death_details&, const death_details&) = default;
 };
 
-/// A death that nobody ordered.
+/// The death of a worker that was not ordered.
 struct worker_failure {
   agent_id agent{};
   std::string host{};
@@ -79,7 +79,7 @@ struct worker_failure {
   failure_kind kind = failure_kind::exited;
   int code = 0;
   bool dumped = false; ///< A core file was written.
-  /// From the death to the moment at which this is told, by the agent's
+  /// From the death to the moment at which this is reported, by the agent's
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
@@ -93,7 +93,7 @@ struct worker_failure {
 /// does not execute it.
 bool is_permanent(const worker_failure& x);
 
-/// The same failure, told `by` later.
+/// The same failure, reported `by` later.
 worker_failure aged(worker_failure x, duration by);
 
 /// With texts cut to what may travel: messages keep their begin, tracebacks and
@@ -110,12 +110,12 @@ std::string to_string(const worker_failure& x);
 /// `scope "train_step" overran by 1.2 s`, one line.
 std::string overrun_text(const death_details& x);
 
-/// The text as one line, printable (`plain_text.hpp`), with single spaces.
+/// The text as one line, printable (`text.hpp`), with single spaces.
 /// @param size_max In bytes, at least 4; a longer text ends in `…`, which
 ///                 counts.
 std::string one_line(std::string_view text, size_t size_max);
 
-/// Most failures that are listed after the first of an epoch.
+/// At most so many failures are listed after the first of an epoch.
 inline constexpr size_t other_failures_max = 16;
 
 /// Failures that are not, or not known to be, the first of their epoch; those

@@ -1,4 +1,4 @@
-// What all agents of a job must have been told alike.
+// Describes the settings that must be equal on all agents of a job.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,7 @@ std::string nodes_asked(const job_settings& x);
 /// `--nnodes=2:8 --max-restarts=3`
 std::string to_string(const job_settings& x);
 
-/// `x` for people who are to see how it differs from `other`, which may be in
-/// what was not said.
+/// `x` for people, with the settings in which it differs from `other`.
 std::string describe(const job_settings& x, const job_settings& other);
 
 } // namespace actorrun::core

@@ -145,4 +145,19 @@ std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max) {
   return out;
 }
 
+std::string to_ranges(std::span<const uint32_t> ascending) {
+  auto out = std::string{};
+  for (size_t i = 0; i < ascending.size();) {
+    auto last = i;
+    while (last + 1 < ascending.size()
+           && ascending[last + 1] == ascending[last] + 1)
+      ++last;
+    out += (out.empty() ? "" : ",") + std::to_string(ascending[i]);
+    if (last > i)
+      out += "-" + std::to_string(ascending[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
 } // namespace actorrun::core

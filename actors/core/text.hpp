@@ -1,8 +1,10 @@
-// Bytes that others wrote, as text that consoles, reports and the wire can
-// carry.
+// Turns bytes of other programs into text for consoles, reports and the wire,
+// and numbers into text.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,11 +25,14 @@ std::string_view beginning_of(std::string_view text, size_t limit);
 /// The first line that is not empty, without its end; printable.
 std::string first_line_of(std::string_view text);
 
-/// The last lines of what a program wrote, printable, without the last line
-/// end; of a line that it wrote over with carriage returns, what it looked like
-/// in the end.
+/// The last lines of a program's output, printable, without the last line end.
+/// Of a line that was overwritten with carriage returns, the final state.
 /// @param is_cut `bytes` begin within a line: that is left out, unless it is
 ///               the only one.
 std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
+
+/// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
+/// @param ascending Each number once.
+std::string to_ranges(std::span<const uint32_t> ascending);
 
 } // namespace actorrun::core

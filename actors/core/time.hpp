@@ -1,4 +1,4 @@
-// What time is, and how long things may take. Nothing here reads a clock.
+// Defines time points, timers and the protocol's timeouts. Reads no clock.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -13,7 +13,7 @@ using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::nanoseconds;
 
 /// Effect: `timer_fired` with this id is wanted at `due`. There is no cancel:
-/// who arms anew compares ids and ignores what comes late.
+/// the owner compares ids and ignores abandoned timers.
 struct arm_timer {
   timer_id timer;
   time_point due;
@@ -29,7 +29,8 @@ struct timer_fired {
 struct timeouts {
   using ms = std::chrono::milliseconds;
 
-  /// Fewer than the minimum of nodes for so long ends the job (`join_timeout`).
+  /// Longest wait for the minimum of nodes before the job ends
+  /// (`join_timeout`).
   ms join{600'000};
   /// Longest wait for more nodes once the minimum is met (`last_call_timeout`).
   ms last_call{30'000};
@@ -43,7 +44,7 @@ struct timeouts {
   ms seek{60'000};
   /// One attempt to connect and to prove both sides (`heartbeat_timeout`).
   ms connect{5'000};
-  /// The coordinator waits so long for its agents to hear how the job ended
+  /// Longest wait of the coordinator for its agents to learn the outcome
   /// (`close_timeout`).
   ms close{30'000};
   /// An agent speaks this often (`keep_alive_interval`) …

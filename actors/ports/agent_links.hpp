@@ -1,5 +1,4 @@
-// What the coordinator needs from the network: to ask whether an agent's
-// process lives, and to cut it off.
+// Probes agents' processes for the coordinator, and cuts their links.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -14,16 +13,16 @@ class agent_links {
 public:
   virtual ~agent_links() = default;
 
-  /// Asks the host at `address` whether anybody listens on `port`. Calls
-  /// `on_gone` only if the host answers that nobody does; silence and life are
-  /// no news. On any thread; returns at once.
+  /// Connects to `port` at `address`. Calls `on_gone` only if the host refuses,
+  /// which proves that no process listens; an accepted connection and silence
+  /// prove nothing. May be called on any thread; returns at once.
   virtual void probe(const std::string& address, uint16_t port,
                      std::function<void()> on_gone)
     = 0;
 
-  /// Checks in advance that such a question can be answered: calls `on_alive`
-  /// only if the agent's process accepted. A host that filters the port would
-  /// else look like one whose process has gone.
+  /// Checks in advance that a probe works: calls `on_alive` only if the agent's
+  /// process accepted. Otherwise a firewall that refuses would look like a
+  /// process that is gone.
   virtual void confirm(const std::string& address, uint16_t port,
                        std::function<void()> on_alive)
     = 0;

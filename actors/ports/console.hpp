@@ -1,4 +1,4 @@
-// What the log tailer needs of the terminal: whole lines, never a wait.
+// Writes whole lines to the console without blocking.
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"
@@ -29,7 +29,7 @@ public:
                                std::function<void()> fn)
     = 0;
 
-  /// True when nobody reads any more: what is offered goes nowhere.
+  /// True when the stream has no reader any more: lines go nowhere.
   virtual bool is_closed(core::output_stream stream) const = 0;
 };
 

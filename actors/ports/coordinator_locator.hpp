@@ -1,4 +1,4 @@
-// What an agent needs from the network: a link to the coordinator.
+// Connects an agent to its coordinator.
 #pragma once
 
 #include "messages/result.hpp"
@@ -15,12 +15,12 @@ namespace actorrun::ports {
 struct location {
   caf::strong_actor_ptr coordinator;
   std::string local_address; ///< The one this node is seen at; may be empty.
-  /// Where on that address a connection attempt tells whether this process
-  /// lives; 0: nowhere.
+  /// Port at which a connection attempt shows whether this process exists;
+  /// 0: none.
   uint16_t liveness_port = 0;
 };
 
-/// Reaches the coordinator of one job, wherever it lives. At most one attempt
+/// Reaches the coordinator of one job, wherever it runs. At most one attempt
 /// and one link at a time.
 class coordinator_locator {
 public:
@@ -30,13 +30,13 @@ public:
   virtual ~coordinator_locator() = default;
 
   /// Tries once, within the time-out it was made with; returns at once.
-  /// @retval errc::connection_refused    the host answers: nobody listens there
+  /// @retval errc::connection_refused    the host answers that no process listens
   /// @retval errc::connection_timed_out  nothing came back in time
   /// @retval errc::unresolvable          the host name has no address
   /// @retval errc::connection_failed     the system refused
-  /// @retval errc::not_actorrun          something else listens there
+  /// @retval errc::not_actorrun          another program listens there
   /// @retval errc::protocol_mismatch, errc::job_mismatch,
-  ///         errc::secret_mismatch       the coordinator is not for us
+  ///         errc::secret_mismatch       the coordinator refuses this agent
   virtual void seek(listener on_result) = 0;
 
   /// Cuts the link; the coordinator's handle then goes down. Nothing happens

@@ -1,4 +1,4 @@
-// What the node agent needs to know of the node's GPUs.
+// Watches the GPUs of this node.
 #pragma once
 
 #include "actors/core/devices/status.hpp"
@@ -8,12 +8,11 @@
 
 namespace actorrun::ports {
 
-/// Looks at the GPUs of this node. Both calls return at once; a driver that
-/// hangs holds nobody but the answers.
+/// Both calls return at once; a driver that hangs delays only the answers.
 class device_monitor {
 public:
-  /// @param event  What has happened, for people; empty: nothing, this is what
-  ///               was asked for, or the first look.
+  /// @param event  What has happened, for people; empty: this is an answer, or
+  ///               the first report.
   using listener
     = std::function<void(core::devices_status now, std::string event)>;
 

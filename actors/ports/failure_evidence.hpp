@@ -1,4 +1,4 @@
-// What the machine knows of a worker's death beyond its status.
+// Finds out why a worker died, beyond its exit status.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -11,13 +11,13 @@ class failure_evidence {
 public:
   virtual ~failure_evidence() = default;
 
-  /// Workers are about to start: what the kernel has counted up to now is not
-  /// theirs.
+  /// Workers are about to start: what the kernel has counted so far is not about
+  /// them.
   virtual void begin() = 0;
 
   /// Looks at error file, standard error and the kernel's counters. Bounded in
-  /// time and size; a file that is missing, foreign, torn or huge is part of
-  /// what is found, never an error.
+  /// time and size. A file that is missing, foreign, torn or huge is a finding,
+  /// not an error.
   virtual core::death_details examine(const process_exited& death,
                                       const core::worker_outputs& outputs)
     = 0;

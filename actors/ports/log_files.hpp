@@ -1,4 +1,4 @@
-// What the log tailer needs of the workers' files: bytes, and word of more.
+// Reads, rotates and watches the files that workers write.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -41,7 +41,7 @@ public:
 
   /// Moves the oldest bytes of the file, up to `limit`, into `<path>.1`, what
   /// was there into `<path>.2`, and so on up to `keep`. No byte is lost,
-  /// whoever writes meanwhile.
+  /// even if a worker writes meanwhile.
   /// @returns by how much offsets have become smaller; may be 0 although the
   ///          bytes were moved, where the file system only makes holes
   /// @retval errc::log_failed  nothing was moved; the text says why

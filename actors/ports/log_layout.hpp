@@ -1,5 +1,6 @@
-// EXTENSION POINT: where the logs of each epoch lie on this node. What torch
-// calls logs specs; runtime/ has torchrun's layout, a host may bring its own.
+// EXTENSION POINT: decides where the logs of each epoch lie on this node. Torch
+// calls this logs specs. runtime/ has torchrun's layout; programs that embed a
+// launcher may have their own.
 #pragma once
 
 #include "actors/core/epoch.hpp"

@@ -1,5 +1,5 @@
-// What an agent needs so that workers can meet: a MASTER_PORT that nobody else
-// will take, and who serves there.
+// Reserves a MASTER_PORT that no other program takes, and serves the workers'
+// store there.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -18,14 +18,14 @@ public:
   /// The one before stays reserved until the next call: its workers may run.
   virtual uint16_t next() = 0;
 
-  /// Tells where others reach this node; once, before the first epoch. Until
-  /// then there may be no port.
+  /// Names the address at which others reach this node; called once, before the
+  /// first epoch. Until then there may be no port.
   virtual void announce([[maybe_unused]] const std::string& address) {}
 
   /// An epoch whose rank 0 is on this node begins: serves its store at the
   /// plan's address and port, and none of an older epoch. Does nothing where
   /// workers serve it themselves.
-  /// @retval errc::cannot_listen  nobody can be served there; the text says why
+  /// @retval errc::cannot_listen  the store cannot listen; the text says why
   virtual result<void> open([[maybe_unused]] const core::epoch_plan& plan) {
     return {};
   }

@@ -1,5 +1,5 @@
-// What the supervisor needs from the machine: processes that start, end and
-// never outlive their agent. runtime/ has the real one, tests have a fake.
+// Starts and signals the workers' processes, which never outlive their agent.
+// runtime/ has the real implementation, tests have a fake.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -37,8 +37,8 @@ struct process_spec {
   start_method method = start_method::exec;
   /// For `fork`: returns the exit code. Runs alone in its process.
   std::function<int()> body{};
-  /// The process gets these as 3, 4, …; the caller keeps them open until it is
-  /// told what became of the start.
+  /// The process gets these as 3, 4, …; the caller keeps them open until the
+  /// result of the start is reported.
   std::vector<int> descriptors{};
   /// Where it may run, for `exec` only; a process that cannot be bound is not
   /// started.
@@ -70,18 +70,18 @@ struct process_exited {
   epoch_id epoch;
   uint32_t local_rank = 0;
   pid_t pid = 0;
-  int exit_code = 0;       ///< 0..255; meaningless when `signal` is not 0.
-  int signal = 0;          ///< What killed it; 0 when it exited by itself.
-  bool dumped = false;     ///< A core file was written.
-  core::time_point when{}; ///< When its end was seen.
+  int exit_code = 0;   ///< 0..255; meaningless when `signal` is not 0.
+  int signal = 0;      ///< The signal that killed it; 0: it exited by itself.
+  bool dumped = false; ///< A core file was written.
+  core::time_point when{}; ///< When its end was noticed.
 };
 
 using process_event
   = std::variant<process_started, process_not_started, process_exited>;
 
-/// Starts and signals the processes of one agent. All calls return at once;
-/// what came of them arrives at the listener, in the order in which it
-/// happened, several facts at a time.
+/// Starts and signals the processes of one agent. All calls return at once.
+/// Events arrive at the listener in the order in which they happened, several at
+/// a time.
 class process_host {
 public:
   /// Called on a thread of the host's own; must not block.
@@ -105,8 +105,8 @@ public:
   /// that can be handled reaches it even if it was stopped: SIGCONT follows.
   virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal) = 0;
 
-  /// Sends `signal` to every process of `epoch` that runs, and not to what it
-  /// has started: who does not expect a signal may die of it.
+  /// Sends `signal` to every running process of `epoch`, but not to its child
+  /// processes: a program that does not expect a signal may die of it.
   virtual void notify(epoch_id epoch, int signal) = 0;
 
   /// Ends what is left of `epoch`: kills the remains of its process groups and

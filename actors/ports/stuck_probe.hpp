@@ -1,5 +1,4 @@
-// Where workers are that do not get on: what the machine shows of them without
-// their help.
+// Finds out where stuck workers are, without their help.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -12,21 +11,21 @@
 
 namespace actorrun::ports {
 
-/// A worker to look at.
+/// A worker to inspect.
 struct probed_worker {
   uint32_t local_rank = 0;
   uint32_t global_rank = 0;
   int64_t pid = 0;
-  /// What is seen is written in full beside this file; empty: nowhere.
+  /// The full findings are written beside this file; empty: nowhere.
   std::string error_file{};
 };
 
-/// EXTENSION POINT. A STUCK PROBE looks at workers from outside.
+/// EXTENSION POINT. A STUCK PROBE inspects workers from outside.
 class stuck_probe {
 public:
   virtual ~stuck_probe() = default;
 
-  /// Returns at once and looks meanwhile, never longer than `limit`.
+  /// Returns at once and inspects the workers meanwhile, for at most `limit`.
   /// @param overdue  The local rank of one of `workers`: the one to be named.
   /// @param on_done  Is called at most once, on a thread of the probe's own,
   ///                 with a summary of a few printable lines.

@@ -1,5 +1,5 @@
-// What the timer server needs from the machine: what workers write to it, and
-// whose process that was.
+// Reads what workers write to the timer server, and identifies the writing
+// processes.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -26,7 +26,7 @@ public:
   /// How many bytes wait to be read.
   virtual size_t size() const = 0;
 
-  /// Whether somebody who has a line to write may have to wait for room.
+  /// Whether a process that writes a line may have to wait for room.
   virtual bool is_full() const = 0;
 
   /// The wall clock minus the monotonic one, now.
@@ -40,11 +40,11 @@ public:
 
 /// A datagram as sd_notify(3) sends them.
 struct notice {
-  int64_t sender = 0;    ///< The process that the system says it came from.
+  int64_t sender = 0;    ///< The sending process, as the system says.
   std::string_view text; ///< Valid until the next call.
 };
 
-/// What processes say of themselves. Calls as those of a `timer_source`.
+/// Notices that processes send about themselves. Called like a `timer_source`.
 class notice_source {
 public:
   virtual ~notice_source() = default;
@@ -56,7 +56,7 @@ public:
   virtual void call_when_ready(std::function<void()> fn) = 0;
 };
 
-/// Whose process is whose. Any thread may call.
+/// Finds the worker that a process belongs to. Any thread may call.
 class session_members {
 public:
   virtual ~session_members() = default;
@@ -67,8 +67,8 @@ public:
   ///          belongs to none of our children
   virtual std::optional<int64_t> worker_of(int64_t pid) = 0;
 
-  /// When a process began, in a unit of the system's: tells apart two that have
-  /// had the same pid.
+  /// When a process began, in a unit of the system: distinguishes two processes
+  /// that have had the same pid.
   /// @returns none if it has ended
   virtual std::optional<uint64_t> birth_of(int64_t pid) = 0;
 };

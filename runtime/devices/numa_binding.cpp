@@ -1,5 +1,6 @@
 #include "runtime/devices/numa_binding.hpp"
 
+#include "actors/core/text.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "runtime/os/cpu_binding.hpp"

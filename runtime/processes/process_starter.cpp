@@ -1,6 +1,7 @@
 #include "runtime/processes/process_starter.hpp"
 
 #include "actors/core/devices/binding_plan.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/processes/program.hpp"
 
 #include <cerrno>

@@ -141,9 +141,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(status().agents(1).connected());
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: who comes back too late is told that it is over",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: an agent that comes back too late is told that it is over",
+  "[actors]") {
   run_two_leased();
   end(b.handle);
   advance(300ms);

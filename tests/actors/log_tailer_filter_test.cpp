@@ -8,7 +8,7 @@ using log_tailer_filter_fixture = log_tailer_fixture;
 // -- lines that are looked for ------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_filter_fixture,
-                 "log_tailer: lines with a needle are also filed", "[actors]") {
+                 "log_tailer: lines with a filter are also filed", "[actors]") {
   options.stdout_filters = {"loss=", "acc="};
   options.stderr_filters = {"Error"};
   follow(1);

@@ -174,8 +174,8 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told().empty());
 }
 
-TEST_CASE_METHOD(node_agent_fixture, "node_agent: who is rejected ends",
-                 "[actors]") {
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an agent that is rejected ends", "[actors]") {
   link_up(coordinator);
   locator->told();
   auto x = v1::JoinRejected{};

@@ -113,9 +113,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   }
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: who cannot be answered or named does not join",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: an agent that cannot be answered or named does not join",
+  "[actors]") {
   tell_anonymously(uut, request("1"));
   run();
   a = local();
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: who joins is told why nothing runs",
+                 "coordinator: an agent that joins is told why nothing runs",
                  "[actors]") {
   a = local();
   join(a, "1");
@@ -262,9 +263,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(closed->size() == 1);
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: who never says goodbye is not waited for",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: an agent that never says goodbye is not waited for",
+  "[actors]") {
   run_two();
   tell_anonymously(uut, core::rendezvous_event{core::stop_requested{2}});
   run();
@@ -276,7 +278,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: who joins after the end is told of it",
+                 "coordinator: an agent that joins after the end is told of it",
                  "[actors]") {
   run_two();
   succeeded(a, "1", 1);

@@ -1,7 +1,9 @@
 #include "actors/core/text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 using namespace actorrun::core;
 using namespace std::literals;
@@ -118,4 +120,13 @@ TEST_CASE("plain text: of a progress bar the last state is shown", "[core]") {
   CHECK(last_lines("1%\r99%\r", false, 40) == "99%");
   CHECK(last_lines("1%\r99%\r\r\nend\r\n", false, 40) == "99%\nend");
   CHECK(last_lines("\r", false, 40) == "");
+}
+
+TEST_CASE("to_ranges: consecutive numbers are one range", "[core]") {
+  CHECK(to_ranges({}).empty());
+  CHECK(to_ranges(std::vector{7u}) == "7");
+  CHECK(to_ranges(std::vector{0u, 1u}) == "0-1");
+  CHECK(to_ranges(std::vector{0u, 1u, 2u, 3u, 8u}) == "0-3,8");
+  CHECK(to_ranges(std::vector{0u, 2u, 3u, 4u, 9u}) == "0,2-4,9");
+  CHECK(to_ranges(std::vector{0u, UINT32_MAX}) == "0,4294967295");
 }

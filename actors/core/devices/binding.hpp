@@ -1,4 +1,4 @@
-// Where a process may run and take memory from.
+// Describes where a process may run and take memory from.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "actors/core/devices/binding_plan.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <map>
@@ -10,10 +12,6 @@ namespace actorrun::core {
 namespace {
 
 using numbers = std::vector<uint32_t>;
-
-failure refuse(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
 
 /// What `property` of the CPUs for which `is_meant`; ascending, each once.
 template <class Property, class Predicate>
@@ -65,11 +63,12 @@ result<numbers> share_of_cores(std::span<const cpu_place> cpus, uint32_t node,
                                size_t place, size_t count) {
   const auto cores = groups_on(cpus, node, &cpu_place::core);
   if (cores.size() < count)
-    return refuse("NUMA node " + std::to_string(node) + " has "
-                  + std::to_string(cores.size()) + " usable cores for "
-                  + std::to_string(count)
-                  + " workers, and \"exclusive\" needs one for each; start"
-                    " fewer workers, or bind them to \"node\"");
+    return bad_argument(
+      "NUMA node " + std::to_string(node) + " has "
+      + std::to_string(cores.size()) + " usable cores for "
+      + std::to_string(count)
+      + " workers, and \"exclusive\" needs one for each; start"
+        " fewer workers, or bind them to \"node\"");
   const auto share = cores.size() / count;
   const auto extra = cores.size() % count;
   const auto first = place * share + std::min(place, extra);
@@ -119,14 +118,14 @@ choose_numa_nodes(std::span<const cpu_place> cpus,
                   std::span<const std::optional<uint32_t>> wished) {
   const auto nodes = all_nodes(cpus);
   if (nodes.empty())
-    return refuse("there is no CPU that may be used");
+    return bad_argument("there is no CPU that may be used");
   auto out = std::vector<uint32_t>{};
   auto turn = size_t{0};
   for (const auto& x : wished) {
     if (x && !std::binary_search(nodes.begin(), nodes.end(), *x))
-      return refuse("the GPU of local rank " + std::to_string(out.size())
-                    + " is at NUMA node " + std::to_string(*x)
-                    + ", of which no CPU may be used here");
+      return bad_argument("the GPU of local rank " + std::to_string(out.size())
+                          + " is at NUMA node " + std::to_string(*x)
+                          + ", of which no CPU may be used here");
     out.push_back(x ? *x : nodes[turn++ % nodes.size()]);
   }
   return out;
@@ -152,21 +151,6 @@ plan_bindings(binding_mode mode, std::span<const cpu_place> cpus,
     out[i] = std::move(*bound);
     if (!has_choice)
       out[i].memory_nodes.clear();
-  }
-  return out;
-}
-
-std::string to_ranges(std::span<const uint32_t> ascending) {
-  auto out = std::string{};
-  for (size_t i = 0; i < ascending.size();) {
-    auto last = i;
-    while (last + 1 < ascending.size()
-           && ascending[last + 1] == ascending[last] + 1)
-      ++last;
-    out += (out.empty() ? "" : ",") + std::to_string(ascending[i]);
-    if (last > i)
-      out += "-" + std::to_string(ascending[last]);
-    i = last + 1;
   }
   return out;
 }

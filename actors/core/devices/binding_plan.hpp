@@ -12,8 +12,8 @@
 
 namespace actorrun::core {
 
-/// Where one CPU is. CPU and NUMA node bear the system's numbers, the others
-/// any that tell them apart on the whole machine.
+/// Where one CPU is. CPU and NUMA node have the system's numbers, the others
+/// any that are unique on the machine.
 struct cpu_place {
   uint32_t cpu = 0;   ///< A hardware thread.
   uint32_t core = 0;  ///< The physical core it is of.
@@ -54,9 +54,6 @@ choose_numa_nodes(std::span<const cpu_place> cpus,
 result<std::vector<process_binding>>
 plan_bindings(binding_mode mode, std::span<const cpu_place> cpus,
               std::span<const uint32_t> nodes);
-
-/// Numbers as the system lists them: `0-3,8`.
-std::string to_ranges(std::span<const uint32_t> ascending);
 
 /// `CPUs 0-3,8 of NUMA node 0, memory of NUMA node 0 preferred`, for people.
 std::string to_string(const process_binding& x,

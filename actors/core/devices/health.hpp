@@ -1,4 +1,4 @@
-// What the driver's reports about a GPU mean.
+// Interprets the driver's reports about a GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace actorrun::core {
 /// What is done about a report.
 enum class gpu_verdict : uint8_t {
   nothing, ///< It follows from the end of a program that we may have ended.
-  told,    ///< A program's doing: the log tells it, the GPU is good.
+  told,    ///< Caused by a program: logged only, the GPU is healthy.
   marked,  ///< The GPU, its memory or its links are at fault.
 };
 

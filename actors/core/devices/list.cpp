@@ -14,10 +14,6 @@ constexpr auto old_instance_prefix = std::string_view{"MIG-GPU-"};
 /// In digits; more than any GPU's number has.
 constexpr size_t number_length_max = 9;
 
-failure refuse(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
-
 std::string in_quotes(std::string_view text) {
   return "\"" + std::string{text} + "\"";
 }
@@ -66,7 +62,7 @@ kind kind_of(std::string_view name) {
   return name.starts_with(instance_prefix) ? kind::instance : kind::number;
 }
 
-/// A device together with what tells it from others.
+/// A device together with its unique names.
 struct candidate {
   std::string key{};
   size_t gpu = 0;
@@ -212,14 +208,16 @@ result<std::vector<uint32_t>> parse_gpu_list(std::string_view text) {
   for (const auto part : split(text)) {
     const auto span = parse_span(trimmed(part));
     if (!span)
-      return refuse(in_quotes(part) + " is no number of a GPU; 0,2,5 and 0-3,6"
-                    + " are lists of them");
+      return bad_argument(in_quotes(part)
+                          + " is no number of a GPU; 0,2,5 and 0-3,6"
+                          + " are lists of them");
     if (span->second >= gpus_per_node_max)
-      return refuse("GPU " + std::to_string(span->second) + " is not in 0.."
-                    + std::to_string(gpus_per_node_max - 1));
+      return bad_argument("GPU " + std::to_string(span->second)
+                          + " is not in 0.."
+                          + std::to_string(gpus_per_node_max - 1));
     for (auto x = span->first; x <= span->second; ++x) {
       if (std::find(out.begin(), out.end(), x) != out.end())
-        return refuse("GPU " + std::to_string(x) + " comes twice");
+        return bad_argument("GPU " + std::to_string(x) + " comes twice");
       out.push_back(x);
     }
   }
@@ -231,12 +229,12 @@ choose_gpus(std::span<const uint32_t> chosen,
             std::span<const visible_gpu> visible) {
   auto out = std::vector<std::string>{};
   if (visible.empty())
-    return refuse("no GPU is visible");
+    return bad_argument("no GPU is visible");
   for (const auto x : chosen) {
     if (x >= visible.size())
-      return refuse("there is no GPU " + std::to_string(x)
-                    + ": the GPUs are 0.."
-                    + std::to_string(visible.size() - 1));
+      return bad_argument("there is no GPU " + std::to_string(x)
+                          + ": the GPUs are 0.."
+                          + std::to_string(visible.size() - 1));
     out.push_back(visible[x].name);
   }
   return out;

@@ -1,5 +1,5 @@
-// Which GPUs the workers of a node see: what CUDA_VISIBLE_DEVICES means, and
-// what `gpu:0,2,5` chooses of it.
+// Finds the GPUs that the workers of a node see: parses CUDA_VISIBLE_DEVICES and
+// the choice `gpu:0,2,5`.
 #pragma once
 
 #include "actors/core/devices/status.hpp"

@@ -1,4 +1,4 @@
-// How the GPUs of a node stand.
+// Describes the state of a node's GPUs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace actorrun::core {
 
-/// Most GPUs of a node that are looked at; no machine has as many.
+/// At most so many GPUs of a node are watched; no machine has as many.
 inline constexpr size_t gpus_per_node_max = 64;
 
 /// One GPU, as its driver shows it.
@@ -21,7 +21,7 @@ struct gpu_status {
   uint64_t memory_total = 0;             ///< In bytes; 0: not known.
   std::optional<uint32_t> utilisation{}; ///< Per cent of the last second.
   std::optional<uint32_t> temperature{}; ///< Degrees Celsius.
-  /// Why it should not be trusted any more; empty: nothing is known against it.
+  /// Why it should not be used any more; empty: it is healthy.
   std::string trouble{};
 
   friend bool operator==(const gpu_status&, const gpu_status&) = default;

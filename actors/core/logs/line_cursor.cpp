@@ -167,7 +167,7 @@ void line_cursor::search(std::string_view bytes) {
   const auto seen = searched_ + bytes.size();
   reached_ = std::max(reached_, seen);
   if (end != npos) {
-    // One byte more tells what the `\r` is.
+    // One more byte decides what the `\r` is.
     needed_ = size_t(searched_ + end + crlf.size() - begin_);
     searched_ = 0;
   } else if (seen - begin_ > line_max

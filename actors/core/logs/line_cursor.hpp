@@ -1,5 +1,5 @@
-// How far one stream of bytes has been turned into lines. Holds no text: what
-// is not finished is read again.
+// Splits one stream of bytes into lines. Holds no text: unfinished lines are read
+// again.
 #pragma once
 
 #include "actors/core/logs/line_sink.hpp"
@@ -58,7 +58,7 @@ public:
   /// @complexity O(N) for N bytes, however long the line.
   bool take(std::string_view bytes, time_point now, line_sink& out);
 
-  /// Nobody completes what is written now: once all bytes before `to` have been
+  /// What is written now will not be completed: once all bytes before `to` have been
   /// taken, a line without an end is shown as it is.
   void flush_at(uint64_t to);
 

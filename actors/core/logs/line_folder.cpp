@@ -1,6 +1,7 @@
 #include "actors/core/logs/line_folder.hpp"
 
 #include "actors/core/logs/line_label.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -8,20 +9,6 @@
 #include <utility>
 
 namespace actorrun::core {
-
-std::string ranks_text(const std::vector<uint32_t>& ranks) {
-  auto result = std::string{};
-  for (size_t i = 0; i < ranks.size();) {
-    auto last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
-      ++last;
-    result += (result.empty() ? "" : ",") + std::to_string(ranks[i]);
-    if (last > i)
-      result += "-" + std::to_string(ranks[last]);
-    i = last + 1;
-  }
-  return result;
-}
 
 // -- members ------------------------------------------------------------------
 
@@ -120,7 +107,7 @@ void line_folder::show_oldest(std::string& batch) {
   auto& x = groups_.front();
   if (x.ranks.size() > 1) {
     std::sort(x.ranks.begin(), x.ranks.end());
-    batch += "[×" + std::to_string(x.ranks.size()) + " " + ranks_text(x.ranks)
+    batch += "[×" + std::to_string(x.ranks.size()) + " " + to_ranges(x.ranks)
              + "] ";
   } else {
     batch += x.prefix;

@@ -20,15 +20,12 @@ namespace actorrun::core {
 /// How long a line waits for other ranks to write it, too …
 inline constexpr auto fold_timeout = std::chrono::milliseconds{100};
 
-/// … and how long when somebody waits for the line.
+/// … and how long if a request waits for the line.
 inline constexpr auto fold_timeout_at_end = std::chrono::milliseconds{10};
 
-/// Lines that wait at most, and bytes of them; then the oldest go.
+/// At most so many lines and bytes wait; then the oldest are shown.
 inline constexpr size_t fold_lines_max = 4'096;
 inline constexpr size_t fold_bytes_max = 1024 * 1024;
-
-/// `0-3,8` for ascending ranks.
-std::string ranks_text(const std::vector<uint32_t>& ranks);
 
 /// Groups equal lines of several members, in one order that keeps each
 /// member's own: a member joins only groups behind the last one it is in.
@@ -41,7 +38,7 @@ public:
   /// Counts the groups that were ever begun.
   using mark = uint64_t;
 
-  /// @param prefix Stands before lines that nobody else has written.
+  /// @param prefix Stands before lines that no other member has written.
   /// @pre the id is new
   void add(member_id member, uint32_t global_rank, std::string prefix);
 

@@ -1,4 +1,4 @@
-// Whole lines with a prefix, and those among them that somebody looks for.
+// Puts a prefix before lines, and copies those that contain a filter.
 #pragma once
 
 #include "actors/core/logs/line_sink.hpp"
@@ -29,10 +29,10 @@ private:
   std::string& batch_;
 };
 
-/// Passes all lines on, and copies those that contain a needle.
+/// Passes on all lines, and copies those that contain a filter.
 class filtering_sink final : public line_sink {
 public:
-  /// @param needles Byte sequences, not patterns; none: nothing is copied.
+  /// @param filters Byte sequences, not patterns; none: nothing is copied.
   /// @param filtered Gets the copies, with the prefix.
   filtering_sink(std::span<const std::string> filters, std::string_view prefix,
                  std::string& filtered, line_sink& next)

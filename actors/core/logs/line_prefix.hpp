@@ -1,4 +1,4 @@
-// What stands before each line of a worker's on the console.
+// Expands the template of the prefix before a worker's lines on the console.
 #pragma once
 
 #include <cstdint>

@@ -45,11 +45,11 @@ void space_ledger::asked(time_point now, bool is_flowing) {
 }
 
 bool space_ledger::is_news() {
-  return told_count_ == 0 && is_more_than_told();
+  return reported_count_ == 0 && is_more_than_reported();
 }
 
-bool space_ledger::is_more_than_told() {
-  return std::exchange(told_count_, byte_count_) != byte_count_;
+bool space_ledger::is_more_than_reported() {
+  return std::exchange(reported_count_, byte_count_) != byte_count_;
 }
 
 } // namespace actorrun::core

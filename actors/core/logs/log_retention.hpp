@@ -1,4 +1,5 @@
-// When a log file is rotated, and what is given up when its disk is full.
+// Decides when a log file is rotated, and what is discarded when its disk is
+// full.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -20,8 +21,8 @@ inline constexpr auto space_interval = std::chrono::milliseconds{100};
 /// … and while only the workers write, because the console is not read.
 inline constexpr auto space_interval_blocked = std::chrono::seconds{1};
 
-/// Bytes at the end of what is shown that stay even on a full disk: who looks
-/// for the cause of a death finds the last words.
+/// The last so many bytes of a file stay even on a full disk, because the cause
+/// of a death is often found there.
 inline constexpr uint64_t discard_keeps = 64 * 1024;
 
 /// Fewer bytes are not worth giving up.
@@ -46,14 +47,14 @@ struct discard_choice {
   bool is_unseen = false; ///< The console has not shown all of them.
 };
 
-/// Chooses what a full disk can do without: of the file with most of it, what
+/// Chooses what to discard on a full disk: of the file with most of it, what
 /// has been shown; only if that is too little everywhere, the older half of
 /// what has not.
 /// @returns none if no file has as much as `discard_min`
 /// @complexity O(N) for N files.
 std::optional<discard_choice> choose_discard(std::span<const log_extent> files);
 
-/// Counts what is given up, and says when to ask and when to tell.
+/// Counts discarded bytes, and decides when to check the disk and when to report.
 class space_ledger {
 public:
   bool may_ask(time_point now) const { return now >= next_; }
@@ -66,13 +67,13 @@ public:
 
   /// True once, when the first bytes have been given up.
   bool is_news();
-  /// True if there are more than were told last.
-  bool is_more_than_told();
+  /// True if there are more than were last reported.
+  bool is_more_than_reported();
 
 private:
   time_point next_{};
   uint64_t byte_count_ = 0;
-  uint64_t told_count_ = 0;
+  uint64_t reported_count_ = 0;
 };
 
 } // namespace actorrun::core

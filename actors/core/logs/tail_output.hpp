@@ -1,5 +1,4 @@
-// The streams that are shown in one place: whose turn it is, and the lines
-// that are on their way to the console.
+// Schedules the streams of one output of the console, and batches their lines.
 #pragma once
 
 #include "actors/core/logs/line_folder.hpp"
@@ -26,7 +25,7 @@ inline constexpr auto watch_limits
 class tail_output {
 public:
   /// @param folds   Whether equal lines of several ranks become one.
-  /// @param needles What `filtered()` lines contain.
+  /// @param filters What `filtered()` lines contain.
   tail_output(tail_kind kind, bool folds, std::vector<std::string> filters);
 
   /// One that is not shown is not looked at before `watch_limits` says so: few
@@ -35,10 +34,10 @@ public:
   /// @pre it was added
   void remove(const tail_stream& x);
 
-  /// Somebody waits for what the stream has, up to `end`.
+  /// A request waits for the stream's bytes up to `end`.
   void expect(tail_stream& x, uint64_t end, time_point now);
 
-  /// Somebody does, and nobody will complete its last line.
+  /// The same, and its last line will not be completed.
   void expect_end(tail_stream& x, uint64_t end, time_point now);
 
   /// Turns bytes that were read at `cursor.next()` into lines.
@@ -49,7 +48,7 @@ public:
   /// @returns false if not all of them have room in it
   bool show(time_point now);
 
-  /// Whether all that somebody waits for has been in a batch that was taken.
+  /// Whether all that a request waits for was in a batch that was taken.
   bool is_shown(const tail_stream& x) const;
 
   // -- the batch --------------------------------------------------------------
@@ -62,18 +61,18 @@ public:
   void unblock() { is_blocked_ = false; }
   bool is_blocked() const { return is_blocked_; }
 
-  /// Lines with a needle.
+  /// Lines that contain a filter.
   std::string_view filtered() const { return filtered_; }
   void filtered_taken();
 
-  // -- whose turn it is -------------------------------------------------------
+  // -- the turn -------------------------------------------------------
 
   tail_schedule& schedule() { return schedule_; }
 
   /// Whether a stream has its turn.
   bool is_ready(time_point now) const;
 
-  /// When something is due; none while the lane is blocked.
+  /// When something is due; none while the output is blocked.
   std::optional<time_point> due() const;
 
 private:

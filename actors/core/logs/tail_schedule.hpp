@@ -1,4 +1,4 @@
-// Which stream is looked at next, and how the others are waited for.
+// Decides which stream is read next, and how long the others wait.
 #pragma once
 
 #include "actors/core/time.hpp"

@@ -1,5 +1,5 @@
-// The streams that are followed, by epoch and worker, and what is still owed
-// of each.
+// Lists the followed streams by epoch and worker, and what of each must still be
+// shown.
 #pragma once
 
 #include "actors/core/logs/line_cursor.hpp"
@@ -29,12 +29,12 @@ struct tail_stream {
   tail_kind kind = tail_kind::out;
   std::string path{};
   std::string prefix{};
-  std::string filter_path{}; ///< For lines with a needle; empty: none.
+  std::string filter_path{}; ///< For lines that contain a filter; empty: none.
   uint64_t file = 0; ///< Its id as a `ports::log_file_id`; 0: not open yet.
   line_cursor cursor{};
   uint64_t moved = 0;     ///< Offset in the stream - offset in the file.
   uint64_t base = 0;      ///< All before has left the file.
-  uint64_t goal = 0;      ///< Somebody waits for all before …
+  uint64_t goal = 0;      ///< A request waits for all before …
   uint64_t mark = 0;      ///< … which has this place among folded lines.
   bool is_armed = false;  ///< Its growth will be noticed.
   bool is_ended = false;  ///< Its worker has ended.
@@ -43,7 +43,7 @@ struct tail_stream {
   bool is_rotation_refused = false;
   time_point rotate_from{};
 
-  /// Whether all was read that somebody waits for.
+  /// Whether all was read that a request waits for.
   bool is_at_goal() const {
     return cursor.reached() >= goal && !cursor.owes_flush();
   }

@@ -17,14 +17,14 @@ void failure_order::insert(const worker_failure& x, time_point now) {
   auto fresh = entry{x, now - x.age, arrivals_};
   const auto known = std::find_if(entries_.begin(), entries_.end(), is_it);
   if (known != entries_.end()) {
-    // Of two messages the one that was quicker tells the time better.
+    // Of two messages, the quicker one gives the better time.
     known->died = std::min(known->died, fresh.died);
     fresh = std::move(*known);
     entries_.erase(known);
   } else if (!known_.emplace(x.agent, x.local_rank).second) {
     return;
   }
-  // And what its agent had told before it had happened before it.
+  // What its agent had reported before it had happened before it.
   for (auto& y : entries_)
     if (y.failure.agent == x.agent && y.arrival < fresh.arrival)
       y.died = std::min(y.died, fresh.died);

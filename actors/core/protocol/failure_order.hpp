@@ -1,5 +1,5 @@
-// The failures of one epoch, on all its nodes, in the order in which the
-// workers died.
+// Orders the failures of one epoch, on all its nodes, by the workers' times of
+// death.
 #pragma once
 
 #include "actors/core/failure.hpp"
@@ -11,19 +11,19 @@
 
 namespace actorrun::core {
 
-/// Finds the first cause. When a worker died is when we heard of it less the
-/// age that its agent gave; so the clocks of hosts are never compared, and only
-/// the time that a message took can mislead: it makes failures seem younger.
-/// What an agent tells first happened first, and is never younger.
+/// Finds the first cause. The time of a death is the arrival of its report less
+/// the age that the agent measured. So the clocks of hosts are never compared,
+/// and the only error is the time that a message took: it makes failures seem
+/// younger. What an agent reports first happened first, and is never younger.
 ///
-/// Who died at the same time is ordered by when we heard of it, then by global
-/// rank.
+/// Deaths at the same time are ordered by the arrival of their reports, then by
+/// global rank.
 class failure_order {
 public:
-  /// One of them may have been told before, over a link that broke.
+  /// A failure may be added again, if its report was repeated after a link broke.
   void add(const worker_failure& x, time_point now);
 
-  /// What one agent tells at a time.
+  /// Adds the failures that one agent has reported in one message.
   void add(const collateral& xs, time_point now);
 
   bool empty() const { return entries_.empty(); }
@@ -43,8 +43,8 @@ public:
 private:
   struct entry {
     worker_failure failure;
-    time_point died;      ///< By our clock.
-    uint64_t arrival = 0; ///< Of the message that told it.
+    time_point died;      ///< By this process's clock.
+    uint64_t arrival = 0; ///< Of the message that reported it.
   };
 
   static bool precedes(const entry& a, const entry& b);

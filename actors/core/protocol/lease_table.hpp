@@ -1,4 +1,4 @@
-// Who has been heard of lately, and who has not.
+// Grants leases to agents, and finds those that have expired.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -11,8 +11,7 @@
 
 namespace actorrun::core {
 
-/// Grants leases of one length and tells which have run out. All leases are
-/// equally long, so the order of renewal is the order of expiry.
+/// All leases are equally long, so the order of renewal is the order of expiry.
 class lease_table {
 public:
   /// @param length From a renewal to the expiry, positive.

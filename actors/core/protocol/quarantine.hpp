@@ -1,5 +1,5 @@
-// Nodes that no epoch is formed with again, for workers of them have outlived
-// SIGKILL.
+// Lists the nodes that get no place in an epoch, because workers there have
+// outlived SIGKILL.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -20,16 +20,16 @@ struct quarantined_node {
     = default;
 };
 
-/// Most marks that are kept; the oldest go first.
+/// At most so many nodes are listed; the oldest go first.
 inline constexpr size_t quarantined_nodes_max = 16;
 
-/// At most one mark per agent.
+/// At most one entry per agent.
 class quarantine {
 public:
-  /// @returns false if the agent is marked already
+  /// @returns false if the agent is listed already
   bool add(quarantined_node x);
 
-  /// Somebody has decided that the host is well.
+  /// A new agent of the host joined, so its operator takes the host for healthy.
   void clear(const std::string& host);
 
   bool contains(const agent_id& agent) const;

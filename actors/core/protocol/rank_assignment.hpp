@@ -1,4 +1,4 @@
-// Offers in, ranks out.
+// Assigns ranks to the slots that agents offer.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -10,10 +10,10 @@
 
 namespace actorrun::core {
 
-/// Most agents in one epoch.
+/// At most so many agents in one epoch.
 inline constexpr uint32_t agents_per_epoch_max = 100'000;
 
-/// Compares host names as people count: digits by their value, so that `node2`
+/// Compares host names in natural order: digits by their value, so that `node2`
 /// comes before `node10`. A total order; equal only for equal texts.
 bool natural_less(std::string_view a, std::string_view b);
 

@@ -1,4 +1,4 @@
-// The restart budget: global to the job, spent by worker failures only.
+// Spends the job's restarts, on worker failures only.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -9,8 +9,8 @@ namespace actorrun::core {
 
 /// Decides what a worker failure leads to.
 ///
-/// However many workers of one epoch fail, one restart answers them all, so it
-/// costs one. What can never succeed is not tried again.
+/// However many workers of one epoch fail, one restart answers them all, so they
+/// cost one. A start that can never succeed is not repeated.
 class restart_policy {
 public:
   enum class answer {

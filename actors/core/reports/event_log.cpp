@@ -130,7 +130,7 @@ void event_log::on(const worker_started& event, const worker_group&, moment at,
 void event_log::on(const worker_not_started& event, const worker_group&,
                    moment at, lines& out) {
   waiting_since_ = at.now;
-  if (event.error == ECANCELED) // Called off; another failure tells why.
+  if (event.error == ECANCELED) // Called off because of another failure.
     return;
   auto x = about_worker("FAILED", event.local_rank, 0);
   x.who->exit_code = event.error == ENOENT || event.error == ENOTDIR
@@ -198,7 +198,7 @@ event_log::record event_log::about_worker(const char* state,
   return x;
 }
 
-// What is only known of workers, in the words of torch's own JSON within JSON.
+// Details that only workers have, as torch's own JSON within JSON.
 std::string event_log::details_of(const record& x) const {
   if (x.details)
     return *x.details;

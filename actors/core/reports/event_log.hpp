@@ -1,5 +1,5 @@
-// What happens to an agent and its workers, as records in the form of torchrun's
-// event log.
+// Writes the events of an agent and its workers as records of torchrun's event
+// log.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -23,14 +23,14 @@ struct event_subject {
   std::string entry_point{};    ///< The program that workers run.
 };
 
-/// Turns what an agent's worker group hears into lines of JSON, one per event:
+/// Turns the events of an agent's worker group into lines of JSON:
 ///
 ///     {"name": "torchelastic.worker.status.START", "source": "WORKER",
 ///      "timestamp": 1785500000123, "metadata": {"run_id": "job1", …}}
 ///
 /// Names and fields are torchrun's, in its order. Unlike there, the time stamp
-/// is filled in (Unix time in ms), a worker's end is told for every epoch and
-/// not only for the last, and an agent whose job has failed says so.
+/// is filled in (Unix time in ms), a worker's end is recorded for every epoch
+/// and not only for the last, and a failed job is recorded by its agent.
 ///
 /// - RENDEZVOUS, ASSIGN_WORKER_RANKS (AGENT): an epoch begins; `duration_ms`
 ///   counts from the begin, or from when the last worker had ended.
@@ -45,7 +45,7 @@ public:
 
   event_log(event_subject subject, time_point begun);
 
-  /// @param group Before it has heard of `event`.
+  /// @param group Before it handles `event`.
   /// @param wall_ms Unix time in ms.
   lines note(const worker_group_event& event, const worker_group& group,
              time_point now, int64_t wall_ms);
@@ -74,7 +74,7 @@ private:
 
   template <class Other>
   void on(const Other&, const worker_group&, moment, lines&) {
-    // Orders, and what the group does about them; workers' ends tell.
+    // Orders are not recorded: the ends of workers show their effect.
   }
 
   record about_agent(const char* state) const;

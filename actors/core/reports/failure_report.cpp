@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto not_available = std::string_view{"<N/A>"};
 constexpr auto width_max = size_t{60};
-// Tools look for this very text.
+// Tools search for exactly this text.
 constexpr auto hint = "To enable traceback see: "
                       "https://pytorch.org/docs/stable/elastic/errors.html";
 

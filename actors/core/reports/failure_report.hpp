@@ -1,5 +1,4 @@
-// The report on a failed job, in the layout that people and tools know from
-// torchrun.
+// Writes the report on a failed job in torchrun's layout.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -20,7 +19,7 @@ using local_time_text = std::function<std::string(int64_t wall_ms)>;
 /// Behind torchrun's six lines a block may have more of the same form: `cause`
 /// (what the machine knows), `stuck` (where a worker was whose timer expired, or
 /// that cannot be killed), `message` (of the error file, if its traceback does
-/// not show it) and `output` (where to look for the worker's words).
+/// not show it) and `output` (where to find the worker's output).
 /// @param name What torchrun names here: the script or module, or with
 ///             `--no-python` the program.
 /// @see torch/distributed/elastic/multiprocessing/errors/__init__.py,

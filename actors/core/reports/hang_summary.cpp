@@ -1,6 +1,7 @@
 #include "actors/core/reports/hang_summary.hpp"
 
 #include "actors/core/failure.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +11,7 @@ namespace actorrun::core {
 
 namespace {
 
-/// What is written where a kernel does not tell.
+/// Shown if the kernel does not say where a thread is.
 constexpr auto unknown_place = std::string_view{"in an unknown place"};
 
 std::string_view trimmed(std::string_view x) {
@@ -75,6 +76,12 @@ std::optional<uint32_t> odd_of(const std::vector<group>& groups) {
   return std::nullopt;
 }
 
+std::string ranks_text(std::vector<uint32_t> ranks) {
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return to_ranges(ranks);
+}
+
 } // namespace
 
 std::optional<thread_stat> parse_stat(std::string_view text) {
@@ -101,7 +108,7 @@ std::optional<int64_t> parse_syscall(std::string_view text) {
 
 std::string place_of(const thread_snapshot& x) {
   const auto wchan = one_line(x.wchan, place_name_max);
-  // A kernel that does not tell writes a zero.
+  // A kernel that hides the function writes a zero.
   const auto known = wchan.empty() || wchan == "0"
                        ? one_line(x.syscall, place_name_max)
                        : wchan;
@@ -153,25 +160,6 @@ odd_one_out(const std::vector<worker_snapshot>& workers) {
   if (const auto odd = odd_of(grouped(workers, &where_in)))
     return odd;
   return odd_of(grouped(workers, &place_in));
-}
-
-std::string ranks_text(std::vector<uint32_t> ranks) {
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  auto out = std::string{};
-  for (size_t i = 0; i < ranks.size();) {
-    auto last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
-      ++last;
-    out += (out.empty() ? "" : ",") + std::to_string(ranks[i]);
-    // Two in a row are quicker read with a comma.
-    if (last == i + 1)
-      out += "," + std::to_string(ranks[last]);
-    else if (last > i)
-      out += "-" + std::to_string(ranks[last]);
-    i = last + 1;
-  }
-  return out;
 }
 
 std::string stuck_summary(const std::vector<worker_snapshot>& workers,

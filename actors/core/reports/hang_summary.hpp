@@ -1,5 +1,4 @@
-// Where workers are that do not get on: what the kernel shows of them, read and
-// put into a few words.
+// Summarizes where stuck workers are, from what the kernel shows of them.
 #pragma once
 
 #include "messages/ids.hpp"
@@ -29,7 +28,7 @@ std::optional<thread_stat> parse_stat(std::string_view text);
 /// has it; nothing if it is in none, runs, or the text is none.
 std::optional<int64_t> parse_syscall(std::string_view text);
 
-/// What could be seen of one thread.
+/// What is known about one thread.
 struct thread_snapshot {
   thread_stat stat{};
   std::string wchan{};   ///< The kernel's function it waits in; may be empty.
@@ -48,18 +47,18 @@ inline constexpr size_t place_name_max = 120;
 /// if there is none. Printable, one line.
 std::string innermost_frame(std::string_view dump);
 
-/// What could be seen of one worker.
+/// What is known about one worker.
 struct worker_snapshot {
   uint32_t global_rank = 0;
   std::string place{}; ///< Of its first thread: `place_of`.
   std::string frame{}; ///< `innermost_frame`; empty: it is not known.
 };
 
-/// Few lines: first who is the odd one out, if there is one, then who is where.
+/// A few lines: the odd one out, if there is one, then where each rank is.
 ///
 ///     rank 2 is the odd one out
 ///     rank 2 running at train_step (train.py:41)
-///     ranks 0,1,3 in do_epoll_wait at all_reduce (dist.py:7)
+///     ranks 0-1,3 in do_epoll_wait at all_reduce (dist.py:7)
 ///
 /// @param overdue Its global rank; its group comes first.
 std::string stuck_summary(const std::vector<worker_snapshot>& workers,
@@ -70,8 +69,5 @@ std::string stuck_summary(const std::vector<worker_snapshot>& workers,
 /// alone.
 std::optional<uint32_t>
 odd_one_out(const std::vector<worker_snapshot>& workers);
-
-/// Ranks in order, without repetition: `0-3,7`.
-std::string ranks_text(std::vector<uint32_t> ranks);
 
 } // namespace actorrun::core

@@ -15,17 +15,13 @@ constexpr size_t magic_size = 4;
 /// Before it is known how much will come, no more room than this is made.
 constexpr size_t first_room_max = size_t{64} * 1024;
 
-failure refuse(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
-
 failure beyond(const char* what, uint64_t size, size_t max) {
-  return refuse(std::string{what} + " of " + std::to_string(size)
-                + "; the most is " + std::to_string(max));
+  return bad_argument(std::string{what} + " of " + std::to_string(size)
+                      + "; the most is " + std::to_string(max));
 }
 
 failure out_of_memory() {
-  return refuse(store_is_full);
+  return bad_argument(store_is_full);
 }
 
 /// By opcode.
@@ -107,9 +103,10 @@ std::optional<failure> store_parser::begin(uint8_t opcode) {
   }
   const auto verb = verb_of(opcode);
   if (!verb)
-    return refuse("unknown request " + std::to_string(opcode)
-                  + "; it is no client of torch's TCPStore, or newer than we"
-                    " know");
+    return bad_argument(
+      "unknown request " + std::to_string(opcode)
+      + "; it is no client of torch's TCPStore, or newer than we"
+        " know");
   grammar_ = grammar_of(*verb);
   request_.verb = *verb;
   piece_ = 0;
@@ -131,7 +128,8 @@ std::optional<store_verb> store_parser::verb_of(uint8_t opcode) {
   return verbs_from_2_2[opcode];
 }
 
-// Watching keys is for 2.0 and before, and for programs in C++; nobody does.
+// Watching keys exists in torch 2.0 and before and in its C++ API, but is not
+// used.
 std::optional<store_verb> store_parser::old_verb_of(uint8_t opcode) {
   if (opcode >= std::size(verbs_of_2_1))
     return std::nullopt;
@@ -263,7 +261,8 @@ std::optional<failure> store_parser::take_number() {
   scratch_size_ = 0;
   if (request_.verb == store_verb::validate
       && static_cast<uint64_t>(request_.number) != magic)
-    return refuse("a wrong magic number; it is no client of torch's TCPStore");
+    return bad_argument(
+      "a wrong magic number; it is no client of torch's TCPStore");
   if (request_.verb == store_verb::validate) {
     stage_ = stage::done; // The grammar may still be that of a first SET.
     return std::nullopt;

@@ -1,4 +1,4 @@
-// What clients of the store ask for, and within which limits.
+// Lists the requests of the store's clients, and their limits.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The store where the workers of one epoch meet: its clients' bytes come in,
-// replies go out.
+// Serves torch's TCPStore protocol to the workers of one epoch: clients' bytes
+// come in, replies go out.
 #pragma once
 
 #include "actors/core/store/parser.hpp"
@@ -11,8 +11,7 @@
 
 namespace actorrun::core {
 
-/// Speaks torch's TCPStore protocol. Whatever a client sends, nobody but itself
-/// suffers for it.
+/// Whatever a client sends, no other client is affected.
 class store {
 public:
   explicit store(const store_limits& limits);

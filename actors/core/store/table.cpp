@@ -67,7 +67,7 @@ store_table::store_table(const store_limits& limits,
 
 void store_table::apply(store_client client, store_request x,
                         store_effects& out) {
-  // Who asks for something else does not wait any more.
+  // A client that sends another request does not wait any more.
   waits_.cancel(client);
   switch (x.verb) {
     case store_verb::validate:
@@ -276,7 +276,7 @@ void store_table::add(store_client client, const store_request& x,
   wake(waits_.on_key(key), out);
 }
 
-// Who comes is counted in the key of that name, where everybody can see it.
+// Arrivals are counted in the key of that name, which every client can read.
 void store_table::barrier(store_client client, const store_request& x,
                           store_effects& out) {
   const auto& name = x.keys[0];

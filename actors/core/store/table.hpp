@@ -1,4 +1,4 @@
-// What is in the store, and what each request makes of it.
+// Owns the store's keys and queues, and answers requests.
 #pragma once
 
 #include "actors/core/store/request.hpp"
@@ -42,8 +42,8 @@ using store_effects = std::vector<store_effect>;
 /// The store of one epoch: keys, queues and barriers.
 ///
 /// Does what torch's own server does, but for three things. A request that
-/// cannot be answered cuts the connection and hurts nobody else. A client that
-/// gave up waiting without a word (torch 2.0 and before do) gets no late answer
+/// cannot be answered cuts the connection and affects no other client. A client that
+/// gave up waiting silently (torch 2.0 and before do) gets no late answer
 /// in the place of the next. Everything has a limit.
 class store_table {
 public:
@@ -91,7 +91,7 @@ private:
   store_limits limits_;
   std::shared_ptr<store_budget> budget_;
   store_value empty_;
-  /// Ordered: keys come from others, who could choose such that collide.
+  /// Ordered: clients choose the keys, and could choose colliding ones.
   std::map<std::string, entry> entries_;
   std::map<std::string, queue> queues_; ///< None of them empty.
   store_waits waits_;

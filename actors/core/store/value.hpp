@@ -92,7 +92,7 @@ public:
 
   std::string_view bytes() const { return content_->bytes; }
 
-  /// The same bytes with `tail` behind them. Takes the old ones if nobody else
+  /// The same bytes with `tail` behind them. Takes the old ones if no other
   /// keeps them; none, and nothing is changed, if the budget is spent.
   bool append(const std::shared_ptr<store_budget>& budget,
               std::string_view tail);

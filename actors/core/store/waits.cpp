@@ -48,7 +48,7 @@ std::vector<store_client> store_waits::on_key(const std::string& key) {
   return out;
 }
 
-// Who still waits for more is not the one: it does not come for it yet, and no
+// A client that still waits for more is not the one: it does not come for it yet, and no
 // longer waits for this.
 std::optional<store_client> store_waits::on_queue(const std::string& name) {
   const auto i = keys_.find(name);

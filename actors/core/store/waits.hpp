@@ -1,4 +1,4 @@
-// Who waits for which keys, and who has come to which barrier.
+// Records which clients wait for which keys and at which barriers.
 #pragma once
 
 #include "actors/core/store/value.hpp"
@@ -33,15 +33,15 @@ public:
   bool join(store_client client, const std::string& name);
 
   /// The key is there now.
-  /// @returns whose wait is over, in the order in which they came
+  /// @returns the clients whose wait is over, in order of arrival
   std::vector<store_client> on_key(const std::string& key);
 
-  /// Something is in the queue of that name, for one client.
-  /// @returns who came first, if its wait is over
+  /// The queue of that name has an element, for one client.
+  /// @returns the first client, if its wait is over
   std::optional<store_client> on_queue(const std::string& name);
 
   /// The barrier is complete.
-  /// @returns who has waited there, in the order in which they came
+  /// @returns the clients that waited there, in order of arrival
   std::vector<store_client> on_barrier(const std::string& name);
 
   /// Forgets the wait of the client, if it has one.
@@ -53,7 +53,7 @@ private:
   /// Of a wait: they count up.
   using ticket = uint64_t;
   using line = std::set<ticket>;
-  /// Ordered: names come from others, who could choose such that collide.
+  /// Ordered: clients choose the names, and could choose colliding ones.
   using lines = std::map<std::string, line>;
 
   struct entry {

@@ -1,4 +1,4 @@
-// Deadlines by the wall clock, as monotonic time.
+// Converts deadlines of the wall clock to monotonic time.
 #pragma once
 
 #include "actors/core/time.hpp"

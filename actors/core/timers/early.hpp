@@ -1,4 +1,4 @@
-// Requests of workers that are not known yet.
+// Keeps requests of workers that are not known yet.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -23,7 +23,7 @@ struct early_request {
   duration wall_offset{0}; ///< When it was read.
 };
 
-/// A worker may write before word of its start has come to whom it writes to:
+/// A worker may write before the news of its start has reached the timer server:
 /// what it asked for waits here.
 class early_requests {
 public:

@@ -218,7 +218,7 @@ bool json_cursor::skip_word(std::string_view word) {
 
 // -- values of any kind -------------------------------------------------------
 
-// Not recursive: what somebody writes shall not choose how deep our stack is.
+// Not recursive: the input must not decide how deep the stack is.
 bool json_cursor::skip_value() {
   auto closing = std::array<char, depth_max>{};
   uint32_t depth = 0;

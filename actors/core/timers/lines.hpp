@@ -1,4 +1,4 @@
-// Bytes from the timer FIFO, as lines and as requests.
+// Splits bytes from the timer FIFO into lines and requests.
 #pragma once
 
 #include "actors/core/timers/request.hpp"
@@ -26,7 +26,7 @@ public:
   ///          the bytes; none if it is not complete yet
   std::optional<timer_line> next(std::string_view& bytes);
 
-  /// Nobody writes any more: a line without an end is given up.
+  /// The stream has ended: a line without an end is discarded.
   /// @returns whether there was one
   bool finish();
 
@@ -61,7 +61,7 @@ public:
   /// @returns whether `out` has a request
   bool next(std::string_view& bytes, timer_request& out);
 
-  /// Nobody writes any more.
+  /// The stream has ended.
   void finish();
 
   const timer_line_counts& counts() const { return counts_; }

@@ -1,4 +1,4 @@
-// What a datagram of sd_notify(3) says about a watchdog.
+// Parses what a datagram of sd_notify(3) says about a watchdog.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -9,7 +9,7 @@
 
 namespace actorrun::core {
 
-/// Bytes of a datagram; what is longer is not looked at.
+/// At most so many bytes of a datagram; longer ones are ignored.
 inline constexpr size_t notice_size_max = 4096;
 
 struct progress_notice {

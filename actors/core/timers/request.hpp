@@ -1,4 +1,4 @@
-// What one line of the timer FIFO asks for.
+// Parses one line of the timer FIFO.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -24,7 +24,7 @@ inline constexpr int64_t timer_pid_max = std::numeric_limits<int32_t>::max();
 /// A worker starts, renews or ends a timer of its own.
 struct timer_request {
   int64_t pid = 0; ///< As its writer says: 1..`timer_pid_max`.
-  /// UTF-8, as its writer says: who shows it makes it `printable`.
+  /// UTF-8, according to its writer; make it `printable` before showing it.
   std::string scope;
   bool is_release = false;
   /// When the timer expires, since 1970; not with a release. What is beyond the

@@ -1,4 +1,4 @@
-// The names of timers, each kept once however many workers use it.
+// Stores the names of timers, each once for all workers that use it.
 #pragma once
 
 #include "actors/core/timers/index.hpp"
@@ -27,7 +27,7 @@ public:
   timer_scopes& operator=(const timer_scopes&) = delete;
   ~timer_scopes();
 
-  /// The number of a name that is held; `none` if nobody holds it. O(length).
+  /// The number of a name that is held; `none` if it is not held. O(length).
   uint32_t find(std::string_view text) const;
 
   /// Counts one more user of a name. O(length) amortised.

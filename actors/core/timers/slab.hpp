@@ -1,4 +1,4 @@
-// Many small records of one kind, without an allocation for each.
+// Stores many small records of one kind without an allocation for each.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ size_t timer_table::size_of(const timed_worker& who) const {
 
 void timer_table::on(const timed_worker_started& event, time_point,
                      effects& out) {
-  // Who has the pid or the name of another is alive; so the other is not.
+  // The new process has the pid or the name of another, so the other has ended.
   if (const auto i = by_worker_.find(event.who); i != by_worker_.end())
     end(i->second, out);
   if (const auto i = by_pid_.find(event.pid); i != by_pid_.end())
@@ -61,7 +61,7 @@ void timer_table::end(uint32_t place, effects& out) {
     by_pid_.erase(worker.pid);
     out.emplace_back(drain_source{++round_});
     retired_[worker.pid] = round_;
-    // The oldest, if nobody ever answers.
+    // The oldest, if no answer ever comes.
     if (retired_.size() > timed_worker_count_max)
       retired_.erase(std::min_element(
         retired_.begin(), retired_.end(),
@@ -159,7 +159,7 @@ void timer_table::on(const timer_fired& event, time_point, effects&) {
   wakeups_.fired(event.timer);
 }
 
-// What has to be done at this time, and when to look again.
+// Does what is due, and orders the next wake-up.
 void timer_table::look(time_point now, effects& out) {
   if (decisive_ != 0 && now >= patient_until_)
     decide(now, out);

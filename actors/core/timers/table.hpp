@@ -1,4 +1,4 @@
-// Which worker has overrun which of its timers: the decisions of a timer server.
+// Decides for a timer server which worker has overrun which of its timers.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -30,7 +30,7 @@ inline constexpr uint32_t records_max = 16;
 inline constexpr auto record_period = std::chrono::seconds{1};
 
 /// A worker of this agent. The epoch is part of it, so a timer cannot outlive
-/// its epoch, whoever has its pid or local rank by then.
+/// its epoch, even if another has its pid or local rank by then.
 struct timed_worker {
   epoch_id epoch;
   uint32_t local_rank = 0;
@@ -97,8 +97,8 @@ using timer_event
 
 // -- effects: what the owner must do, in order --------------------------------
 
-/// Read the sources until they are empty; then tell by `source_drained`, behind
-/// all that was read. Without a source: tell at once, behind what is in the
+/// Read the sources until they are empty; then report `source_drained`, after
+/// all that was read. Without a source: report at once, after what is in the
 /// mailbox.
 struct drain_source {
   uint64_t round = 0;
@@ -166,7 +166,7 @@ public:
   /// @complexity O(1) amortised; ending a worker is O(N) for its N timers.
   std::vector<timer_effect> step(const timer_event& event, time_point now);
 
-  /// Who has this pid; none if the table watches no such process.
+  /// The process with this pid; none if the table does not watch it.
   std::optional<timed_worker> find(int64_t pid) const;
 
   /// Timers running.

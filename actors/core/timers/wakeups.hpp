@@ -1,4 +1,4 @@
-// Which wake-ups have been ordered, and whether another one is needed.
+// Decides whether another wake-up must be ordered.
 #pragma once
 
 #include "actors/core/time.hpp"

@@ -1,4 +1,4 @@
-// Deadlines by worker and scope: which are over, and when the next one will be.
+// Keeps deadlines by worker and scope, and finds the expired ones.
 #pragma once
 
 #include "actors/core/time.hpp"

@@ -1,5 +1,4 @@
-// Facts in the order in which they happened, while some wait for something else
-// to be done first.
+// Keeps events in order while some of them wait for a key to be released.
 #pragma once
 
 #include <deque>
@@ -18,7 +17,7 @@ public:
     entries_.push_back({std::move(x), std::move(waits_for)});
   }
 
-  /// What waits for `key` does so no more. A key that nobody waits for is
+  /// What waits for `key` does so no more. A key without waiting events is
   /// ignored: it may have been answered twice, or too late.
   void release(const Key& key) {
     for (auto& x : entries_)

@@ -1,4 +1,4 @@
-// The environment variables of one worker.
+// Makes the environment variables of one worker.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -46,7 +46,7 @@ result<std::string> device_of(const std::vector<std::string>& devices,
                               uint32_t local_rank);
 
 /// Everything a worker finds in its environment: what its agent has, and over
-/// it what tells it who it is.
+/// it the variables that identify it.
 ///
 /// @param inherited `NAME=value` each; of a name that occurs twice the last
 ///                  counts.

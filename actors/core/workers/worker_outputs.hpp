@@ -1,5 +1,5 @@
-// Where the standard streams of a node's workers go: to the console, to files,
-// to both, to nowhere.
+// Describes where the standard streams of a node's workers go: to the console,
+// to files, to both, or nowhere.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,8 @@ struct worker_outputs {
 /// Where all output of one node's epoch goes.
 struct epoch_outputs {
   std::vector<worker_outputs> workers; ///< By local rank.
-  std::string filtered_out; ///< File for lines with a needle; empty: none.
+  std::string
+    filtered_out; ///< File for lines that contain a filter; empty: none.
   std::string filtered_err;
 
   friend bool operator==(const epoch_outputs&, const epoch_outputs&) = default;

@@ -1,4 +1,4 @@
-// What a node runs in each of its slots.
+// Describes what a node runs in each of its slots.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct worker_settings {
   uint32_t slot_count = 1;
   /// Asks a worker to end.
   int stop_signal = SIGTERM;
-  /// When a signal tells the agent to end, its workers get the stop signal
+  /// If a signal ends the agent, its workers get the stop signal
   /// instead of the same one.
   bool is_stop_signal_fixed = false;
   /// From the stop signal to SIGKILL. 0 kills at once.

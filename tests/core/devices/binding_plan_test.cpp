@@ -1,4 +1,5 @@
 #include "actors/core/devices/binding_plan.hpp"
+#include "actors/core/text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -205,13 +206,6 @@ TEST_CASE("binding_plan: CPUs that may not be used are in no binding",
   const auto some = without(large, {0, 17});
   CHECK(plan(binding_mode::node, some, {0}) == "1-3,16,18-19/0");
   CHECK(plan(binding_mode::exclusive, some, {0, 0}) == "1,16/0 | 2-3,18-19/0");
-}
-
-TEST_CASE("binding_plan: numbers are listed as ranges", "[core]") {
-  CHECK(to_ranges({}).empty());
-  CHECK(to_ranges(std::vector{7u}) == "7");
-  CHECK(to_ranges(std::vector{0u, 1u}) == "0-1");
-  CHECK(to_ranges(std::vector{0u, 2u, 3u, 4u, 9u}) == "0,2-4,9");
 }
 
 TEST_CASE("binding_plan: a binding reads like a sentence", "[core]") {

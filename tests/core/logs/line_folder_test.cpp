@@ -40,14 +40,6 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE("line_folder: ranks read as ranges", "[core]") {
-  CHECK(ranks_text({}) == "");
-  CHECK(ranks_text({5}) == "5");
-  CHECK(ranks_text({0, 1}) == "0-1");
-  CHECK(ranks_text({0, 1, 2, 3, 8}) == "0-3,8");
-  CHECK(ranks_text({0, 2, 4, 5, 6}) == "0,2,4-6");
-}
-
 TEST_CASE_METHOD(fixture, "line_folder: a line of all ranks is shown at once",
                  "[core]") {
   put(0ms, 2, "hello");

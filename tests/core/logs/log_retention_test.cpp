@@ -74,14 +74,14 @@ TEST_CASE("log_upkeep: losses are told once, and the total at the end",
           "[core]") {
   auto uut = space_ledger{};
   CHECK_FALSE(uut.is_news());
-  CHECK_FALSE(uut.is_more_than_told());
+  CHECK_FALSE(uut.is_more_than_reported());
   uut.gave_up(10);
   CHECK(uut.is_news());
   CHECK_FALSE(uut.is_news());
-  CHECK_FALSE(uut.is_more_than_told());
+  CHECK_FALSE(uut.is_more_than_reported());
   uut.gave_up(5);
   CHECK_FALSE(uut.is_news());
   CHECK(uut.byte_count() == 15);
-  CHECK(uut.is_more_than_told());
-  CHECK_FALSE(uut.is_more_than_told());
+  CHECK(uut.is_more_than_reported());
+  CHECK_FALSE(uut.is_more_than_reported());
 }

@@ -50,7 +50,7 @@ struct folding : fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "tail_lane: lines of all streams get their prefix",
+TEST_CASE_METHOD(fixture, "tail_output: lines of all streams get their prefix",
                  "[core]") {
   CHECK_FALSE(feed(0, "a\nb"));
   CHECK_FALSE(feed(1, "c\n"));
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(fixture, "tail_lane: lines of all streams get their prefix",
   CHECK(uut.batch().empty());
 }
 
-TEST_CASE_METHOD(fixture, "tail_lane: a batch has a size", "[core]") {
+TEST_CASE_METHOD(fixture, "tail_output: a batch has a size", "[core]") {
   const auto line = std::string(batch_max / 2, 'x') + "\n";
   CHECK(feed(0, line + line + line));
   CHECK(streams[0].cursor.begin() == 2 * line.size());
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(fixture, "tail_lane: a batch has a size", "[core]") {
 }
 
 TEST_CASE_METHOD(fixture,
-                 "tail_lane: no stream has its turn while the console "
+                 "tail_output: no stream has its turn while the console "
                  "is full",
                  "[core]") {
   CHECK(uut.is_ready(time_point{}));
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(take() == "r0:a\n");
 }
 
-TEST_CASE("tail_lane: lines with a needle are kept beside", "[core]") {
+TEST_CASE("tail_output: lines with a filter are kept beside", "[core]") {
   auto x = fixture{false, {"loss"}};
   x.streams[0].filter_path = "/log/filtered";
   x.feed(0, "loss 1\nother\n");
@@ -95,7 +95,7 @@ TEST_CASE("tail_lane: lines with a needle are kept beside", "[core]") {
   CHECK(x.take() == "r0:loss 1\nr0:other\nr1:loss 2\n");
 }
 
-TEST_CASE_METHOD(fixture, "tail_lane: what is waited for is shown when taken",
+TEST_CASE_METHOD(fixture, "tail_output: what is waited for is shown when taken",
                  "[core]") {
   auto& x = streams[0];
   CHECK(uut.is_shown(x));
@@ -112,13 +112,13 @@ TEST_CASE_METHOD(fixture, "tail_lane: what is waited for is shown when taken",
   CHECK(uut.is_shown(x));
 }
 
-TEST_CASE_METHOD(fixture, "tail_lane: the end of a worker goes first",
+TEST_CASE_METHOD(fixture, "tail_output: the end of a worker goes first",
                  "[core]") {
   uut.expect_end(streams[1], 5, time_point{});
   CHECK(uut.schedule().next(time_point{}) == 2u);
 }
 
-TEST_CASE_METHOD(folding, "tail_lane: equal lines are folded", "[core]") {
+TEST_CASE_METHOD(folding, "tail_output: equal lines are folded", "[core]") {
   feed(0, "a\nb\n");
   feed(1, "a\n");
   CHECK(uut.batch().empty());
@@ -127,7 +127,8 @@ TEST_CASE_METHOD(folding, "tail_lane: equal lines are folded", "[core]") {
   CHECK(show(100ms) == "r0:b\n");
 }
 
-TEST_CASE_METHOD(folding, "tail_lane: what is waited for waits less for others",
+TEST_CASE_METHOD(folding,
+                 "tail_output: what is waited for waits less for others",
                  "[core]") {
   auto& x = streams[0];
   feed(0, "a\n");
@@ -144,7 +145,8 @@ TEST_CASE_METHOD(folding, "tail_lane: what is waited for waits less for others",
   CHECK(due() == 153);
 }
 
-TEST_CASE_METHOD(folding, "tail_lane: nobody waits for a worker that has ended",
+TEST_CASE_METHOD(folding,
+                 "tail_output: nobody waits for a worker that has ended",
                  "[core]") {
   uut.expect_end(streams[1], 0, time_point{});
   feed(0, "a\n");
@@ -154,7 +156,7 @@ TEST_CASE_METHOD(folding, "tail_lane: nobody waits for a worker that has ended",
   CHECK(show(0ms) == "r0:b\n");
 }
 
-TEST_CASE("tail_lane: needles are found in folded lines, too", "[core]") {
+TEST_CASE("tail_output: filters are found in folded lines, too", "[core]") {
   auto x = fixture{true, {"a"}};
   x.streams[0].filter_path = x.streams[1].filter_path = "/log/filtered";
   x.feed(0, "a\n");
@@ -162,7 +164,7 @@ TEST_CASE("tail_lane: needles are found in folded lines, too", "[core]") {
   CHECK(x.uut.filtered() == "r0:a\nr1:a\n");
 }
 
-TEST_CASE("tail_lane: files that are not shown are looked at seldom",
+TEST_CASE("tail_output: files that are not shown are looked at seldom",
           "[core]") {
   auto uut = tail_output{tail_kind::watched, false, {}};
   auto x = tail_stream{};

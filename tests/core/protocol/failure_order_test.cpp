@@ -55,13 +55,14 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "failure_order: who died first comes first",
+TEST_CASE_METHOD(fixture,
+                 "failure_order: the worker that died first comes first",
                  "[core]") {
   CHECK(uut.empty());
   add(100ms, failure_of("a", 0, 2ms));
   CHECK_FALSE(uut.empty());
   CHECK(name_of(uut.first()) == "a0");
-  add(101ms, failure_of("b", 0, 90ms)); // Its agent was slow to tell.
+  add(101ms, failure_of("b", 0, 90ms)); // Its report was slow.
   CHECK(name_of(uut.first()) == "b0");
   add(102ms, failure_of("c", 0, 1ms));
   CHECK(at(110ms) == "b0:99 a0:12 c0:9");
@@ -97,7 +98,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(101ms) == "a0:20 a1:20 b0:11 a2:0");
 }
 
-TEST_CASE_METHOD(fixture, "failure_order: a failure told twice counts once",
+TEST_CASE_METHOD(fixture, "failure_order: a failure reported twice counts once",
                  "[core]") {
   add(100ms, failure_of("a", 0, 2ms));
   add(150ms, failure_of("a", 0, 20ms)); // A slower message.

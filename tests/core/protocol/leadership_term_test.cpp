@@ -1,4 +1,4 @@
-// How an office is kept and left, and who wants it unasked.
+// Tests how a leadership is kept and ended, and candidates that always campaign.
 #include "tests/support/leadership_fixture.hpp"
 
 using namespace actorrun;
@@ -17,7 +17,7 @@ struct candidate : leadership_fixture {
 
 // -- keeping it ---------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "leadership: a renewed lease prolongs the office",
+TEST_CASE_METHOD(fixture, "leadership: a renewed lease prolongs the leadership",
                  "[core]") {
   lead();
   CHECK(at(5s, fired()) == "renew_lease 7");
@@ -38,7 +38,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: who cannot renew its lease leaves "
+                 "leadership: a candidate that cannot renew its lease leaves "
                  "before it can end",
                  "[core]") {
   lead();
@@ -82,10 +82,10 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture,
-                 "leadership: a lease that etcd does not know any "
-                 "more ends the office",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: a lease that etcd does not know any more ends the leadership",
+  "[core]") {
   lead();
   at(5s, fired());
   CHECK(
@@ -94,10 +94,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(6s, coordinator_wanted{}) == "read_entry");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "leadership: an entry that is another's, or gone, "
-                 "ends the office",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: an entry that is another's, or gone, ends the leadership",
+  "[core]") {
   lead();
   at(5s, fired());
   at(5s, renewed(5s));
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: who has known a coordinator is a "
+                 "leadership: a candidate that has known a coordinator is a "
                  "successor, even if etcd has forgotten",
                  "[core]") {
   SECTION("as its agent") {
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(fixture,
 // -- leaving it ---------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: who resigns ends its lease, so that "
+                 "leadership: a candidate that resigns ends its lease, so that "
                  "another can follow at once",
                  "[core]") {
   lead();
@@ -179,7 +179,8 @@ TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
            "end_lease 7 and job");
 }
 
-TEST_CASE_METHOD(fixture, "leadership: who resigns while it waits says so",
+TEST_CASE_METHOD(fixture,
+                 "leadership: a candidate that resigns while it waits says so",
                  "[core]") {
   campaign();
   CHECK(at(0s, resign_requested{})
@@ -199,8 +200,8 @@ TEST_CASE_METHOD(candidate, "leadership: a standing candidate asks for itself",
 }
 
 TEST_CASE_METHOD(candidate,
-                 "leadership: a standing candidate looks again while "
-                 "another is in office or etcd away",
+                 "leadership: a standing candidate looks again while another "
+                 "is the leader or etcd away",
                  "[core]") {
   at(0s, candidate_started{});
   CHECK(at(0s, entry(5, "n2:4000")) == "arm_timer 1");

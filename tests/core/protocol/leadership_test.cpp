@@ -14,7 +14,7 @@ struct bystander : leadership_fixture {
 
 } // namespace
 
-// -- getting the office -------------------------------------------------------
+// -- becoming the leader -----------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
                  "[core]") {
@@ -24,8 +24,8 @@ TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where nobody is in office a candidate "
-                 "takes it, publishes, and tells its agent",
+                 "leadership: where there is no leader a candidate takes it, "
+                 "publishes, and tells its agent",
                  "[core]") {
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
@@ -40,7 +40,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: whoever follows another in office holds "
+                 "leadership: a candidate that follows another leader holds "
                  "back as a successor",
                  "[core]") {
   campaign();
@@ -49,7 +49,8 @@ TEST_CASE_METHOD(fixture,
            "before: 3");
 }
 
-TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
+TEST_CASE_METHOD(fixture,
+                 "leadership: a candidate that comes second goes to the first",
                  "[core]") {
   campaign();
   CHECK(at(0s, campaign_lost{leader_entry{5, "n2:4000"}})
@@ -57,8 +58,8 @@ TEST_CASE_METHOD(fixture, "leadership: who comes second goes to who came first",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: who has just been elected is no proof "
-                 "of an empty office",
+                 "leadership: a candidate that has just been elected is no "
+                 "proof that there is no leader",
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry(5, "")) == "report_missing connection_failed");
@@ -91,18 +92,18 @@ TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
   CHECK_FALSE(uut.is_leader());
 }
 
-TEST_CASE_METHOD(fixture,
-                 "leadership: a coordinator that cannot listen gives "
-                 "the office back",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: a coordinator that cannot listen gives the leadership back",
+  "[core]") {
   win();
   CHECK(at(0s, coordinator_not_opened{{errc::cannot_listen, "no port"}})
         == "set_leadership_end now; end_lease 7; report_missing cannot_listen");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: an entry that is taken before it is "
-                 "published ends the office",
+                 "leadership: an entry that is taken before it is published "
+                 "ends the leadership",
                  "[core]") {
   open();
   CHECK(
@@ -111,7 +112,8 @@ TEST_CASE_METHOD(fixture,
        "end_lease 7; report_missing connection_failed");
 }
 
-TEST_CASE_METHOD(bystander, "leadership: who is no candidate waits for one",
+TEST_CASE_METHOD(bystander,
+                 "leadership: a candidate that is no candidate waits for one",
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry_read{}) == "report_missing connection_refused");
@@ -140,8 +142,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where the agent was let in before, a "
-                 "refusal ends the other's office",
+                 "leadership: where the agent was let in before, a refusal "
+                 "ends the other's leadership",
                  "[core]") {
   follow();
   seek(1s);
@@ -173,7 +175,8 @@ TEST_CASE_METHOD(fixture,
 
 // -- etcd away ----------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "leadership: without etcd a stranger finds nobody",
+TEST_CASE_METHOD(fixture,
+                 "leadership: without etcd a stranger finds no coordinator",
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, away()) == "report_missing etcd_unreachable");

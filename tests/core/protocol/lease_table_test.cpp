@@ -100,7 +100,8 @@ TEST_CASE_METHOD(fixture, "lease_table: a dropped lease does not expire",
   CHECK(expire(1h) == "b");
 }
 
-TEST_CASE_METHOD(fixture, "lease_table: who expired may come back", "[core]") {
+TEST_CASE_METHOD(fixture, "lease_table: an agent that expired may come back",
+                 "[core]") {
   renew(0s, "a");
   CHECK(expire(10s) == "a");
   renew(20s, "a");

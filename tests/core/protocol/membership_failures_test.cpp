@@ -1,4 +1,4 @@
-// What an agent tells of its workers' failures, when, and how old they are by
+// What an agent reports of its workers' failures, when, and how old they are by
 // then.
 #include "tests/support/membership_fixture.hpp"
 
@@ -47,14 +47,15 @@ struct fixture : membership_fixture {
 
 // -- how old a failure is -----------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "membership: a failure is as old as it is when told",
+TEST_CASE_METHOD(fixture,
+                 "membership: a failure is as old as it is when reported",
                  "[core]") {
   run();
   at(110ms, failed_at(100ms, failure_of(1, 7ms)));
   CHECK(last<send_failed>().failure.age == 17ms); // 10 ms in the mailbox.
 }
 
-TEST_CASE_METHOD(fixture, "membership: without a time it is told as it was",
+TEST_CASE_METHOD(fixture, "membership: without a time it is reported as it was",
                  "[core]") {
   run();
   at(110ms, group_failed{{1}, failure_of(1, 7ms)});
@@ -153,9 +154,9 @@ TEST_CASE_METHOD(fixture, "membership: there is a limit to what goes along",
 
 // -- deaths by the fence ------------------------------------------------------
 
-TEST_CASE_METHOD(fixture,
-                 "membership: who died before the fence was not fenced",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: an agent that died before the fence was not fenced",
+  "[core]") {
   run();
   const auto kill = failure_kind::signalled;
   // The agent has slept; its machine saw the death 1 ms before the fence.
@@ -195,7 +196,8 @@ TEST_CASE_METHOD(fixture,
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
 }
 
-TEST_CASE_METHOD(fixture, "membership: what the fence has killed is not told",
+TEST_CASE_METHOD(fixture,
+                 "membership: what the fence has killed is not reported",
                  "[core]") {
   const auto kill = failure_kind::signalled;
   run();

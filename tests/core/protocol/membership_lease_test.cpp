@@ -29,7 +29,7 @@ TEST_CASE_METHOD(fixture, "membership: an answer moves the fence", "[core]") {
         == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
 }
 
-TEST_CASE_METHOD(fixture, "membership: nobody is fenced where nothing runs",
+TEST_CASE_METHOD(fixture, "membership: there is no fence where nothing runs",
                  "[core]") {
   be_in();
   CHECK(at(310ms, granted(300ms)) == "");
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(fixture, "membership: nobody is fenced where nothing runs",
 TEST_CASE_METHOD(fixture, "membership: without an answer the fence falls",
                  "[core]") {
   run();
-  CHECK(at(900ms - 1ms, fire(4)) == "arm_timer 5"); // A timer of no patience.
+  CHECK(at(900ms - 1ms, fire(4)) == "arm_timer 5"); // An abandoned timer.
   CHECK(at(900ms, fire(5))
         == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
   CHECK(uut.current_link() == link::seeking);
@@ -64,15 +64,16 @@ TEST_CASE_METHOD(fixture, "membership: the fence falls while joining, too",
   CHECK(at(900ms, fire(4)) == "kill_group 1; drop_link; arm_timer 8");
 }
 
-TEST_CASE_METHOD(fixture, "membership: where nobody can replace us we go on",
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that cannot be replaced goes on",
                  "[core]") {
   run_alone();
   CHECK(at(500ms, not_found(errc::connection_refused, 400ms))
         == "set_fence; arm_timer 7");
-  CHECK(fence() == 1'300ms); // Nobody was there when the attempt began.
+  CHECK(fence() == 1'300ms); // There was no coordinator when the attempt began.
   CHECK(at(600ms, not_found(errc::connection_refused, 300ms)) == "arm_timer 8");
   CHECK(at(700ms, not_found(errc::connection_timed_out, 600ms))
-        == "arm_timer 9"); // Somebody may be there whom we cannot reach.
+        == "arm_timer 9"); // There may be one that cannot be reached.
   CHECK(at(900ms, fire(4)) == "arm_timer 10");
   CHECK(due(10) == 1'300ms);
 }
@@ -115,7 +116,7 @@ TEST_CASE("membership: other deaths are failures", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: who has slept starts no epoch",
+TEST_CASE_METHOD(fixture, "membership: an agent that has slept starts no epoch",
                  "[core]") {
   be_in();
   CHECK(at(900ms, formed(1)) == "");
@@ -158,14 +159,16 @@ TEST_CASE_METHOD(fixture, "membership: an answer slept over comes too late",
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who has slept has no running workers",
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that has slept has no running workers",
                  "[core]") {
   run_alone();
   CHECK(at(900ms, coordinator_found{}) == "arm_timer 7; send_join 1 stopping");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who has slept forgets the epoch to come",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: an agent that has slept forgets the epoch to come",
+  "[core]") {
   run();
   at(0s, formed(2));
   CHECK(at(900ms, stopped(1)) == "send_stopped 1");

@@ -113,7 +113,8 @@ TEST_CASE_METHOD(fixture, "membership: the first search has an end", "[core]") {
   CHECK(last<finish>().how.why == failure{errc::unresolvable, "as said"});
 }
 
-TEST_CASE_METHOD(fixture, "membership: nobody may answer at all", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: there may be no answer at all",
+                 "[core]") {
   seek();
   CHECK(at(60s, fire(1)) == "finish connection_timed_out");
   CHECK(last<finish>().how.why->text == "the coordinator did not answer");
@@ -167,15 +168,17 @@ TEST_CASE_METHOD(fixture, "membership: a stale attempt does not count",
 
 // -- being refused ------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "membership: who is rejected ends", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: an agent that is rejected ends",
+                 "[core]") {
   join();
   CHECK(at(0s, rejected()) == "drop_link; finish settings_mismatch");
   CHECK(last<finish>().how.why == rejected().why);
   CHECK(at(0s, coordinator_found{}) == "");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who is rejected stops its workers first",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: an agent that is rejected stops its workers first",
+  "[core]") {
   come_back();
   CHECK(at(0s, rejected()) == "drop_link; stop_group 1");
   CHECK(at(1s, stopped(1)) == "finish settings_mismatch");
@@ -183,7 +186,7 @@ TEST_CASE_METHOD(fixture, "membership: who is rejected stops its workers first",
 
 // -- coming back --------------------------------------------------------------
 
-TEST_CASE("membership: who comes back says what it has", "[core]") {
+TEST_CASE("membership: an agent that comes back says what it has", "[core]") {
   struct row {
     std::vector<membership_event> events; ///< After epoch 1 was formed.
     std::string state;
@@ -265,7 +268,8 @@ TEST_CASE("membership: what happens while joining goes behind the join",
   CHECK(agent.at(0s, fixture::started(1)) == "send_started 1");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who leaves out of touch says so later",
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that leaves out of touch says so later",
                  "[core]") {
   run_alone();
   CHECK(at(0s, leave_requested{SIGTERM}) == "stop_group 1");
@@ -275,7 +279,8 @@ TEST_CASE_METHOD(fixture, "membership: who leaves out of touch says so later",
   CHECK(at(0s, stopped(1)) == "send_stopped 1; send_left; arm_timer 10");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who leaves out of touch just ends",
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that leaves out of touch just ends",
                  "[core]") {
   run_alone();
   at(0s, leave_requested{SIGTERM});

@@ -28,7 +28,8 @@ TEST_CASE_METHOD(fixture, "membership: workers may succeed before all start",
   CHECK(at(0s, succeeded(1)) == "send_succeeded 1");
 }
 
-TEST_CASE_METHOD(fixture, "membership: a failure is told, and stops the rest",
+TEST_CASE_METHOD(fixture,
+                 "membership: a failure is reported, and stops the rest",
                  "[core]") {
   run();
   CHECK(at(0s, failed(1)) == "send_failed 1; stop_group 1");
@@ -138,7 +139,7 @@ TEST_CASE_METHOD(fixture, "membership: a job that ended ends the agent",
   CHECK(uut.current_link() == link::finished);
 }
 
-TEST_CASE_METHOD(fixture, "membership: nobody's answer is not waited for long",
+TEST_CASE_METHOD(fixture, "membership: an answer is not waited for long",
                  "[core]") {
   be_in();
   at(0s, ended());
@@ -165,7 +166,7 @@ TEST_CASE_METHOD(fixture, "membership: an agent leaves in good order",
   CHECK(last<finish>().how == ending{{}, {}, SIGTERM});
 }
 
-TEST_CASE_METHOD(fixture, "membership: told twice to leave it kills",
+TEST_CASE_METHOD(fixture, "membership: the second request to leave kills",
                  "[core]") {
   run();
   at(0s, leave_requested{SIGINT});
@@ -192,7 +193,8 @@ TEST_CASE_METHOD(fixture, "membership: the outcome may come while parting",
   CHECK(at(0s, ended()) == "finish succeeded");
 }
 
-TEST_CASE_METHOD(fixture, "membership: who leaves starts nothing", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: an agent that leaves starts nothing",
+                 "[core]") {
   run();
   at(0s, leave_requested{SIGTERM});
   CHECK(at(0s, formed(2)) == "send_stopped 2");

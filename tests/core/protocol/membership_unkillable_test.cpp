@@ -19,9 +19,10 @@ struct fixture : membership_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture,
-                 "membership: who cannot kill its workers says so and leaves",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: an agent that cannot kill its workers says so and leaves",
+  "[core]") {
   run();
   at(1s, revoked(1));
   CHECK(at(2s, stuck(1))

@@ -45,7 +45,7 @@ std::vector<offer> many(size_t n) {
 
 } // namespace
 
-TEST_CASE("rank_assignment: nobody gets nothing", "[core]") {
+TEST_CASE("rank_assignment: without offers there are no ranks", "[core]") {
   CHECK(assigned({}) == "");
 }
 

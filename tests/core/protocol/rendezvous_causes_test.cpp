@@ -53,7 +53,8 @@ std::string line_of(const std::string& agent) {
 
 } // namespace
 
-TEST_CASE("rendezvous: who died first is blamed, whoever told first",
+TEST_CASE("rendezvous: an agent that died first is the first cause, whichever "
+          "report comes first",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -120,7 +121,7 @@ TEST_CASE("rendezvous: once it is decided the first cause stays", "[core]") {
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
-TEST_CASE("rendezvous: an agent that was out of touch tells its failure",
+TEST_CASE("rendezvous: an agent that was out of touch reports its failure",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -137,7 +138,7 @@ TEST_CASE("rendezvous: an agent that was out of touch tells its failure",
         == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
 }
 
-TEST_CASE("rendezvous: a failure is that of the agent that tells it",
+TEST_CASE("rendezvous: a failure is that of the agent that reports it",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -166,7 +167,7 @@ TEST_CASE("rendezvous: the list of failures has a limit, the count none",
   }
 }
 
-// -- together with excuses ----------------------------------------------------
+// -- exemptions --------------------------------------------------------------
 
 TEST_CASE("rendezvous: it is the first cause that must be excused", "[core]") {
   auto job = fixture{};
@@ -182,7 +183,8 @@ TEST_CASE("rendezvous: it is the first cause that must be excused", "[core]") {
   CHECK(job.last<announce_epoch>().reason == line_of("c"));
 }
 
-TEST_CASE("rendezvous: an excuse holds for what is told after it", "[core]") {
+TEST_CASE("rendezvous: an exemption holds for what is reported after it",
+          "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.failed("b", 0ms));
@@ -198,7 +200,8 @@ TEST_CASE("rendezvous: an excuse holds for what is told after it", "[core]") {
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-TEST_CASE("rendezvous: who failed first and left excuses nobody, another may",
+TEST_CASE("rendezvous: an agent that failed first and left exempts no failure, "
+          "another may",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -212,7 +215,7 @@ TEST_CASE("rendezvous: who failed first and left excuses nobody, another may",
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-TEST_CASE("rendezvous: one excuse does not serve two epochs", "[core]") {
+TEST_CASE("rendezvous: one exemption does not serve two epochs", "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.leaving("c")); // The epoch ends for that reason.
@@ -243,8 +246,9 @@ TEST_CASE("rendezvous: a successor finds the first cause, too", "[core]") {
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
 }
 
-TEST_CASE("rendezvous: who is missing after a recovery excuses failures",
-          "[core]") {
+TEST_CASE(
+  "rendezvous: an agent that is missing after a recovery exempts failures",
+  "[core]") {
   auto first = fixture{};
   first.run();
   auto job = fixture{};
@@ -283,7 +287,8 @@ TEST_CASE("rendezvous: a failure of who stopped out of touch counts",
 }
 
 // Its first answer to the revocation was lost with the link.
-TEST_CASE("rendezvous: who was given up is told again to stop", "[core]") {
+TEST_CASE("rendezvous: an agent that was given up is ordered again to stop",
+          "[core]") {
   struct row {
     share_state state;
     std::string answer;

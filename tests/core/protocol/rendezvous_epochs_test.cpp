@@ -82,7 +82,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the minimum must come in time",
         == "waiting for 1 more node: 1 of 2:3 nodes are here");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: where nobody is nobody waits",
+TEST_CASE_METHOD(fixture, "rendezvous: without agents there is no wait",
                  "[core]") {
   at(0s, join("a"));
   at(1s, left("a"));
@@ -158,7 +158,8 @@ TEST_CASE("rendezvous: the node of the coordinator comes first", "[core]") {
           .ends_with("announce_epoch 1: z=0+1 a=1+1 b=2+1"));
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who stays keeps its order", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that stays keeps its order",
+                 "[core]") {
   run();
   at(1s, left("a"));
   at(1s, join("0")); // By its host it would be the first.
@@ -166,7 +167,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who stays keeps its order", "[core]") {
   CHECK(at(1s, stopped("b", 1)) == "announce_epoch 2: b=0+1 c=1+1 0=2+1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who was in comes before who waits",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that was in comes before who waits",
                  "[core]") {
   run();
   at(1s, join("d"));

@@ -87,7 +87,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a joiner out of touch is not counted",
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a job about to end lets nobody in",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a job about to end gives no place to a joiner",
                  "[core]") {
   at(10s, succeeded("a", 1));
   CHECK(at(10s, join("c")) == "accept_agent c");
@@ -110,7 +111,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure takes the joiners along",
   CHECK(transcript(effects) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
 }
 
-TEST_CASE_METHOD(rendezvous_fixture, "rendezvous: a full job lets nobody in",
+TEST_CASE_METHOD(rendezvous_fixture,
+                 "rendezvous: a full job gives no place to a joiner",
                  "[core]") {
   run();
   CHECK(at(1s, join("d")) == "accept_agent d");
@@ -149,7 +151,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(611s, fire(5)) == "end_job unmet: a; arm_timer 6");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: nobody starts before all have stopped",
+TEST_CASE_METHOD(fixture, "rendezvous: no agent starts before all have stopped",
                  "[core]") {
   at(10s, disconnect("b"));
   at(10s, failed("a", 1));

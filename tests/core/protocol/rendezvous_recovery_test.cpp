@@ -59,7 +59,7 @@ TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what runs",
 
 TEST_CASE_METHOD(fixture,
                  "rendezvous: a successor numbers its epochs above those that "
-                 "nobody who is left may have seen",
+                 "no remaining agent may have seen",
                  "[core]") {
   at(0s, coordinator_started{true, {2'000}});
   SECTION("nobody comes back") {
@@ -114,7 +114,8 @@ TEST_CASE_METHOD(successor, "rendezvous: a plan of an adopted epoch is resent",
   CHECK(last<announce_epoch>().plans.front() == ::plan_of("b", 7));
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: who stays away ends the epoch",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: an agent that stays away ends the epoch",
                  "[core]") {
   at(0s, back("a"));
   CHECK(at(1s, heard("a")) == "grant_lease a");
@@ -173,7 +174,8 @@ TEST_CASE_METHOD(successor, "rendezvous: where nothing runs it listens on",
   CHECK(at(1'200ms, fire(1)) == "end_job succeeded: a b; arm_timer 3");
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: who has succeeded is back, too",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: an agent that has succeeded is back, too",
                  "[core]") {
   at(0s, back("b", 7, share_state::succeeded));
   CHECK(at(0s, back("a")) == "accept_agent a");
@@ -181,7 +183,8 @@ TEST_CASE_METHOD(successor, "rendezvous: who has succeeded is back, too",
   CHECK(at(1s, succeeded("a", 7)) == "end_job succeeded: a b; arm_timer 3");
 }
 
-TEST_CASE("rendezvous: who is about to stop must start again", "[core]") {
+TEST_CASE("rendezvous: an agent that is about to stop must start again",
+          "[core]") {
   struct row {
     share_state state;
     std::string answer;
@@ -231,7 +234,8 @@ TEST_CASE_METHOD(successor, "rendezvous: what stops does not count as a rival",
         == "1 of 2 agents of epoch 7 came back to the new coordinator");
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: a failure nobody answered is answered",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: a failure that was not answered is answered",
                  "[core]") {
   at(0s, back("a", 7, share_state::failed));
   CHECK(at(0s, back("b")) == "accept_agent b; revoke_epoch 7: a b");
@@ -241,7 +245,8 @@ TEST_CASE_METHOD(successor, "rendezvous: a failure nobody answered is answered",
   CHECK(uut.budget().restart_count() == 2);
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: who comes back too late is stopped",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: an agent that comes back too late is stopped",
                  "[core]") {
   for (const auto* agent : {"c", "d", "e"})
     at(0s, join(agent));
@@ -249,7 +254,7 @@ TEST_CASE_METHOD(successor, "rendezvous: who comes back too late is stopped",
   CHECK(at(2s, back("a")) == "accept_agent a; revoke_epoch 7: a");
   CHECK(last<revoke_epoch>().reason == "the epoch is over");
   CHECK(uut.current_phase() == phase::starting);
-  // Nobody starts while its workers may run, and epochs only grow.
+  // No epoch starts while its workers may run, and epochs only grow.
   at(3s, left("c"));
   at(3s, stopped("d", 1));
   CHECK(at(3s, stopped("e", 1)) == "");
@@ -259,10 +264,9 @@ TEST_CASE_METHOD(successor, "rendezvous: who comes back too late is stopped",
   CHECK(last<announce_epoch>().plans.front().restart_count == 1);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: who did not expect to succeed listens "
-                 "too",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: an agent that did not expect to succeed listens too",
+  "[core]") {
   CHECK(at(0s, rejoin("a", ::plan_of("a", 7), share_state::running))
         == "accept_agent a; arm_timer 1; arm_timer 2");
   CHECK(due(1) == 1'200ms);
@@ -272,7 +276,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an ordinary start listens for nobody",
+TEST_CASE_METHOD(fixture, "rendezvous: an ordinary start does not listen",
                  "[core]") {
   CHECK(at(0s, coordinator_started{false}) == "");
 }
@@ -334,7 +338,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of a broken link's time is heard",
         == "accept_agent b; end_job succeeded: a b c; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who missed its plan gets it again",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that missed its plan gets it again",
                  "[core]") {
   start();
   const auto plan = plan_of("b");
@@ -343,7 +348,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who missed its plan gets it again",
   CHECK(last<announce_epoch>().plans.front() == plan);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who has an older plan gets the new one",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that has an older plan gets the new one",
                  "[core]") {
   revoke();
   const auto old = plan_of("b");
@@ -354,9 +360,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: who has an older plan gets the new one",
         == "accept_agent b; announce_epoch 2: b=1+1");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: who missed the revocation hears it again",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: an agent that missed the revocation hears it again",
+  "[core]") {
   run();
   at(0s, disconnect("b"));
   REQUIRE(at(0s, failed("a", 1)) == "revoke_epoch 1: a b c");
@@ -364,7 +370,8 @@ TEST_CASE_METHOD(fixture,
         == "accept_agent b; revoke_epoch 1: b");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who was given up is stopped first",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that was given up is stopped first",
                  "[core]") {
   run();
   const auto old = plan_of("b");

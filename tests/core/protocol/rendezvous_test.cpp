@@ -5,7 +5,7 @@ using namespace actorrun;
 using namespace actorrun::test;
 using fixture = rendezvous_fixture;
 
-// -- who is let in ------------------------------------------------------------
+// -- joining -------------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "rendezvous: a first agent is accepted and waits",
                  "[core]") {
@@ -17,7 +17,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a first agent is accepted and waits",
   CHECK(uut.epoch() == epoch_id{0});
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: all must have been told the same",
+TEST_CASE_METHOD(fixture, "rendezvous: all must have the same settings",
                  "[core]") {
   struct row {
     job_settings asked;
@@ -54,7 +54,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: slot counts have bounds", "[core]") {
   CHECK(at(3s, fire(4)) == "announce_epoch 1: a=0+1 b=1+4096");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who is beyond the maximum stands by",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that is beyond the maximum stands by",
                  "[core]") {
   start();
   CHECK(at(1s, join("d")) == "accept_agent d");
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a keep-alive renews the lease",
   CHECK(at(2'200ms, fire(3)) == "forget_agent a");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who is not here gets no lease",
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that is not here gets no lease",
                  "[core]") {
   CHECK(at(0s, heard("a")) == "");
   at(0s, join("a"));
@@ -96,7 +97,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who is not here gets no lease",
   CHECK(at(0s, heard("a")) == "");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who shares our process needs no lease",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that shares our process needs no lease",
                  "[core]") {
   CHECK(at(0s, join_here("a")) == "accept_agent a; arm_timer 1");
   CHECK(at(0s, heard("a")) == "");
@@ -131,7 +133,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a late timer still counts as on time",
   CHECK(at(1'500ms, fire(2)) == "forget_agent a");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a coordinator that slept accuses nobody",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a coordinator that slept declares no agent lost",
                  "[core]") {
   at(0s, join("a"));
   CHECK(at(1'501ms, fire(2)) == "arm_timer 3");
@@ -184,7 +187,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.agents().size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who is out of touch is not placed",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that is out of touch is not placed",
                  "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
@@ -196,7 +200,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who is out of touch is not placed",
   CHECK(at(7s, fire(7)) == "announce_epoch 1: a=0+1 c=1+1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who was out of touch is placed again",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that was out of touch is placed again",
                  "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
@@ -226,7 +231,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: it may leave without a signal",
   CHECK(last<revoke_epoch>().reason == "agent b leaves");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who leaves without a word is out",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that leaves without a word is out",
                  "[core]") {
   run();
   CHECK(at(1s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
@@ -241,7 +247,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby leaves without a stir",
   CHECK(at(2s, left("d")) == "forget_agent d");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who has succeeded may leave", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that has succeeded may leave",
+                 "[core]") {
   run();
   at(1s, succeeded("b", 1));
   CHECK(at(1s, leaving("b")) == "");
@@ -250,7 +257,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: who has succeeded may leave", "[core]") {
   CHECK(at(2s, succeeded("c", 1)) == "end_job succeeded: a c; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who leaves is not placed", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves is not placed",
+                 "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
   CHECK(at(1s, leaving("b")) == "arm_timer 5");
@@ -260,7 +268,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: who leaves is not placed", "[core]") {
 
 // -- the end ------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: somebody ends the job", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: a request ends the job", "[core]") {
   run();
   CHECK(at(1s, stop_requested{15}) == "end_job stopped: a b c; arm_timer 5");
   CHECK(uut.current_phase() == phase::ended);
@@ -286,7 +294,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait for ever",
   CHECK(at(31s, fire(5)) == "close_job");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be told",
+TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be notified",
                  "[core]") {
   run();
   at(1s, stop_requested{15});
@@ -313,7 +321,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job ends once", "[core]") {
   CHECK(uut.result()->signal == 15);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who comes late hears the end",
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that comes late hears the end",
                  "[core]") {
   run();
   at(1s, stop_requested{15});

@@ -69,21 +69,21 @@ TEST_CASE("rendezvous: with too few nodes left it ends at once", "[core]") {
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-TEST_CASE(
-  "rendezvous: what had an excuse does not end the job, what hangs does",
-  "[core]") {
+TEST_CASE("rendezvous: what is exempt does not end the job, what hangs does",
+          "[core]") {
   auto job = fixture{settings_of_two};
   job.at(0s, job.join("a"));
   job.at(0s, job.join("b"));
   job.at(1s, job.failed("b", 1));
-  job.at(1s, job.leaving("a", SIGTERM)); // So that b had an excuse.
+  job.at(1s, job.leaving("a", SIGTERM)); // So that b's failure is exempt.
   job.at(1s, job.stopped("b", 1));
   job.at(31s, job.stuck("a"));
   CHECK(job.end().kind == outcome::verdict::failed);
   CHECK(job.end().first_failure->kind == failure_kind::unkillable);
 }
 
-TEST_CASE("rendezvous: that a marked node goes excuses nobody", "[core]") {
+TEST_CASE("rendezvous: that a quarantined node goes exempts no failure",
+          "[core]") {
   auto job = fixture{};
   job.revoke(); // A worker of b has failed.
   job.at(1s, job.stuck("c"));

@@ -103,7 +103,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
 
 // -- whose fault it was -------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
+TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent exempts failures",
                  "[core]") {
   run();
   at(1s, failed("b", 1)); // It missed the workers of c …
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent excuses failures",
   CHECK(uut.budget().restart_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves excuses failures",
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves exempts failures",
                  "[core]") {
   run();
   at(1s, failed("b", 1));
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves excuses failures",
   CHECK(uut.budget().restart_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an excuse holds for one epoch",
+TEST_CASE_METHOD(fixture, "rendezvous: an exemption holds for one epoch",
                  "[core]") {
   run();
   at(1s, failed("b", 1));
@@ -144,7 +144,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: an excuse holds for one epoch",
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an agent's end is no excuse for itself",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent's end exempts no failure of its own",
                  "[core]") {
   revoke();
   at(1s, left("b"));
@@ -156,7 +157,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent's end is no excuse for itself",
   CHECK(at(2s, stopped("c", 2)) == "end_job failed: a c; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: nobody's end excuses a missing program",
+TEST_CASE_METHOD(fixture, "rendezvous: a missing program is never exempt",
                  "[core]") {
   start();
   at(1s, missing_program("b", 1));
@@ -165,17 +166,19 @@ TEST_CASE_METHOD(fixture, "rendezvous: nobody's end excuses a missing program",
   CHECK(at(1s, stopped("b", 1)) == "end_job failed: a b; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: only members excuse failures",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: only the departure of members exempts failures",
                  "[core]") {
   run();
   at(1s, join("d"));
   at(1s, failed("b", 1));
-  at(1s, left("d")); // A standby: nobody missed it.
+  at(1s, left("d")); // A standby: no worker missed it.
   stop_all(2s, 1);
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who succeeded excuses nobody",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that succeeded exempts no failure",
                  "[core]") {
   run();
   at(1s, succeeded("c", 1));
@@ -228,7 +231,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: standbys hear of the success too",
   CHECK(transcript(effects) == "end_job succeeded: a b c d; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who succeeded runs again with the rest",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that succeeded runs again with the rest",
                  "[core]") {
   run();
   at(1s, succeeded("a", 1));
@@ -296,7 +300,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a late stop still brings its port",
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: who stopped unasked starts all again",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that stopped unasked starts all again",
                  "[core]") {
   run();
   CHECK(at(1s, stopped("b", 1)) == "revoke_epoch 1: a c");

@@ -232,7 +232,7 @@ TEST_CASE("store_parser: a claimed size takes no room", "[core]") {
   CHECK(x.budget->used() == 3 * store_overhead + 2);
 }
 
-TEST_CASE("store_parser: strangers are told apart", "[core]") {
+TEST_CASE("store_parser: strangers are distinguished", "[core]") {
   const std::string all[] = {
     "GET / HTTP/1.1\r\n\r\n",
     std::string{"\x16\x03\x01\x02\x00\x01\x00", 7},

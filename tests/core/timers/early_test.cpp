@@ -52,7 +52,8 @@ TEST_CASE_METHOD(fixture, "early_requests: they keep what the clock said then",
   CHECK(held[0].wall_offset == 5ms);
 }
 
-TEST_CASE_METHOD(fixture, "early_requests: their patience ends", "[core]") {
+TEST_CASE_METHOD(fixture, "early_requests: they are not kept forever",
+                 "[core]") {
   hold(1, "a", 0s);
   hold(1, "b", 1ns);
   CHECK(take(1, early_timeout + 1ns) == "b ");

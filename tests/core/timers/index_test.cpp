@@ -51,7 +51,8 @@ TEST_CASE("timer_index: an empty one finds nothing", "[core]") {
   CHECK(x.uut.size() == 0);
 }
 
-TEST_CASE("timer_index: records with the same hash are told apart", "[core]") {
+TEST_CASE("timer_index: records with the same hash are distinguished",
+          "[core]") {
   auto x = records{};
   for (auto i = 0u; i < 5; ++i)
     x.insert(i, 7);

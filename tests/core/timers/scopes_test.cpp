@@ -39,7 +39,7 @@ TEST_CASE_METHOD(fixture, "timer_scopes: a name goes with its last user",
   CHECK(uut.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "timer_scopes: names of any bytes are told apart",
+TEST_CASE_METHOD(fixture, "timer_scopes: names of any bytes are distinguished",
                  "[core]") {
   const auto empty = uut.hold("");
   const auto zero = uut.hold(std::string_view{"\0", 1});

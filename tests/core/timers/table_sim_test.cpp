@@ -192,7 +192,7 @@ private:
     while (!armed_.empty() && armed_.begin()->first <= now_) {
       const auto timer = armed_.begin()->second;
       armed_.erase(armed_.begin());
-      // Its patience would end: the answer comes in time.
+      // It would time out: the answer comes in time.
       answer_orders();
       step(timer_fired{timer});
     }

@@ -158,7 +158,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(expire(100, 1) == records_max + 2);
 }
 
-TEST_CASE_METHOD(fixture, "timer_table: who is no worker is counted",
+TEST_CASE_METHOD(fixture,
+                 "timer_table: requests of other processes are counted",
                  "[core]") {
   start(1, 0);
   CHECK(acquire(4711, "a", -1s) == "");

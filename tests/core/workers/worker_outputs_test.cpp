@@ -88,7 +88,7 @@ TEST_CASE("outputs: without a folder there are no files", "[core]") {
   CHECK(plan.filtered_out.empty());
 }
 
-TEST_CASE("outputs: lines with a needle have a file per node", "[core]") {
+TEST_CASE("outputs: lines with a filter have a file per node", "[core]") {
   auto options = log_options{};
   options.stdout_filters = {"x"};
   CHECK(plan_outputs(options, "a", 1).filtered_out == "a/filtered_stdout.log");

@@ -1,3 +1,4 @@
+#include "actors/core/text.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "tests/runtime/script_folder.hpp"
 #include "tests/support/catch.hpp"
