@@ -80,7 +80,9 @@ std::string script_arguments(const program_guide& program) {
          + specification("*::argument:_files") + "\n";
 }
 
-/// The command is the first word that is no option; its own options follow.
+/// The command is the first word that is no option; its own options follow. Names
+/// of jobs are not offered: a message in their place would keep zsh from inserting
+/// the one option that fits.
 std::string command_arguments(const program_guide& program) {
   auto names = std::string{};
   for (const auto& x : program.commands)
@@ -96,7 +98,7 @@ std::string command_arguments(const program_guide& program) {
         "  case $line[1] in\n";
   for (const auto& x : program.commands)
     out += "    " + x.name + ")\n  _arguments -s -S"
-           + specifications_of(x.options) + specification("*:job: ") + " ;;\n";
+           + specifications_of(x.options) + " ;;\n";
   return out + "  esac\n";
 }
 

@@ -11,9 +11,8 @@ command_guide status_guide() {
   return {
     "status",
     "print the status of jobs",
-    "Prints the status of this user's jobs on this host, of one of them, or of "
-    "the"
-    " job that meets at an endpoint.",
+    "Prints the status of this user's jobs on this host, of one of them, or of"
+    " the job that meets at an endpoint.",
     {"actorctl status [--json] [JOB]",
      "actorctl status [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID"
      " [OPTIONS]"},
@@ -37,13 +36,11 @@ manual_sections manual() {
   auto out = manual_sections{};
   append_common_environment(out.environment);
   out.environment.push_back(
-    {"PET_*",
-     "is not read: a shell may hold these variables for another job."});
+    {"PET_*", "Not read: a shell may hold these variables for another job."});
   out.signals = {
     {"SIGTERM, SIGINT, SIGHUP, SIGQUIT",
-     "end actorctl coordinator, but not the job: the agents keep their workers "
-     "and"
-     " wait for another coordinator; with etcd, one of them hosts it."},
+     "End actorctl coordinator, but not the job: the agents keep their workers"
+     " and wait for another coordinator; with etcd, one of them hosts it."},
   };
   out.files = {run_time_folder()};
   out.see_also = {"actorrun(1)"};

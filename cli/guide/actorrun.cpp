@@ -40,24 +40,22 @@ manual_sections manual() {
   append_common_environment(out.environment);
   out.signals = {
     {"the signals of --signals-to-handle",
-     "The workers get the same signal, or the --stop-signal if that is given, "
-     "and"
-     " the node leaves the job with exit code 128+n. A second signal kills the"
-     " workers. On the node that hosts the coordinator, the job ends for all"
-     " nodes."},
+     "The workers get the same signal, or the --stop-signal if that is given,"
+     " and the node leaves the job with exit code 128+n. A second signal kills"
+     " the workers. On the node that hosts the coordinator, the job ends for"
+     " all nodes."},
     {"the signals of --signals-to-forward",
      "The workers get them, but not the processes that they have started."},
-    {"SIGPIPE", "is ignored."},
+    {"SIGPIPE", "Ignored."},
     {"any other",
-     "has its usual effect; if that ends actorrun, its workers end with it."},
+     "Keeps its usual effect; if that ends actorrun, its workers end with it."},
   };
   out.files = {
     {"LOG_DIR/ID_XXXXXXXX/attempt_N/RANK/",
-     "stdout.log, stderr.log and error.json of a worker; N counts restarts, "
-     "RANK"
-     " is the local rank."},
+     "The files stdout.log, stderr.log and error.json of a worker; N counts"
+     " restarts, RANK is the local rank."},
     {"LOG_DIR/ID_XXXXXXXX/attempt_N/",
-     "filtered_stdout.log and filtered_stderr.log of the node."},
+     "The files filtered_stdout.log and filtered_stderr.log of the node."},
     run_time_folder(),
   };
   out.see_also = {"actorctl(1)", "torchrun(1)", "signal(7)"};
@@ -80,17 +78,13 @@ program_guide actorrun_guide() {
     "actorrun [OPTIONS] --no-python PROGRAM [ARGUMENTS…]",
   };
   out.operand
-    = "The first word that is not an option is the script; all words after it "
-      "are"
-      " its arguments. It runs with $PYTHON_EXEC, python3 or python; a script "
-      "that"
-      " is an ELF program runs by itself. In all these words, ${local_rank} is"
-      " replaced by the worker's rank on its node.\n\n"
-      "Options may be written with dashes or underscores and be abbreviated "
-      "where"
-      " that is unambiguous. An option that is not given is read from the "
-      "variable"
-      " in brackets.";
+    = "The first word that is not an option is the script; all words after it"
+      " are its arguments. It runs with $PYTHON_EXEC, python3 or python; a"
+      " script that is an ELF program runs by itself. In all these words,"
+      " ${local_rank} is replaced by the worker's rank on its node.\n\n"
+      "Options may be written with dashes or underscores and be abbreviated"
+      " where that is unambiguous. An option that is not given is read from its"
+      " variable, such as PET_NNODES.";
   out.options = for_show(run_rules(unused, [] { return 1u; }));
   out.examples = {
     {"actorrun --standalone --nproc-per-node=4 train.py --epochs 3",

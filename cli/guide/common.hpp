@@ -26,7 +26,7 @@ inline void append_common_environment(std::vector<guide_entry>& out) {
 
 inline guide_entry run_time_folder() {
   return {"$ACTORRUN_RUN_DIR, $XDG_RUNTIME_DIR/actorrun, /tmp/actorrun-UID",
-          "the run-time folder: sockets through which actorctl asks the jobs of"
+          "The run-time folder: sockets through which actorctl asks the jobs of"
           " this user on this host, and timer FIFOs."};
 }
 

@@ -54,9 +54,9 @@ option_rules coordinator_rules(control_settings& out) {
      "number of worker failures that the job survives (default: 0)",
      restart_count_reader(out.restart_count_max)},
     {"--rdzv-backend", 0, "c10d|actor|etcd|etcd-v2", group,
-     "c10d, actor (default): host the coordinator at the endpoint. etcd, "
-     "etcd-v2:"
-     " host it whenever etcd, which is at the endpoint, elects this program",
+     "c10d, actor (default): host the coordinator at the endpoint. etcd,"
+     " etcd-v2: host it whenever etcd, which is at the endpoint, elects this"
+     " program",
      backend_reader(out.backend)},
     {"--rdzv-conf", 0, "KEY=VALUE,...", group,
      "timeouts and further settings, as for actorrun",

@@ -174,21 +174,17 @@ option_rules device_rules(device_settings& out,
                           const std::function<uint32_t()>& cpu_count) {
   return {
     {"--nproc-per-node", 0, "N|cpu|gpu|xpu|auto", group,
-     "number of workers on this node (default: 1), or one per device: cpu "
-     "(usable"
-     " CPUs), gpu (GPUs visible to CUDA), gpu:0,2,5 (only these), xpu, auto "
-     "(GPUs"
-     " if there are any, otherwise CPUs)",
+     "number of workers on this node (default: 1), or one per device: cpu"
+     " (usable CPUs), gpu (GPUs visible to CUDA), gpu:0,2,5 (only these), xpu,"
+     " auto (GPUs if there are any, otherwise CPUs)",
      into(out.slots,
           [cpu_count](const std::string& x) {
             return parse_slots(x, cpu_count);
           })},
     {"--numa-binding", 0, "node|socket|exclusive|core-complex", group,
-     "bind workers to CPUs near their GPUs, or to NUMA nodes in turn: node, "
-     "socket"
-     " (all CPUs of one), exclusive (cores of its own), core-complex (the CPUs "
-     "of"
-     " one last-level cache)",
+     "bind workers to CPUs near their GPUs, or to NUMA nodes in turn: node,"
+     " socket (all CPUs of one), exclusive (cores of its own), core-complex"
+     " (the CPUs of one last-level cache)",
      into(out.binding, parse_binding)},
     {"--report-bindings", 0, "", group, "print what each worker is bound to",
      switch_on(out.reports_bindings)},

@@ -121,9 +121,8 @@ option_rules log_rules(run_settings& out) {
      " console; values as for --redirects",
      into(logs.tees, parse_stream_choice)},
     {"--local-ranks-filter", 0, "RANKS", group,
-     "show only the output of these local ranks on the console: 0,1,12 "
-     "(default:"
-     " all); files are not affected",
+     "show only the output of these local ranks on the console: 0,1,12"
+     " (default: all); files are not affected",
      into(logs.shown_ranks, parse_local_ranks)},
     {"--log-line-prefix-template",
      0,
@@ -134,9 +133,8 @@ option_rules log_rules(run_settings& out) {
      verbatim(logs.prefix_template),
      {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"}},
     {"--duplicate-stdout-filters", 0, "TEXTS", group,
-     "teed lines of stdout that contain one of these texts also go to the "
-     "node's"
-     " filtered_stdout.log: warning,error; ,, is a literal comma",
+     "teed lines of stdout that contain one of these texts also go to the"
+     " node's filtered_stdout.log: warning,error; ,, is a literal comma",
      into(logs.stdout_filters, parse_filters)},
     {"--duplicate-stderr-filters", 0, "TEXTS", group,
      "the same for stderr and filtered_stderr.log",

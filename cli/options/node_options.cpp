@@ -292,29 +292,25 @@ option_rule secret_rule(const std::string& heading, std::string& target) {
 option_rules node_rules(run_settings& out) {
   return {
     {"--nnodes", 0, "N|MIN:MAX", group,
-     "number of nodes (default: 1); with MIN:MAX the job runs with any number "
-     "in"
-     " this range, and regroups as nodes join and leave",
+     "number of nodes (default: 1); with MIN:MAX the job runs with any number"
+     " in this range, and regroups as nodes join and leave",
      into(out.nodes, parse_node_range)},
     {"--standalone", 0, "", group,
      "run on this node alone; an endpoint is ignored",
      switch_on(out.standalone)},
     {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-     "where the nodes meet (default port: 29400); the node with this address "
-     "hosts"
-     " the coordinator. IPv6 addresses stand in brackets: [::1]:29400. With "
-     "etcd:"
-     " the members of its cluster, such as etcd1:2379,etcd2:2379 (default port:"
-     " 2379)",
+     "where the nodes meet (default port: 29400); the node with this address"
+     " hosts the coordinator. IPv6 addresses stand in brackets: [::1]:29400."
+     " With etcd: the members of its cluster, such as etcd1:2379,etcd2:2379"
+     " (default port: 2379)",
      endpoint_reader(out.rendezvous)},
     {"--rdzv-id", 0, "ID", group,
      "job id, the same on all nodes (default: none; on a single node, a random"
      " id)",
      verbatim(out.job)},
     {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
-     "which node hosts the coordinator. c10d, actor (default): the node that "
-     "the"
-     " endpoint names. static: node rank 0, and every node is given its"
+     "which node hosts the coordinator. c10d, actor (default): the node that"
+     " the endpoint names. static: node rank 0, and every node is given its"
      " --node-rank. etcd, etcd-v2: any node, and another one if that node dies",
      backend_reader(out.backend)},
     {"--rdzv-conf", 0, "KEY=VALUE,...", group,
@@ -327,9 +323,8 @@ option_rules node_rules(run_settings& out) {
      "lease_ttl",
      into(out.conf, parse_rendezvous_conf)},
     {"--node-rank", 0, "N", group,
-     "static: rank of this node (default: 0). This option and the next two "
-     "imply"
-     " --rdzv-backend=static",
+     "static: rank of this node (default: 0). This option and the next two"
+     " imply --rdzv-backend=static",
      into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1))},
     {"--master-addr", 0, "ADDRESS", group,
      "static: address of node rank 0 (default: 127.0.0.1)",
@@ -340,9 +335,8 @@ option_rules node_rules(run_settings& out) {
      into(out.master_port,
           count_parser(0, std::numeric_limits<uint16_t>::max()))},
     {"--local-addr", 0, "ADDRESS", group,
-     "address at which other nodes reach this one (default: the local address "
-     "of"
-     " its connection to the coordinator)",
+     "address at which other nodes reach this one (default: the local address"
+     " of its connection to the coordinator)",
      into(out.local_address, parse_local_address)},
     secret_rule(group, out.secret_file),
   };

@@ -137,9 +137,9 @@ option_rules torchrun_rules(run_settings& out) {
      "only default is accepted: other values name Python code",
      refuse_logs_specs},
     {"--use-env", 0, "", group,
-     "accepted, without effect: workers always have LOCAL_RANK. For a script "
-     "that"
-     " expects an argument instead, write SCRIPT --local-rank='${local_rank}'",
+     "accepted, without effect: workers always have LOCAL_RANK. For a script"
+     " that expects an argument instead, write SCRIPT"
+     " --local-rank='${local_rank}'",
      switch_on(out.uses_environment)},
     {"--metrics-cfg", 0, "TEXT", "", "", refuse_metrics},
   };

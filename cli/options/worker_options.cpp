@@ -28,9 +28,8 @@ option_rules worker_rules(run_settings& out) {
     {"--run-path", 0, "", group, "run SCRIPT by Python's runpy.run_path",
      switch_on(out.run_path)},
     {"--virtual-local-rank", 0, "", group,
-     "set LOCAL_RANK to 0 in every worker, and let each see one device: the "
-     "entry"
-     " of CUDA_VISIBLE_DEVICES at its local rank",
+     "set LOCAL_RANK to 0 in every worker, and let each see one device: the"
+     " entry of CUDA_VISIBLE_DEVICES at its local rank",
      switch_on(out.virtual_local_rank)},
     {"--monitor-interval", 0, "SECONDS", group,
      "accepted, without effect: actorrun reacts to events and does not poll",

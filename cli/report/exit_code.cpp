@@ -63,8 +63,9 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
                          " settings or version differ"},
     {exit_code::coordinator_lost,
      "the coordinator was lost and did not come back"},
-    {exit_code::machine_refused,
-     "this machine refused: port in use, log folder not writable, …"},
+    {exit_code::machine_refused, "this machine refused, for example because a "
+                                 "port is in use or a log folder is"
+                                 " not writable"},
     {exit_code::worker_unkillable,
      "workers of this node outlived SIGKILL and hang in the kernel"},
     {exit_code::program_not_executable, "the program cannot be executed"},
