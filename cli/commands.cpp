@@ -30,11 +30,11 @@ namespace actorrun::cli {
 
 namespace {
 
-/// How long a job may take to say how it stands.
+/// Timeout for the status of one job.
 constexpr auto status_limit = std::chrono::seconds{3};
 
-// One arena for the few threads there are: each more costs a start-up and
-// memory that stays.
+// One arena is enough for a few threads; each further one costs time at the start
+// and memory.
 void keep_memory_small() {
   ::mallopt(M_ARENA_MAX, 1);
 }
@@ -44,7 +44,7 @@ log open_log(const std::shared_ptr<program_console>& to, const char* program) {
   return actorrun::open_log(to, program, level == nullptr ? "INFO" : level);
 }
 
-/// Prints a failure after what waits for the console already.
+/// Prints a failure after all output that is queued for the console.
 /// @returns its exit code
 int fail(const failure& why, std::string_view program,
          program_console& console) {
@@ -57,9 +57,8 @@ void say(const std::vector<std::string>& warnings, const char* program) {
     std::cerr << warn(x, program);
 }
 
-// CAF joins its threads one by one, and a thread of the system's resolver that
-// waits for a dead name server would hold us; all that must be tidied up has
-// been by now.
+// Skips CAF's shutdown: it joins all threads, and one in the system's resolver may
+// wait for a dead name server. All cleanup is done by now.
 [[noreturn]] void leave(int code) {
   std::cout.flush();
   std::cerr.flush();
@@ -75,8 +74,8 @@ bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
 
-/// Waits until the console has taken all lines. It may be that nobody reads
-/// them, so the second signal ends that.
+/// Waits until the console has taken all lines. Its reader may have stopped reading,
+/// so a second signal ends the wait.
 /// @param is_hurried A first one has come already.
 /// @param ignored    Signals that do not count.
 void await_console(program_console& console, signal_inbox& inbox,
@@ -90,7 +89,8 @@ void await_console(program_console& console, signal_inbox& inbox,
   }
 }
 
-/// Waits for the end; a signal before it goes to `on_signal`.
+/// Waits for the end of the job, and passes each signal before it to `on_signal`,
+/// which returns whether to go on waiting.
 template <class Handler>
 void await(signal_inbox& inbox, Handler on_signal) {
   while (const auto signal = inbox.wait())
@@ -98,7 +98,8 @@ void await(signal_inbox& inbox, Handler on_signal) {
       return;
 }
 
-/// etcd knows who was at the endpoint last, and the endpoint does not.
+/// With etcd, a refused connection has other causes: etcd names the address of the
+/// last coordinator.
 int fail_to_find(const failure& why, const job_options& job) {
   if (job.backend != rendezvous_backend::etcd
       || why.code != errc::connection_refused)
@@ -143,9 +144,9 @@ int exit_code_of(const core::ending& how) {
 
 namespace {
 
-/// @param name What the report calls what has failed.
-void tell_ending(const core::ending& how, const log& lines,
-                 program_console& console, std::string_view name) {
+/// @param name What the failure report calls the program.
+void report_ending(const core::ending& how, const log& lines,
+                   program_console& console, std::string_view name) {
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
@@ -166,9 +167,9 @@ void tell_ending(const core::ending& how, const log& lines,
   }
 }
 
-/// Says where a person finds more about a failure.
-void tell_log_folder(const core::ending& how, const launcher& node,
-                     const log& lines) {
+/// Logs where the files of a failed job are.
+void report_log_folder(const core::ending& how, const launcher& node,
+                       const log& lines) {
   if (!how.why
       && (!how.result || how.result->kind != core::outcome::verdict::failed))
     return;
@@ -176,12 +177,12 @@ void tell_log_folder(const core::ending& how, const launcher& node,
     lines.info("this node's workers have left files in " + folder);
 }
 
-void tell_bindings(const launcher& node, program_console& console) {
+void report_bindings(const launcher& node, program_console& console) {
   for (const auto& line : node.binding_report())
     console.say(core::output_stream::err, "actorrun: " + line + "\n");
 }
 
-/// Tells whoever started us, if they want to know.
+/// Writes the error file that the program which started us may have asked for.
 void record_ending(const core::ending& how, const log& lines) {
   using namespace std::chrono;
   const auto* path = std::getenv("TORCHELASTIC_ERROR_FILE");
@@ -197,7 +198,7 @@ void record_ending(const core::ending& how, const log& lines) {
 
 namespace {
 
-/// What shows events, if anybody wants to see them.
+/// A function that prints events; empty if they are not shown.
 std::function<void(const std::string&)>
 event_printer(const run_arguments& arguments,
               const std::shared_ptr<program_console>& console) {
@@ -220,7 +221,7 @@ int run(const run_arguments& arguments) {
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
   prepare_descriptors(agent.workers.slot_count);
   keep_memory_small();
-  // What workers leave behind comes to us, to be ended with their epoch.
+  // Orphans of workers become our children, so that they end with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
@@ -235,7 +236,7 @@ int run(const run_arguments& arguments) {
      .console = console,
      .on_event = event_printer(arguments, console)});
   auto is_hurried = false;
-  auto is_cut = false; // Nobody is to wait for the console any more.
+  auto is_cut = false; // The end does not wait for the console.
   const auto end = [&](int code) {
     if (!is_cut)
       await_console(*console, inbox, is_hurried, arguments.signals_to_forward);
@@ -246,7 +247,7 @@ int run(const run_arguments& arguments) {
     end(fail(node.error(), "actorrun", *console));
   }
   if (arguments.reports_bindings)
-    tell_bindings(**node, *console);
+    report_bindings(**node, *console);
   await(inbox, [&](int signal) {
     if (contains(arguments.signals_to_forward, signal)) {
       lines.info("passes on " + signal_name(signal) + " to the workers");
@@ -263,9 +264,9 @@ int run(const run_arguments& arguments) {
     return true;
   });
   const auto how = (*node)->wait();
-  tell_ending(how, lines, *console, arguments.program.name);
+  report_ending(how, lines, *console, arguments.program.name);
   record_ending(how, lines);
-  tell_log_folder(how, **node, lines);
+  report_log_folder(how, **node, lines);
   node->reset();
   end(exit_code_of(how));
   return 0;
@@ -306,7 +307,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
     end(exit_code_of_signal(signal));
   }
   const auto how = (*node)->wait();
-  tell_ending(how, lines, *console, arguments.job.job.value);
+  report_ending(how, lines, *console, arguments.job.job.value);
   node->reset();
   end(exit_code_of(how));
   return 0;
@@ -331,7 +332,7 @@ int show_status(const status_arguments& arguments) {
         add_job(found, std::move(*status));
       else if (status.error().code != errc::connection_refused)
         std::cerr << warn("process " + std::to_string(job.pid)
-                            + " does not say how its job stands: "
+                            + " does not report the status of its job: "
                             + status.error().text,
                           "actorctl");
     }

@@ -1,4 +1,4 @@
-// What the commands do: arguments in, exit code out.
+// Runs the commands of both programs: arguments in, exit code out.
 #pragma once
 
 #include "actors/core/epoch.hpp"
@@ -10,7 +10,7 @@ namespace actorrun::cli {
 /// Takes part in a job with this node's workers until it ends.
 int run(const run_arguments& arguments);
 
-/// Prints how jobs stand.
+/// Prints the status of jobs.
 int show_status(const status_arguments& arguments);
 
 /// Hosts a coordinator until its job ends.
@@ -20,7 +20,7 @@ int host_coordinator(const coordinator_arguments& arguments);
 /// @returns its exit code
 int fail(const failure& why, std::string_view program);
 
-/// What an ending means to whoever started the program.
+/// The exit code for the end of a job, or of our part in it.
 int exit_code_of(const core::ending& how);
 
 } // namespace actorrun::cli

@@ -1,4 +1,4 @@
-// Turns signals into facts that the main thread waits for.
+// Receives signals on the main thread.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@ namespace actorrun::cli {
 /// Signals as descriptors. One per program.
 class signal_inbox {
 public:
-  /// Blocks `signals` in this thread and all it starts from now on: construct
-  /// it before anything that has threads. Others keep their effect, but for
-  /// SIGPIPE, which is ignored.
+  /// Blocks `signals` in this thread and in all threads that it starts later, so
+  /// construct it first. Other signals keep their effect, except SIGPIPE, which is
+  /// ignored.
   explicit signal_inbox(const std::vector<int>& signals);
   ~signal_inbox();
 

@@ -128,7 +128,7 @@ result<slot_choice> choose_xpus(const host_facts& world) {
   return slot_choice{.count = std::min(*count, core::slots_per_agent_max)};
 }
 
-// A driver that is there and fails is worth a word: somebody expects GPUs.
+// A driver that fails gets a warning: its host probably has GPUs.
 slot_choice choose_automatically(bool each_sees_one, const host_facts& world) {
   if (const auto found = find_cuda(world))
     return count_gpus(*found, each_sees_one);

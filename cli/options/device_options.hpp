@@ -1,5 +1,5 @@
-// The options about CPUs and GPUs: how many workers, on which devices, bound to
-// what.
+// The options about CPUs and GPUs: the number of workers, their devices, and what
+// they are bound to.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -51,7 +51,7 @@ struct slot_choice {
   std::vector<std::string> warnings{}; ///< One line each, for a person.
 };
 
-/// Counts devices if the wish is for some; drivers are asked then only.
+/// Decides the number of workers. Asks drivers only if devices must be counted.
 /// @param each_sees_one Workers see one device each (`--virtual-local-rank`),
 ///                      so that the instances of a GPU count each for itself.
 /// @retval errc::bad_argument  there are no such devices; the text says why

@@ -36,7 +36,7 @@ uint32_t affinity_count() {
   return static_cast<uint32_t>(std::max(1, CPU_COUNT_S(size, set.get())));
 }
 
-/// In the form of a UUID, because that is what torchrun's users know.
+/// In the form of a UUID, as torchrun makes them.
 std::string make_random_id() {
   auto device = std::random_device{};
   const auto a = device(), b = device(), c = device(), d = device();
@@ -109,7 +109,7 @@ result<std::string> read_secret(const std::string& path) {
   if (fd < 0)
     return because_of_errno(path);
   const auto closer = close_descriptor{fd};
-  // Of the open file, so that nobody can swap it between check and use.
+  // Checks the open file, so that it cannot be replaced between check and use.
   struct stat facts {};
   if (::fstat(fd, &facts) != 0)
     return because_of_errno(path);

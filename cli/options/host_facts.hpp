@@ -1,5 +1,5 @@
-// What reading a command line may ask of the world, as functions: tests answer
-// themselves, programs take `this_process()`.
+// Gives the readers of command lines what they need to know of the host, as
+// functions: tests have their own, programs take `this_process()`.
 #pragma once
 
 #include "actors/core/devices/list.hpp"
@@ -20,12 +20,12 @@ struct host_facts {
   std::function<uint32_t()> cpu_count;
   /// The secret in a file; see `read_secret`.
   std::function<result<std::string>(const std::string& path)> secret;
-  /// A job id that nobody else has made up.
+  /// A new job id that is unique.
   std::function<std::string()> random_id;
   /// Whether this process was started with a signal ignored, as by nohup.
   std::function<bool(int signal)> is_ignored;
-  /// The GPUs of this node that NVIDIA's driver has, none if there is no driver;
-  /// fails if that does.
+  /// The GPUs that NVIDIA's driver reports, none if there is no driver; fails if the
+  /// driver fails.
   std::function<result<std::vector<core::gpu_identity>>()> gpus = {};
   /// How many devices CUDA and Level Zero count, ≥ 1; fail if there are none.
   std::function<result<uint32_t>()> cuda_count = {};
@@ -34,7 +34,7 @@ struct host_facts {
   std::function<std::vector<std::string>()> variables = {};
 };
 
-/// The surroundings of this process.
+/// The facts of this process and its host.
 host_facts this_process();
 
 /// The content of a file without the line end behind it.

@@ -41,7 +41,7 @@ std::optional<failure> add_rank(std::string_view item, std::string_view whole,
                         + rank.error().text);
   if (!out.by_rank.emplace(*rank, *mask).second)
     return bad_argument("in " + in_quotes(whole) + ", local rank "
-                        + std::to_string(*rank) + " stands twice");
+                        + std::to_string(*rank) + " is listed twice");
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// What people type about the workers' output, as values: streams by rank, sets
-// of ranks, filters, sizes.
+// Reads values of the options about workers' output: streams by rank, sets of
+// ranks, filters, sizes.
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"

@@ -127,7 +127,7 @@ std::optional<failure> refuse_port_0(const endpoint& x,
                       + " other nodes cannot know");
 }
 
-/// What is said of node rank 0 in vain.
+/// Warns about options for node rank 0 that have no effect.
 void warn_of_master(const run_settings& x, const std::string& why,
                     run_arguments& out) {
   const auto warn = [&](const char* name) {
@@ -143,9 +143,10 @@ void warn_of_master(const run_settings& x, const std::string& why,
 std::optional<failure> settle_standalone(const run_settings& settings,
                                          run_arguments& out) {
   if (settings.nodes.min > 1)
-    return bad_argument("--nnodes needs " + std::to_string(settings.nodes.min)
-                        + " nodes, and with --standalone nobody else can come;"
-                          " leave one of the two out");
+    return bad_argument(
+      "--nnodes needs " + std::to_string(settings.nodes.min)
+      + " nodes, and with --standalone the job has one; leave one of the two"
+        " out");
   if (settings.nodes.max > 1)
     out.warnings.emplace_back(
       "--standalone: the maximum of --nnodes is ignored,"
@@ -160,8 +161,8 @@ std::optional<failure> settle_standalone(const run_settings& settings,
   return std::nullopt;
 }
 
-// With `static`, torchrun would meet itself at the endpoint. Nobody else comes
-// there, so the port is for the workers.
+// With `static`, torchrun's only node would meet itself at the endpoint. No other
+// node connects there, so the port is the workers'.
 std::optional<failure> settle_alone(const run_settings& settings,
                                     run_arguments& out) {
   const auto named = endpoint_of(settings, master_port_default);
@@ -395,7 +396,7 @@ std::optional<failure> settle_job_id(const run_settings& settings,
     out.job.job.value = *settings.job;
   } else if (out.job.rendezvous && !is_empty) {
     out.job.job.value = "none";
-    // With static, nobody gives jobs ids: address and port tell them apart.
+    // With static, jobs usually have no ids: address and port distinguish them.
     if (out.job.backend != rendezvous_backend::fixed)
       out.warnings.emplace_back(
         "--rdzv-id is not given: the job is called \"none\","

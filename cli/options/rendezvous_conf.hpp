@@ -1,5 +1,5 @@
-// `--rdzv-conf`: the times of the rendezvous, who hosts it, and how etcd is
-// spoken to.
+// Reads the value of `--rdzv-conf`: the timeouts of the rendezvous, which node
+// hosts it, and how to connect to etcd.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -29,8 +29,8 @@ struct rendezvous_conf {
 /// store_type (only `tcp`) mean what they mean to torchrun; quiet_period,
 /// join_settle and fence_guard are ours. Times are in seconds or have a unit
 /// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout and
-/// `heartbeat` as heartbeat_timeout, with a warning: torchrun ignores them, and
-/// who writes them means those.
+/// `heartbeat` as heartbeat_timeout, with a warning: torchrun ignores them, but
+/// scripts that have them mean those.
 ///
 /// For etcd there are protocol, cacert, cert and key, also under the names that
 /// torchrun's etcd-v2 has for them (ca_cert, ssl_cert, ssl_cert_key),

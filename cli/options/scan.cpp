@@ -59,7 +59,7 @@ candidates meanings_of(std::string_view typed,
   return out.empty() ? beginning_with(typed, known, true) : out;
 }
 
-/// As argparse tells the value -1 from the option -1.
+/// As argparse distinguishes the value -1 from the option -1.
 bool is_negative_number(std::string_view word) {
   return word.size() > 1 && word[0] == '-'
          && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
@@ -132,7 +132,7 @@ private:
     if (sign == word.npos)
       return x.value.empty() ? add(x, typed, "") : take_value(x, typed);
     if (x.value.empty())
-      return bad_argument(typed + " is a switch and takes no value; leave out "
+      return bad_argument(typed + " is a flag and takes no value; leave out "
                           + in_quotes(word.substr(sign)));
     return add(x, typed, word.substr(sign + 1));
   }

@@ -15,7 +15,7 @@ struct spelling {
   std::string name;  ///< With dashes: `--max-restarts`.
   char letter = 0;   ///< `m` for `-m`; 0: there is no short form.
   std::string value; ///< What stands for its value; empty: a flag.
-  /// Abbreviations mean options of torchrun first: scripts that use them shall
+  /// Abbreviations mean options of torchrun first, so that scripts that use them do
   /// not break because we have more options.
   bool is_ours = false;
 };
@@ -43,8 +43,8 @@ struct scanned_words {
 ///
 /// `--max-restarts 3`, `--max-restarts=3`, `--max_restarts=3`, `-r 3` and `-r3`
 /// are one option; so is `--max-r 3`, for an option may be cut short as long as
-/// no other spelling begins in the same way. `-mt3` is `-m -t 3`; `-` is a word,
-/// and so is what has white space in it and is no option. One `--` directly
+/// no other spelling begins in the same way. `-mt3` is `-m -t 3`; `-` is a word, and
+/// so is a text with a space that is no option. One `--` directly
 /// before or after the first word of the rest is dropped; behind it, everything
 /// is rest. A value must not begin with a dash unless it is a negative number or
 /// follows a `=`.

@@ -107,8 +107,8 @@ std::optional<failure> settle_signals(const run_settings& settings,
                           + without(out.signals_to_handle, x));
     if (settings.stop_signal == x)
       return bad_argument("--signals-to-forward: " + signal_name(x)
-                          + " is the --stop-signal, too, and workers could not"
-                            " tell a notice from the end");
+                          + " is also the --stop-signal, and workers could not"
+                            " distinguish the two");
   }
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);

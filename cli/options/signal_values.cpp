@@ -43,16 +43,16 @@ bool is_number(std::string_view text) {
                         [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// Why nobody can wait for a signal or pass it on; nothing if one can.
+/// Why a signal cannot be handled or forwarded; nothing if it can.
 std::optional<std::string> objection(int signal) {
   switch (signal) {
     case SIGKILL:
     case SIGSTOP:
       return "cannot be caught by any program";
     case SIGCHLD:
-      return "tells a program of its own children, not of your wishes";
+      return "is sent by the system when a child process ends";
     case SIGPIPE:
-      return "tells a program that nobody reads its output, and is ignored";
+      return "is sent by the system when a pipe has no reader, and is ignored";
     case SIGILL:
     case SIGTRAP:
     case SIGABRT:
@@ -130,8 +130,9 @@ result<int> parse_stop_signal(std::string_view text) {
   if (!x || *x == SIGABRT) // Ends the worker with a core, which some want.
     return x;
   if (*x == SIGKILL)
-    return bad_argument("SIGKILL asks for nothing; --shutdown-timeout=0 kills"
-                        " at once");
+    return bad_argument(
+      "SIGKILL gives a worker no time to end; --shutdown-timeout=0 kills"
+      " at once");
   if (*x == SIGSTOP || *x == SIGTSTP || *x == SIGTTIN || *x == SIGTTOU
       || *x == SIGCONT)
     return bad_argument(signal_name(*x) + " suspends or resumes a worker and"

@@ -1,4 +1,4 @@
-// The signals that people may name, and for what.
+// Reads the names of signals, and checks what they can be used for.
 #pragma once
 
 #include "messages/result.hpp"

@@ -1,4 +1,4 @@
-// Which of some known words somebody meant who typed another one.
+// Guesses which known word a misspelled one was meant to be.
 #pragma once
 
 #include <string>

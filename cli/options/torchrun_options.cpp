@@ -22,7 +22,7 @@ result<std::string> parse_start_method(const std::string& text) {
 result<bool> parse_event_log_handler(const std::string& text) {
   if (text == "console")
     return true;
-  // torchrun has both names for nothing.
+  // Both names mean no events in torchrun.
   if (text == "null" || text == "dynamic_rendezvous")
     return false;
   return bad_argument(in_quotes(text) + " is not a handler of events; null and"
@@ -56,12 +56,12 @@ struct idle_variable {
 constexpr idle_variable idle_variables[] = {
   {"TORCHELASTIC_HEALTH_CHECK_PORT",
    [](const std::string& x) { return !x.empty(); },
-   "there is no such port; actorctl status --json tells how a job stands"},
+   "there is no such port; actorctl status --json prints the status of a job"},
 };
 
 constexpr std::string_view prefix = "PET_";
 
-/// Misspelled ones would be missed in silence.
+/// A misspelled variable would have no effect without notice.
 void warn_of_unknown(const host_facts& world, const option_rules& rules,
                      std::vector<std::string>& warnings) {
   auto known = std::vector<std::string>{};

@@ -1,4 +1,4 @@
-// What people type, as values: numbers, times, node ranges, endpoints.
+// Reads values of options: numbers, times, node ranges, endpoints.
 #pragma once
 
 #include "messages/result.hpp"

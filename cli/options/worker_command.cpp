@@ -93,7 +93,7 @@ result<std::string> interpreter_of(const worker_program& program,
                      " runs a program without one"};
 }
 
-/// A script that is missing may be a program somebody meant to run.
+/// The missing script may be a program that was to be run without Python.
 failure missing_script(const std::string& name, const program_files& files) {
   auto text = "there is no script " + in_quotes(name);
   if (!has_slash(name))
@@ -126,7 +126,7 @@ std::vector<std::string> joined(std::vector<std::string> head,
 bool begins_as_elf(const std::string& path) {
   constexpr std::string_view magic{"\x7f"
                                    "ELF"};
-  // A FIFO must not hold us until somebody writes to it.
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const auto fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return false;

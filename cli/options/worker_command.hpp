@@ -1,5 +1,5 @@
-// What the workers execute: an interpreter with a script or a module, or a
-// program; and whether it is there.
+// Makes the command that workers execute: an interpreter with a script or a module,
+// or a program. Checks that it exists.
 #pragma once
 
 #include "messages/result.hpp"

@@ -1,4 +1,4 @@
-// How jobs stand, for people and for programs.
+// Renders the status of jobs, for people and for programs.
 #pragma once
 
 #include "messages/job.pb.h"
@@ -10,8 +10,8 @@
 
 namespace actorrun::cli {
 
-/// Adds what one process told, unless another has told of the same job and
-/// knows more: a coordinator's answer covers all agents of its job.
+/// Adds the answer of one process, unless another process has reported the same job
+/// and knows more: a coordinator's answer covers all agents of its job.
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);
 
 /// One paragraph per job: a line on the job, why it waits, a line per agent.

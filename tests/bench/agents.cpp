@@ -86,13 +86,13 @@ void agents::kill_last() {
   programs_.back().signal(SIGKILL);
 }
 
-result<std::monostate> agents::replace_last(setting& s) {
+result<void> agents::replace_last(setting& s) {
   programs_.back().wait(deadline());
   auto agent = start_one(s, programs_.size() - 1);
   if (!agent)
     return agent.error();
   programs_.back() = std::move(*agent);
-  return std::monostate{};
+  return {};
 }
 
 bool agents::all_running() {

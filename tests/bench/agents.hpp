@@ -48,7 +48,7 @@ public:
   void kill_last();
 
   /// Starts another agent in the place of the last.
-  result<std::monostate> replace_last(setting& s);
+  result<void> replace_last(setting& s);
 
   /// True if no agent has ended.
   bool all_running();

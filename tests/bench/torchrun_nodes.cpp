@@ -41,7 +41,7 @@ result<launched_job> launched_job::prepare(setting& s, launcher_kind kind,
                       std::string{loopback} + ":" + std::to_string(port)};
 }
 
-result<std::monostate> launched_job::start_node(setting& s) {
+result<void> launched_job::start_node(setting& s) {
   const auto what = s.command(
     kind_ == launcher_kind::ours ? ours(s) : torchrun(s), variables());
   output_ = what.output;
@@ -49,7 +49,7 @@ result<std::monostate> launched_job::start_node(setting& s) {
   if (!node)
     return node.error();
   nodes_.push_back(std::move(*node));
-  return std::monostate{};
+  return {};
 }
 
 std::vector<std::string> launched_job::variables() const {

@@ -26,7 +26,7 @@ public:
                                       const shape& x);
 
   /// Starts one more node; the first is where the others meet it.
-  result<std::monostate> start_node(setting& s);
+  result<void> start_node(setting& s);
 
   pid_t pid(size_t node) const { return nodes_[node].pid(); }
 

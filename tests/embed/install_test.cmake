@@ -54,7 +54,9 @@ list(APPEND expected
 foreach(library words wire messages core actors runtime worker)
   list(APPEND expected ${LIBDIR}/libactorrun_${library}.a)
 endforeach()
-list(APPEND expected ${LIBDIR}/libactorrun_worker_shared.so)
+foreach(name ${SHARED})
+  list(APPEND expected ${LIBDIR}/${name})
+endforeach()
 foreach(program actorrun actorctl)
   list(APPEND expected share/man/man1/${program}.1
        share/bash-completion/completions/${program}

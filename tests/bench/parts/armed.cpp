@@ -74,7 +74,7 @@ measured measure_armed(setting& s) {
   rate.limit.add(sleep_rate(s, *none));
   rate.met = rate.ours.max() <= rate.limit.max() + rate_tolerance;
   print(rate);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

@@ -93,7 +93,7 @@ measured join_all(lines& x) {
   x.memory.ours.add(double(::mallinfo2().uordblks - used) / agent_count);
   if (formed != agent_count)
     return unmeasured("the epoch has " + std::to_string(formed) + " agents");
-  return std::monostate{};
+  return {};
 }
 
 } // namespace
@@ -107,7 +107,7 @@ measured measure_joins(setting& s) {
   x.memory.met = x.memory.ours.median() <= bytes_per_agent_max;
   for (const auto* line : {&x.ranks, &x.join, &x.memory})
     print(*line);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

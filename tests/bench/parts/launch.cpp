@@ -11,12 +11,12 @@ constexpr auto nothing = "/bin/true";
 constexpr double loop_ratio_max = 1.3;
 constexpr uint32_t loop_ratio_size = 512;
 
-result<std::monostate> add_time(figures& to, const program::command& what) {
+result<void> add_time(figures& to, const program::command& what) {
   const auto time = time_of(what);
   if (!time)
     return time.error();
   to.add(*time);
-  return std::monostate{};
+  return {};
 }
 
 // In turns, so that whatever else the machine does strikes all alike.
@@ -36,7 +36,7 @@ measured measure_size(setting& s, uint32_t size, row& x) {
     if (const auto done = add_time(x.peer, peer); !done)
       return done;
   }
-  return std::monostate{};
+  return {};
 }
 
 } // namespace
@@ -56,7 +56,7 @@ measured measure_launch(setting& s) {
               && (!counts || ratio(x.ours, x.limit) <= loop_ratio_max);
     print(x);
   }
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

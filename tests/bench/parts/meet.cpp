@@ -33,7 +33,7 @@ measured measure_meeting(setting& s) {
   }
   x.met = x.ours.median() <= meeting_max;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

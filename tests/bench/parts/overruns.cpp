@@ -105,7 +105,7 @@ measured measure(setting& s, const std::string& when, size_t busy_count,
   slow.ours.add(found->quantile(0.99));
   slow.met = slow.ours.max() <= ms_max;
   print(slow);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace

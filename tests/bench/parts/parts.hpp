@@ -9,7 +9,7 @@
 
 namespace actorrun::bench {
 
-using measured = result<std::monostate>;
+using measured = result<void>;
 
 /// Starts N processes that end at once.
 measured measure_launch(setting& s);

@@ -82,7 +82,7 @@ measured kill_agent(agents& job, lines& x) {
   x.regroup.ours.add(milliseconds_between(begin, last_start(*next)));
   x.gone.ours.add(milliseconds_between(begin, gone));
   x.orphans.ours.add(double(doomed.alive_count()));
-  return std::monostate{};
+  return {};
 }
 
 measured repeat(setting& s, lines& x) {
@@ -106,7 +106,7 @@ measured repeat(setting& s, lines& x) {
     if (const auto all = job->await_next(job->worker_count()); !all)
       return all.error();
   }
-  return std::monostate{};
+  return {};
 }
 
 } // namespace
@@ -120,7 +120,7 @@ measured measure_regroup(setting& s) {
   x.orphans.met = x.orphans.ours.max() == 0;
   for (const auto* line : {&x.regroup, &x.gone, &x.orphans})
     print(*line);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

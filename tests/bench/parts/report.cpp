@@ -48,7 +48,7 @@ measured measure_report(setting& s) {
   }
   x.met = x.ours.median() <= report_ms_max;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

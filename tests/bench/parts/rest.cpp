@@ -135,7 +135,7 @@ measured measure_rest(setting& s) {
        true);
   tell(s, "at rest, 2 agents, the host", subjects[1], nullptr, false);
   tell(s, "at rest, 2 agents, the other", subjects[2], nullptr, false);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

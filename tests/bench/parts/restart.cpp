@@ -35,7 +35,7 @@ measured repeat(setting& s, stamp_board& board, stamps newest, row& x) {
     x.ours.add(*ours);
     x.limit.add(*limit);
   }
-  return std::monostate{};
+  return {};
 }
 
 measured measure_one_node(setting& s) {
@@ -54,7 +54,7 @@ measured measure_one_node(setting& s) {
     return done;
   x.met = x.ours.median() <= x.limit.median() + over_loop_max;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 measured measure_many_nodes(setting& s) {
@@ -68,7 +68,7 @@ measured measure_many_nodes(setting& s) {
     return done;
   x.met = x.ours.median() <= wide_max;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace

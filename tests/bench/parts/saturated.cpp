@@ -34,7 +34,7 @@ measured measure_saturated(setting& s) {
   x.ours.add(double(newest - job->epoch()));
   x.met = newest == job->epoch();
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

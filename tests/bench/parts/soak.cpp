@@ -106,7 +106,7 @@ measured measure_soak(setting& s) {
   if (*status != 0 && board->has_late(end)) {
     print_note("soak is not judged",
                "the machine kept a worker from being in time");
-    return std::monostate{};
+    return {};
   }
   if (*status != 0 && !has_overrun(what.output))
     return unmeasured(describe(*status) + ": " + last_words(what.output));
@@ -120,7 +120,7 @@ measured measure_soak(setting& s) {
            }(),
          .goal = "0",
          .met = *status == 0});
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

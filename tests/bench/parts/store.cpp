@@ -87,7 +87,7 @@ measured add_values(const result<values>& from, figures row::*where,
     return from.error();
   for (size_t i = 0; i < metrics.size(); ++i)
     (rows[i].*where).add(from->at(metrics[i].name) * metrics[i].scale);
-  return std::monostate{};
+  return {};
 }
 
 measured add_round(setting& s, const std::string& operations,
@@ -100,7 +100,7 @@ measured add_round(setting& s, const std::string& operations,
       !done)
     return done;
   if (!s.python_with_torch())
-    return std::monostate{};
+    return {};
   const auto port = free_port();
   if (port == 0)
     return unmeasured("no port is free");
@@ -126,7 +126,7 @@ measured measure_store(setting& s) {
   }
   if (!s.python_with_torch())
     print_note("no peer for the store", "no Python here has torch");
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

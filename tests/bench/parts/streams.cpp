@@ -46,7 +46,7 @@ measured add(setting& s, const log_launcher& x, const std::string& mode,
     return account.error();
   to.speed.add(account->megabytes_per_second());
   to.wrong.add(double(account->wrong()));
-  return std::monostate{};
+  return {};
 }
 
 // All in turns, so that whatever else the machine does strikes all alike.
@@ -86,7 +86,7 @@ measured measure_speed(setting& s) {
                .goal = "≥ 0.5 × limit"};
   x.met = ratio(x.ours, x.limit) >= limit_ratio_min;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 measured measure_slow_writers(setting& s) {
@@ -111,7 +111,7 @@ measured measure_slow_writers(setting& s) {
     x.peer = theirs.wrong;
     print(x);
   }
-  return std::monostate{};
+  return {};
 }
 
 /// How fast one worker wrote, in MB/s.
@@ -151,7 +151,7 @@ measured measure_cost(setting& s) {
   }
   x.met = ratio(x.ours, x.limit) >= write_ratio_min;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 measured measure_memory(setting& s) {
@@ -177,7 +177,7 @@ measured measure_memory(setting& s) {
   x.ours.add(last - early);
   x.met = x.ours.max() <= growth_mib_max;
   print(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace

@@ -82,7 +82,7 @@ measured add(const std::string& path, flood_figures& to) {
   }
   to.rate.add(double(message_count) * 1e6 / double(end - begin));
   to.errors.add(double(error_count));
-  return std::monostate{};
+  return {};
 }
 
 /// A launcher with `timer_worker`, from start to end.
@@ -98,7 +98,7 @@ measured run_agent(setting& s, std::vector<std::string> worker, size_t count,
   if (const auto said = last_words(what.output);
       said.find("skips") != std::string::npos)
     return unmeasured("lines were torn: " + said);
-  return std::monostate{};
+  return {};
 }
 
 measured flood_agent(setting& s, flood_figures& to) {
@@ -135,7 +135,7 @@ measured flood_reader(setting& s, flood_figures& to) {
 // What torch's server gets of what as many of torch's clients send.
 measured flood_torch(setting& s, flood_figures& to) {
   if (!s.python_with_torch())
-    return std::monostate{};
+    return {};
   settle();
   const auto seconds = std::chrono::duration<double>{flood_length(s)}.count();
   const auto what
@@ -151,7 +151,7 @@ measured flood_torch(setting& s, flood_figures& to) {
     return unmeasured("torch's timers: " + last_words(what.output));
   to.rate.add((message_count - error_count) / length / 1e3);
   to.errors.add(error_count);
-  return std::monostate{};
+  return {};
 }
 
 measured measure_floods(setting& s) {
@@ -185,7 +185,7 @@ measured measure_floods(setting& s) {
          .limit = limit.errors,
          .goal = "0",
          .met = ours.errors.max() == 0});
-  return std::monostate{};
+  return {};
 }
 
 measured measure_calls(setting& s) {
@@ -208,7 +208,7 @@ measured measure_calls(setting& s) {
     x->met = x->ours.max() <= call_us_max;
     print(*x);
   }
-  return std::monostate{};
+  return {};
 }
 
 } // namespace

@@ -60,7 +60,7 @@ measured add_import(setting& s, row& to) {
   if (!took)
     return took.error();
   to.peer.add(*took);
-  return std::monostate{};
+  return {};
 }
 
 measured add_node(setting& s, launcher_kind kind, node_lines& to) {
@@ -84,7 +84,7 @@ measured add_node(setting& s, launcher_kind kind, node_lines& to) {
   if (!again)
     return again.error();
   side(to.restart, kind).add(milliseconds_between(death, last_start(*again)));
-  return std::monostate{};
+  return {};
 }
 
 /// From the start of a second node's launcher to the first worker of both.
@@ -109,7 +109,7 @@ measured add_joining(setting& s, launcher_kind kind, row& to) {
   if (!both)
     return both.error();
   side(to, kind).add(milliseconds_between(start, first_start(*both)));
-  return std::monostate{};
+  return {};
 }
 
 /// From the end of a node to the first worker of who is left. One of its own
@@ -139,7 +139,7 @@ measured add_loss(setting& s, launcher_kind kind, row& to) {
   if (!rest)
     return rest.error();
   side(to, kind).add(milliseconds_between(death, first_start(*rest)));
-  return std::monostate{};
+  return {};
 }
 
 // In turns, so that whatever else the machine does strikes both alike.
@@ -157,7 +157,7 @@ measured measure_node(setting& s) {
   print(lines.import);
   for (auto* x : {&lines.restart, &lines.resident, &lines.proportional})
     conclude(*x);
-  return std::monostate{};
+  return {};
 }
 
 measured measure_joining(setting& s) {
@@ -167,7 +167,7 @@ measured measure_joining(setting& s) {
       if (const auto done = add_joining(s, kind, x); !done)
         return done;
   conclude(x);
-  return std::monostate{};
+  return {};
 }
 
 // Once is enough for the peer: it takes three quarters of a minute.
@@ -182,7 +182,7 @@ measured measure_loss(setting& s) {
   else if (const auto done = add_loss(s, launcher_kind::torchrun, x); !done)
     return done;
   conclude(x);
-  return std::monostate{};
+  return {};
 }
 
 } // namespace
@@ -191,13 +191,13 @@ measured measure_torchrun(setting& s) {
   if (!s.python_with_torch()) {
     print_note("no torchrun", "no Python here has torch; "
                               "install-dependencies.sh --with-torch");
-    return std::monostate{};
+    return {};
   }
   print_note("torchrun is that of torch", s.torch_version());
   for (auto* measure : {measure_node, measure_joining, measure_loss})
     if (const auto done = measure(s); !done)
       return done;
-  return std::monostate{};
+  return {};
 }
 
 } // namespace actorrun::bench

@@ -78,7 +78,7 @@ TEST_CASE("scan: a message says what is missing or too much", "[cli]") {
   CHECK(why({"--max_restarts"}) == "--max_restarts needs a value: N");
   CHECK(why({"-t"}) == "-t needs a value: STREAMS");
   CHECK(why({"--module=1", "a"})
-        == "--module is a switch and takes no value; leave out \"=1\"");
+        == "--module is a flag and takes no value; leave out \"=1\"");
   CHECK(why({"--MAX_RESTART", "1"})
         == "unknown option --MAX_RESTART; is --max-restarts meant?");
 }

@@ -58,9 +58,9 @@ TEST_CASE("signals: what cannot be had is refused with its reason", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
     {"SIGKILL", "SIGKILL cannot be caught"},
     {"stop", "SIGSTOP cannot be caught"},
-    {"SIGCHLD", "its own children"},
-    {"SIGCLD", "SIGCHLD tells"},
-    {"SIGPIPE", "nobody reads its output"},
+    {"SIGCHLD", "a child process"},
+    {"SIGCLD", "SIGCHLD is sent"},
+    {"SIGPIPE", "a pipe has no reader"},
     {"SIGSEGV", "SIGSEGV means that a program is broken"},
     {"SIGBUS", "broken"},
     {"SIGFPE", "broken"},
@@ -105,7 +105,7 @@ TEST_CASE("signals: a stop signal ends a worker", "[cli]") {
     CHECK(has(stop_refusal(name), "does not end it"));
   }
   CHECK(has(stop_refusal("SIGSEGV"), "broken"));
-  CHECK(has(stop_refusal("SIGCHLD"), "children"));
+  CHECK(has(stop_refusal("SIGCHLD"), "child process"));
   CHECK(has(stop_refusal("15"), "write SIGTERM"));
   CHECK(has(stop_refusal(""), "missing"));
   CHECK(has(stop_refusal("SIGTERM,SIGINT"), "not the name"));
