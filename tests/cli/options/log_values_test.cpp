@@ -65,7 +65,8 @@ TEST_CASE("log values: bad masks are quoted, with both forms", "[cli]") {
   }
   CHECK(has(refusal(parse_stream_choice("0:1,3:2,0:1")),
             "local rank 0 is listed twice"));
-  CHECK(has(refusal(parse_stream_choice("0:1,00:2")), "rank 0 is listed twice"));
+  CHECK(
+    has(refusal(parse_stream_choice("0:1,00:2")), "rank 0 is listed twice"));
   CHECK(has(refusal(parse_stream_choice("4096:1")), "\"4096\" is not in"));
   CHECK(has(refusal(parse_stream_choice("-1:1")), "\"-1\" is not in"));
 }
