@@ -1,4 +1,4 @@
-// Who this worker is, from the environment that actorrun gives it.
+// Reads this worker's rank and peers from the environment that actorrun sets.
 #pragma once
 
 #include <string>

@@ -4,8 +4,8 @@
 //
 //   cuda_allreduce [STEPS]
 //
-// The ranks of an epoch meet at its store. A death of a peer is noticed by
-// ncclCommGetAsyncError, so that nobody hangs in the driver.
+// The ranks of an epoch meet at its store. The death of a peer is noticed by
+// ncclCommGetAsyncError, so that no rank hangs in the driver.
 #include "environment.hpp"
 #include "store.hpp"
 

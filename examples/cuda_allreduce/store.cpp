@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-constexpr time_t patience_seconds = 60;
+constexpr time_t timeout_seconds = 60;
 
 // The requests of this protocol that are needed here; docs/store.md has all.
 enum request : char { validate = 0, set_key = 1, get_key = 3, wait_keys = 6 };
@@ -79,10 +79,9 @@ store::store() {
   if (descriptor_ < 0)
     give_up("connect");
   const auto on = 1;
-  const auto patience = timeval{.tv_sec = patience_seconds, .tv_usec = 0};
+  const auto timeout = timeval{.tv_sec = timeout_seconds, .tv_usec = 0};
   ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience,
-               sizeof patience);
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   send(bytes_of(validate) + bytes_of(magic));
 }
 

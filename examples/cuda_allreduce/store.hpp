@@ -20,7 +20,7 @@ public:
 
   void set(const std::string& key, const std::string& value);
 
-  /// Waits until somebody has set it, 60 s at most.
+  /// Waits for at most 60 s until a worker has set it.
   std::string get(const std::string& key);
 
 private:

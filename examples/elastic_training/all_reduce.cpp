@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 // From start to all workers connected. Generous: the workers of an epoch start
 // within milliseconds, but a busy machine may take its time.
 constexpr auto meeting_time = 30s;
-// For a stranger to introduce itself; it keeps the others waiting.
-constexpr auto hello_patience = 2s;
+// For a peer to send its hello; the others wait meanwhile.
+constexpr auto hello_timeout = 2s;
 // A peer that is silent for so long within a step has gone.
-constexpr auto step_patience = 30s;
+constexpr auto step_timeout = 30s;
 
 constexpr auto magic = uint64_t{0x3152414554534c45};
 
@@ -35,13 +35,13 @@ struct hello {
   uint32_t world_size = 0;
 };
 
-enum class answer : uint32_t { welcome, stranger, other_epoch, other_step };
+enum class answer : uint32_t { welcome, other_job, other_epoch, other_step };
 
 std::string to_string(answer x) {
   switch (x) {
     case answer::welcome:
       return "welcome";
-    case answer::stranger:
+    case answer::other_job:
       return "it serves another job or already has a worker of this rank";
     case answer::other_epoch:
       return "it is of another epoch";
@@ -64,11 +64,11 @@ std::span<std::byte> bytes_of(T& x) {
 
 answer judge(const hello& peer, const hello& own) {
   if (peer.magic != own.magic || peer.job != own.job)
-    return answer::stranger;
+    return answer::other_job;
   if (peer.epoch != own.epoch || peer.world_size != own.world_size)
     return answer::other_epoch;
   if (peer.rank == 0 || peer.rank >= own.world_size)
-    return answer::stranger;
+    return answer::other_job;
   return peer.step == own.step ? answer::welcome : answer::other_step;
 }
 
@@ -77,13 +77,13 @@ answer judge(const hello& peer, const hello& own) {
 all_reduce::all_reduce(const environment& self, uint64_t step)
   : adds_up_(self.rank == 0) {
   if (self.world_size == 1)
-    return; // Nobody to meet: no port is opened.
+    return; // There are no peers: no port is opened.
   if (adds_up_)
     gather(self, step);
   else
     join(self, step);
   for (const auto& peer : peers_)
-    set_patience(peer, step_patience);
+    set_timeout(peer, step_timeout);
 }
 
 void all_reduce::gather(const environment& self, uint64_t step) {
@@ -97,14 +97,14 @@ void all_reduce::gather(const environment& self, uint64_t step) {
     if (!peer)
       fail(std::to_string(missing) + " of " + std::to_string(self.world_size)
            + " workers did not come");
-    set_patience(*peer, hello_patience);
+    set_timeout(*peer, hello_timeout);
     auto said = hello{};
     if (!receive_all(*peer, bytes_of(said)))
       continue;
     auto verdict = judge(said, own);
     if (verdict == answer::welcome && seats[said.rank - 1])
-      verdict = answer::stranger;
-    // Who is refused is told so, and who leaves again is no member.
+      verdict = answer::other_job;
+    // A refused peer gets the answer; a peer that has left is not a member.
     if (!send_all(*peer, bytes_of(verdict)) || verdict != answer::welcome)
       continue;
     seats[said.rank - 1] = std::move(*peer);
@@ -121,8 +121,8 @@ void all_reduce::join(const environment& self, uint64_t step) {
   if (!zero)
     fail("rank 0 does not listen at " + self.master_address + " port "
          + std::to_string(self.master_port));
-  set_patience(*zero, meeting_time);
-  auto verdict = answer::stranger;
+  set_timeout(*zero, meeting_time);
+  auto verdict = answer::other_job;
   if (!send_all(*zero, bytes_of(own)) || !receive_all(*zero, bytes_of(verdict)))
     fail("rank 0 closed the connection");
   if (verdict != answer::welcome)

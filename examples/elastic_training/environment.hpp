@@ -1,4 +1,4 @@
-// What the launcher tells a worker, all of it through the environment.
+// Reads what the launcher sets in a worker's environment.
 #pragma once
 
 #include <cstdint>

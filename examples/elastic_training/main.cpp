@@ -78,7 +78,7 @@ void train(const language_model& model, const text& corpus,
       saved.save(state);
     report.report(state);
   }
-  // Nobody reports success before the last checkpoint is on the disk.
+  // No worker exits with success before the last checkpoint is on the disk.
   group.wait_for_all();
 }
 

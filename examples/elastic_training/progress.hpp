@@ -1,4 +1,4 @@
-// What rank 0 tells people (the console) and programs (the progress file).
+// Reports progress of rank 0 to people (the console) and programs (a file).
 #pragma once
 
 #include "environment.hpp"

@@ -142,7 +142,7 @@ std::optional<socket_handle> connect_until(const std::string& host,
   }
 }
 
-void set_patience(const socket_handle& peer, milliseconds x) {
+void set_timeout(const socket_handle& peer, milliseconds x) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(x);
   const auto value
     = timeval{seconds.count(), std::chrono::microseconds{x - seconds}.count()};

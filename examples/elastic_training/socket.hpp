@@ -30,17 +30,17 @@ private:
 /// @param backlog  most peers that may wait to be accepted
 socket_handle listen_at(const std::string& host, uint16_t port, int backlog);
 
-/// @returns nothing when nobody came until the deadline
+/// @returns nothing if no peer has connected by the deadline
 std::optional<socket_handle> accept_until(const socket_handle& listener,
                                           deadline until);
 
-/// Tries again until somebody listens there.
-/// @returns nothing when nobody did until the deadline
+/// Tries again until a peer listens there.
+/// @returns nothing if none does by the deadline
 std::optional<socket_handle> connect_until(const std::string& host,
                                            uint16_t port, deadline until);
 
 /// Bounds how long `send_all` and `receive_all` wait for the peer to move.
-void set_patience(const socket_handle& peer, std::chrono::milliseconds x);
+void set_timeout(const socket_handle& peer, std::chrono::milliseconds x);
 
 /// @returns false when the peer is gone or silent for too long
 bool send_all(const socket_handle& peer, std::span<const std::byte> bytes);

@@ -17,7 +17,7 @@ inline constexpr size_t text_size_max = size_t{64} << 20U;
 struct text {
   std::vector<uint8_t> symbols;
   uint32_t symbol_count = 0; ///< Distinct symbols, 2..256.
-  uint64_t fingerprint = 0;  ///< Tells one text from another.
+  uint64_t fingerprint = 0;  ///< Distinguishes texts.
 };
 
 /// Ends the process when the file cannot be read, or is too long, or shorter

@@ -13,8 +13,8 @@ using namespace actorrun;
 
 namespace {
 
-// The host's own actor. It could reshard data, move a load balancer, page
-// somebody: it learns of every change when the agents do.
+// The host program's own actor. It could reshard data, update a load balancer or
+// send an alert: it is notified of every change when the agents are.
 struct epoch_watcher {
   static constexpr const char* name = "epoch-watcher";
 

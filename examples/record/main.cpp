@@ -1,5 +1,5 @@
-// A worker in C++ whose launcher tells why it died: with which exception, or
-// which signal, and where.
+// A C++ worker whose launcher reports why it died: by which exception or which
+// signal, and where.
 //
 //     actorrun --nproc-per-node 2 --no-python ./record_example throw
 //

@@ -1,8 +1,8 @@
 // Timers of actors, as torch's LocalTimer pair has them for the processes of one
-// program: a timer server without a FIFO, spoken to by messages.
+// program: a timer server without a FIFO, which takes messages.
 //
-// An actor loads shards and gives each half a second. One never comes: the actor
-// is told, and goes on with the next.
+// An actor loads shards and gives each half a second. One never arrives: the
+// actor is notified and goes on with the next.
 //
 // usage: timed_actor
 
@@ -25,8 +25,8 @@ struct shard_loaded {
 };
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(shard_loaded)
 
-// A TIMER CLIENT, which is told when a timer of it is over, and what else we
-// need.
+// A TIMER CLIENT, which is notified when a timer of its own has expired, and our
+// own message.
 using loader_actor
   = timer_client_actor::extend<message_signature<void(shard_loaded)>::type>;
 
@@ -61,7 +61,7 @@ struct loader {
     if (number > shard_count)
       return self->quit();
     tell(self, timers, acquire_timer{scope(), 500ms, loader_actor{self}});
-    if (number != lost_shard) // Somebody brings it.
+    if (number != lost_shard) // It arrives.
       tell_later(self, 10ms, shard_loaded{number});
   }
 

@@ -1,5 +1,5 @@
-// Another timer server in the place of ours: a job whose timers are only written
-// down, to see how long things take before somebody is killed for it.
+// Replaces our timer server: a job whose timers are only recorded, to measure how
+// long steps take before timers kill workers.
 //
 // usage: timer_notes PROGRAM [ARGUMENT…]
 

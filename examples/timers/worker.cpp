@@ -8,7 +8,7 @@
 //
 //     rank 1 … was killed by its timer: scope "exchange" overran by 0.2 ms
 //
-// Without actorrun it runs just the same, and nobody watches.
+// Without actorrun it runs the same, without timers.
 //
 // usage: timed_worker work|stuck
 

@@ -80,7 +80,7 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const close_coordinator& x) {
-    self.config_.lines.info("this node's coordinator leaves office: "
+    self.config_.lines.info("this node's coordinator gives up the leadership: "
                             + x.reason);
     self.config_.close_coordinator();
     return {};
@@ -103,8 +103,8 @@ struct etcd_leadership::effect_runner {
 
   reply operator()(const log_registry& x) {
     if (x.trouble)
-      self.config_.lines.warn("etcd is away; the job goes on while its "
-                              "coordinator stays in office: "
+      self.config_.lines.warn("etcd is away; the job goes on while "
+                              "its coordinator keeps the leadership: "
                               + x.trouble->text);
     else
       self.config_.lines.info("etcd is back");

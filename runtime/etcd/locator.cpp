@@ -46,8 +46,9 @@ void etcd_locator::seek(listener on_result) {
     if (found.coordinator)
       on_result(std::move(found));
     else
-      on_result(failure{errc::connection_failed,
-                        "this node's coordinator has just left office"});
+      on_result(
+        failure{errc::connection_failed,
+                "this node's coordinator has just given up the leadership"});
   });
 }
 

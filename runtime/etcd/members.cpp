@@ -77,8 +77,8 @@ result<http_answer> etcd_members::post(const std::string& path,
 
 void etcd_members::move_to(size_t index, const failure& why) {
   current_ = index;
-  lines_.warn("etcd is asked at " + members_[index].http->url()
-              + " now: " + why.text);
+  lines_.warn("etcd is now asked at " + members_[index].http->url() + ": "
+              + why.text);
 }
 
 void etcd_members::set_token(const std::string& token) {

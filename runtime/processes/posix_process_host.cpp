@@ -56,7 +56,7 @@ posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
                                        start_gate gate)
   : loop_(loop), on_note_(std::move(on_note)), gate_(std::move(gate)),
     warden_(std::make_unique<warden>(
-      loop, [this] { note("warden has died; starts another"); })),
+      loop, [this] { note("warden has died; another one is started"); })),
     starter_(std::make_unique<process_starter>(
       loop, *warden_, [this](const std::string& x) { note(x); })) {
   // In parallel with other preparations; `start` would do it, too.

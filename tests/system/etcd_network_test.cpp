@@ -49,7 +49,7 @@ struct two_sites {
     CHECK(after[0].restart_count == 0);
     CHECK(last_of(x->records_of(before)) < first_of(after));
     CHECK(all_dead(before, 0ms));
-    CHECK(a->says("leaves office"));
+    CHECK(a->says("gives up the leadership"));
     return after;
   }
 

@@ -109,7 +109,7 @@ TEST_CASE("etcd: the node with the coordinator sleeps longer than its lease, "
   const auto together = x.await_world(4, alone[0].epoch);
   CHECK(together[0].restart_count == 0);
   CHECK(last_of(x.records_of(alone)) < first_of(together));
-  CHECK(a.says("leaves office"));
+  CHECK(a.says("gives up the leadership"));
   x.check_end(a, b);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("etcd: it comes back after all have left office, and the job goes on "
   auto& b = x.agent(x.options());
   const auto before = x.await_world(4);
   x.server.kill();
-  CHECK(x.host_of(a, b).says("leaves office"));
+  CHECK(x.host_of(a, b).says("gives up the leadership"));
   CHECK(all_dead(before));
   x.server.start();
   const auto after = x.await_world(4, before[0].epoch);
@@ -217,10 +217,12 @@ TEST_CASE("etcd: of three members two are enough, whichever is in use",
   const auto before = x.await_world(4);
   auto& host = x.host_of(a, b);
   x.cluster.member(0).kill();
-  CHECK(host.says("etcd is asked at http://" + x.cluster.member(1).endpoint()));
+  CHECK(
+    host.says("etcd is now asked at http://" + x.cluster.member(1).endpoint()));
   x.cluster.member(0).start();
   x.cluster.member(1).kill();
-  CHECK(host.says("etcd is asked at http://" + x.cluster.member(2).endpoint()));
+  CHECK(
+    host.says("etcd is now asked at http://" + x.cluster.member(2).endpoint()));
   const auto now = json::parse(x.remote_status("job"));
   CHECK(now["jobs"][0]["epoch"] == before[0].epoch);
   CHECK(count_of(host.output(), "etcd elects") == 1);

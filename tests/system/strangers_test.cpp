@@ -1,4 +1,4 @@
-// Whoever finds the port of a running job and does not belong to it.
+// Programs that find the port of a running job and do not belong to it.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 

@@ -26,7 +26,7 @@ bool is_recording();
 /// @param message `<type>: <text>`
 void write_error(std::string_view message, std::string_view stack);
 
-/// Who may write: the first thread that fails.
+/// The right to write: the first thread that fails has it.
 enum class turn {
   ours,
   ours_again, ///< This thread has failed once more, while it wrote.

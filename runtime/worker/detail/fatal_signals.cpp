@@ -30,7 +30,7 @@ constexpr auto signal_stack_size = size_t{128} * 1'024;
 
 struct sigaction previous[std::size(fatal_signals)];
 
-/// What abort() was told by whoever called it, assert() for example; glibc
+/// The message that the caller of abort() left, assert() for example; glibc
 /// keeps it for debuggers.
 struct abort_text {
   unsigned size;
@@ -123,7 +123,7 @@ void allow_faults(sigset_t& before) {
 }
 
 // A faulty instruction will fault again when the handler returns to it; then the
-// core file shows it, and who asks gets the true reason. A signal that was sent
+// core file shows it, and a parent gets the true reason. A signal that was sent
 // must be sent again.
 void take_course(int signal, const siginfo_t& info) {
   const auto i

@@ -34,9 +34,9 @@ interrupted::interrupted(void* context) {
 #endif
 }
 
-// Where there is no code nothing tells who the caller is, so whoever has called
-// it would be the end of the stack. We let it return first, as if it had been
-// called and had done nothing: the return address is where a call has put it.
+// At an address without code the caller cannot be found by unwind tables. So we
+// simulate the return of an empty function first: the return address is where
+// the call has put it.
 bool interrupted::pretend_return() {
 #if defined(__x86_64__)
   return survives([this] {

@@ -17,8 +17,8 @@ public:
   /// @pre as `survives`; what faults is left out
   void find_stack(call_stack& out);
 
-  /// Says whether an address is where the stack goes on: who faults there has
-  /// used up all of it.
+  /// Whether an address is where the stack continues: a thread that faults there
+  /// has used up its stack.
   bool is_next_to_stack(uintptr_t address) const;
 
 private:
