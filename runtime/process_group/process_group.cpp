@@ -307,9 +307,9 @@ void process_group::add_return(processes_result& result, uint32_t rank,
     result.return_values.emplace(rank, std::move(returned->value));
 }
 
-// A worker that has exited with 0 without calling its function has failed. For a
-// worker that exited with another code this may be the reason; for one that was
-// killed it is not.
+// A worker that has exited with 0 without calling its function has failed. For
+// a worker that exited with another code this may be the reason; for one that
+// was killed it is not.
 void process_group::add_problem(processes_result& result, uint32_t rank,
                                 const process_tracker::record& record,
                                 std::string problem) const {

@@ -122,9 +122,9 @@ void allow_faults(sigset_t& before) {
   ::pthread_sigmask(SIG_UNBLOCK, &faults, &before);
 }
 
-// A faulty instruction will fault again when the handler returns to it; then the
-// core file shows it, and a parent gets the true reason. A signal that was sent
-// must be sent again.
+// A faulty instruction will fault again when the handler returns to it; then
+// the core file shows it, and a parent gets the true reason. A signal that was
+// sent must be sent again.
 void take_course(int signal, const siginfo_t& info) {
   const auto i
     = std::find(std::begin(fatal_signals), std::end(fatal_signals), signal)

@@ -17,8 +17,8 @@ public:
   /// @pre as `survives`; what faults is left out
   void find_stack(call_stack& out);
 
-  /// Whether an address is where the stack continues: a thread that faults there
-  /// has used up its stack.
+  /// Whether an address is where the stack continues: a thread that faults
+  /// there has used up its stack.
   bool is_next_to_stack(uintptr_t address) const;
 
 private:

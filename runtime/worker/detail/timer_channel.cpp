@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 constexpr auto retry_interval = 1s;
 /// A line may hold its caller up for so long.
 constexpr auto timeout = 1ms;
-/// If nothing was read for so long, the server is stuck, not slow: no thread waits
-/// for it any more.
+/// If nothing was read for so long, the server is stuck, not slow: no thread
+/// waits for it any more.
 constexpr auto stall_min = 100ms;
 /// The thread that sends what waits looks at the descriptor again so often.
 constexpr auto helper_interval_ms = 1000;

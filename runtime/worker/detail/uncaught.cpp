@@ -111,8 +111,8 @@ constexpr std::string_view throwing_functions[] = {
   "__cxa_pure_virtual",
 };
 
-// The frames of the C++ library between the `throw` and us are of no use. Where a
-// function that must not throw is in the way there is more of it.
+// The frames of the C++ library between the `throw` and us are of no use. Where
+// a function that must not throw is in the way there is more of it.
 void drop_own_frames(call_stack& stack) {
   constexpr auto searched_max = size_t{16};
   auto dropped = size_t{0};
@@ -158,9 +158,10 @@ std::string_view stack_text(const call_stack& stack, const confession& said) {
   ::_exit(1);
 }
 
-// Called by `throw` itself: there is no handler, so the search for a handler has
-// reached the end of the stack, and nothing has been unwound. Any `catch` on the
-// way, even one that throws again, would have made it the stack of that place.
+// Called by `throw` itself: there is no handler, so the search for a handler
+// has reached the end of the stack, and nothing has been unwound. Any `catch`
+// on the way, even one that throws again, would have made it the stack of that
+// place.
 [[noreturn]] void on_terminate() {
   const auto which = is_recording() ? take_turn() : turn::taken;
   auto shown = std::string_view{};
