@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace actorrun::detail {
+namespace actorrun {
+
+using namespace detail;
 
 namespace {
 
@@ -159,4 +161,4 @@ result<uint32_t> count_xpu_devices(milliseconds timeout) {
   return count_in_child(ask_level_zero, timeout);
 }
 
-} // namespace actorrun::detail
+} // namespace actorrun

@@ -1,5 +1,6 @@
 #include "runtime/devices/gpu_inventory.hpp"
 
+#include "runtime/devices.hpp"
 #include "runtime/devices/nvml.hpp"
 
 #include <algorithm>
@@ -159,24 +160,6 @@ std::vector<gpu_handle> gpu_handles(const functions& library) {
   return out;
 }
 
-result<std::vector<core::gpu_identity>> list_gpus() {
-  if (!may_have_gpus())
-    return std::vector<core::gpu_identity>{};
-  const auto loaded = load_nvml();
-  if (!loaded)
-    return loaded.error();
-  const auto& library = **loaded;
-  auto out = std::vector<core::gpu_identity>{};
-  for (const auto& x : gpu_handles(library)) {
-    if (x.code != nvml::success)
-      return failure{errc::system_failure,
-                     "GPU " + std::to_string(x.index)
-                       + " cannot be used: " + text_of(library, x.code)};
-    out.push_back(identity_of(library, x.gpu));
-  }
-  return out;
-}
-
 core::devices_status inspect_gpus(const functions& library) {
   auto out = core::devices_status{};
   for (const auto& x : gpu_handles(library))
@@ -200,3 +183,27 @@ std::vector<int64_t> gpu_processes(const functions& library) {
 }
 
 } // namespace actorrun::detail
+
+namespace actorrun {
+
+using namespace detail;
+
+result<std::vector<core::gpu_identity>> list_gpus() {
+  if (!may_have_gpus())
+    return std::vector<core::gpu_identity>{};
+  const auto loaded = load_nvml();
+  if (!loaded)
+    return loaded.error();
+  const auto& library = **loaded;
+  auto out = std::vector<core::gpu_identity>{};
+  for (const auto& x : gpu_handles(library)) {
+    if (x.code != nvml::success)
+      return failure{errc::system_failure,
+                     "GPU " + std::to_string(x.index)
+                       + " cannot be used: " + text_of(library, x.code)};
+    out.push_back(identity_of(library, x.gpu));
+  }
+  return out;
+}
+
+} // namespace actorrun
