@@ -62,7 +62,7 @@ TEST_CASE_METHOD(scene, "events: a job that succeeds", "[events]") {
     = json::parse(end["metadata"]["metadata"].get<std::string>());
   CHECK(inner["entry_point"] == "true");
   CHECK(inner["exit_code"] == json::array({0}));
-  CHECK(inner["worker_pid"].at(0).dump() == end["metadata"]["worker_id"]);
+  CHECK(end["metadata"]["worker_id"] == inner["worker_pid"].at(0).dump());
 }
 
 TEST_CASE_METHOD(scene, "events: a job that fails, after a restart",
