@@ -38,7 +38,7 @@ TEST_CASE_METHOD(clients_fixture,
   advance(1s);
   CHECK(inbox.told() == "step 0");
   CHECK(said()
-        == "warning timer server reports a part of this program: timer "
+        == "warning timer server reports an actor of this program: timer "
            "\"step\" is overdue by 0.0 ms\n");
   CHECK(told() == "");
 }

@@ -89,7 +89,7 @@ TEST_CASE("operations page: it lists the options that are refused", "[cli]") {
 TEST_CASE("operations page: no option is made up", "[cli]") {
   auto known = names_of(all_rules(), true);
   known.merge(names_of(all_rules(), false));
-  known.insert({"--json", "--name", "--prefix"}); // Of others, and of none.
+  known.insert({"--install", "--json", "--name", "--prefix"}); // Of others.
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; too short.
   for (const auto* name :

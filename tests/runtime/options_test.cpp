@@ -1,3 +1,4 @@
+#include "actors/core/epoch.hpp"
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
 

@@ -7,7 +7,7 @@
 namespace {
 
 struct chronicle_listener : Catch::EventListenerBase {
-  using EventListenerBase::EventListenerBase;
+  using Catch::EventListenerBase::EventListenerBase;
 
   void testCaseStarting(const Catch::TestCaseInfo& x) override {
     name_ = x.name;

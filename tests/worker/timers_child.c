@@ -1,6 +1,6 @@
 /* A worker program in C: runs one timer through its life and says what the calls
    returned. Usage: timers_child [path [signal]] */
-#include "runtime/worker/actorrun_worker.h"
+#include <actorrun/runtime/worker/actorrun_worker.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -126,7 +126,8 @@ TEST_CASE("arguments: standalone ignores the endpoint and says so", "[cli]") {
 }
 
 TEST_CASE("arguments: standalone has one node", "[cli]") {
-  CHECK(has(refused({"--standalone", "--nnodes=2", "a"}), "nobody else"));
+  CHECK(has(refused({"--standalone", "--nnodes=2", "a"}),
+            "with --standalone the job has one"));
   const auto x = accepted({"--standalone", "--nnodes=1:4", "a"});
   CHECK(x.job.agent_count_max == 1);
   CHECK(x.warnings.size() == 1);

@@ -43,7 +43,7 @@ TEST_CASE("signals: one signal has one meaning", "[cli]") {
             "give another one in --signals-to-handle"));
   CHECK(
     has(refused({"--signals-to-forward=SIGUSR1", "--stop-signal=SIGUSR1", "a"}),
-        "SIGUSR1 is the --stop-signal, too"));
+        "SIGUSR1 is also the --stop-signal"));
   const auto x
     = accepted({"--signals-to-handle=SIGTERM", "--stop-signal=SIGTERM",
                 "--signals-to-forward=SIGINT,SIGHUP", "a"});

@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(uut);
   CHECK(given.source);
   CHECK(given.notices);
-  CHECK(given.kin);
+  CHECK(given.members);
   CHECK(given.watchdog == 7s);
   const auto path = environment_of(**uut).timer_file;
   uut->reset();
