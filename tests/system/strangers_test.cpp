@@ -111,7 +111,7 @@ TEST_CASE_METHOD(visited_job, "strangers: random bytes", "[strangers]") {
   }
   for (auto& x : guests)
     CHECK(x.is_sent_away());
-  CHECK(a->says("turned away"));
+  CHECK(a->says("coordinator rejected"));
   check_undisturbed();
 }
 
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(visited_job, "strangers: a port scan", "[strangers]") {
     if (i % 2 == 0)
       guest.slam();
   }
-  CHECK(a->says("turned away"));
+  CHECK(a->says("coordinator rejected"));
   check_undisturbed();
 }
 

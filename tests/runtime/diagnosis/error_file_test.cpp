@@ -345,7 +345,7 @@ TEST_CASE_METHOD(fixture, "own error file: it cannot be written everywhere",
     return done.error().text.substr(done.error().text.rfind(": ") + 2);
   };
   CHECK(why(path("no/own.json")) == "No such file or directory");
-  CHECK(why("/dev/null") == "it is no regular file");
-  CHECK(why(folder) == "it is no regular file");
+  CHECK(why("/dev/null") == "it is not a regular file");
+  CHECK(why(folder) == "it is not a regular file");
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
