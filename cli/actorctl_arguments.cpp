@@ -1,5 +1,6 @@
-#include "cli/options/actorctl_arguments.hpp"
+#include "cli/actorctl_arguments.hpp"
 
+#include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorctl_options.hpp"
 #include "cli/options/node_options.hpp"

@@ -1,7 +1,7 @@
-// Reads the command line of `actorctl`: what it asks for, or what is wrong with it.
+// Reads the command line of `actorctl`, or reports what is wrong with it.
 #pragma once
 
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/actorrun_arguments.hpp"
 
 #include <optional>
 #include <string>

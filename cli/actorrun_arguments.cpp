@@ -1,6 +1,7 @@
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/actorrun_arguments.hpp"
 
 #include "actors/core/workers/worker_environment.hpp"
+#include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorrun_options.hpp"
 #include "cli/options/log_options.hpp"

@@ -1,34 +1,15 @@
-// Reads the command line of `actorrun`: what it asks for, or what is wrong with it.
+// Reads the command line of `actorrun`, or reports what is wrong with it.
 #pragma once
 
 #include "cli/options/host_facts.hpp"
-#include "cli/options/worker_command.hpp"
+#include "cli/options/run_arguments.hpp"
 #include "messages/result.hpp"
-#include "runtime/options.hpp"
 
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace actorrun::cli {
-
-/// Run this node's share of a job.
-struct run_arguments {
-  /// Valid. Without a rendezvous the job has this node alone.
-  job_options job;
-  /// Valid except for `workers.command`, which is empty until
-  /// `worker_command(program, …)` has found what to execute.
-  agent_options agent;
-  worker_program program;
-  std::vector<int> signals_to_handle; ///< End this node's part; at least one.
-  std::vector<int>
-    signals_to_forward; ///< Passed on to workers; none of the above.
-  std::vector<std::string> warnings; ///< One line each, for a person.
-  /// Show a line of JSON on standard error for each event.
-  bool logs_events = false;
-  /// Print what the workers are bound to.
-  bool reports_bindings = false;
-};
 
 /// Show `text` on standard output and succeed.
 struct help {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/core/epoch.hpp"
-#include "cli/options/actorctl_arguments.hpp"
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/actorctl_arguments.hpp"
+#include "cli/actorrun_arguments.hpp"
 
 namespace actorrun::cli {
 

@@ -1,7 +1,7 @@
 // The options of `actorctl` and of its commands.
 #pragma once
 
-#include "cli/completion/completion.hpp"
+#include "cli/options/completion_option.hpp"
 #include "cli/options/option_table.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"

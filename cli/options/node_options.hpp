@@ -1,8 +1,9 @@
 // The options about the nodes of a job, and where and how they meet.
 #pragma once
 
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/host_facts.hpp"
 #include "cli/options/option_table.hpp"
+#include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <optional>

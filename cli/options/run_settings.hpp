@@ -2,7 +2,7 @@
 // together.
 #pragma once
 
-#include "cli/completion/completion.hpp"
+#include "cli/options/completion_option.hpp"
 #include "cli/options/device_options.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"

@@ -2,8 +2,9 @@
 // that are passed on to workers, and the one that asks workers to end.
 #pragma once
 
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/host_facts.hpp"
 #include "cli/options/option_table.hpp"
+#include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <optional>

@@ -1,8 +1,9 @@
 // The options about timers that workers set for themselves.
 #pragma once
 
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/options/host_facts.hpp"
 #include "cli/options/option_table.hpp"
+#include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <optional>

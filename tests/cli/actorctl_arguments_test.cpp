@@ -1,4 +1,4 @@
-#include "cli/options/actorctl_arguments.hpp"
+#include "cli/actorctl_arguments.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 

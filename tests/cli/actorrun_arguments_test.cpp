@@ -1,4 +1,4 @@
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/actorrun_arguments.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 

@@ -21,6 +21,23 @@ includes() { # folder, layers
   grep -rnE "#include [\"<](actorrun/)?($2)/" "$1" --include='*.?pp'
 }
 
+# Within a layer, too, a room includes only rooms of the tiers below its own.
+rooms() { # layer, tiers from the lowest
+  local layer=$1 below= tier room
+  shift
+  for tier in "$@"; do
+    for room in $tier; do
+      grep -rnE "#include \"$layer/[a-z_]+/" "$layer/$room" \
+        | grep -vE "#include \"$layer/($room$below)/"
+    done
+    below+="|${tier// /|}"
+  done
+  for room in "$layer"/*/; do
+    [[ " $* ports core cmake " = *" $(basename "$room") "* ]] \
+      || echo "$room has no tier here"
+  done
+}
+
 rule "messages include no other layer" "$(includes messages 'actors|runtime|cli|tests')"
 rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli|tests')"
 rule "runtime does not include cli" "$(includes runtime 'cli|tests')"
@@ -30,10 +47,17 @@ rule "core has no CAF, Protobuf, spdlog, clock, thread or file" \
   "$(grep -rnE '#include <(caf|google|spdlog|sys|fstream|iostream|filesystem|mutex|random|thread)|\.pb\.h|::now\(\)|getenv' actors/core)"
 rule "the folders below runtime are private, but for the library for workers" \
   "$(grep -rnE '#include "runtime/[a-z_]+/' messages actors cli runtime/*.hpp | grep -v '"runtime/worker/[a-z_]*\.')"
+rule "rooms of core include lower rooms only" \
+  "$(rooms actors/core 'devices logs protocol store timers workers' reports)"
+rule "rooms of runtime include lower rooms only" \
+  "$(rooms runtime os 'devices diagnosis logs network processes store timers worker' \
+    'etcd process_group' launcher)"
+rule "rooms of cli include lower rooms only" \
+  "$(rooms cli 'compatibility options report' guide completion)"
 rule "includes are spelled from the top of the tree" \
   "$(grep -rnE '#include "' messages actors runtime cli tests --include='*.?pp' | grep -vE '#include "(messages|actors|runtime|cli|tests)/')"
 rule "a folder says in the first line of its CMakeLists.txt what it is for" \
-  "$(for f in $(find messages actors runtime cli -name CMakeLists.txt); do head -1 "$f" | grep -qE '^# [A-Z ]+: ' || echo "$f"; done)"
+  "$(for f in $(find messages actors runtime cli tests examples -name CMakeLists.txt); do head -1 "$f" | grep -qE '^# [A-Z -]+: ' || echo "$f"; done)"
 rule "a header begins with a comment that says what it owns" \
   "$(for f in $(find messages actors runtime cli -name '*.hpp'); do head -1 "$f" | grep -q '^// ' || echo "$f"; done)"
 rule "no using-namespace in a header" \

@@ -2,8 +2,8 @@
 // they complete a line that is typed.
 #pragma once
 
+#include "cli/actorctl_arguments.hpp"
 #include "cli/completion/parts.hpp"
-#include "cli/options/actorctl_arguments.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Command lines and environments for the tests of `parse_run`.
 #pragma once
 
-#include "cli/options/actorrun_arguments.hpp"
+#include "cli/actorrun_arguments.hpp"
 #include "tests/support/catch.hpp"
 
 #include <map>
