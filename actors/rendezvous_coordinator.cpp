@@ -162,7 +162,7 @@ struct rendezvous_coordinator_state::effect_runner {
 
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(
-      "coordinator finds the first cause in epoch " + to_string(x.epoch) + ": "
+      "coordinator finds the root cause in epoch " + to_string(x.epoch) + ": "
       + to_string(x.first)
       + (x.others.empty()
            ? ""
@@ -322,7 +322,7 @@ void rendezvous_coordinator_state::note_devices(const v1::DevicesStatus& x) {
   const auto record = agents.find(i->first);
   if (!trouble.empty() && trouble != known && record != agents.end()
       && record->second.offering.leased)
-    config_.lines.warn("coordinator marks node " + record->second.offering.host
+    config_.lines.warn("coordinator flags node " + record->second.offering.host
                        + ": " + one_line(trouble, trouble_size_max));
 }
 

@@ -1,5 +1,5 @@
 // Lists all error codes, with the conditions for returning each. The messages for
-// users and their remedies are in cli/diagnostics.
+// users and their remedies are in cli/report/diagnostics.
 #pragma once
 
 #include <cstdint>

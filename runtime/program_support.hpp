@@ -1,5 +1,5 @@
-// PUBLIC: what a command-line program around a launcher needs: its console, its
-// log and its error file.
+// PUBLIC. Sets up what a command-line program around a launcher needs: its
+// console, its log and its error file.
 #pragma once
 
 #include "actors/core/epoch.hpp"

@@ -1,5 +1,6 @@
 #include "actors/core/text.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -145,7 +146,11 @@ std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max) {
   return out;
 }
 
-std::string to_ranges(std::span<const uint32_t> ascending) {
+std::string to_ranges(std::span<const uint32_t> numbers) {
+  auto ascending = std::vector(numbers.begin(), numbers.end());
+  std::ranges::sort(ascending);
+  const auto repeated = std::ranges::unique(ascending);
+  ascending.erase(repeated.begin(), repeated.end());
   auto out = std::string{};
   for (size_t i = 0; i < ascending.size();) {
     auto last = i;

@@ -32,7 +32,7 @@ std::string first_line_of(std::string_view text);
 std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
 
 /// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
-/// @param ascending Each number once.
-std::string to_ranges(std::span<const uint32_t> ascending);
+/// @param numbers In any order; a repeated one counts once.
+std::string to_ranges(std::span<const uint32_t> numbers);
 
 } // namespace actorrun::core

@@ -1,5 +1,4 @@
-// The compatibility ledger: what torchrun has, entry by entry, and what becomes
-// of it here. docs/torchrun-compatibility.md is made of it.
+// Lists what torchrun has, entry by entry, and what becomes of it here. docs/torchrun-compatibility.md is made of it.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Parts that the scripts for the four shells share: what is offered for an option,
-// and how text is quoted.
+// Defines what the scripts for the four shells have in common: what is offered for
+// an option, and how text is quoted.
 #pragma once
 
 #include "cli/guide/guide.hpp"

@@ -1,4 +1,4 @@
-// Parts that the guides of both programs have.
+// Defines what the guides of both programs have in common.
 #pragma once
 
 #include "cli/guide/guide.hpp"

@@ -1,5 +1,5 @@
-// What the programs say of themselves: one description of each, from which --help,
-// the manual page and the completion scripts are made.
+// Describes each program once; --help, the manual page and the completion scripts
+// are made from that.
 #pragma once
 
 #include "cli/options/option_table.hpp"

@@ -1,4 +1,4 @@
-// The options of `actorctl` and of its commands.
+// Defines the options of `actorctl` and of its commands.
 #pragma once
 
 #include "cli/options/completion_option.hpp"

@@ -1,4 +1,4 @@
-// The options of `actorrun`, from all pages of this folder.
+// Collects the options of `actorrun` from all pages of this folder.
 #pragma once
 
 #include "cli/options/option_table.hpp"

@@ -1,5 +1,5 @@
-// The options about CPUs and GPUs: the number of workers, their devices, and what
-// they are bound to.
+// Defines the options about CPUs and GPUs: the number of workers, their devices,
+// and what they are bound to.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"

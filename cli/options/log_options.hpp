@@ -1,4 +1,4 @@
-// The options about the workers' output.
+// Defines the options about the workers' output.
 #pragma once
 
 #include "cli/options/option_table.hpp"

@@ -1,4 +1,4 @@
-// The options about the nodes of a job, and where and how they meet.
+// Defines the options about the nodes of a job, and where and how they meet.
 #pragma once
 
 #include "cli/options/host_facts.hpp"

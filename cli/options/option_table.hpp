@@ -1,4 +1,4 @@
-// The options of a program as a table of rules: the command line and the
+// Defines a program's options as a table of rules: the command line and the
 // environment are read with it, and --help, the manual pages and the completion
 // scripts are made from it.
 #pragma once

@@ -1,4 +1,4 @@
-// The values of the options of `actorrun`, before it is checked how they go
+// Holds the values of the options of `actorrun`, before it is checked how they go
 // together.
 #pragma once
 

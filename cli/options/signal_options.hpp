@@ -1,5 +1,5 @@
-// The options about signals: those that end this node's part of the job, those
-// that are passed on to workers, and the one that asks workers to end.
+// Defines the options about signals: those that end this node's part of the job,
+// those that are passed on to workers, and the one that asks workers to end.
 #pragma once
 
 #include "cli/options/host_facts.hpp"

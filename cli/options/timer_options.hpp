@@ -1,4 +1,4 @@
-// The options about timers that workers set for themselves.
+// Defines the options about timers that workers set for themselves.
 #pragma once
 
 #include "cli/options/host_facts.hpp"

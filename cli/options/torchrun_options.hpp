@@ -1,5 +1,5 @@
-// What exists for scripts written for torchrun: the names of its options, those of
-// them that mean little or nothing to actorrun, and warnings about options and
+// Serves scripts written for torchrun: knows the names of its options and those of
+// them that mean little or nothing to actorrun, and warns about options and
 // variables that are accepted but do nothing. An option that asks for nothing is
 // accepted, so that scripts go on working; the rest is refused with what to use
 // instead.

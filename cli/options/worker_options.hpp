@@ -1,5 +1,5 @@
-// The options about workers: what they run, how often they restart, and which of
-// them serves torch's store.
+// Defines the options about workers: what they run, how often they restart, and
+// which of them serves torch's store.
 #pragma once
 
 #include "cli/options/option_table.hpp"

@@ -1,4 +1,4 @@
-// Every error for a person: what happened, why, and what to do about it.
+// Explains every error to a person: what happened, why, and what to do about it.
 #pragma once
 
 #include "messages/result.hpp"

@@ -83,7 +83,7 @@ std::string to_text(const v1::JobStatus& job) {
     text += "  last failure: " + core::to_string(from_wire(job.last_failure()))
             + "\n";
   for (const auto& x : job.quarantined_nodes())
-    text += "  marked: " + core::printable(x.host())
+    text += "  quarantined: " + core::printable(x.host())
             + ", no epoch forms with "
               "it: SIGKILL has not ended "
             + std::to_string(x.unkillable_count())

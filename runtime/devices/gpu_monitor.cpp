@@ -80,7 +80,7 @@ struct gpu_monitor::shared {
     const auto finding = core::read_xid(xid);
     if (finding.verdict == core::gpu_verdict::nothing)
       return;
-    if (index && finding.verdict == core::gpu_verdict::marked) {
+    if (index && finding.verdict == core::gpu_verdict::flagged) {
       const auto guard = std::lock_guard{mutex};
       marks[*index] = finding.text;
     }

@@ -1,4 +1,4 @@
-// CAF's clock on a reactor: it needs no thread of its own.
+// Runs CAF's clock on a reactor, so that it needs no thread of its own.
 #pragma once
 
 #include "runtime/os/reactor.hpp"

@@ -1,5 +1,4 @@
-// Passes authenticated connections to CAF. Only this file and system_config use
-// CAF's internals.
+// Passes authenticated connections to CAF.
 #pragma once
 
 #include "actors/core/time.hpp"

@@ -1,4 +1,5 @@
-// CAF's network module, asleep until somebody is to be linked to an actor.
+// Starts CAF's network module when the first connection is to be linked to an
+// actor.
 #pragma once
 
 #include <caf/actor_system_config.hpp>

@@ -31,8 +31,7 @@ constexpr auto line_of_2
 
 } // namespace
 
-TEST_CASE_METHOD(last_try,
-                 "coordinator: every agent is told of the first cause",
+TEST_CASE_METHOD(last_try, "coordinator: every agent is told of the root cause",
                  "[actors]") {
   failed(b, "2", 1, 1ms);
   CHECK(a.told() == std::string{"revoked 1: "} + line_of_2);
@@ -55,7 +54,7 @@ TEST_CASE_METHOD(last_try,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: its log tells the first cause, one line each",
+                 "coordinator: its log tells the root cause, one line each",
                  "[actors]") {
   run_two();
   lines.told();
@@ -67,7 +66,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   stopped(b, "2", 1);
   CHECK(lines.told()
         == std::string{"warning coordinator revokes epoch 1: "} + line_of_2
-             + "\nwarning coordinator finds the first cause in epoch 1: "
+             + "\nwarning coordinator finds the root cause in epoch 1: "
              + line_of_1
              + ": two lines; failed after it: 1\n"
                "info coordinator notes that in epoch 1 "
@@ -86,7 +85,7 @@ TEST_CASE("coordinator: what it excuses stands in its log", "[actors]") {
   job.stopped(job.b, "2", 1);
   const auto text = job.lines.told();
   INFO(text);
-  CHECK(text.find(std::string{"\nwarning coordinator finds the first cause in "
+  CHECK(text.find(std::string{"\nwarning coordinator finds the root cause in "
                               "epoch 1: "}
                   + line_of_2 + "; costs no restart: agent 1 left\n")
         != std::string::npos);

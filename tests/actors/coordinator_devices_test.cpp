@@ -76,7 +76,7 @@ TEST_CASE_METHOD(devices_fixture,
   CHECK(lines.told().empty());
   announce(b, "2", one_gpu(1, "XID 79"));
   CHECK(lines.told()
-        == "warning coordinator marks node node-2: GPU 0: XID 79\n");
+        == "warning coordinator flags node node-2: GPU 0: XID 79\n");
   announce(b, "2", one_gpu(2, "XID 79"));
   CHECK(lines.told().empty());
   *b.devices = devices("2", one_gpu(2, "XID 79"));

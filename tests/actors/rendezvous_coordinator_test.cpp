@@ -270,7 +270,7 @@ TEST_CASE_METHOD(
   run_two();
   tell_anonymously(uut, core::rendezvous_event{core::stop_requested{2}});
   run();
-  CHECK(a.told() == "ended stopped: the job was told to end by signal 2");
+  CHECK(a.told() == "ended stopped: the job was asked to end by signal 2");
   advance(29'999ms);
   CHECK(closed->empty());
   advance(1ms);

@@ -129,4 +129,5 @@ TEST_CASE("to_ranges: consecutive numbers are one range", "[core]") {
   CHECK(to_ranges(std::vector{0u, 1u, 2u, 3u, 8u}) == "0-3,8");
   CHECK(to_ranges(std::vector{0u, 2u, 3u, 4u, 9u}) == "0,2-4,9");
   CHECK(to_ranges(std::vector{0u, UINT32_MAX}) == "0,4294967295");
+  CHECK(to_ranges(std::vector{3u, 1u, 2u, 1u, 9u, 3u}) == "1-3,9");
 }

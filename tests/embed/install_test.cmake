@@ -65,6 +65,10 @@ foreach(program actorrun actorctl)
 endforeach()
 list_files(${HEADERS} headers)
 foreach(header ${headers})
+  # Rooms of the runtime are private, but for the library for workers.
+  if(header MATCHES "^actorrun/runtime/[^/]+/" AND NOT header MATCHES "^actorrun/runtime/worker/[^/]+$")
+    message(FATAL_ERROR "${header} is private and would be installed")
+  endif()
   list(APPEND expected include/${header})
 endforeach()
 

@@ -155,7 +155,7 @@ void agent::check_told(const core::send_stopped& x) {
   if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
       && !std::includes(told_.begin(), told_.end(), failed_.begin(),
                         failed_.end()))
-    all_.checks().report("first cause: " + id().value
+    all_.checks().report("root cause: " + id().value
                          + " keeps a failure to itself");
 }
 

@@ -107,7 +107,7 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   check_first(coordinator, epoch_before, *after.last_failure());
 }
 
-// -- the first cause ----------------------------------------------------------
+// -- the root cause ----------------------------------------------------------
 
 namespace {
 
@@ -146,7 +146,7 @@ void invariants::hear(tellings& into, const core::worker_failure& failure,
     return;
   if (const auto i = seen_.find(failure.pid);
       i != seen_.end() && sent - failure.age != i->second)
-    report("first cause: the age of a death is wrong: " + to_string(failure));
+    report("root cause: the age of a death is wrong: " + to_string(failure));
   for (auto& x : into)
     if (is_same(x.failure, failure)) {
       x.way = std::min(x.way, now - sent);
@@ -184,7 +184,7 @@ void invariants::check_first(int coordinator, epoch_id epoch,
     const auto exemption
       = x.failure.agent == first.agent ? core::duration{0} : x.way;
     if (i->second > j->second + exemption)
-      report("first cause: " + to_string(first) + " was blamed, but "
+      report("root cause: " + to_string(first) + " was blamed, but "
              + to_string(x.failure) + " had died before");
   }
 }

@@ -156,7 +156,7 @@ TEST_CASE_METHOD(gpu_scene, "devices: a GPU that fails marks its node",
   });
   set_world(gpu("GPU-a") + gpu("GPU-b") + "xid 1 79\n");
   CHECK(other.says("GPU 1: XID 79: has fallen off the bus"));
-  CHECK(host.says("coordinator marks node"));
+  CHECK(host.says("coordinator flags node"));
   CHECK(host.says("GPU 1: XID 79: has fallen off the bus"));
   await_status([](const json& x) {
     const auto& with = x["agents"][x["agents"][0]["gpus"].empty() ? 1 : 0];

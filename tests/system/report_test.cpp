@@ -61,7 +61,7 @@ const auto torch_file = std::string{
 
 } // namespace
 
-TEST_CASE_METHOD(scene, "report: every agent tells of the same first cause",
+TEST_CASE_METHOD(scene, "report: every agent tells of the same root cause",
                  "[report]") {
   auto& a = agent({});
   auto& b = agent({});

@@ -1,4 +1,4 @@
-// Collects the failures of one epoch, and finds its first cause and whether
+// Collects the failures of one epoch, and finds its root cause and whether
 // that costs a restart.
 #pragma once
 
@@ -31,7 +31,7 @@ public:
 
   bool empty() const { return failures_.empty(); }
 
-  /// The first cause, as far as it is known.
+  /// The root cause, as far as it is known.
   /// @pre not empty, as for all below
   const worker_failure& first() const { return failures_.first(); }
 

@@ -11,7 +11,7 @@
 
 namespace actorrun::core {
 
-/// Finds the first cause. The time of a death is the arrival of its report less
+/// Finds the root cause. The time of a death is the arrival of its report less
 /// the age that the agent measured. So the clocks of hosts are never compared,
 /// and the only error is the time that a message took: it makes failures seem
 /// younger. What an agent reports first happened first, and is never younger.
@@ -28,7 +28,7 @@ public:
 
   bool empty() const { return entries_.empty(); }
 
-  /// The first cause, as far as it is known.
+  /// The root cause, as far as it is known.
   /// @pre not empty
   const worker_failure& first() const { return entries_.front().failure; }
 

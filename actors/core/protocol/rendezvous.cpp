@@ -370,8 +370,8 @@ void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
     end({.kind = outcome::verdict::stopped,
          .first_failure = {},
          .signal = event.signal,
-         .reason
-         = "the job was told to end by signal " + std::to_string(event.signal)},
+         .reason = "the job was asked to end by signal "
+                   + std::to_string(event.signal)},
         now, out);
 }
 
@@ -540,7 +540,7 @@ void rendezvous::fail(effects& out) {
   update_cause();
 }
 
-// A failure that is reported later may still be the first cause.
+// A failure that is reported later may still be the root cause.
 void rendezvous::add_failures(const agent_id& agent, collateral failures,
                               time_point now) {
   failures_.add(agent, std::move(failures), now);

@@ -29,7 +29,7 @@ namespace actorrun::core {
 ///   |  +----------------- all stopped ------ stopping <-------+----------+
 ///   +-- recovering (a successor only)
 ///
-/// The first cause of an epoch's failures, and what it costs, is decided when
+/// The root cause of an epoch's failures, and what it costs, is decided when
 /// all workers have stopped (`epoch_failures`), because the first report need
 /// not be about the first death.
 ///
@@ -72,7 +72,7 @@ public:
   /// Set in phase `ended`.
   const std::optional<outcome>& result() const { return result_; }
 
-  /// The first cause, as far as it is known, of the newest epoch or job that a
+  /// The root cause, as far as it is known, of the newest epoch or job that a
   /// failure has ended.
   const std::optional<worker_failure>& last_failure() const {
     return last_failure_;

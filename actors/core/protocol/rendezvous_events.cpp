@@ -45,7 +45,7 @@ struct effect_writer {
     return "explain_failures " + to_string(x.epoch) + ": " + x.first.agent.value
            + "/" + std::to_string(x.first.local_rank)
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
-           + (x.exemption.empty() ? "" : ", excused");
+           + (x.exemption.empty() ? "" : ", exempt");
   }
   std::string operator()(const end_job& x) const {
     auto text = "end_job " + to_string(x.result.kind) + ":";

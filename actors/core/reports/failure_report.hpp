@@ -13,7 +13,7 @@ namespace actorrun::core {
 /// A Unix time in ms as this machine's local time, `2026-08-01_12:34:56`.
 using local_time_text = std::function<std::string(int64_t wall_ms)>;
 
-/// The failures of all nodes, the first cause last. Lines end in line ends.
+/// The failures of all nodes, the root cause last. Lines end in line ends.
 /// Empty if there is no first failure.
 ///
 /// Behind torchrun's six lines a block may have more of the same form: `cause`

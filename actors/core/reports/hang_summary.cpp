@@ -76,12 +76,6 @@ std::optional<uint32_t> odd_of(const std::vector<group>& groups) {
   return std::nullopt;
 }
 
-std::string ranks_text(std::vector<uint32_t> ranks) {
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return to_ranges(ranks);
-}
-
 } // namespace
 
 std::optional<thread_stat> parse_stat(std::string_view text) {
@@ -175,7 +169,7 @@ std::string stuck_summary(const std::vector<worker_snapshot>& workers,
   for (const auto& x : groups)
     out += (out.empty() ? "" : "\n")
            + std::string{x.ranks.size() == 1 ? "rank " : "ranks "}
-           + ranks_text(x.ranks) + " " + x.place;
+           + to_ranges(x.ranks) + " " + x.place;
   return out;
 }
 

@@ -19,7 +19,7 @@ collateral failure_of(uint32_t local_rank, duration age = 0s) {
 
 } // namespace
 
-TEST_CASE("epoch_failures: the first death is the first cause", "[core]") {
+TEST_CASE("epoch_failures: the first death is the root cause", "[core]") {
   auto uut = epoch_failures{};
   CHECK(uut.empty());
   uut.add({"a"}, failure_of(0), time_point{10s});

@@ -1,4 +1,4 @@
-// natural_less, of actors/core/rank_assignment.hpp.
+// Tests natural_less, of actors/core/protocol/rank_assignment.hpp.
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "tests/support/catch.hpp"
 

@@ -53,7 +53,7 @@ std::string line_of(const std::string& agent) {
 
 } // namespace
 
-TEST_CASE("rendezvous: an agent that died first is the first cause, whichever "
+TEST_CASE("rendezvous: an agent that died first is the root cause, whichever "
           "report comes first",
           "[core]") {
   auto job = fixture{};
@@ -107,7 +107,7 @@ TEST_CASE("rendezvous: what was known too late for a report may be the first",
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
-TEST_CASE("rendezvous: once it is decided the first cause stays", "[core]") {
+TEST_CASE("rendezvous: once it is decided the root cause stays", "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.failed("b", 0ms));
@@ -169,7 +169,7 @@ TEST_CASE("rendezvous: the list of failures has a limit, the count none",
 
 // -- exemptions --------------------------------------------------------------
 
-TEST_CASE("rendezvous: it is the first cause that must be excused", "[core]") {
+TEST_CASE("rendezvous: it is the root cause that must be exempt", "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.failed("b", 0ms));
@@ -193,9 +193,8 @@ TEST_CASE("rendezvous: an exemption holds for what is reported after it",
   CHECK(job.uut.waiting_for()
         == "2 agents must stop the workers of epoch 1 (agent c left)");
   job.at(1'030ms, job.stopped("b", 1));
-  CHECK(
-    job.at(1'030ms, job.stopped("a", 1))
-    == "explain_failures 1: a/0 +1, excused; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(job.at(1'030ms, job.stopped("a", 1))
+        == "explain_failures 1: a/0 +1, exempt; announce_epoch 2: a=0+1 b=1+1");
   CHECK(job.last<explain_failures>().exemption == "agent c left");
   CHECK(job.uut.budget().restart_count() == 0);
 }
@@ -231,7 +230,7 @@ TEST_CASE("rendezvous: one exemption does not serve two epochs", "[core]") {
 
 // -- a successor --------------------------------------------------------------
 
-TEST_CASE("rendezvous: a successor finds the first cause, too", "[core]") {
+TEST_CASE("rendezvous: a successor finds the root cause, too", "[core]") {
   auto first = fixture{};
   first.run();
   auto job = fixture{};
@@ -258,7 +257,7 @@ TEST_CASE(
   CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b");
   job.at(1'300ms, job.stopped("a", 1));
   CHECK(job.at(1'300ms, job.stopped("b", 1))
-        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
   CHECK(job.last<announce_epoch>().reason
         == "2 of 3 agents of epoch 1 came back to the new coordinator");
   CHECK(job.uut.budget().restart_count() == 0);

@@ -159,7 +159,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: no agent starts before all have stopped",
   CHECK(at(10s, stopped("a", 1)) == ""); // b may still run its workers.
   CHECK(uut.current_phase() == phase::stopping);
   CHECK(at(11s, lose("b"))
-        == "forget_agent b; explain_failures 1: a/0, excused; "
+        == "forget_agent b; explain_failures 1: a/0, exempt; "
            "announce_epoch 2: a=0+1 c=1+1");
 }
 

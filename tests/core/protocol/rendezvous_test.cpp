@@ -275,7 +275,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a request ends the job", "[core]") {
   CHECK(due(5) == 31s);
   CHECK(uut.result() == last<end_job>().result);
   CHECK(uut.result()->signal == 15);
-  CHECK(uut.result()->reason == "the job was told to end by signal 15");
+  CHECK(uut.result()->reason == "the job was asked to end by signal 15");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: the coordinator waits for the last",

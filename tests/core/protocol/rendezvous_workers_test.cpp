@@ -95,7 +95,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   at(1s, leaving("c"));
   CHECK(at(1s, failed("b", 1)) == "");
   CHECK(stop_all(2s, 1)
-        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
   CHECK(last<explain_failures>().exemption == "agent c leaves");
   CHECK(uut.budget().restart_count() == 0);
   CHECK_FALSE(uut.last_failure());
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent exempts failures",
         == "forget_agent c"); // … which died with their agent.
   at(2s, stopped("a", 1));
   CHECK(at(2s, stopped("b", 1))
-        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
   CHECK(last<explain_failures>().exemption
         == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves exempts failures",
   at(1s, failed("b", 1));
   CHECK(at(1s, leaving("c", 15)) == "");
   CHECK(stop_all(2s, 1)
-        == "explain_failures 1: b/0, excused; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
   CHECK(last<announce_epoch>().reason == "agent c leaves (signal 15)");
   CHECK(uut.budget().restart_count() == 0);
 }

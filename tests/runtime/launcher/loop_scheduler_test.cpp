@@ -1,6 +1,7 @@
 #include "messages/caf.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
@@ -15,6 +16,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -137,6 +142,19 @@ TEST_CASE_METHOD(fixture,
                  " turn",
                  "[runtime]") {
   auto is_over = std::atomic<bool>{false};
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  const auto from = unique_fd{ends[0]};
+  const auto to = unique_fd{ends[1]};
+  auto read = std::promise<char>{};
+  run_and_wait(*home, [&] {
+    home->watch(from.get(), EPOLLIN, [&](uint32_t) {
+      auto byte = char{};
+      if (::read(from.get(), &byte, 1) == 1)
+        read.set_value(byte);
+      home->unwatch(from.get());
+    });
+  });
   system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
     self->send(self, 1);
     return {[&, self](int x) {
@@ -146,6 +164,8 @@ TEST_CASE_METHOD(fixture,
   });
   for (auto i = 0; i < 100; ++i)
     run_and_wait(*home, [] {});
+  REQUIRE(::write(to.get(), "x", 1) == 1);
+  CHECK(wait_for(read.get_future()) == 'x');
   is_over = true;
 }
 
