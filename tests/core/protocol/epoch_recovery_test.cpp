@@ -8,7 +8,7 @@ using namespace actorrun::core;
 
 namespace {
 
-/// Up to three agents come back to a coordinator that knows nothing.
+/// Up to three agents come back to a coordinator without knowledge of epochs.
 struct fixture {
   epoch_recovery::progress claims(const std::string& agent, uint64_t epoch,
                                   share_state state, uint32_t node_count = 2,
@@ -111,7 +111,8 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: without claims it stays open",
   CHECK_FALSE(uut.conclude(agents).has_epoch);
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
-  CHECK(uut.number_epoch({}) == epoch_id{8}); // Up to 7 may have existed.
+  CHECK(uut.number_epoch({})
+        == epoch_id{8}); // Epochs up to 7 may have existed.
   CHECK_FALSE(uut.is_open());
 }
 
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: numbers grow above all that were "
+                 "epoch_recovery: numbers are greater than all that were "
                  "seen",
                  "[core]") {
   uut.see({9});

@@ -1,4 +1,4 @@
-// Every event in every phase, and how phases read.
+// Tests every event in every phase, and the text of phases.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -152,9 +152,9 @@ TEST_CASE("rendezvous: every timer has its answer in every phase", "[core]") {
   });
 }
 
-// -- how it reads -------------------------------------------------------------
+// -- as text ------------------------------------------------------------------
 
-TEST_CASE("rendezvous: phases read as they are written", "[core]") {
+TEST_CASE("rendezvous: phases have their names as text", "[core]") {
   CHECK(to_string(phase::gathering) == "gathering");
   CHECK(to_string(phase::last_call) == "last_call");
   CHECK(to_string(phase::starting) == "starting");
@@ -197,7 +197,8 @@ TEST_CASE("rendezvous: it counts nodes and agents as people do", "[core]") {
   CHECK(job.uut.waiting_for() == "1 agent must start the workers of epoch 1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: it says when old workers are in the way",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: it reports old workers that delay the epoch",
                  "[core]") {
   run_two();
   at(4s, left("a"));
@@ -212,7 +213,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: it says when old workers are in the way",
   CHECK(uut.current_phase() == phase::last_call);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a standby hears why it stands by",
+TEST_CASE_METHOD(fixture, "rendezvous: a standby learns why it stands by",
                  "[core]") {
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
   run();
@@ -225,7 +226,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby hears why it stands by",
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
 }
 
-TEST_CASE("rendezvous: a joiner hears when its turn comes", "[core]") {
+TEST_CASE("rendezvous: a joiner learns when it can become a member", "[core]") {
   auto job = fixture{{2, 4, 0}};
   job.run_two();
   job.at(4s, job.join("c"));
