@@ -153,11 +153,11 @@ TEST_CASE("wire: a type that is not registered does not arrive", "[messages]") {
   auto config = known_config{};
   auto unknown_client_config = caf::actor_system_config{};
   auto system = caf::actor_system{config};
-  auto stranger = caf::actor_system{unknown_client_config};
+  auto other_system = caf::actor_system{unknown_client_config};
   auto packed = bytes{};
   auto sink = caf::binary_serializer{system, packed};
   REQUIRE(sink(caf::make_message(v1::StatusRequest{})) == caf::none);
-  auto source = caf::binary_deserializer{stranger, packed};
+  auto source = caf::binary_deserializer{other_system, packed};
   auto y = caf::message{};
   const auto failed = source(y) != caf::none;
   CHECK((failed || y.empty()));

@@ -350,7 +350,7 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
      {"finish signal 2", "finish signal 2",
       "send_leaving; send_left; arm_timer 5", "", ""}},
     {"seek timer", fixture::fire(1), {lost, lost, "", "", ""}},
-    {"patience timer",
+    {"search timer",
      fixture::fire(2),
      {"", "drop_link; arm_timer 3", "", "", ""}},
     {"keep-alive timer",

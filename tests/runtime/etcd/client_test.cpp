@@ -203,12 +203,12 @@ TEST_CASE("etcd client: TLS accepts clients with the right certificate",
     is_about_ours(refused(x));
   }
   SECTION("a certificate of another authority") {
-    x.certificate_file = files.strange_certificate();
-    x.key_file = files.strange_key();
+    x.certificate_file = files.foreign_certificate();
+    x.key_file = files.foreign_key();
     is_about_ours(refused(x));
   }
   SECTION("a server that is not trusted") {
-    x.authority_file = files.strange_certificate();
+    x.authority_file = files.foreign_certificate();
     CHECK(refused(x).code == errc::etcd_denied);
   }
   SECTION("a missing file") {

@@ -13,7 +13,7 @@ public:
   certificates() {
     is_made_
       = run(make_self_signed("ca", "/CN=authority"))
-        && run(make_self_signed("stranger", "/CN=stranger"))
+        && run(make_self_signed("foreign", "/CN=foreign"))
         && run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
                " -subj /CN=node -keyout "
                + key() + " -out " + (folder_ / "node.csr"))
@@ -40,8 +40,8 @@ public:
   std::string locked_key() const { return folder_ / "locked.key"; }
 
   /// Of an authority that is not trusted.
-  std::string strange_certificate() const { return folder_ / "stranger.pem"; }
-  std::string strange_key() const { return folder_ / "stranger.key"; }
+  std::string foreign_certificate() const { return folder_ / "foreign.pem"; }
+  std::string foreign_key() const { return folder_ / "foreign.key"; }
 
 private:
   std::string make_self_signed(const std::string& name,

@@ -20,7 +20,7 @@ namespace {
 
 struct fixture : listener_fixture {
   fixture() {
-    auto pattern = std::string{"/tmp/actorrun-door-XXXXXX"};
+    auto pattern = std::string{"/tmp/actorrun-unix-XXXXXX"};
     REQUIRE(::mkdtemp(pattern.data()));
     folder = pattern;
     path = folder + "/job.agent.sock";

@@ -26,14 +26,14 @@ void set_descriptor_limit(rlim_t count) {
 // Listens with `free_count` free descriptors (below 0: not even the acceptor's
 // own) until it is ordered to have more, and then until the end.
 [[noreturn]] void serve(int orders, int reports, int free_count) {
-  auto guests = std::vector<unique_fd>{};
+  auto accepted = std::vector<unique_fd>{};
   {
     auto loop = reactor{};
     auto before = rlimit{};
     ::getrlimit(RLIMIT_NOFILE, &before);
     auto callbacks = listener_callbacks{};
     callbacks.on_peer
-      = [&](unique_fd fd, const peer&) { guests.push_back(std::move(fd)); };
+      = [&](unique_fd fd, const peer&) { accepted.push_back(std::move(fd)); };
     const auto uut = listener::listen(loop, loopback(0), an_agent().mine,
                                       callbacks, {.handshake = 1h});
     const auto next = ::dup(orders);

@@ -208,9 +208,9 @@ TEST_CASE_METHOD(fixture,
                  "store_server: cuts clients of other protocols, and no others",
                  "[runtime]") {
   auto a = store_client{where};
-  auto stranger = store_client{where, torch::v1_13};
-  stranger.send("GET / HTTP/1.1\r\n\r\n");
-  CHECK(stranger.is_over());
+  auto foreign = store_client{where, torch::v1_13};
+  foreign.send("GET / HTTP/1.1\r\n\r\n");
+  CHECK(foreign.is_over());
   auto greedy = store_client{where};
   greedy.send(std::string{'\x01'} + store_int(UINT64_MAX));
   CHECK(greedy.is_over());
