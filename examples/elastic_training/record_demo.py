@@ -148,7 +148,7 @@ def tspan(text, style):
 
 
 class Picture:
-    """The rows of a terminal, the times at which they appear, and the chapters."""
+    """The rows of a terminal, their times, and the chapters."""
 
     def __init__(self, lines):
         self.rows = []  # [[(text, style)]]

@@ -26,7 +26,7 @@ def flood(start, results):
                     client.acquire("train.py#42", expiration)
                 else:
                     client.release("train.py#42")
-            except Exception:  # Whatever torch raises: the message was not sent.
+            except Exception:  # Not sent, whatever torch raises.
                 failures += 1
             messages += 1
         now = time.monotonic()
@@ -34,7 +34,7 @@ def flood(start, results):
 
 
 if __name__ == "__main__":
-    context = multiprocessing.get_context("fork")  # They have imported torch already.
+    context = multiprocessing.get_context("fork")  # Has torch loaded.
     results = context.Queue()
     start = time.monotonic() + LEAD
     clients = [context.Process(target=flood, args=(start, results))
