@@ -272,8 +272,8 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;
     feed(x, coordinator_opened{x.open});
-  } else if (const auto* end = std::get_if<set_leadership_end>(&effect)) {
-    x.leadership_end = end->due;
+  } else if (const auto* term = std::get_if<set_leadership_end>(&effect)) {
+    x.leadership_end = term->due;
   } else if (std::holds_alternative<close_coordinator>(effect)) {
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {

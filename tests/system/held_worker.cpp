@@ -1,7 +1,7 @@
 // A worker that SIGKILL does not end for a while: a tracer in a session of its
-// own hides its death from its parent. Its peers exit with 3. usage:
-// held_worker FOLDER FOLDER/tracer has the tracer's pid; it ends when
-// FOLDER/release is there.
+// own hides its death from its parent. Its peers exit with 3.
+// usage: held_worker FOLDER
+// FOLDER/tracer has the tracer's pid; it ends when FOLDER/release is there.
 #include <cstdlib>
 #include <fstream>
 #include <string>

@@ -28,8 +28,8 @@ struct two_hosts : scene {
     return true;
   }
 
-  /// Starts an agent on each host; the coordinator is here. @param nodes
-  /// `MIN:MAX`
+  /// Starts an agent on each host; the coordinator is here.
+  /// @param nodes `MIN:MAX`
   worker_records start_job(const std::string& nodes) {
     auto options = agent_options{.nodes = nodes};
     options.endpoint

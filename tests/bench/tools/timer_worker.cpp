@@ -1,10 +1,9 @@
 // A worker that uses the worker library's timers:
 // `timer_worker flood START MS` writes from a given time on as fast as it can;
 // `timer_worker calls` times single calls;
-// `timer_worker overrun MS` stamps the deadline of a timer of its own, and
-// hangs; `timer_worker arm COUNT` starts timers, stamps, and sleeps;
-// `timer_worker soak MS FILE` is never late, and records its progress in the
-// file.
+// `timer_worker overrun MS` stamps the deadline of its own timer, and hangs;
+// `timer_worker arm COUNT` starts timers, stamps, and sleeps;
+// `timer_worker soak MS FILE` is never late, and records its progress.
 
 #include "tests/bench/tools/timer_worker.hpp"
 
