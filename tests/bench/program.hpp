@@ -16,10 +16,9 @@ namespace actorrun::bench {
 class program {
 public:
   struct command {
-    std::vector<std::string> arguments; ///< The first is looked up in PATH.
-    std::vector<std::string>
-      environment;      ///< `NAME=value`, added to the benchmark's.
-    std::string output; ///< A file for its output.
+    std::vector<std::string> arguments;   ///< The first is looked up in PATH.
+    std::vector<std::string> environment; ///< Additional `NAME=value`.
+    std::string output;                   ///< A file for its output.
     /// A descriptor for its output, instead of the file; -1 if there is none.
     int console = -1;
   };

@@ -16,10 +16,9 @@ enum class launcher_kind { ours, torchrun };
 class launched_job {
 public:
   struct shape {
-    std::string nodes = "1";   ///< In the form of `--nnodes`.
-    uint32_t worker_count = 1; ///< Workers of each node.
-    bool has_late_nodes
-      = false; ///< Sets the option that torchrun needs for that.
+    std::string nodes = "1";     ///< In the form of `--nnodes`.
+    uint32_t worker_count = 1;   ///< Workers of each node.
+    bool has_late_nodes = false; ///< Torchrun needs an option for that.
   };
 
   /// @pre s.python_with_torch() if the launcher is torchrun

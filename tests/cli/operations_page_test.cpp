@@ -89,8 +89,8 @@ TEST_CASE("operations page: it lists the options that are refused", "[cli]") {
 TEST_CASE("operations page: every option exists", "[cli]") {
   auto known = names_of(all_rules(), true);
   known.merge(names_of(all_rules(), false));
-  known.insert(
-    {"--install", "--json", "--name", "--prefix"}); // Of other programs.
+  // Options of other programs.
+  known.insert({"--install", "--json", "--name", "--prefix"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

@@ -57,8 +57,7 @@ private:
   int number_;
   core::rendezvous brain_;
   std::vector<std::shared_ptr<link>> opened_;
-  std::map<agent_id, std::shared_ptr<link>>
-    links_;                      ///< The newest link of each member.
+  std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
   core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
   bool started_ = false;
   bool closed_ = false;

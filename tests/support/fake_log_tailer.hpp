@@ -16,7 +16,7 @@ namespace actorrun::test {
 struct fake_log_tailer {
   log_tailer_actor handle;
   recorder inbox;
-  /// Members of the latest epoch that it follows.
+  /// Outputs of the latest epoch that it follows.
   std::shared_ptr<core::epoch_outputs> followed
     = std::make_shared<core::epoch_outputs>();
   /// Whether it answers at once.

@@ -123,8 +123,8 @@ TEST_CASE_METHOD(log_scene, "logs: workers know the path of their error file",
     const auto end = "/attempt_0/" + number + "/error.json\n";
     const auto path = content_of(folder() + "/path." + number);
     INFO(path);
-    CHECK(
-      path.starts_with(logs() + "/job_")); // Absolute: workers change folders.
+    // Absolute, as workers may change folders.
+    CHECK(path.starts_with(logs() + "/job_"));
     CHECK(path.ends_with(end));
     CHECK(tree.count("attempt_0/" + number + "/error.json") == 1);
   }

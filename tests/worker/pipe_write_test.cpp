@@ -56,8 +56,8 @@ struct fixture {
     CHECK(write(ends[1], piece) == pipe_outcome::full);
     CHECK(read() == piece);
     close_reader();
-    CHECK(write(ends[1], "b")
-          == pipe_outcome::broken); // And the process survives.
+    // The process survives.
+    CHECK(write(ends[1], "b") == pipe_outcome::broken);
     auto before = sigset_t{};
     ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
     CHECK(write(ends[1], "b") == pipe_outcome::broken);

@@ -71,8 +71,8 @@ result<figures> times_of_death(setting& s) {
                   1);
   if (!group)
     return group.error();
-  const auto promptness
-    = prompt_thread{}; // Not inherited by started processes.
+  // Not inherited by started processes.
+  const auto promptness = prompt_thread{};
   auto found = figures{};
   const auto count = s.quick() ? death_count / 20 : death_count;
   for (size_t i = 0; i < count; ++i) {

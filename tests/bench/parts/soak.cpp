@@ -106,7 +106,7 @@ measured measure_soak(setting& s) {
   if (!status)
     return unmeasured("the workers do not end");
   if (*status != 0 && progress->has_late(end)) {
-    print_note("soak is not judged",
+    print_note("soak is not evaluated",
                "the machine kept a worker from being in time");
     return {};
   }

@@ -75,8 +75,7 @@ TEST_CASE("logs: a rank that does not exist has no streams", "[cli]") {
   CHECK(logs.redirects.by_rank
         == std::map<uint32_t, std_streams>{{7, std_streams::out}});
   CHECK(logs.tees.by_rank.empty());
-  CHECK(logs.shown_ranks
-        == std::set<uint32_t>{}); // None of the existing ranks.
+  CHECK(logs.shown_ranks == std::set<uint32_t>{}); // No existing rank.
 }
 
 TEST_CASE("logs: torchrun's second variable for the prefix counts", "[cli]") {

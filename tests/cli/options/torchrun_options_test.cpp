@@ -50,8 +50,8 @@ TEST_CASE("arguments: events go to the console or nowhere", "[cli]") {
 TEST_CASE("arguments: log specifications of Python are refused", "[cli]") {
   accepted({"--logs-specs=default", "a"});
   CHECK(has(refused({"--logs-specs=mine", "a"}), "--log-dir"));
-  accepted({"a"}, {{"PET_LOGS_SPECS",
-                    "mine"}}); // torchrun does not read this variable.
+  // torchrun does not read this variable.
+  accepted({"a"}, {{"PET_LOGS_SPECS", "mine"}});
 }
 
 TEST_CASE("arguments: --use-env of torch.distributed.launch is accepted",

@@ -94,8 +94,7 @@ TEST_CASE("device_list: a device named twice hides all devices", "[core]") {
 TEST_CASE("device_list: a UUID may be cut short while it is unique", "[core]") {
   CHECK(seen("GPU-bb33-3,GPU-aa2") == "GPU-bb33-3=2 GPU-aa2=1");
   CHECK(seen("GPU-c") == "GPU-c=3");
-  CHECK(seen("GPU-b,GPU-aa,GPU-c")
-        == "GPU-b=2!GPU-aa"); // Two begin with `GPU-aa`.
+  CHECK(seen("GPU-b,GPU-aa,GPU-c") == "GPU-b=2!GPU-aa"); // Ambiguous.
   CHECK(seen("GPU-") == "!GPU-");
   CHECK(seen("GPU-dd") == "!GPU-dd");
   CHECK(seen("gpu-bb33-3") == "!gpu-bb33-3");

@@ -111,8 +111,7 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: without claims it stays open",
   CHECK_FALSE(uut.conclude(agents).has_epoch);
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
-  CHECK(uut.number_epoch({})
-        == epoch_id{8}); // Epochs up to 7 may have existed.
+  CHECK(uut.number_epoch({}) == epoch_id{8}); // Up to 7 may have existed.
   CHECK_FALSE(uut.is_open());
 }
 

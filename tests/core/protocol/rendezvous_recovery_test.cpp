@@ -133,8 +133,7 @@ TEST_CASE_METHOD(successor,
                  "[core]") {
   CHECK(at(0s, join("a")) == "accept_agent a; arm_timer 2");
   CHECK(at(0s, join("b")) == "accept_agent b");
-  CHECK(at(0s, join("c"))
-        == "accept_agent c"); // Not before the recovery is over.
+  CHECK(at(0s, join("c")) == "accept_agent c"); // Still recovering.
   CHECK(at(1'200ms, fire(1)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
 }
 

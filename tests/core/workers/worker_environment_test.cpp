@@ -254,8 +254,8 @@ TEST_CASE("worker_environment: a worker with a virtual rank sees one device",
   CHECK(seen({}, 1) == name + "=1");
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 0) == name + "=4");
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 1) == name + "=GPU-8f2e");
-  CHECK(seen({name + "=4"}, 1)
-        == name + "="); // None, rather than another worker's.
+  // None, rather than another worker's.
+  CHECK(seen({name + "=4"}, 1) == name + "=");
   job.visible_devices = {"7", "5"};
   CHECK(seen({name + "=4,6"}, 0) == name + "=7");
   CHECK(seen({name + "=4,6"}, 1) == name + "=5");

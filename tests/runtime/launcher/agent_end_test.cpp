@@ -28,8 +28,7 @@ namespace {
 
 struct agent_pids {
   pid_t warden = 0;
-  pid_t bystander
-    = 0; // A fork of the host program: keeps its descriptors open.
+  pid_t bystander = 0; // A fork of the program: keeps its descriptors open.
   std::array<pid_t, 2> workers{};
 };
 
@@ -115,8 +114,8 @@ TEST_CASE("agent end: an agent killed while it starts leaves no process",
     REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
     const auto pid = ::fork();
     if (pid == 0) {
-      ::dup2(fds[1],
-             STDOUT_FILENO); // Inherited by all workers and their children.
+      // Inherited by all workers and their children.
+      ::dup2(fds[1], STDOUT_FILENO);
       auto host = fixture{};
       auto specs = std::vector<ports::process_spec>{};
       for (auto i = 0U; i < 200; ++i)
