@@ -1,4 +1,4 @@
-// What the coordinator knows and reports of the devices of its agents' nodes.
+// Tests how the coordinator collects and reports the devices of its agents.
 #include "tests/actors/coordinator_fixture.hpp"
 #include "tests/support/fake_device_monitor.hpp"
 
@@ -105,7 +105,8 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: devices of unknown agents are ignored", "[actors]") {
+                 "coordinator: devices of unknown agents are ignored",
+                 "[actors]") {
   run_two();
   announce(a, "9", one_gpu(1));
   CHECK(status().agents_size() == 2);

@@ -20,7 +20,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   join(a, "1");
   keep_alive(a, "1", 12'345);
   CHECK(a.told() == "granted 12345");
-  keep_alive(a, "2", 12'346); // Unknown: it must not take this for a grant.
+  keep_alive(a, "2", 12'346); // An unknown agent gets no grant.
   CHECK(a.told().empty());
 }
 
@@ -86,9 +86,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(links->told() == "sever 2");
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: evidence against an agent that is back is ignored",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: evidence against an agent that is back is ignored",
+  "[actors]") {
   run_two_leased();
   links->answer_alive();
   run();
@@ -162,9 +163,9 @@ TEST_CASE_METHOD(
            "over");
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the end of an agent that was rejected is ignored",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: the end of an agent that was rejected is ignored", "[actors]") {
   a = remote();
   auto wrong = request("1");
   wrong.mutable_settings()->set_restart_count_max(9);

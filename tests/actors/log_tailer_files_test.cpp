@@ -66,7 +66,7 @@ TEST_CASE_METHOD(rotating_fixture,
   console->take_only(to_out, 0);
   write(0, many_lines("x", 10'000));
   advance(60s);
-  CHECK(files->rotate_count <= 4); // At most the pending batch was lost.
+  CHECK(files->rotate_count <= 4); // Only the pending batch was rotated.
   CHECK(files->text(path(1, 0, "out")).size() > mib / 2);
   console->resume(to_out);
   advance(1s);
@@ -131,9 +131,10 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK(files->arm_count == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: the number of files followed for the disk is limited",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_files_fixture,
+  "log_tailer: the number of files followed for the disk is limited",
+  "[actors]") {
   is_shown = false;
   follow(1, space_watch_max / 2 + 1);
   advance(1s);
@@ -205,9 +206,9 @@ TEST_CASE_METHOD(rotating_fixture,
 
 // -- full disks ---------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: a full disk costs shown lines of the largest file",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_files_fixture,
+  "log_tailer: a full disk costs shown lines of the largest file", "[actors]") {
   follow(1);
   write(0, many_lines("x", 10'000));
   write(1, many_lines("y", 20'000));

@@ -1,4 +1,4 @@
-// What a node agent reports of the devices of its node.
+// Tests how a node agent reports the devices of its node.
 #include "tests/actors/node_agent_fixture.hpp"
 #include "tests/support/fake_device_monitor.hpp"
 #include "tests/support/log_lines.hpp"
@@ -71,9 +71,10 @@ struct agent_devices_fixture : actor_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: it reports devices to the coordinator once it knows them",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  agent_devices_fixture,
+  "agent: it reports devices to the coordinator once it knows them",
+  "[actors]") {
   join();
   CHECK_FALSE(has_told_coordinator());
   tell(one_gpu(1));
@@ -92,19 +93,17 @@ TEST_CASE_METHOD(agent_devices_fixture,
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: a node without devices sends no message",
-                 "[actors]") {
+                 "agent: a node without devices sends no message", "[actors]") {
   join();
   coordinator.told();
   tell({});
   CHECK_FALSE(has_told_coordinator());
 }
 
-TEST_CASE_METHOD(
-  agent_devices_fixture,
-  "agent: an event of a device is logged and sent to the "
-  "coordinator",
-  "[actors]") {
+TEST_CASE_METHOD(agent_devices_fixture,
+                 "agent: an event of a device is logged and sent to the "
+                 "coordinator",
+                 "[actors]") {
   join();
   tell(one_gpu(1));
   coordinator.told();
@@ -148,9 +147,10 @@ TEST_CASE_METHOD(agent_devices_fixture,
   CHECK((*next)->gpus(0).memory_used() == 1);
 }
 
-TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: without a coordinator it shows its devices in the status",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  agent_devices_fixture,
+  "agent: without a coordinator it shows its devices in the status",
+  "[actors]") {
   tell(one_gpu(3));
   const auto seen = ask_status(uut);
   REQUIRE(seen->has_value());

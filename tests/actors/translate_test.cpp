@@ -298,8 +298,7 @@ TEST_CASE("translate: numbers on the wire mean the same as in the core",
 }
 
 // A newer or broken process may send a number without a name here.
-TEST_CASE("translate: an enumerator from elsewhere becomes one of ours",
-          "[actors]") {
+TEST_CASE("translate: an unknown enumerator becomes a known one", "[actors]") {
   for (auto [sent, taken] :
        {std::pair{-1, share_state::idle}, std::pair{6, share_state::stopping},
         std::pair{INT32_MAX, share_state::stopping},

@@ -141,7 +141,7 @@ void agent::perform(const core::send_stopped& x) {
                              x.unkillable_count});
 }
 
-// A death by our later signal must not be called anything else.
+// A death by SIGKILL after a timer's signal must be reported as an overrun.
 void agent::check_kind(const core::worker_failure& x) {
   const auto i = timed_.find(x.pid);
   if (i != timed_.end() && x.kind == core::failure_kind::signalled

@@ -1,4 +1,4 @@
-// What the console shows of the workers' output.
+// Tests the workers' output on the console.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 

@@ -1,5 +1,5 @@
-// What a failed job reports: the report on every agent's console, and the error
-// file for the program that started the agent.
+// Tests the report of a failed job on every agent's console, and the error file
+// for the program that started the agent.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 

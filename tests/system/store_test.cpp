@@ -1,4 +1,5 @@
-// Who listens at MASTER_PORT. Its protocol: tests/runtime and tests/torch.
+// Tests who listens at MASTER_PORT. tests/runtime and tests/torch test the
+// protocol.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 

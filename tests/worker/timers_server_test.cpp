@@ -23,7 +23,7 @@ using fixture = test_timers::timers_fixture;
 
 namespace {
 
-/// Capacity of the FIFO, of an outbox, and more than both together.
+/// More lines than a full FIFO and an outbox hold together.
 constexpr int line_count_max = 10'000;
 
 size_t thread_count() {

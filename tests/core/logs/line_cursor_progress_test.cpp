@@ -13,7 +13,7 @@ struct fixture : line_sink {
   line_cursor uut;
   std::string stream;
   std::string lines;
-  size_t count = 0; ///< Number of `lines` already returned.
+  size_t count = 0; ///< Number of lines in `lines`.
 
   bool put(std::string_view text, std::string_view end) override {
     CHECK((end == "\n" || end == "\r\n"));

@@ -281,7 +281,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-  fixture, "membership: an agent that leaves without a link and workers ends",
+  fixture,
+  "membership: an agent that leaves without a link ends without a report",
   "[core]") {
   run_alone();
   at(0s, leave_requested{SIGTERM});

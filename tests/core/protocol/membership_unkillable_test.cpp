@@ -1,4 +1,4 @@
-// What an agent does when its workers outlive SIGKILL.
+// Tests an agent whose workers outlive SIGKILL.
 #include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;

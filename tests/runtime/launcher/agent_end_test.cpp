@@ -1,5 +1,5 @@
-// What happens to workers when their agent can no longer act. Each test runs an
-// agent in a process of its own.
+// Tests the workers of an agent that can no longer act. Each test runs an agent
+// in a process of its own.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
 

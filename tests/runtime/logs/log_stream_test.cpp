@@ -1,4 +1,4 @@
-// What users see of workers' output, over real files.
+// Tests the way of workers' output to the console, over real files.
 #include "tests/runtime/logs/log_stream_fixture.hpp"
 
 #include <algorithm>
