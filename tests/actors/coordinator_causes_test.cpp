@@ -31,8 +31,7 @@ constexpr auto line_of_2
 
 } // namespace
 
-TEST_CASE_METHOD(last_try,
-                 "coordinator: every agent learns the first cause",
+TEST_CASE_METHOD(last_try, "coordinator: every agent learns the first cause",
                  "[actors]") {
   failed(b, "2", 1, 1ms);
   CHECK(a.told() == std::string{"revoked 1: "} + line_of_2);
@@ -54,9 +53,10 @@ TEST_CASE_METHOD(last_try,
   CHECK(how.unlisted_failure_count == 3);
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: its log names the first cause, one line per failure",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: its log names the first cause, one line per failure",
+  "[actors]") {
   run_two();
   lines.told();
   failed(b, "2", 1, 1ms);

@@ -42,9 +42,10 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(*drain(1, 0));
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a worker is drained when all its lines are written",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_end_fixture,
+  "log_tailer: a worker is drained when all its lines are written",
+  "[actors]") {
   follow(1);
   const auto text = many_lines("x", 50'000);
   files->write(path(1, 0, "out"), text + "end");
@@ -247,7 +248,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: many unusable files are one warning", "[actors]") {
+                 "log_tailer: many unusable files are one warning",
+                 "[actors]") {
   files->unusable = {path(1, 0, "err"), path(1, 1, "out"), path(1, 1, "err")};
   follow(1);
   CHECK(said()
@@ -286,10 +288,11 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 
 // -- its own end --------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: its end answers all pending requests and frees its "
-                 "files",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_end_fixture,
+  "log_tailer: its end answers all pending requests and frees its "
+  "files",
+  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);
   write(0, "x\n");

@@ -8,7 +8,8 @@ using log_tailer_filter_fixture = log_tailer_fixture;
 // -- lines that match a filter ------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_filter_fixture,
-                 "log_tailer: lines that match a filter are also filed", "[actors]") {
+                 "log_tailer: lines that match a filter are also filed",
+                 "[actors]") {
   options.stdout_filters = {"loss=", "acc="};
   options.stderr_filters = {"Error"};
   follow(1);
@@ -98,8 +99,8 @@ TEST_CASE_METHOD(folding_fixture, "log_tailer: equal lines are shown as one",
   CHECK(files->read_count == reads); // It costs nothing to be idle.
 }
 
-TEST_CASE_METHOD(folding_fixture,
-                 "log_tailer: both streams fold separately", "[actors]") {
+TEST_CASE_METHOD(folding_fixture, "log_tailer: both streams fold separately",
+                 "[actors]") {
   follow(1, 4);
   files->write(path(1, 0, "out"), "x\n");
   files->write(path(1, 1, "err"), "x\n");

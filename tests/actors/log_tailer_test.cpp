@@ -201,7 +201,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: reads and batches stay small",
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: empty lines do not make a huge batch", "[actors]") {
+                 "log_tailer: empty lines do not make a huge batch",
+                 "[actors]") {
   follow(1);
   write(0, std::string(1'000'000, '\n'));
   CHECK(out().size() == 6'000'000);

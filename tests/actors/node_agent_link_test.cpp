@@ -128,10 +128,11 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told().starts_with("alive "));
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: when its lease runs out, it kills its workers and "
-                 "cuts the link",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: when its lease runs out, it kills its workers and "
+  "cuts the link",
+  "[actors]") {
   run_workers();
   advance(899ms);
   CHECK(host->told().empty());

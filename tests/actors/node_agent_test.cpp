@@ -7,8 +7,8 @@ using namespace actorrun::test;
 
 // -- epochs -------------------------------------------------------------------
 
-TEST_CASE_METHOD(node_agent_fixture, "node_agent: it finds the coordinator and joins",
-                 "[actors]") {
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it finds the coordinator and joins", "[actors]") {
   CHECK(locator->told() == "seek");
   CHECK(coordinator.told().empty());
   link_up(coordinator);
@@ -19,16 +19,18 @@ TEST_CASE_METHOD(node_agent_fixture, "node_agent: it finds the coordinator and j
   CHECK(offered.host == "node-a");
   CHECK(offered.slot_count == 2);
   CHECK(offered.master_port == 29'500);
-  CHECK(offered.address == "10.0.0.7"); // No address was given: that of the link.
+  CHECK(offered.address
+        == "10.0.0.7"); // No address was given: that of the link.
   CHECK(request.offer().liveness_address() == "10.0.0.7");
   CHECK(request.offer().liveness_port() == 7'000);
   CHECK(from_wire(request.settings()) == core::job_settings{1, 4, 3});
   CHECK_FALSE(request.has_claim());
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: an epoch starts its workers, and it reports their pids",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: an epoch starts its workers, and it reports their pids",
+  "[actors]") {
   join();
   form(1);
   CHECK(host->told() == "start 1");
@@ -222,9 +224,10 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(status().phase() == "recorded");
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: without a coordinator it answers from its own state",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: without a coordinator it answers from its own state",
+  "[actors]") {
   auto seen = status();
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "seeking");

@@ -125,7 +125,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent beyond the maximum is a standby", "[actors]") {
+                 "coordinator: an agent beyond the maximum is a standby",
+                 "[actors]") {
   run_two();
   const auto c = local();
   CHECK(join(c, "3") == "accepted");
@@ -244,8 +245,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: it closes once and then ends",
-                 "[actors]") {
+                 "coordinator: it closes once and then ends", "[actors]") {
   auto down = std::make_shared<int>(0);
   keep(system.spawn([=, this](caf::event_based_actor* self) -> caf::behavior {
     self->monitor(uut);
