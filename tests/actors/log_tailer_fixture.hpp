@@ -76,8 +76,8 @@ struct log_tailer_fixture : actor_fixture {
             .shown = is_shown};
   }
 
-  /// Lets all messages arrive, one actor after the other: an actor that sends to
-  /// itself does not delay the others.
+  /// Lets all messages arrive, one actor after the other: an actor that sends
+  /// to itself does not delay the others.
   template <class Function>
   void run_in_turns(Function after_each) {
     auto& scheduler

@@ -1,5 +1,5 @@
-// A node agent among fakes: the network finds a recorder as its coordinator, and
-// a test decides what the machine does.
+// A node agent among fakes: the network finds a recorder as its coordinator,
+// and a test decides what the machine does.
 #pragma once
 
 #include "actors/node_agent.hpp"
