@@ -34,7 +34,7 @@ TEST_CASE_METHOD(scene, "joiners: a burst of them costs one regroup",
 }
 
 TEST_CASE_METHOD(scene,
-                 "joiner: beyond the maximum it is a standby and replaces",
+                 "joiner: a standby beyond the maximum replaces a lost node",
                  "[joining]") {
   const auto options = agent_options{.nodes = "2:2"};
   auto& a = agent(options);

@@ -130,7 +130,8 @@ TEST_CASE_METHOD(scene, "fifty jobs: no process, no socket, no file is left",
   CHECK(count_of(content_of("/proc/net/unix"), folder()) == 0);
 }
 
-TEST_CASE_METHOD(scene, "jobs of two nodes: nothing is left, too", "[leaks]") {
+TEST_CASE_METHOD(scene, "jobs of two nodes: nothing is left either",
+                 "[leaks]") {
   for (auto i = 0; i < job_count / 5; ++i) {
     const auto command = [&](const char* host) {
       return words{"--nnodes=2",
