@@ -1,4 +1,5 @@
-// The main of all test programs, and with version 2 all of Catch2.
+// Defines the main of all test programs, and with Catch2 version 2 all of
+// Catch2.
 #define CATCH_CONFIG_RUNNER
 #include "tests/support/catch.hpp"
 

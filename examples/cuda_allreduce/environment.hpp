@@ -16,5 +16,6 @@ worker_identity read_identity();
 /// Ends the program with 2 if it is not set.
 std::string variable(const char* name);
 
-/// A number from 0 on; ends the program with 2, naming `what`, if `text` is none.
+/// Parses a number from 0 on; ends the program with 2, naming `what`, if `text`
+/// is none.
 int number_from(const std::string& text, const char* what);

@@ -1,11 +1,11 @@
 // Sums numbers over the GPUs of all ranks, again and again, and checks every
-// sum. A rank that is killed makes its peers fail or hang; the launcher ends and
+// sum. If a rank is killed, its peers fail or hang; the launcher ends and
 // restarts them together, and the sums go on.
 //
 //   cuda_allreduce [STEPS]
 //
-// The ranks of an epoch meet at its store. The death of a peer is noticed by
-// ncclCommGetAsyncError, so that no rank hangs in the driver.
+// The ranks of an epoch meet at its store. ncclCommGetAsyncError reports the
+// death of a peer, so that no rank hangs in the driver.
 #include "environment.hpp"
 #include "store.hpp"
 
@@ -46,7 +46,7 @@ __global__ void fill(float* data, int count, float value) {
     data[i] = value;
 }
 
-// Counts the elements that are not what they should be.
+// Counts the elements with a wrong value.
 __global__ void compare(const float* data, int count, float expected,
                         int* wrong) {
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
@@ -54,8 +54,8 @@ __global__ void compare(const float* data, int count, float expected,
     atomicAdd(wrong, 1);
 }
 
-/// The GPU of a rank is the visible one at its local rank, the only one with
-/// `--virtual-local-rank`; NCCL does not let two ranks share one.
+/// The GPU of a rank is the visible one at its local rank, or the only one with
+/// `--virtual-local-rank`; NCCL does not let two ranks share a GPU.
 void choose_gpu(int local_rank) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -69,7 +69,7 @@ void choose_gpu(int local_rank) {
   check(cudaSetDevice(local_rank), "cudaSetDevice");
 }
 
-/// NCCL's id of this epoch's communicator: rank 0 makes it for all.
+/// NCCL's id of this epoch's communicator: rank 0 creates it for all.
 ncclUniqueId agree_on_id(const worker_identity& self) {
   constexpr auto key = "nccl id";
   auto meeting = store{};
@@ -106,8 +106,8 @@ struct trainer {
       "ncclCommInitRank");
   }
 
-  /// Waits for the stream, and looks meanwhile whether a peer has gone. Its
-  /// kernel would wait for that peer for ever: it is aborted before we exit.
+  /// Waits for the stream, and checks meanwhile whether a peer has gone. The
+  /// kernel would wait for that peer forever, so it is aborted before the exit.
   void await() {
     for (;;) {
       const auto state = cudaStreamQuery(stream);
@@ -125,7 +125,8 @@ struct trainer {
     }
   }
 
-  /// Every rank brings step + rank; small whole numbers, so sums are exact.
+  /// Every rank contributes step + rank; small whole numbers, so sums are
+  /// exact.
   void step(int number) {
     const int blocks
       = (element_count + threads_per_block - 1) / threads_per_block;
@@ -153,7 +154,7 @@ struct trainer {
     }
   }
 
-  void tell(int number) const {
+  void report(int number) const {
     if (self.rank != 0 || number % steps_per_line != 0)
       return;
     std::printf("epoch %d, step %d: sums over %d GPUs are right\n", self.epoch,
@@ -173,7 +174,7 @@ int main(int argc, char** argv) {
   auto one = trainer{};
   for (int i = 1; i <= steps; ++i) {
     one.step(i);
-    one.tell(i);
+    one.report(i);
   }
   check(ncclCommDestroy(one.peers), "ncclCommDestroy");
   return 0;

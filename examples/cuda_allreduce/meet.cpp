@@ -1,10 +1,10 @@
-// How the ranks of `cuda_allreduce` meet, without CUDA: rank 0 says something
-// that all others hear.
+// The meeting of `cuda_allreduce` without CUDA: rank 0 sends a text to all
+// other ranks.
 //
 //   meet [fail]
 //
-// With `fail` the last rank fails in the first epoch; in the next all meet
-// again, in a store that holds nothing of the first.
+// With `fail` the last rank fails in the first epoch; in the next epoch all
+// meet again, in a store that contains nothing of the first.
 #include "environment.hpp"
 #include "store.hpp"
 

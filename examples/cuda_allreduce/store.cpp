@@ -15,14 +15,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-// The protocol's numbers are little-endian, as every host of a GPU is.
+// The protocol's numbers are little-endian, like every host of a GPU.
 static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
 constexpr time_t timeout_seconds = 60;
 
-// The requests of this protocol that are needed here; docs/store.md has all.
+// The requests that are needed here; docs/store.md has all.
 enum request : char { validate = 0, set_key = 1, get_key = 3, wait_keys = 6 };
 constexpr std::uint32_t magic = 0x3C85F7CE;
 

@@ -1,13 +1,13 @@
-// A client of the store that the agent serves, for programs that are not Python:
-// what torch calls TCPStore, as small as can be.
+// A minimal client of the store that the agent serves (torch's TCPStore), for
+// programs that are not Python.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-/// The store of this epoch, which begins empty. Errors end the program with 3:
-/// the launcher then starts all ranks again.
+/// The store of this epoch, empty at its beginning. Errors end the program with
+/// 3: then the launcher restarts all ranks.
 class store {
 public:
   /// Connects to MASTER_ADDR:MASTER_PORT, where the agent of node rank 0 serves
@@ -20,7 +20,7 @@ public:
 
   void set(const std::string& key, const std::string& value);
 
-  /// Waits for at most 60 s until a worker has set it.
+  /// Waits at most 60 s until a worker has set it.
   std::string get(const std::string& key);
 
 private:

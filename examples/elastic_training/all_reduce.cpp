@@ -14,17 +14,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// From start to all workers connected. Generous: the workers of an epoch start
-// within milliseconds, but a busy machine may take its time.
+// From the start until all workers are connected. Generous: the workers of an
+// epoch start within milliseconds, but a busy machine may take longer.
 constexpr auto meeting_time = 30s;
-// For a peer to send its hello; the others wait meanwhile.
+// Limit for a peer's hello; the others wait meanwhile.
 constexpr auto hello_timeout = 2s;
-// A peer that is silent for so long within a step has gone.
+// A peer that is silent for that long within a step has gone.
 constexpr auto step_timeout = 30s;
 
 constexpr auto magic = uint64_t{0x3152414554534c45};
 
-// What a worker says first. Fixed width, no padding, byte order of the
+// The first message of a worker. Fixed width, no padding, byte order of the
 // machine: as for the numbers themselves, all machines are of one kind.
 struct hello {
   uint64_t magic = 0;
@@ -62,7 +62,7 @@ std::span<std::byte> bytes_of(T& x) {
   return std::as_writable_bytes(std::span{&x, 1});
 }
 
-answer judge(const hello& peer, const hello& own) {
+answer answer_to(const hello& peer, const hello& own) {
   if (peer.magic != own.magic || peer.job != own.job)
     return answer::other_job;
   if (peer.epoch != own.epoch || peer.world_size != own.world_size)
@@ -77,7 +77,7 @@ answer judge(const hello& peer, const hello& own) {
 all_reduce::all_reduce(const environment& self, uint64_t step)
   : adds_up_(self.rank == 0) {
   if (self.world_size == 1)
-    return; // There are no peers: no port is opened.
+    return; // Without peers no port is opened.
   if (adds_up_)
     gather(self, step);
   else
@@ -101,7 +101,7 @@ void all_reduce::gather(const environment& self, uint64_t step) {
     auto said = hello{};
     if (!receive_all(*peer, bytes_of(said)))
       continue;
-    auto verdict = judge(said, own);
+    auto verdict = answer_to(said, own);
     if (verdict == answer::welcome && seats[said.rank - 1])
       verdict = answer::other_job;
     // A refused peer gets the answer; a peer that has left is not a member.

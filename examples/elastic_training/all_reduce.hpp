@@ -1,4 +1,4 @@
-// The sum of a vector over all workers of the epoch, known to all of them.
+// Adds up a vector over all workers of the epoch, and sends them the sum.
 #pragma once
 
 #include "environment.hpp"
@@ -14,11 +14,11 @@ namespace training {
 /// send, in the order of their ranks, and sends the sum back. Simple, exact to
 /// the bit from run to run, and good for a handful of workers.
 ///
-/// A worker whose peer disappears ends: the group is broken, and to start a
-/// new one is up to the launcher.
+/// A worker whose peer disappears ends: the group is broken, and the launcher
+/// starts a new one.
 class all_reduce {
 public:
-  /// Meets the others. A peer of another job or epoch is refused.
+  /// Meets the other workers. A peer of another job or epoch is refused.
   /// @param step  where this worker resumes; must be the same for all
   all_reduce(const environment& self, uint64_t step);
 

@@ -28,7 +28,7 @@ struct header {
   uint64_t step = 0;
   float loss = 0;
   uint32_t unused = 0;
-  uint64_t content_fingerprint = 0; ///< Of the three vectors.
+  uint64_t content_fingerprint = 0; ///< Fingerprint of the three vectors.
 };
 
 template <class State>
@@ -55,7 +55,7 @@ void write_all(int file, std::span<const std::byte> bytes) {
   }
 }
 
-// A rename is on the disk once its folder is.
+// A rename is on the disk only after a sync of its folder.
 void sync_folder_of(const std::string& path) {
   auto folder = std::filesystem::path{path}.parent_path().string();
   const auto file = open(folder.empty() ? "." : folder.c_str(),

@@ -1,4 +1,4 @@
-// The training state on disk: there as a whole, or not at all.
+// Saves the training state to disk: completely, or not at all.
 #pragma once
 
 #include "state.hpp"
@@ -9,8 +9,8 @@
 
 namespace training {
 
-/// One file, seen by the workers of every node (a shared folder, if there are
-/// several). Rank 0 alone writes it; the launcher sees to it that workers of
+/// One file, visible to the workers of every node (in a shared folder if there
+/// are several). Only rank 0 writes it; the launcher ensures that workers of
 /// two epochs, and so two ranks 0, never run at the same time.
 class checkpoint {
 public:
@@ -18,13 +18,13 @@ public:
   ///                          another text is refused
   checkpoint(std::string path, uint64_t text_fingerprint);
 
-  /// Ends the process when the file is there but damaged, of another text, or
+  /// Ends the process if the file exists but is damaged, is of another text, or
   /// does not have `parameter_count` parameters.
-  /// @returns nothing when there is no file
+  /// @returns nothing if there is no file
   std::optional<training_state> load(size_t parameter_count) const;
 
   /// Replaces the file in one step: a crash at any moment leaves the old
-  /// checkpoint or the new one. Ends the process when that is impossible.
+  /// checkpoint or the new one. Ends the process if that is impossible.
   void save(const training_state& state) const;
 
 private:

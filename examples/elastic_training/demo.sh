@@ -4,7 +4,7 @@
 # only if every act had the announced result.
 #
 # The terminal is that of the first node, which hosts the coordinator and keeps
-# rank 0. The other nodes print to files, which are shown if the demo fails.
+# rank 0. The other nodes print to files, which the demo shows if it fails.
 #
 # usage: demo.sh ACTORRUN_BINARY WORKER_BINARY
 set -euo pipefail
@@ -17,12 +17,12 @@ fi
 actorrun=$1
 worker=$2
 
-steps=560           # Of the whole training.
-steps_per_second=25 # Slow enough for a person to follow.
+steps=560           # Steps of the whole training.
+steps_per_second=25 # Slow enough to follow.
 act_ends=(110 210 310 410) # Steps; no checkpoint is saved at them.
-checkpoint_every=20 # Steps; the most that an incident may undo.
-story_limit=55      # Seconds, for all acts.
-change_limit=15     # Seconds, for the group to run again.
+checkpoint_every=20 # Steps; at most these are lost.
+story_limit=55      # Time limit for all acts, in seconds.
+change_limit=15     # Time limit for a regroup, in seconds.
 
 job=demo-$$
 folder=$(mktemp -d)
@@ -76,8 +76,8 @@ workers_of() { # AGENT
   done
 }
 
-# Whether a process listens at that port. Looked up, not tried: the listener
-# would have to reject and log a connection that proves nothing.
+# Whether a process listens at that port. Reads a table instead of connecting:
+# the listener would have to reject and log a connection without a proof.
 is_listening() { # PORT
   grep -qs ":$(printf %04X "$1") [0-9A-F]*:0000 0A" /proc/net/tcp \
     /proc/net/tcp6
@@ -101,7 +101,7 @@ start_agent() { # NAME
   agents[$1]=$!
 }
 
-# Asks the agents to end, and kills them and all workers after two seconds.
+# Ends the agents, and kills them and all workers after two seconds.
 clean_up() {
   local pid
   for pid in $(jobs -pr); do kill -TERM "$pid" 2>/dev/null || true; done
@@ -152,12 +152,12 @@ wait_until() { # WHAT SECONDS COMMAND...
   done
 }
 
-# -- what the progress file says ----------------------------------------------
+# -- reading the progress file ------------------------------------------------
 
 # The epoch that an act starts from, and the state of the training then.
 epoch=0 step=0 world=0 loss=-
 
-# Takes the last line as the state before the next event.
+# Keeps the last line as the state before the next event.
 remember() {
   read -r epoch step world loss _ < <(tail -n 1 "$progress")
   event_at=$(milliseconds)
@@ -223,7 +223,7 @@ all_gone() { # PID...
   done
 }
 
-# -- the story ----------------------------------------------------------------
+# -- the acts -----------------------------------------------------------------
 
 port=$(free_port) || wrong "found no free port"
 agent_options=(--nnodes=1:4 --nproc-per-node=2 --max-restarts=3
@@ -241,7 +241,7 @@ fold -s -w 90 <<<"actorrun ${agent_options[*]} elastic_training ..." \
   | sed 's/^/      /'
 event_at=$(milliseconds)
 start_agent first
-# It is to host the coordinator, so it must come first.
+# It is going to host the coordinator, so it must start first.
 coordinator_listens() { check_agents && is_listening "$port"; }
 wait_until "the coordinator listening at port $port" 5 coordinator_listens
 start_agent second &>"$folder/second.log"
@@ -263,7 +263,7 @@ mapfile -t orphans < <(workers_of second)
 second=${agents[second]}
 act "3. A node dies: kill -9 $second, the agent of the second node." \
   "its workers ${orphans[*]} die with it; the first node goes on alone"
-# Stopped workers cannot notice the death and end by themselves.
+# Stopped workers cannot notice the death of the agent and end by themselves.
 kill -STOP "${orphans[@]}"
 unset 'agents[second]'
 # Keeps the shell from reporting the death of its child.

@@ -1,4 +1,4 @@
-// Reads what the launcher sets in a worker's environment.
+// Reads the environment that the launcher sets for a worker.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace training {
 
-/// Most workers of one job; more is a typing error.
+/// Maximum number of workers of a job; more is taken for a typing error.
 inline constexpr uint32_t world_size_max = 4096;
 
 struct environment {
@@ -21,7 +21,7 @@ struct environment {
 };
 
 /// Reads and checks the variables above; ends the process, naming the
-/// variable, when one is missing or wrong.
+/// variable, if one is missing or wrong.
 environment read_environment();
 
 } // namespace training

@@ -18,7 +18,8 @@ void fail(std::string_view why, exit_status status) {
   line.append(": ").append(why).append("\n");
   std::cout.flush();
   std::cerr << line << std::flush;
-  // Not exit(): the sockets close at once and the peers learn it at once.
+  // Not exit(): the sockets must close at once, so that the peers notice at
+  // once.
   _exit(static_cast<int>(status));
 }
 

@@ -1,5 +1,5 @@
-// How a worker gives up: it says why and ends. Starting it again, here or
-// elsewhere, is the launcher's work and not the worker's.
+// Ends a worker that cannot go on, with a reason. To restart it, here or
+// elsewhere, is the task of the launcher.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,14 @@ namespace training {
 
 enum class exit_status : int {
   failed = 1,    ///< Something went wrong while running.
-  bad_usage = 2, ///< Arguments or environment make no sense.
+  bad_usage = 2, ///< Arguments or environment are invalid.
 };
 
 /// Writes one line to standard error and ends the process.
 [[noreturn]] void fail(std::string_view why,
                        exit_status status = exit_status::failed);
 
-/// Like `fail`, with the text of `errno` behind `what`.
+/// Like `fail`, with the text of `errno` after `what`.
 [[noreturn]] void fail_errno(std::string_view what);
 
 } // namespace training

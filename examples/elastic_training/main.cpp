@@ -1,7 +1,7 @@
-// One worker of an elastic training job: learn, in step with the others, from
-// wherever the last checkpoint stands, in whatever world there is now.
+// One worker of an elastic training job: trains in step with the others, from
+// the last checkpoint, in a world of any size.
 //
-// Nothing here knows of actorrun but the names of the environment variables.
+// Of actorrun it knows only the names of the environment variables.
 
 #include "all_reduce.hpp"
 #include "checkpoint.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using namespace training;
 
-/// Holds rank 0, and with it everybody, to `--steps-per-second`.
+/// Limits rank 0, and so all ranks, to `--steps-per-second`.
 class pace {
 public:
   explicit pace(uint32_t steps_per_second) {
@@ -43,7 +43,7 @@ private:
 };
 
 /// Adds up the gradient of this worker's share of the step's samples.
-/// @param sums  the gradient and, behind it, the loss
+/// @param sums  the gradient and, after it, the loss
 void add_share(const language_model& model, const text& corpus,
                const environment& self, const options& chosen,
                const training_state& state, std::span<float> sums) {
@@ -78,7 +78,7 @@ void train(const language_model& model, const text& corpus,
       saved.save(state);
     report.report(state);
   }
-  // No worker exits with success before the last checkpoint is on the disk.
+  // No worker may succeed before the last checkpoint is on the disk.
   group.wait_for_all();
 }
 

@@ -9,8 +9,8 @@ namespace training {
 
 namespace {
 
-// All weights are stored input by input: row `i` holds what input `i` adds to
-// each output. So every loop below runs over neighbours in memory.
+// All weights are stored by input: row `i` holds the weights of input `i` for
+// all outputs. So every loop below reads adjacent memory.
 
 void add_scaled(float* to, const float* row, float factor, size_t size) {
   for (auto i = size_t{0}; i < size; ++i)
@@ -63,7 +63,7 @@ std::vector<float> language_model::first_parameters(uint64_t seed) const {
   };
   fill(embeddings_at(), symbol_count_ * embedding, 0.5F);
   fill(input_weights_at(), input * hidden, std::sqrt(3.0F / input));
-  // Small, so that the first guess is nearly uniform: loss = ln(symbols).
+  // Small, so that the first prediction is nearly uniform: loss = ln(symbols).
   fill(output_weights_at(), hidden * symbol_count_, 0.02F);
   return result; // The biases start at 0.
 }
@@ -96,7 +96,7 @@ float language_model::add_gradient(std::span<const float> parameters,
   const auto target = sample.back();
   const auto loss = -std::log(std::max(x.probabilities[target], 1e-30F));
 
-  // Cross entropy of a softmax: the error is what was said minus what is.
+  // Cross entropy of a softmax: the error is the prediction minus the target.
   auto* errors = x.probabilities.data();
   errors[target] -= 1;
   const auto* p = parameters.data();

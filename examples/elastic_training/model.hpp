@@ -1,4 +1,4 @@
-// The network: the last eight characters in, the next one out.
+// Predicts the next character from the last eight, with a small network.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace training {
 
 /// Embedding of each of the last `context` symbols -> tanh -> softmax.
 ///
-/// Holds no parameters: they live in one flat vector, which is all that the
-/// optimiser, the all-reduce and the checkpoint have to know of the model.
+/// Holds no parameters: they are in one flat vector, which is all that the
+/// optimiser, the all-reduce and the checkpoint need to know of the model.
 class language_model {
 public:
   static constexpr size_t context = 8;
@@ -33,7 +33,7 @@ public:
   /// Runs one sample forward and backward and adds its gradient.
   /// @param parameters  shape [`parameter_count()`]
   /// @param sample      shape [`sample_size`], each below the symbol count; the
-  ///                    last is the one to foretell
+  ///                    last is the one to predict
   /// @param gradient    shape [`parameter_count()`], added to
   /// @returns the loss of the sample in nats
   float add_gradient(std::span<const float> parameters,
@@ -43,7 +43,7 @@ public:
 private:
   using symbols = std::array<float, symbol_count_max>;
 
-  // Everything the backward pass needs of the forward pass.
+  // Values of the forward pass that the backward pass needs.
   struct activations {
     std::array<float, input> inputs;
     std::array<float, hidden> units;

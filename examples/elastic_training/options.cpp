@@ -14,7 +14,7 @@ namespace training {
 
 namespace {
 
-/// One option: its name, what it means, and how to take its value.
+/// One option: its name, its description, and how to parse its value.
 struct option {
   std::string name;
   std::string help;

@@ -1,4 +1,4 @@
-// Numbers out of text, the whole text or nothing.
+// Parses numbers, from the whole text or not at all.
 #pragma once
 
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace training {
 
-/// @returns nothing when `text` is no number, has anything behind the number,
+/// @returns nothing if `text` is no number, has text after the number,
 ///          or lies outside [min, max]
 template <class T>
 std::optional<T> parse_number(std::string_view text, T min, T max) {

@@ -10,18 +10,18 @@
 
 namespace training {
 
-/// In all ranks but 0, does nothing.
+/// Does nothing in all ranks but 0.
 class progress {
 public:
-  /// Ends the process when the progress file cannot be opened.
+  /// Ends the process if the progress file cannot be opened.
   progress(const environment& self, const options& chosen);
 
-  /// Says where training starts or resumes.
+  /// Reports where training starts or resumes.
   void begin(const training_state& state);
 
-  /// Call after each step. The console gets a line at the first step, the last
-  /// and at most two per second; the file gets one at the first step of the
-  /// epoch, at every `progress_every`-th and at the last.
+  /// Call it after each step. The console gets a line at the first step, the
+  /// last and at most two per second; the file gets one at the first step of
+  /// the epoch, at every `progress_every`-th and at the last.
   void report(const training_state& state);
 
 private:

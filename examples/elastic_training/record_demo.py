@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records the demo as an animated SVG, for README.md.
 
-Runs demo.sh under a pseudo-terminal, notes when each line is printed, and
+Runs demo.sh under a pseudo-terminal, records the time of each line, and
 writes a terminal that shows the lines at those times, in a loop. The picture is
 plain SVG with CSS animations: no script and no font of its own. Where
 animations are off it shows the end of the demo.
@@ -36,12 +36,12 @@ FONT_SIZE = 13
 MARGIN = 16
 TITLE_HEIGHT = 36
 CHAPTERS_HEIGHT = 40
-END_PAUSE = 6  # Seconds; the last screen stays so long.
+END_PAUSE = 6  # Seconds; pause on the last screen.
 DEMO_LIMIT = 120  # Seconds.
 
 TITLE = "cmake --workflow --preset demo"
 
-# Of the terminal, readable on a white and on a dark page.
+# Colours of the terminal, readable on a white and on a dark page.
 BACKGROUND = "#0d1117"
 FRAME = "#30363d"
 TEXT = "#d0d7de"
@@ -134,7 +134,7 @@ def spans(characters):
 
 
 def number(x):
-    """A number as short as it can be."""
+    """Formats a number as short as possible."""
     return f"{x:.3f}".rstrip("0").rstrip(".")
 
 
@@ -148,7 +148,7 @@ def tspan(text, style):
 
 
 class Picture:
-    """The rows of a terminal, when each of them appears, and the chapters."""
+    """The rows of a terminal, their times, and the chapters."""
 
     def __init__(self, lines):
         self.rows = []  # [[(text, style)]]
@@ -171,14 +171,14 @@ class Picture:
         for seconds, declaration in values:
             percent = number(100 * seconds / self.duration)
             if steps and steps[-1][0] == percent:
-                steps.pop()  # Only the last one would ever be seen.
+                steps.pop()  # Only the last one would be visible.
             if not steps or steps[-1][1] != declaration:
                 steps.append((percent, declaration))
         text = "".join(f"{p}%{{{d}}}" for p, d in steps)
         return f"@keyframes {name}{{{text}}}"
 
     def scrolling(self):
-        """The rows move up when the screen is full."""
+        """Moves the rows up when the screen is full."""
         values = [(0, "transform:none")]
         for i, seconds in enumerate(self.times):
             above = max(0, i + 1 - ROWS)
@@ -187,7 +187,7 @@ class Picture:
         return self.keyframes("scroll", values)
 
     def uncovering(self):
-        """Until the screen is full, a cover hides the rows yet to come."""
+        """Hides later rows with a cover until the screen is full."""
         values = [(0, "transform:none")]
         for i, seconds in enumerate(self.times[:ROWS]):
             values.append(
@@ -202,7 +202,7 @@ class Picture:
             yield f'<text y="{y}">{"".join(tspan(*x) for x in row)}</text>'
 
     def chapter_elements(self, width):
-        """A bar of the time, with the acts of the demo."""
+        """Draws a time bar with the acts of the demo."""
         css, out = [], []
         scale = width / self.end
         ends = [seconds for seconds, _ in self.chapters[1:]] + [self.end]
@@ -239,7 +239,7 @@ class Picture:
             f"#rows,#cover,.c,.p{{animation:{number(self.duration)}s step-end infinite}}",
             ".p{animation-timing-function:linear}",
             "#rows{animation-name:scroll}#cover{animation-name:uncover}",
-            # Without animations: the end.
+            # Without animations, show the end.
             f"#rows{{transform:translateY({-last * LINE_HEIGHT}px)}}",
             f"#cover{{transform:translateY({screen}px)}}",
             self.scrolling(), self.uncovering(), *chapter_css,

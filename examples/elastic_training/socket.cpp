@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// From one attempt to connect to the next.
+// Interval between two attempts to connect.
 constexpr auto connect_pause = milliseconds{20};
 
 using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -49,7 +49,7 @@ bool set_option(const socket_handle& x, int level, int name, int value) {
   return setsockopt(x.get(), level, name, &value, sizeof(value)) == 0;
 }
 
-// Waits for readiness; false when the deadline passes first.
+// Waits for readiness; false if the deadline passes first.
 bool wait_for(const socket_handle& x, short events, deadline until) {
   for (;;) {
     const auto left
@@ -66,7 +66,7 @@ bool wait_for(const socket_handle& x, short events, deadline until) {
   }
 }
 
-// From here on the connection is used with plain blocking calls.
+// From here on the connection is used with blocking calls.
 socket_handle ready_for_use(socket_handle x) {
   const auto flags = fcntl(x.get(), F_GETFL);
   if (flags < 0 || fcntl(x.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
@@ -105,7 +105,7 @@ socket_handle listen_at(const std::string& host, uint16_t port, int backlog) {
   const auto addresses = resolve(host, port);
   for (const auto* x = addresses.get(); x != nullptr; x = x->ai_next) {
     auto listener = open_for(*x);
-    // The port of the epoch before may linger in TIME_WAIT.
+    // The port of the previous epoch may still be in TIME_WAIT.
     if (listener.get() >= 0 && set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1)
         && bind(listener.get(), x->ai_addr, x->ai_addrlen) == 0
         && listen(listener.get(), backlog) == 0)
@@ -120,7 +120,7 @@ std::optional<socket_handle> accept_until(const socket_handle& listener,
   while (wait_for(listener, POLLIN, until)) {
     auto peer
       = socket_handle{accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-    // A peer may give up between the wait and the accept.
+    // A peer may have closed between the wait and the accept.
     if (peer.get() >= 0)
       return ready_for_use(std::move(peer));
   }

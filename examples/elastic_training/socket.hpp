@@ -1,4 +1,4 @@
-// TCP with a deadline on everything: no call waits for ever.
+// TCP with a deadline for every call.
 #pragma once
 
 #include <chrono>
@@ -26,23 +26,23 @@ private:
   int descriptor_;
 };
 
-/// Listens at that address and at no other; ends the process if it cannot.
-/// @param backlog  most peers that may wait to be accepted
+/// Listens only at that address; ends the process if it cannot.
+/// @param backlog  maximum number of peers that wait to be accepted
 socket_handle listen_at(const std::string& host, uint16_t port, int backlog);
 
 /// @returns nothing if no peer has connected by the deadline
 std::optional<socket_handle> accept_until(const socket_handle& listener,
                                           deadline until);
 
-/// Tries again until a peer listens there.
+/// Connects, and tries again until a peer listens there.
 /// @returns nothing if none does by the deadline
 std::optional<socket_handle> connect_until(const std::string& host,
                                            uint16_t port, deadline until);
 
-/// Bounds how long `send_all` and `receive_all` wait for the peer to move.
+/// Limits how long `send_all` and `receive_all` wait for the peer.
 void set_timeout(const socket_handle& peer, std::chrono::milliseconds x);
 
-/// @returns false when the peer is gone or silent for too long
+/// @returns false if the peer is gone or silent for too long
 bool send_all(const socket_handle& peer, std::span<const std::byte> bytes);
 bool receive_all(const socket_handle& peer, std::span<std::byte> bytes);
 

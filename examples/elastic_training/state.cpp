@@ -14,7 +14,7 @@ constexpr auto first_decay = 0.9F;
 constexpr auto second_decay = 0.999F;
 constexpr auto epsilon = 1e-8F;
 
-// How many steps the reported loss looks back.
+// The number of steps that the reported loss averages.
 constexpr auto loss_window = uint64_t{20};
 
 } // namespace
@@ -41,7 +41,7 @@ void advance(training_state& state, std::span<const float> gradient, float loss,
     second += (1 - second_decay) * (gradient[i] * gradient[i] - second);
     state.parameters[i] -= rate * first / (std::sqrt(second) + epsilon);
   }
-  // A plain mean at first, then one that forgets.
+  // A plain mean at first, then an exponential one.
   const auto weight = static_cast<float>(std::min(state.step, loss_window));
   state.loss += (loss - state.loss) / weight;
 }

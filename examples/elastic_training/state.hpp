@@ -1,4 +1,4 @@
-// All that a worker needs to go on: what a checkpoint holds.
+// The state that a worker needs to resume: the content of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct training_state {
 
 training_state first_state(std::vector<float> parameters);
 
-/// Does one step of Adam. The same numbers in give the same numbers out, so
-/// the workers stay equal without ever exchanging parameters.
+/// Does one step of Adam. Equal input gives equal output, so the workers stay
+/// equal without exchanging parameters.
 /// @param gradient  mean over the samples of the step
 /// @param loss      mean over the samples of the step, in nats
 void advance(training_state& state, std::span<const float> gradient, float loss,

@@ -12,7 +12,7 @@ namespace training {
 namespace {
 
 std::string read_file(const std::string& path) {
-  // Asked first: a folder opens like a file and fails only when it is read.
+  // Checked first: a folder opens like a file and fails only at the read.
   auto error = std::error_code{};
   const auto size = std::filesystem::file_size(path, error);
   if (error)
@@ -27,7 +27,7 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-// The finaliser of SplitMix64: neighbours in, independent numbers out.
+// The finaliser of SplitMix64: maps adjacent to independent numbers.
 uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27U)) * 0x94d049bb133111eb;

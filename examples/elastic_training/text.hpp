@@ -1,4 +1,4 @@
-// The text to learn from: read once, kept as indices into its own characters.
+// Reads the training text, as indices into its own set of characters.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace training {
 
-/// Largest text we read, in bytes.
+/// Largest text that is read, in bytes.
 inline constexpr size_t text_size_max = size_t{64} << 20U;
 
 /// Symbol `i` stands for the i-th of the distinct bytes of the text, in
@@ -20,12 +20,12 @@ struct text {
   uint64_t fingerprint = 0;  ///< Distinguishes texts.
 };
 
-/// Ends the process when the file cannot be read, or is too long, or shorter
-/// than one sample of `sample_size` symbols.
+/// Ends the process if the file cannot be read, is too long, or is shorter than
+/// one sample of `sample_size` symbols.
 text load_text(const std::string& path, size_t sample_size);
 
-/// Draws one sample: `size` symbols in a row. Which ones depends on nothing
-/// but the arguments, so a step draws the same samples in every world size.
+/// Draws one sample: `size` consecutive symbols. The choice depends only on the
+/// arguments, so a step draws the same samples in every world size.
 std::span<const uint8_t> draw_sample(const text& from, size_t size,
                                      uint64_t seed, uint64_t step,
                                      uint32_t index);

@@ -13,8 +13,8 @@ using namespace actorrun;
 
 namespace {
 
-// The host program's own actor. It could reshard data, update a load balancer or
-// send an alert: it is notified of every change when the agents are.
+// An actor of the host program. It could reshard data, update a load balancer
+// or send an alert: it is notified of every change like the agents.
 struct epoch_watcher {
   static constexpr const char* name = "epoch-watcher";
 

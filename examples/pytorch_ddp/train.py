@@ -76,7 +76,7 @@ class Training:
         there is a whole checkpoint."""
         draft = path + ".draft"
         with open(draft, "wb") as file:
-            # No floats: torch 1.13 does not load them with weights_only.
+            # No floats: with weights_only torch 1.13 cannot load them.
             torch.save({"step": self.step, "model": self.model.state_dict(),
                         "momenta": self.optimizer.state_dict()["state"]}, file)
             file.flush()
@@ -109,11 +109,11 @@ def take_step(training, parallel, rank, world):
 
 
 def watched_by_launcher(limit):
-    """@returns makes the guard of a step: who does not leave it in time is
-    killed by the launcher, and the group starts again"""
+    """@returns the factory of a step's guard: the launcher kills a worker that
+    does not leave it in time, and restarts the group"""
     path = os.environ.get("TORCHELASTIC_TIMER_FILE")
     if not path or not hasattr(timer, "FileTimerClient"):
-        return contextlib.nullcontext  # Nobody watches.
+        return contextlib.nullcontext  # No launcher watches.
     timer.configure(timer.FileTimerClient(path))
     return lambda: timer.expires(after=limit, scope="training step")
 
@@ -132,7 +132,7 @@ def make_trouble(arguments, training, rank):
 
 
 def say(text):
-    # In one piece, though several processes have the same console.
+    # In one write, as several processes share the console.
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
@@ -141,7 +141,8 @@ def train(arguments):
     rank, world = dist.get_rank(), dist.get_world_size()
     training = Training()
     training.load(arguments.checkpoint)
-    # From here on nobody reads: rank 0 may write when all have come this far.
+    # All ranks have read the file when they get past this line: rank 0 may
+    # write.
     parallel = DistributedDataParallel(training.model)
     guard = watched_by_launcher(arguments.step_limit)
     where = (f"world {world}, restarts "
@@ -167,8 +168,8 @@ def main():
     arguments = parse_arguments()
     dist.init_process_group("gloo")  # RANK, MASTER_ADDR… are in the environment.
     train(arguments)
-    # Without this, torch 2.6 now and then hangs: who destroys the group waits
-    # for the thread that still frees the tensor of the last all_reduce.
+    # Without this, torch 2.6 sometimes hangs: destroying the group waits for
+    # the thread that still frees the tensor of the last all_reduce.
     dist.barrier()
     dist.destroy_process_group()
 

@@ -29,7 +29,7 @@ const char* way = "work";
 
 } // namespace
 
-// A call that the compiler has made part of its caller has no line of its own.
+// A call that the compiler has inlined has no line of its own.
 [[gnu::noinline]] double load_batch(int step) {
   if (step == bad_step && std::strcmp(way, "throw") == 0)
     throw std::runtime_error{"shard " + std::to_string(step)

@@ -1,6 +1,6 @@
-// Calls a function twice, in a process each, and adds up what they return. All
-// their output goes to files; what the first one says on standard error can be
-// watched, too.
+// Calls a function twice, each in a process of its own, and adds up the
+// returned values. Their output goes to files; standard error of the first one
+// is also shown on the console.
 //
 // usage: two_functions
 
@@ -26,7 +26,7 @@ const auto trainer
 
 int main(int argc, char** argv) {
   if (const auto code = run_as_worker(argc, argv))
-    return *code; // This process was made to call the function.
+    return *code; // This process was started to call the function.
   auto group = start_processes({
     .name = "trainer",
     .entrypoint = trainer,

@@ -1,7 +1,7 @@
-// Timers of actors, as torch's LocalTimer pair has them for the processes of one
-// program: a timer server without a FIFO, which takes messages.
+// Timers of actors, like torch's LocalTimer pair for the processes of one
+// program: a timer server without a FIFO, which receives messages.
 //
-// An actor loads shards and gives each half a second. One never arrives: the
+// An actor loads shards, each within half a second. One never arrives: the
 // actor is notified and goes on with the next.
 //
 // usage: timed_actor
@@ -19,14 +19,14 @@
 using namespace actorrun;
 using namespace std::chrono_literals;
 
-// A shard is there. It stays in this program, as do the messages of timers.
+// A shard has arrived. It stays in this program, like the messages of timers.
 struct shard_loaded {
   int number = 0;
 };
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(shard_loaded)
 
-// A TIMER CLIENT, which is notified when a timer of its own has expired, and our
-// own message.
+// A TIMER CLIENT, which is notified when a timer of its own has expired, with
+// an additional message.
 using loader_actor
   = timer_client_actor::extend<message_signature<void(shard_loaded)>::type>;
 
@@ -42,7 +42,7 @@ struct loader {
     load(1);
     return {
       [this](const timer_overrun& x) {
-        // All our timers are over by now; a new one may begin.
+        // All timers of this actor have ended by now; a new one may begin.
         std::printf(
           "%s is overdue by %.1f ms\n", x.scope.c_str(),
           std::chrono::duration<double, std::milli>(x.lateness).count());

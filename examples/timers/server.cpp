@@ -1,5 +1,5 @@
-// Replaces our timer server: a job whose timers are only recorded, to measure how
-// long steps take before timers kill workers.
+// Replaces actorrun's timer server: a job whose timers are only recorded, to
+// measure how long steps take before timers kill workers.
 //
 // usage: timer_notes PROGRAM [ARGUMENT…]
 
@@ -19,7 +19,7 @@ using namespace actorrun;
 
 namespace {
 
-// The FIFO has something for us.
+// Notification that the FIFO can be read.
 struct fifo_ready {};
 
 } // namespace
@@ -28,7 +28,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(fifo_ready)
 
 namespace {
 
-// A TIMER SERVER, and what it needs itself.
+// A TIMER SERVER, and the state that it needs.
 using notes_actor
   = timer_server_actor::extend<message_signature<void(fifo_ready)>::type>;
 
@@ -38,8 +38,8 @@ struct timer_notes {
   timer_notes(notes_actor::pointer self_pointer, timer_server_config x)
     : self(self_pointer), config(std::move(x)) {}
 
-  // What workers write comes through the port; the rest are messages of the
-  // supervisor and of actors of this program, who might have timers as well.
+  // Requests of workers come through the port; the rest are messages of the
+  // supervisor and of actors of this program, which might have timers as well.
   notes_actor::behavior_type make_behavior() {
     wait();
     return {
@@ -60,7 +60,7 @@ struct timer_notes {
     };
   }
 
-  // The port calls on a thread of its own, and must not keep us alive.
+  // The port calls on a thread of its own, and must not keep the actor alive.
   void wait() {
     if (!config.source)
       return;

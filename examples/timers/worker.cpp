@@ -1,14 +1,14 @@
-// A worker in C++ that is found when it is stuck.
+// A worker in C++ that is killed when it is stuck.
 //
 //     actorrun --nproc-per-node 2 --max-restarts 1 --no-python ./timed_worker stuck
 //
-// Rank 1 of the first attempt waits in its third step for something that never
-// comes. After half a second it is killed, the group starts again, and the
-// launcher says why:
+// Rank 1 of the first attempt waits in its third step for an event that never
+// comes. After half a second it is killed, the group restarts, and the launcher
+// reports:
 //
 //     rank 1 … was killed by its timer: scope "exchange" overran by 0.2 ms
 //
-// Without actorrun it runs the same, without timers.
+// Without actorrun it runs in the same way, without timers.
 //
 // usage: timed_worker work|stuck
 
@@ -33,7 +33,7 @@ bool is(const char* variable, const char* value) {
   return text != nullptr && std::strcmp(text, value) == 0;
 }
 
-// What a deadlock looks like from outside.
+// Hangs like a deadlock.
 void wait_for_ever() {
   auto mutex = std::timed_mutex{};
   mutex.lock();
@@ -58,10 +58,10 @@ int main(int argc, char** argv) {
   const auto may_hang = std::strcmp(argv[1], "stuck") == 0 && is("RANK", "1")
                         && is("TORCHELASTIC_RESTART_COUNT", "0");
   for (auto step = 1; step <= steps; ++step) {
-    // For the loop as a whole: the next step begins within ten seconds.
+    // For the whole loop: the next step must begin within ten seconds.
     worker::alive("train_step", 10s);
     exchange(step, may_hang);
   }
-  worker::release("train_step"); // What follows may take as long as it likes.
+  worker::release("train_step"); // The rest has no time limit.
   std::printf("%d steps\n", steps);
 }

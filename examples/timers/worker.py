@@ -1,9 +1,9 @@
-# A worker in Python that is found when it is stuck, without torch: a timer is a
-# line in a FIFO, another line ends it.
+# A worker in Python that is killed when it is stuck, without torch: a line in a
+# FIFO starts a timer, another line ends it.
 #
 #     actorrun --max-restarts 1 worker.py
 #
-# The first attempt hangs; after half a second it is killed and starts again.
+# The first attempt hangs; after half a second it is killed and restarted.
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ def expires(seconds, scope):
         with open(os.environ["TORCHELASTIC_TIMER_FILE"], "wb", buffering=0) as fifo:
             fifo.write(json.dumps(line).encode() + b"\n")  # At most 4096 bytes.
 
-    if "TORCHELASTIC_TIMER_FILE" not in os.environ:  # Nobody watches.
+    if "TORCHELASTIC_TIMER_FILE" not in os.environ:  # No launcher watches.
         yield
         return
     send(time.time() + seconds, signal.SIGKILL)
@@ -36,6 +36,6 @@ with expires(5, "set up"):
 
 with expires(0.5, "exchange"):
     if attempt == 0:
-        threading.Event().wait()  # For ever.
+        threading.Event().wait()  # Forever.
 
 print("attempt", attempt, "is done")

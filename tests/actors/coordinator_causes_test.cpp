@@ -1,5 +1,5 @@
-// What the coordinator makes of the failures of several agents, and what it
-// tells of them.
+// How the coordinator combines the failures of several agents, and what it
+// reports of them.
 
 #include "tests/actors/coordinator_fixture.hpp"
 
@@ -31,13 +31,13 @@ constexpr auto line_of_2
 
 } // namespace
 
-TEST_CASE_METHOD(last_try, "coordinator: every agent is told of the root cause",
+TEST_CASE_METHOD(last_try, "coordinator: every agent learns the root cause",
                  "[actors]") {
   failed(b, "2", 1, 1ms);
   CHECK(a.told() == std::string{"revoked 1: "} + line_of_2);
   b.told();
   advance(10ms);
-  failed(a, "1", 1, 50ms); // It was slow to tell, and died before.
+  failed(a, "1", 1, 50ms); // Reported later, but died first.
   stopped(a, "1", 1);
   advance(5ms);
   stopped(b, "2", 1, {{failure_of("2", 2ms)}, 3});
@@ -53,9 +53,10 @@ TEST_CASE_METHOD(last_try, "coordinator: every agent is told of the root cause",
   CHECK(how.unlisted_failure_count == 3);
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: its log tells the root cause, one line each",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: its log names the root cause, one line per failure",
+  "[actors]") {
   run_two();
   lines.told();
   failed(b, "2", 1, 1ms);
@@ -76,7 +77,7 @@ TEST_CASE_METHOD(coordinator_fixture,
              + line_of_1 + ": two lines)\n");
 }
 
-TEST_CASE("coordinator: what it excuses stands in its log", "[actors]") {
+TEST_CASE("coordinator: failures that it exempts are in its log", "[actors]") {
   auto job = coordinator_fixture{{1, 2, 1}};
   job.run_two();
   job.lines.told();
@@ -91,18 +92,18 @@ TEST_CASE("coordinator: what it excuses stands in its log", "[actors]") {
         != std::string::npos);
 }
 
-TEST_CASE_METHOD(last_try, "coordinator: the revocation has the cause in brief",
+TEST_CASE_METHOD(last_try, "coordinator: a revocation gives the cause in brief",
                  "[actors]") {
   failed(b, "2", 1, huge_failure_of("2"));
   const auto& details = a.revoked->failure().details();
   CHECK(details.message().size() == core::brief_message_max);
   CHECK(details.traceback().size() == core::brief_traceback_max);
   CHECK(a.revoked->failure().code() == 7);
-  // The line in its reason is one that people can read.
+  // The line in its reason is readable text.
   CHECK(a.told().size() < 500);
 }
 
-TEST_CASE_METHOD(last_try, "coordinator: the status has what is known of it",
+TEST_CASE_METHOD(last_try, "coordinator: the status shows the cause in full",
                  "[actors]") {
   auto failure = failure_of("2");
   failure.details.message = "RuntimeError: no data";

@@ -1,4 +1,4 @@
-// What the coordinator knows and tells of the devices of its agents' nodes.
+// Tests how the coordinator collects and reports the devices of its agents.
 #include "tests/actors/coordinator_fixture.hpp"
 #include "tests/support/fake_device_monitor.hpp"
 
@@ -24,7 +24,7 @@ struct devices_fixture : coordinator_fixture {
 } // namespace
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: an agent that has not told of devices is not "
+                 "coordinator: an agent that has not reported devices is not "
                  "asked for them",
                  "[actors]") {
   run_two(); // They would never answer.
@@ -32,8 +32,8 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: the status has what agents see when it is asked "
-                 "for",
+                 "coordinator: the status has what agents see when they are "
+                 "asked",
                  "[actors]") {
   run_two();
   announce(b, "2", one_gpu(1));
@@ -51,8 +51,8 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: an agent that does not answer is shown as it "
-                 "last was, half a second later",
+                 "coordinator: an agent that does not answer is shown as last "
+                 "seen, half a second later",
                  "[actors]") {
   run_two();
   announce(a, "1", one_gpu(1));
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: a GPU in trouble marks the node, once",
+                 "coordinator: a failing GPU is logged with its node, once",
                  "[actors]") {
   run_two_leased();
   lines.told();
@@ -84,7 +84,8 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: trouble of its own process is told by the agent",
+                 "coordinator: the agent of its own process logs its failing "
+                 "GPUs itself",
                  "[actors]") {
   run_two();
   lines.told();
@@ -93,7 +94,7 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: a driver that fails is told of the node",
+                 "coordinator: a failing driver is reported with its node",
                  "[actors]") {
   run_two();
   const auto failing
@@ -104,7 +105,8 @@ TEST_CASE_METHOD(devices_fixture,
 }
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: devices of strangers are no news", "[actors]") {
+                 "coordinator: devices of unknown agents are ignored",
+                 "[actors]") {
   run_two();
   announce(a, "9", one_gpu(1));
   CHECK(status().agents_size() == 2);

@@ -1,5 +1,5 @@
-// A coordinator among agents that only write down what they are told; those of
-// its own process, and those with a lease.
+// A coordinator among agents that only record what they receive: some live in
+// its own process, others have a lease.
 #pragma once
 
 #include "actors/rendezvous_coordinator.hpp"
@@ -51,7 +51,7 @@ struct coordinator_fixture : actor_fixture {
     return out;
   }
 
-  /// What the agent is told because of it.
+  /// What the agent receives because of it.
   std::string join(const agent_recorder& agent, const std::string& id) {
     send(agent.handle, uut, request(id));
     return agent.told();

@@ -20,7 +20,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   join(a, "1");
   keep_alive(a, "1", 12'345);
   CHECK(a.told() == "granted 12345");
-  keep_alive(a, "2", 12'346); // Unknown: it must not believe that it may go on.
+  keep_alive(a, "2", 12'346); // An unknown agent gets no grant.
   CHECK(a.told().empty());
 }
 
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(a.told() == "revoked 1: agent 2 lost: silent for 1200 ms");
   CHECK(links->told() == "sever 2");
   keep_alive(b, "2", 2);
-  CHECK(b.told() == "granted 1"); // The answer from before; no other.
+  CHECK(b.told() == "granted 1"); // The earlier answer, and no other.
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   run_two_leased();
   end(b.handle);
-  CHECK(links->told() == "released 2"); // No word yet that it can be probed.
+  CHECK(links->told() == "released 2"); // It is not yet known to be probeable.
   CHECK(a.told().empty());
   const auto seen = status();
   REQUIRE(seen.agents_size() == 2);
@@ -70,10 +70,11 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: a host says that a dead agent's process is gone",
+                 "coordinator: a host reports that a dead agent's process is "
+                 "gone",
                  "[actors]") {
   run_two_leased();
-  links->answer_alive(); // That of `2`, the last that joined.
+  links->answer_alive(); // For `2`, which joined last.
   run();
   end(b.handle);
   CHECK(links->told() == "released 2; probe 10.0.0.2:7000");
@@ -85,9 +86,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(links->told() == "sever 2");
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: evidence against an agent that is back is none",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: evidence against an agent that is back is ignored",
+  "[actors]") {
   run_two_leased();
   links->answer_alive();
   run();
@@ -118,7 +120,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent without a port to ask is not asked",
+                 "coordinator: an agent without a port is not probed",
                  "[actors]") {
   a = remote();
   auto hidden = request("1");
@@ -129,7 +131,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the end of an older link is old news",
+                 "coordinator: the end of an older link is ignored",
                  "[actors]") {
   run_two_leased();
   const auto second = remote();
@@ -143,7 +145,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 
 TEST_CASE_METHOD(
   coordinator_fixture,
-  "coordinator: an agent that comes back too late is told that it is over",
+  "coordinator: an agent that comes back too late learns that it was lost",
   "[actors]") {
   run_two_leased();
   end(b.handle);
@@ -161,10 +163,9 @@ TEST_CASE_METHOD(
            "over");
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the end of an agent that was rejected is no "
-                 "news",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: the end of an agent that was rejected is ignored", "[actors]") {
   a = remote();
   auto wrong = request("1");
   wrong.mutable_settings()->set_restart_count_max(9);

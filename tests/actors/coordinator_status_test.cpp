@@ -1,4 +1,4 @@
-// What the coordinator answers when it is asked how the job stands.
+// Tests the coordinator's answers to requests for the status of the job.
 
 #include "actors/core/epoch.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
@@ -8,7 +8,8 @@ using namespace actorrun::test;
 
 TEST_CASE_METHOD(
   coordinator_fixture,
-  "coordinator: the status tells who is there and who is missing", "[actors]") {
+  "coordinator: the status lists agents that are there and counts missing ones",
+  "[actors]") {
   a = local();
   join(a, "1");
   const auto seen = status();
@@ -78,7 +79,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the status tells how the job ended",
+                 "coordinator: the status shows how the job ended",
                  "[actors]") {
   run_two();
   succeeded(a, "1", 1);

@@ -8,7 +8,7 @@ using log_tailer_end_fixture = log_tailer_fixture;
 // -- the end of a worker ------------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a worker's last words are shown", "[actors]") {
+                 "log_tailer: a worker's last lines are shown", "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), "a\nlast out");
   files->write(path(1, 0, "err"), "last err");
@@ -16,7 +16,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(*drained);
   CHECK(out() == "[w0]:a\n[w0]:last out\n");
   CHECK(err() == "[w0]:last err\n");
-  // What it has left behind may go on; it is a line of its own.
+  // The next writer of the file may go on; its text is a line of its own.
   write(0, " words\n");
   CHECK(out() == "[w0]: words\n");
   close(1);
@@ -24,7 +24,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: only the worker that ended is meant",
+                 "log_tailer: an end concerns only the worker that ended",
                  "[actors]") {
   follow(1);
   write(0, "half");
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: who is not followed is drained at once",
+                 "log_tailer: a worker that is not followed is drained at once",
                  "[actors]") {
   follow(1);
   CHECK(*drain(1, 2));
@@ -42,9 +42,10 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(*drain(1, 0));
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a worker is drained when all is offered",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_end_fixture,
+  "log_tailer: a worker is drained when all its lines are written",
+  "[actors]") {
   follow(1);
   const auto text = many_lines("x", 50'000);
   files->write(path(1, 0, "out"), text + "end");
@@ -64,7 +65,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a worker's end goes before what floods",
+                 "log_tailer: a worker's end goes before a flood of output",
                  "[actors]") {
   follow(1, 8);
   for (uint32_t rank = 0; rank < 7; ++rank)
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a full console does not keep one waiting",
+                 "log_tailer: a full console does not delay a worker's end",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 1);
@@ -97,7 +98,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a console that fills up lets waiters go",
+                 "log_tailer: a console that fills up answers pending drains",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 8);
@@ -168,7 +169,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: an epoch that goes on holds up nobody",
+                 "log_tailer: an epoch that goes on does not delay the next",
                  "[actors]") {
   follow(1);
   follow(2);
@@ -247,7 +248,8 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: many files are one complaint", "[actors]") {
+                 "log_tailer: many unusable files are one warning",
+                 "[actors]") {
   files->unusable = {path(1, 0, "err"), path(1, 1, "out"), path(1, 1, "err")};
   follow(1);
   CHECK(said()
@@ -268,7 +270,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a file that somebody empties goes on",
+                 "log_tailer: a file that was emptied is followed further",
                  "[actors]") {
   follow(1);
   write(0, "one\ntwo\nhal");
@@ -286,9 +288,11 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 
 // -- its own end --------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: its end answers who waits, and lets go",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_end_fixture,
+  "log_tailer: its end answers all pending requests and frees its "
+  "files",
+  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);
   write(0, "x\n");
@@ -304,7 +308,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   run();
 }
 
-TEST_CASE("log_tailer: it ends when nobody holds it", "[actors]") {
+TEST_CASE("log_tailer: it ends when the last handle is gone", "[actors]") {
   auto x = log_tailer_fixture{};
   x.uut = spawn_log_tailer(x.system, x.config());
   x.follow(1);

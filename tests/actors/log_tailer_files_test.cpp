@@ -13,7 +13,7 @@ struct rotating_fixture : log_tailer_fixture {
     options.rotate_keep = 100;
   }
 
-  /// All that is left of a file and its predecessors.
+  /// The text that is left in a file and its predecessors.
   std::string whole(const std::string& path) const {
     auto result = std::string{};
     for (auto i = 100; i > 0; --i)
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(rotating_fixture,
   console->take_only(to_out, 0);
   write(0, many_lines("x", 10'000));
   advance(60s);
-  CHECK(files->rotate_count <= 4); // Only the batch that waits has gone.
+  CHECK(files->rotate_count <= 4); // Only the pending batch was rotated.
   CHECK(files->text(path(1, 0, "out")).size() > mib / 2);
   console->resume(to_out);
   advance(1s);
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(rotating_fixture,
   CHECK((whole(path(1, 0, "out")) == text));
   CHECK(files->rotate_count >= 25);
   CHECK(files->text(path(1, 0, "out") + ".1").ends_with("\n"));
-  // Seldom looked at, and noticed once at most.
+  // It was polled seldom, and noticed at most once.
   CHECK(files->read_count <= 61);
   CHECK(files->notice_count <= 2);
   CHECK(*drain(1, 0));
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(rotating_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: what is not shown is looked at seldom",
+                 "log_tailer: a file that is not shown is polled seldom",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -131,9 +131,10 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK(files->arm_count == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: so many files are followed for the disk",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_files_fixture,
+  "log_tailer: the number of files followed for the disk is limited",
+  "[actors]") {
   is_shown = false;
   follow(1, space_watch_max / 2 + 1);
   advance(1s);
@@ -156,7 +157,7 @@ TEST_CASE_METHOD(rotating_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: who is not shown and cannot be opened is "
+                 "log_tailer: a file that is not shown and cannot be opened is "
                  "left alone",
                  "[actors]") {
   is_shown = false;
@@ -205,16 +206,15 @@ TEST_CASE_METHOD(rotating_fixture,
 
 // -- full disks ---------------------------------------------------------------
 
-TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: a full disk costs what was shown, of the "
-                 "largest file",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_files_fixture,
+  "log_tailer: a full disk costs shown lines of the largest file", "[actors]") {
   follow(1);
   write(0, many_lines("x", 10'000));
   write(1, many_lines("y", 20'000));
   files->short_of_space = mib;
   advance(1s);
-  CHECK(files->discarded.empty()); // Nothing flows: nobody asks.
+  CHECK(files->discarded.empty()); // Without output the disk is not checked.
   write(0, "x\n");
   REQUIRE(files->discarded.size() == 1);
   const auto& lost = files->discarded[path(1, 1, "out")];
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   // Everything is shown all the same.
   const auto all = out();
   CHECK(all.size() == 30'000 * 105 + 7);
-  // The second time nobody is told, but at the end.
+  // The second time nothing is reported, except at the end.
   files->short_of_space = 1;
   advance(1s);
   write(0, "x\n");
@@ -243,7 +243,7 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: the disk is not asked all the time", "[actors]") {
+                 "log_tailer: free space is checked at intervals", "[actors]") {
   follow(1);
   for (auto i = 0; i < 5'000; ++i) {
     files->write(path(1, 0, "out"), "x\n");
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: a full disk costs what is redirected",
+                 "log_tailer: a full disk costs lines that are only redirected",
                  "[actors]") {
   is_shown = false;
   follow(1);
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: nothing is given up for little", "[actors]") {
+                 "log_tailer: small needs discard nothing", "[actors]") {
   follow(1);
   files->short_of_space = mib;
   for (auto i = 0; i < 20; ++i)

@@ -5,10 +5,11 @@ using namespace actorrun::test;
 
 using log_tailer_filter_fixture = log_tailer_fixture;
 
-// -- lines that are looked for ------------------------------------------------
+// -- lines that match a filter ------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_filter_fixture,
-                 "log_tailer: lines with a filter are also filed", "[actors]") {
+                 "log_tailer: lines that match a filter are also filed",
+                 "[actors]") {
   options.stdout_filters = {"loss=", "acc="};
   options.stderr_filters = {"Error"};
   follow(1);
@@ -26,8 +27,7 @@ TEST_CASE_METHOD(log_tailer_filter_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_filter_fixture,
-                 "log_tailer: lines that are filed are written in one "
-                 "go",
+                 "log_tailer: filed lines are written in one batch",
                  "[actors]") {
   options.stdout_filters = {"x"};
   follow(1);
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(folding_fixture, "log_tailer: equal lines are shown as one",
                  "[actors]") {
   follow(1, 4);
   write_all("hello\n");
-  CHECK(out() == "[×4 10-13] hello\n"); // At once: all have written it.
+  CHECK(out() == "[×4 10-13] hello\n"); // At once: all workers have written it.
   files->write(path(1, 0, "out"), "a\n");
   files->write(path(1, 2, "out"), "a\n");
   files->write(path(1, 3, "out"), "b\n");
@@ -99,8 +99,8 @@ TEST_CASE_METHOD(folding_fixture, "log_tailer: equal lines are shown as one",
   CHECK(files->read_count == reads); // It costs nothing to be idle.
 }
 
-TEST_CASE_METHOD(folding_fixture,
-                 "log_tailer: both streams fold for themselves", "[actors]") {
+TEST_CASE_METHOD(folding_fixture, "log_tailer: both streams fold separately",
+                 "[actors]") {
   follow(1, 4);
   files->write(path(1, 0, "out"), "x\n");
   files->write(path(1, 1, "err"), "x\n");
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(folding_fixture,
 }
 
 TEST_CASE_METHOD(folding_fixture,
-                 "log_tailer: a worker's end waits little for "
+                 "log_tailer: a worker's end waits briefly for "
                  "others",
                  "[actors]") {
   follow(1, 4);

@@ -23,7 +23,7 @@ inline constexpr auto to_out = core::output_stream::out;
 inline constexpr auto to_err = core::output_stream::err;
 
 /// Role `w`, global rank = local rank + 10; the file of rank 1's standard error
-/// in epoch 2 is `/2/1/err`. Nothing is followed before `follow`.
+/// in epoch 2 is `/2/1/err`. No epoch is followed before `follow`.
 struct log_tailer_fixture : actor_fixture {
   /// Reads the options when the first epoch is followed.
   void follow(uint64_t epoch, uint32_t slot_count = 2) {
@@ -76,8 +76,8 @@ struct log_tailer_fixture : actor_fixture {
             .shown = is_shown};
   }
 
-  /// Lets all messages arrive, one actor after the other: who sends to itself
-  /// does not hold up the others.
+  /// Lets all messages arrive, one actor after the other: an actor that sends
+  /// to itself does not delay the others.
   template <class Function>
   void run_in_turns(Function after_each) {
     auto& scheduler
@@ -97,7 +97,7 @@ struct log_tailer_fixture : actor_fixture {
     run();
   }
 
-  /// True when the answer has come.
+  /// True when the answer has arrived.
   template <class Answer, class Question>
   std::shared_ptr<bool> ask_tailer(Question x) {
     auto out = std::make_shared<bool>(false);
@@ -120,7 +120,7 @@ struct log_tailer_fixture : actor_fixture {
 
   void close(uint64_t epoch) { tell_tailer(close_epoch{{epoch}}); }
 
-  /// Rank `rank` of epoch 1 writes, and the tailer has its time.
+  /// Rank `rank` of epoch 1 writes, and the tailer gets time to read it.
   void write(uint32_t rank, std::string_view text, const char* name = "out") {
     files->write(path(1, rank, name), text);
     advance(20ms);
@@ -129,7 +129,7 @@ struct log_tailer_fixture : actor_fixture {
   std::string out() { return console->out(); }
   std::string err() { return console->err(); }
 
-  /// What the tailer has said since the last look.
+  /// The log lines of the tailer since the last call.
   std::string said() {
     const auto result = said_.str();
     said_.str({});
@@ -138,7 +138,7 @@ struct log_tailer_fixture : actor_fixture {
 
   core::log_options options;
   std::vector<std::string> prefixes;
-  bool is_shown = true; ///< Of all streams of epochs yet to be followed.
+  bool is_shown = true; ///< Applies to epochs followed later.
   std::shared_ptr<fake_console> console = std::make_shared<fake_console>();
   std::shared_ptr<fake_log_files> files = std::make_shared<fake_log_files>();
   log_tailer_actor uut;
@@ -165,7 +165,7 @@ inline std::string many_lines(std::string_view name, size_t count) {
   return result;
 }
 
-/// The same as it is shown.
+/// The same, as it is shown.
 inline std::string labelled(std::string_view prefix, const std::string& lines) {
   auto result = std::string{};
   auto in = std::istringstream{lines};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t worker_count = 3;
 
-/// Writes, waits, fills the console, ends workers: all as the dice fall.
+/// Writes, waits, fills the console and ends workers, in random order.
 struct history : log_tailer_fixture {
   explicit history(uint32_t seed) : dice{seed} {
     options.rotate_size = roll(2) == 0 ? 64 * 1024 : 0;
@@ -21,7 +21,7 @@ struct history : log_tailer_fixture {
 
   uint32_t roll(uint32_t sides) { return uint32_t(dice() % sides); }
 
-  /// Whole lines, of any bytes; or the beginning of one.
+  /// Whole lines of any bytes, or the beginning of a line.
   std::string some_text() {
     auto text = std::string{};
     for (auto count = roll(20); count > 0; --count) {
@@ -96,7 +96,7 @@ struct history : log_tailer_fixture {
 
 } // namespace
 
-TEST_CASE("log_tailer: whatever happens, each stream is shown as it is",
+TEST_CASE("log_tailer: in random histories each stream is shown as written",
           "[actors]") {
   for (uint32_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);

@@ -91,7 +91,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
   const auto count = std::count(bar.begin(), bar.end(), '\n');
   CHECK(count >= (now() - began) / 250ms - 1);
   CHECK(count <= (now() - began) / 250ms + 1);
-  advance(1s); // Nothing comes: it is at rest.
+  advance(1s); // Nothing more arrives.
   CHECK(out().ends_with("[w0]:step 99\n"));
   write(0, "\rstep 100\nafter\n");
   CHECK(out() == "[w0]:step 100\n[w0]:after\n");
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: an idle stream costs nothing",
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: a busy stream is polled, not noticed",
+                 "log_tailer: a busy stream is polled and sends no notices",
                  "[actors]") {
   follow(1);
   for (auto i = 0; i < 1'000; ++i) {
@@ -144,11 +144,11 @@ TEST_CASE_METHOD(log_tailer_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: a late notice of a stream does no harm",
+                 "log_tailer: a late notice of a stream is harmless",
                  "[actors]") {
   follow(1);
   tell_tailer(tail_wake_up{3});         // Growth of stream 0.
-  tell_tailer(tail_wake_up{4'711 + 1}); // Nothing that there is.
+  tell_tailer(tail_wake_up{4'711 + 1}); // No such stream.
   tell_tailer(tail_wake_up{4'711 + 2});
   write(0, "x\n");
   CHECK(out() == "[w0]:x\n");
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 // -- fairness and memory ------------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: a flood of one does not hold up another",
+                 "log_tailer: a flood of one worker does not delay another",
                  "[actors]") {
   follow(1);
   const auto flood = many_lines("flood", 40'000);
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: others have their turn in between", "[actors]") {
+                 "log_tailer: other actors get turns in between", "[actors]") {
   follow(1);
   files->write(path(1, 0, "out"), many_lines("flood", 100'000));
   auto turns = 0;
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: reads and batches stay small",
   write(0, many_lines("x", 100'000));
   CHECK(files->read_largest == core::read_size);
   CHECK(console->largest() <= core::batch_max + 105);
-  // A long line needs more, and only for itself.
+  // A long line needs more, but only for itself.
   write(0, std::string(core::line_max, 'x') + "\n");
   CHECK(files->read_largest == core::line_max + 2);
   files->read_largest = 0;
@@ -201,7 +201,8 @@ TEST_CASE_METHOD(log_tailer_fixture, "log_tailer: reads and batches stay small",
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: empty lines make no huge batch", "[actors]") {
+                 "log_tailer: empty lines do not make a huge batch",
+                 "[actors]") {
   follow(1);
   write(0, std::string(1'000'000, '\n'));
   CHECK(out().size() == 6'000'000);
@@ -211,7 +212,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 // -- a console that is slow, or gone ------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: nothing is read while the console is full",
+                 "log_tailer: it reads nothing while the console is full",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 2);
@@ -258,7 +259,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: one full stream does not hold the other",
+                 "log_tailer: one full stream does not block the other",
                  "[actors]") {
   follow(1);
   console->take_only(to_err, 0);
@@ -272,7 +273,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: a closed console is not written for",
+                 "log_tailer: nothing is formatted for a closed console",
                  "[actors]") {
   follow(1);
   write(0, "x\n");
@@ -291,7 +292,7 @@ TEST_CASE_METHOD(log_tailer_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_fixture,
-                 "log_tailer: a console that closes while full is left",
+                 "log_tailer: a console that closes while full is given up",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);

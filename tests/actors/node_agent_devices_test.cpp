@@ -1,4 +1,4 @@
-// What a node agent tells of the devices of its node.
+// Tests how a node agent reports the devices of its node.
 #include "tests/actors/node_agent_fixture.hpp"
 #include "tests/support/fake_device_monitor.hpp"
 #include "tests/support/log_lines.hpp"
@@ -42,7 +42,7 @@ struct agent_devices_fixture : actor_fixture {
     run();
   }
 
-  /// Whether the coordinator has been told of devices since the last look.
+  /// Whether the coordinator has received devices since the last call.
   bool has_told_coordinator() {
     return coordinator.told().find("devices") != std::string::npos;
   }
@@ -71,9 +71,10 @@ struct agent_devices_fixture : actor_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: the coordinator learns of devices when they are known",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  agent_devices_fixture,
+  "agent: it reports devices to the coordinator once it knows them",
+  "[actors]") {
   join();
   CHECK_FALSE(has_told_coordinator());
   tell(one_gpu(1));
@@ -82,8 +83,8 @@ TEST_CASE_METHOD(agent_devices_fixture,
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: each coordinator learns of them when it has taken the "
-                 "agent in",
+                 "agent: it reports them to each coordinator that accepts the "
+                 "agent",
                  "[actors]") {
   tell(one_gpu(1));
   CHECK_FALSE(has_told_coordinator());
@@ -92,19 +93,17 @@ TEST_CASE_METHOD(agent_devices_fixture,
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: a node without devices is not worth a message",
-                 "[actors]") {
+                 "agent: a node without devices sends no message", "[actors]") {
   join();
   coordinator.told();
   tell({});
   CHECK_FALSE(has_told_coordinator());
 }
 
-TEST_CASE_METHOD(
-  agent_devices_fixture,
-  "agent: what happens to a device is in the log and goes to the "
-  "coordinator",
-  "[actors]") {
+TEST_CASE_METHOD(agent_devices_fixture,
+                 "agent: an event of a device is logged and sent to the "
+                 "coordinator",
+                 "[actors]") {
   join();
   tell(one_gpu(1));
   coordinator.told();
@@ -114,7 +113,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: who asks for devices waits for a look of the monitor",
+                 "agent: a request for devices waits for a reading of the "
+                 "monitor",
                  "[actors]") {
   join();
   tell(one_gpu(1));
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(agent_devices_fixture,
   const auto first = ask_devices();
   const auto second = ask_devices();
   CHECK_FALSE(first->has_value());
-  CHECK(monitor->asked.size() == 1); // One look does for both.
+  CHECK(monitor->asked.size() == 1); // One reading answers both.
   monitor->answer(one_gpu(6));
   run();
   REQUIRE(first->has_value());
@@ -133,8 +133,8 @@ TEST_CASE_METHOD(agent_devices_fixture,
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: with a driver that hangs a bounded number waits, the "
-                 "others get what is known",
+                 "agent: with a driver that hangs a bounded number of requests "
+                 "wait, the others get the last reading",
                  "[actors]") {
   join();
   tell(one_gpu(1));
@@ -147,9 +147,10 @@ TEST_CASE_METHOD(agent_devices_fixture,
   CHECK((*next)->gpus(0).memory_used() == 1);
 }
 
-TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: on its own it shows its devices in the status",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  agent_devices_fixture,
+  "agent: without a coordinator it shows its devices in the status",
+  "[actors]") {
   tell(one_gpu(3));
   const auto seen = ask_status(uut);
   REQUIRE(seen->has_value());

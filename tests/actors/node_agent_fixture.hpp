@@ -1,5 +1,5 @@
 // A node agent among fakes: the network finds a recorder as its coordinator,
-// the machine does what the test says.
+// and a test decides what the machine does.
 #pragma once
 
 #include "actors/node_agent.hpp"
@@ -50,7 +50,7 @@ struct node_agent_fixture : actor_fixture {
     run();
   }
 
-  /// The coordinator takes the agent in.
+  /// The coordinator accepts the agent.
   /// @param interval 0: without a lease.
   void accept(caf::timespan interval = caf::timespan{0}) {
     auto x = v1::JoinAccepted{};

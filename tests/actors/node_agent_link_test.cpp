@@ -1,5 +1,5 @@
 // The agent's link to the coordinator: how it is found, lost, cut and found
-// again, and what becomes of the workers meanwhile.
+// again, and what happens to the workers meanwhile.
 
 #include "tests/actors/node_agent_fixture.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: the first link tells where the store can be",
+                 "node_agent: the first link gives the store its address",
                  "[actors]") {
   CHECK(ports->told().empty());
   link_up(coordinator);
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: it gives up when nobody can be found",
+                 "node_agent: it gives up when no coordinator can be found",
                  "[actors]") {
   for (auto i = 0; i < 100 && endings->empty(); ++i) {
     no_link(errc::connection_refused);
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: it gives up at once where it is not wanted",
+                 "node_agent: it gives up at once when it is refused",
                  "[actors]") {
   no_link(errc::secret_mismatch);
   REQUIRE(endings->size() == 1);
@@ -79,11 +79,11 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told() == "join a with 1 running, pids 100 101");
   CHECK(from_wire(coordinator.last_join().claim()).plan.world_size == 4);
   accept(300ms);
-  CHECK(host->told().empty()); // The workers have not noticed.
+  CHECK(host->told().empty()); // The workers are not affected.
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: a claim tells of the failure it could not report",
+                 "node_agent: a claim contains the failure it could not report",
                  "[actors]") {
   run_workers();
   end(coordinator.handle);
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 // -- the lease ----------------------------------------------------------------
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: it keeps its lease by speaking every 300 ms",
+                 "node_agent: it keeps its lease by a keep-alive every 300 ms",
                  "[actors]") {
   join();
   advance(299ms);
@@ -128,10 +128,11 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told().starts_with("alive "));
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: out of touch, it kills its workers and cuts the "
-                 "link",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: when its lease runs out, it kills its workers and "
+  "cuts the link",
+  "[actors]") {
   run_workers();
   advance(899ms);
   CHECK(host->told().empty());
@@ -152,7 +153,7 @@ TEST_CASE_METHOD(node_agent_fixture,
   say(grant);
   CHECK(host->fence() == before + 300ms);
   grant.set_sent_ns(joined.time_since_epoch().count());
-  say(grant); // An older answer does not take anything back.
+  say(grant); // An older answer does not shorten the lease.
   CHECK(host->fence() == before + 300ms);
   advance(899ms);
   CHECK(host->told().empty());
@@ -161,7 +162,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: no news is needed where there is no lease",
+                 "node_agent: without a lease it needs no keep-alives",
                  "[actors]") {
   link_up(coordinator);
   accept();
@@ -182,7 +183,7 @@ TEST_CASE_METHOD(node_agent_fixture,
                  "[actors]") {
   link_up(coordinator);
   locator->told();
-  advance(5s); // Nobody answers the join.
+  advance(5s); // The join is not answered.
   CHECK(locator->told() == "drop");
   advance(5s);
   CHECK(locator->told().empty()); // The handle is not down yet.
@@ -191,19 +192,19 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: a link that is down soon is not waited for",
+                 "node_agent: a link that goes down early is not waited for",
                  "[actors]") {
   link_up(coordinator);
   locator->told();
   advance(5s);
-  end(coordinator.handle); // Before it wants to try again.
+  end(coordinator.handle); // Before the next attempt is due.
   CHECK(locator->told() == "drop");
   advance(1s);
   CHECK(locator->told() == "seek");
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: what is said after the cut is not sent",
+                 "node_agent: messages after the cut are not sent",
                  "[actors]") {
   run_workers();
   advance(900ms);
@@ -218,7 +219,7 @@ TEST_CASE_METHOD(one_process_fixture,
                  "[actors]") {
   link_up(coordinator);
   locator->told();
-  advance(5s); // Nobody answers the join.
+  advance(5s); // The join is not answered.
   CHECK(locator->told() == "drop");
   advance(1s);
   CHECK(locator->told() == "seek");

@@ -7,8 +7,8 @@ using namespace actorrun::test;
 
 // -- epochs -------------------------------------------------------------------
 
-TEST_CASE_METHOD(node_agent_fixture, "node_agent: it seeks and joins",
-                 "[actors]") {
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it finds the coordinator and joins", "[actors]") {
   CHECK(locator->told() == "seek");
   CHECK(coordinator.told().empty());
   link_up(coordinator);
@@ -19,17 +19,17 @@ TEST_CASE_METHOD(node_agent_fixture, "node_agent: it seeks and joins",
   CHECK(offered.host == "node-a");
   CHECK(offered.slot_count == 2);
   CHECK(offered.master_port == 29'500);
-  CHECK(offered.address == "10.0.0.7"); // None was given: that of the link.
+  CHECK(offered.address == "10.0.0.7"); // That of the link: none was given.
   CHECK(request.offer().liveness_address() == "10.0.0.7");
   CHECK(request.offer().liveness_port() == 7'000);
   CHECK(from_wire(request.settings()) == core::job_settings{1, 4, 3});
   CHECK_FALSE(request.has_claim());
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: an epoch starts its workers, and they are told "
-                 "of it",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: an epoch starts its workers, and it reports their pids",
+  "[actors]") {
   join();
   form(1);
   CHECK(host->told() == "start 1");
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: what failed after the first is told at the end",
+                 "node_agent: failures after the first are reported at the end",
                  "[actors]") {
   run_workers();
   host->report(1, {ports::process_exited{{1}, 0, 100, 7, 0, false, {}},
@@ -92,8 +92,8 @@ TEST_CASE_METHOD(node_agent_fixture,
   host->told();
   form(2);
   CHECK(host->told() == "start 2");
-  form(1); // It is over.
-  form(2); // It runs.
+  form(1); // Over already.
+  form(2); // Running already.
   CHECK(host->told().empty());
 }
 
@@ -111,14 +111,14 @@ TEST_CASE_METHOD(node_agent_fixture,
 // -- the end ------------------------------------------------------------------
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: when the job ends it says goodbye and ends",
+                 "node_agent: when the job ends it leaves and ends",
                  "[actors]") {
   run_workers();
   exit_all(1, 0);
   forget();
   end_job();
   CHECK(coordinator.told() == "left a");
-  CHECK(endings->empty()); // It waits to hear that this has arrived.
+  CHECK(endings->empty()); // It waits for the confirmation.
   end(coordinator.handle);
   REQUIRE(endings->size() == 1);
   REQUIRE(endings->front().result);
@@ -128,8 +128,8 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: a coordinator that does not let go is not waited "
-                 "for",
+                 "node_agent: it does not wait for a coordinator that does not "
+                 "release it",
                  "[actors]") {
   join();
   end_job();
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: told to leave, it stops its workers first",
+                 "node_agent: ordered to leave, it stops its workers first",
                  "[actors]") {
   run_workers();
   leave(SIGINT);
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: told twice to leave, it has no more patience",
+                 "node_agent: ordered twice to leave, it kills its workers",
                  "[actors]") {
   run_workers();
   leave(SIGTERM);
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: it can leave before it has found anybody",
+                 "node_agent: it can leave before it has found a coordinator",
                  "[actors]") {
   leave(SIGTERM);
   REQUIRE(endings->size() == 1);
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(node_agent_fixture,
   run_workers();
   end(uut);
   CHECK(host->told() == "signal 1 9");
-  CHECK(endings->empty()); // Nobody decided this.
+  CHECK(endings->empty()); // Not decided by the protocol.
 }
 
 // -- what others see ----------------------------------------------------------
@@ -223,9 +223,10 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(status().phase() == "recorded");
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: without a coordinator it tells what it knows",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: without a coordinator it answers from its own state",
+  "[actors]") {
   auto seen = status();
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "seeking");

@@ -54,7 +54,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(a.told()
         == "ended failed: rank 1 (local rank 1, pid 101) on node-1 exited "
            "with code 7");
-  CHECK(closed->empty()); // Nobody has said goodbye yet.
+  CHECK(closed->empty()); // No agent has left yet.
   leave(a, "1", true);
   leave(b, "2", true);
   REQUIRE(closed->size() == 1);
@@ -79,10 +79,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(status().phase() == "starting");
 }
 
-// -- who may take part --------------------------------------------------------
+// -- which agents may take part -----------------------------------------------
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent that was told otherwise is rejected",
+                 "coordinator: an agent with other settings is rejected",
                  "[actors]") {
   a = local();
   auto wrong = request("1");
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(coordinator_fixture,
            "--max-restarts=1, agent 1 asks for --nnodes=2:3 "
            "--max-restarts=1");
   CHECK(status().agents_size() == 0);
-  CHECK(join(a, "1") == "accepted"); // It can do better.
+  CHECK(join(a, "1") == "accepted"); // A correct offer is accepted.
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
@@ -125,7 +125,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: whoever is one too many stands by", "[actors]") {
+                 "coordinator: an agent beyond the maximum is a standby",
+                 "[actors]") {
   run_two();
   const auto c = local();
   CHECK(join(c, "3") == "accepted");
@@ -141,7 +142,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent that joins is told why nothing runs",
+                 "coordinator: an agent that joins learns why nothing runs",
                  "[actors]") {
   a = local();
   join(a, "1");
@@ -244,8 +245,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: it closes once and then it is gone",
-                 "[actors]") {
+                 "coordinator: it closes once and then ends", "[actors]") {
   auto down = std::make_shared<int>(0);
   keep(system.spawn([=, this](caf::event_based_actor* self) -> caf::behavior {
     self->monitor(uut);
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   }));
   tell_anonymously(uut, core::rendezvous_event{core::stop_requested{15}});
   run();
-  CHECK(closed->size() == 1); // There was nobody to tell.
+  CHECK(closed->size() == 1); // No agent was left to notify.
   CHECK(closed->front().kind == core::outcome::verdict::stopped);
   CHECK(closed->front().signal == 15);
   CHECK(*down == 1);
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 
 TEST_CASE_METHOD(
   coordinator_fixture,
-  "coordinator: an agent that never says goodbye is not waited for",
+  "coordinator: it does not wait forever for an agent that never leaves",
   "[actors]") {
   run_two();
   tell_anonymously(uut, core::rendezvous_event{core::stop_requested{2}});
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent that joins after the end is told of it",
+                 "coordinator: an agent that joins after the end learns of it",
                  "[actors]") {
   run_two();
   succeeded(a, "1", 1);

@@ -31,8 +31,8 @@ struct clients_fixture : timer_server_fixture {
 } // namespace
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: a part of the program is told "
-                 "of its overrun",
+                 "timer_server: an actor of the program is notified of its "
+                 "overrun",
                  "[actors]") {
   acquire_for(client, "step", 1s);
   advance(1s);
@@ -44,8 +44,8 @@ TEST_CASE_METHOD(clients_fixture,
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: an overrun ends all timers of "
-                 "a part, which may begin anew",
+                 "timer_server: an overrun ends all timers of an actor, "
+                 "which may begin anew",
                  "[actors]") {
   acquire_for(client, "a", 1s);
   acquire_for(client, "b", 2s);
@@ -57,8 +57,8 @@ TEST_CASE_METHOD(clients_fixture,
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: parts release and renew what "
-                 "is theirs",
+                 "timer_server: actors release and renew only their own "
+                 "timers",
                  "[actors]") {
   auto other_inbox = recorder{};
   const auto other = make_client(other_inbox);
@@ -76,7 +76,8 @@ TEST_CASE_METHOD(clients_fixture,
   CHECK(inbox.told() == "a 0");
 }
 
-TEST_CASE_METHOD(clients_fixture, "timer_server: with a part go its timers",
+TEST_CASE_METHOD(clients_fixture,
+                 "timer_server: the end of an actor ends its timers",
                  "[actors]") {
   acquire_for(client, "a", 1s);
   CHECK(figures().timer_count == 1);
@@ -87,8 +88,8 @@ TEST_CASE_METHOD(clients_fixture, "timer_server: with a part go its timers",
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: who names nobody is only "
-                 "written down",
+                 "timer_server: an overrun without a receiver is only "
+                 "logged",
                  "[actors]") {
   send(client, uut, acquire_timer{"a", 1s, {}});
   advance(1s);
@@ -97,8 +98,7 @@ TEST_CASE_METHOD(clients_fixture,
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: a request without a sender is "
-                 "nobody's",
+                 "timer_server: a request without a sender is ignored",
                  "[actors]") {
   tell_uut(acquire_timer{"a", 1s, client});
   tell_uut(release_timer{"a"});
@@ -106,8 +106,8 @@ TEST_CASE_METHOD(clients_fixture,
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: somebody may watch a worker in "
-                 "its place",
+                 "timer_server: another actor may time a worker on its "
+                 "behalf",
                  "[actors]") {
   start_worker(1, 0);
   tell_uut(acquire_worker_timer{{1}, 0, "a", 1s, SIGTERM});
@@ -118,8 +118,8 @@ TEST_CASE_METHOD(clients_fixture,
 }
 
 TEST_CASE_METHOD(clients_fixture,
-                 "timer_server: no worker that is not there, "
-                 "and no part of the program",
+                 "timer_server: it times neither unknown workers nor "
+                 "actors by worker requests",
                  "[actors]") {
   start_worker(2, 0);
   acquire_for(client, "own", 1h);

@@ -1,4 +1,4 @@
-// A timer server with a FIFO in memory, in virtual time, and those it talks to.
+// A timer server with a FIFO in memory, in virtual time, and its clients.
 #pragma once
 
 #include "actors/timer_server.hpp"
@@ -18,7 +18,7 @@
 
 namespace actorrun::test {
 
-/// Outlives the actors, which have something to say at their end.
+/// Outlives the actors, which log at their end.
 struct spoken_lines {
   std::ostringstream said_;
 };
@@ -27,7 +27,7 @@ struct spoken_lines {
 /// Workers of epoch E have the pids 100 · E + local rank.
 struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_server_fixture() {
-    // What `self->clock()` says at the beginning is nobody's business.
+    // Cancels the arbitrary time at which `self->clock()` begins.
     source->offset
       = wall_begin
         - core::duration{
@@ -96,7 +96,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
            + std::to_string(signal) + "}\n";
   }
 
-  /// A timer that is over `after` from now.
+  /// A timer that expires `after` from now.
   std::string acquire(int64_t pid, const std::string& scope,
                       core::duration after, int signal = 9) {
     const auto wall = wall_begin + now() + after;
@@ -118,9 +118,9 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
     run();
   }
 
-  // -- what came of it --------------------------------------------------------
+  // -- results ----------------------------------------------------------------
 
-  /// Messages that are on their way to somebody, for later.
+  /// Number of delayed messages that are pending.
   size_t armed_count() {
     return dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler())
       .clock()
@@ -128,7 +128,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
       .size();
   }
 
-  /// What the supervisor has heard since the last look: `report_overrun …`.
+  /// What the supervisor received since the last call: `report_overrun …`.
   std::string told() const { return heard.told(); }
 
   timer_figures figures() {
@@ -142,7 +142,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
     return *out;
   }
 
-  /// Its log lines since the last look.
+  /// The server's log lines since the last call.
   std::string said() {
     const auto result = said_.str();
     said_.str({});

@@ -4,7 +4,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// Lines that are no requests, as many as fit into so many bytes.
+/// Lines that are no requests, as many as fit into the given number of bytes.
 std::string garbage(size_t size) {
   auto out = std::string{};
   while (out.size() + 64 < size)
@@ -13,14 +13,14 @@ std::string garbage(size_t size) {
 }
 
 struct reading_fixture : timer_server_fixture {
-  /// A worker with one timer that is over in a second.
+  /// A worker with one timer that expires in a second.
   void begin_with_timer() {
     begin();
     start_worker(1, 0);
     write(acquire(100, "a", 1s));
   }
 
-  /// From now on the FIFO is never empty, until it has been read so often.
+  /// From now on the FIFO is never empty, for the given number of reads.
   void refill(int count) {
     source->after_read = [this, count, more = garbage(timer_slice)] {
       while (refills <= count && source->size() < 2 * timer_slice)
@@ -38,8 +38,8 @@ const auto overrun_of_a
 } // namespace
 
 TEST_CASE_METHOD(reading_fixture,
-                 "timer_server: what is in the FIFO counts "
-                 "before it reports",
+                 "timer_server: requests in the FIFO count before it "
+                 "reports",
                  "[actors]") {
   begin_with_timer();
   source->write_unheard(release(100, "a"));
@@ -48,7 +48,8 @@ TEST_CASE_METHOD(reading_fixture,
   CHECK(figures().requests.released == 1);
 }
 
-TEST_CASE_METHOD(reading_fixture, "timer_server: so does a renewal",
+TEST_CASE_METHOD(reading_fixture,
+                 "timer_server: a renewal in the FIFO counts, too",
                  "[actors]") {
   begin_with_timer();
   source->write_unheard(acquire(100, "a", 3s));
@@ -59,8 +60,8 @@ TEST_CASE_METHOD(reading_fixture, "timer_server: so does a renewal",
 }
 
 TEST_CASE_METHOD(reading_fixture,
-                 "timer_server: who had to wait for room in "
-                 "the FIFO counts, too",
+                 "timer_server: a request that had to wait for room in the "
+                 "FIFO counts, too",
                  "[actors]") {
   begin_with_timer();
   source->write_unheard(garbage(timer_slice));
@@ -87,7 +88,7 @@ TEST_CASE_METHOD(reading_fixture,
   };
   source->write_unheard(garbage(2 * timer_slice));
   sleep_over(1s);
-  // One turn that was under way, and one that looks for all there is.
+  // One turn that was under way, and one that reads all there is.
   CHECK(reads_before_report
         <= int(timer_turn / timer_slice + 3 * timer_drains_max));
   CHECK(told() == overrun_of_a);
@@ -95,7 +96,8 @@ TEST_CASE_METHOD(reading_fixture,
   CHECK(refills > refill_count);
 }
 
-TEST_CASE_METHOD(reading_fixture, "timer_server: it reads so much in one turn",
+TEST_CASE_METHOD(reading_fixture,
+                 "timer_server: it reads a bounded amount in one turn",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -108,8 +110,8 @@ TEST_CASE_METHOD(reading_fixture, "timer_server: it reads so much in one turn",
 }
 
 TEST_CASE_METHOD(reading_fixture,
-                 "timer_server: garbage is counted, and told "
-                 "once a minute",
+                 "timer_server: garbage is counted, and logged once a "
+                 "minute",
                  "[actors]") {
   begin_with_timer();
   write("garbage\n{\"pid\": 100}\n\xff\xfe\n"
@@ -148,8 +150,8 @@ TEST_CASE_METHOD(reading_fixture, "timer_server: garbage harms no other line",
   CHECK(x.lines.oversized == 1);
 }
 
-TEST_CASE_METHOD(reading_fixture, "timer_server: a line may come in any pieces",
-                 "[actors]") {
+TEST_CASE_METHOD(reading_fixture,
+                 "timer_server: a line may arrive in any pieces", "[actors]") {
   begin();
   start_worker(1, 0);
   for (const auto c : acquire(100, "a", 1s))
@@ -164,7 +166,7 @@ TEST_CASE_METHOD(reading_fixture,
                  "[actors]") {
   begin_with_timer();
   source->offset += 1h;
-  write(acquire(100, "b", 100s)); // In the old time: 3,500 s ago.
+  write(acquire(100, "b", 100s)); // By the old clock: 3,500 s ago.
   advance(900ms);
   CHECK(told() == "");
   advance(100ms);

@@ -16,7 +16,7 @@ struct session_fixture : timer_server_fixture {
 } // namespace
 
 TEST_CASE_METHOD(session_fixture,
-                 "timer_server: what a worker starts has timers of "
+                 "timer_server: a child process of a worker has timers of "
                  "its own",
                  "[actors]") {
   write(acquire(555, "a", 1s) + acquire(100, "a", 2s));
@@ -29,8 +29,8 @@ TEST_CASE_METHOD(session_fixture,
 }
 
 TEST_CASE_METHOD(session_fixture,
-                 "timer_server: timers of a process that has ended "
-                 "hit nobody",
+                 "timer_server: timers of a process that has ended are "
+                 "dropped",
                  "[actors]") {
   write(acquire(555, "a", 1s) + acquire(555, "b", 2s, 0));
   members->remove(555);
@@ -41,21 +41,23 @@ TEST_CASE_METHOD(session_fixture,
 }
 
 TEST_CASE_METHOD(session_fixture,
-                 "timer_server: nor do they if another has its "
-                 "pid",
+                 "timer_server: they are dropped even if another process "
+                 "has the pid",
                  "[actors]") {
   write(acquire(555, "a", 1s));
   members->add(555, 100, 2);
   advance(1s);
   CHECK(told() == "");
-  advance(1ms); // Until then a line may be of the one that has ended.
+  advance(1ms); // Until then a line may be of the old process.
   write(acquire(555, "b", 1s));
   advance(1s);
   CHECK(told() == R"(report_overrun 1/0 pid 555 "b" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(session_fixture,
-                 "timer_server: with a worker goes all its kin", "[actors]") {
+TEST_CASE_METHOD(
+  session_fixture,
+  "timer_server: a worker's end drops the timers of its child processes",
+  "[actors]") {
   write(acquire(555, "a", 1s));
   end_worker(1, 0);
   CHECK(figures().timer_count == 0);
@@ -64,8 +66,8 @@ TEST_CASE_METHOD(session_fixture,
 }
 
 TEST_CASE_METHOD(session_fixture,
-                 "timer_server: kin may write before its worker is "
-                 "known",
+                 "timer_server: a child process may write before its worker "
+                 "is known",
                  "[actors]") {
   members->add(101, 101);
   members->add(556, 101);
@@ -75,7 +77,8 @@ TEST_CASE_METHOD(session_fixture,
   CHECK(told() == R"(report_overrun 1/1 pid 556 "a" 0 ns late, signal 9)");
 }
 
-TEST_CASE_METHOD(session_fixture, "timer_server: so many processes have timers",
+TEST_CASE_METHOD(session_fixture,
+                 "timer_server: the number of processes with timers is bounded",
                  "[actors]") {
   const auto first = int64_t{10'000};
   const auto last = first + int64_t(session_member_count_max);
@@ -87,7 +90,7 @@ TEST_CASE_METHOD(session_fixture, "timer_server: so many processes have timers",
   write(text);
   CHECK(figures().timer_count == session_member_count_max);
   CHECK(figures().requests.unknown == 1);
-  // When some have ended there is room, once that has been looked for.
+  // Ended processes make room after the next purge.
   members->remove(first);
   write(acquire(last, "a", 1h));
   CHECK(figures().timer_count == session_member_count_max);
@@ -99,8 +102,8 @@ TEST_CASE_METHOD(session_fixture, "timer_server: so many processes have timers",
 }
 
 TEST_CASE_METHOD(session_fixture,
-                 "timer_server: a full house is not looked through "
-                 "for every line",
+                 "timer_server: a full table is not searched again for "
+                 "every line",
                  "[actors]") {
   for (int64_t i = 0; i < int64_t(session_member_count_max); ++i) {
     members->add(10'000 + i, 100);

@@ -36,7 +36,7 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: who releases in time is left alone",
+                 "timer_server: a worker that releases in time is left alone",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(timer_server_fixture,
   for (auto i = 0; i < 1000; ++i)
     write(acquire(100, "scope " + std::to_string(i), 10s + i * 1ms));
   CHECK(figures().timer_count == 1000);
-  CHECK(armed_count() <= 2); // The other one is the patience of `figures`.
+  CHECK(armed_count() <= 2); // The other one is the timeout of `figures`.
   for (auto i = 0; i < 1000; ++i)
     write(acquire(100, "one that makes progress", 20s)
           + release(100, "one that makes progress"));
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: without a signal it is written down",
+                 "timer_server: without a signal an overrun is logged",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: names of timers do no harm to a log",
+                 "timer_server: names of timers cannot damage the log",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(text.size() < 400);
 }
 
-// -- who is meant -------------------------------------------------------------
+// -- which worker is concerned ------------------------------------------------
 
 TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: timers vanish with their worker", "[actors]") {
@@ -130,13 +130,13 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: timers of an epoch do not hit the next",
+                 "timer_server: timers of an epoch do not affect the next",
                  "[actors]") {
   begin();
   start_worker(1, 0, 77);
   write(acquire(77, "a", 1s));
   end_worker(1, 0);
-  start_worker(2, 0, 77); // The system has given the pid again.
+  start_worker(2, 0, 77); // The system reuses the pid.
   advance(2s);
   CHECK(told() == "");
   write(acquire(77, "b", 1s));
@@ -145,8 +145,8 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: what a dead worker left in the FIFO "
-                 "is not its successor's",
+                 "timer_server: requests of a dead worker in the FIFO are "
+                 "not its successor's",
                  "[actors]") {
   begin();
   start_worker(1, 0, 77);
@@ -160,21 +160,21 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: an epoch's overruns go to whom it "
-                 "named",
+                 "timer_server: an epoch's overruns go only to the listener "
+                 "that it named",
                  "[actors]") {
   begin();
   start_worker(1, 0);
   write(acquire(100, "a", 1s));
   end(supervisor);
   advance(1s);
-  CHECK(told() == ""); // And nothing else happens.
+  CHECK(told() == ""); // Nothing else happens.
   CHECK(said().find("timer server reports worker 0") != std::string::npos);
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: a process that is nobody's is refused, "
-                 "and that is told once",
+                 "timer_server: a process of no worker is refused, and that "
+                 "is logged once",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -217,7 +217,8 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: early requests wait a second", "[actors]") {
+                 "timer_server: early requests are kept for a second",
+                 "[actors]") {
   begin();
   members->add(100, 100);
   members->add(101, 101);
@@ -231,7 +232,8 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: so many requests are held", "[actors]") {
+                 "timer_server: the number of early requests is bounded",
+                 "[actors]") {
   begin();
   members->add(100, 100);
   auto text = std::string{};
@@ -246,7 +248,7 @@ TEST_CASE_METHOD(timer_server_fixture,
 // -- the end ------------------------------------------------------------------
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: it lets go of everything at its end",
+                 "timer_server: it releases everything at its end",
                  "[actors]") {
   begin();
   start_worker(1, 0);
@@ -255,7 +257,7 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(source.use_count() == 1);
   CHECK(notices.use_count() == 1);
   CHECK(members.use_count() == 1);
-  source->write("late\n"); // Whoever is told of it, it is nobody.
+  source->write("late\n"); // No callback is left.
   run();
 }
 

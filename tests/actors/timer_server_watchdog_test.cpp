@@ -16,7 +16,8 @@ const auto silent
 
 } // namespace
 
-TEST_CASE_METHOD(watchdog_fixture, "watchdog: who has spoken must go on",
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: a worker that has sent a sign of life must go on",
                  "[actors]") {
   notify(100, "READY=1\nWATCHDOG=1");
   advance(29s);
@@ -27,14 +28,16 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: who has spoken must go on",
   CHECK(told() == silent);
 }
 
-TEST_CASE_METHOD(watchdog_fixture, "watchdog: who has not may stay silent",
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: a worker that has sent none may stay silent",
                  "[actors]") {
   notify(100, "READY=1\nSTATUS=training");
   notify(100, "");
   CHECK(figures().timer_count == 0);
 }
 
-TEST_CASE_METHOD(watchdog_fixture, "watchdog: who is about to end may rest",
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: a worker that is stopping need not send any",
                  "[actors]") {
   notify(100, "WATCHDOG=1");
   notify(100, "STOPPING=1");
@@ -43,15 +46,15 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: who is about to end may rest",
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: who says that it is stuck is "
-                 "believed",
+                 "watchdog: a worker that reports itself stuck is overdue at "
+                 "once",
                  "[actors]") {
   notify(100, "WATCHDOG=trigger");
   advance(core::wakeup_delay_min);
   CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "watchdog" )"));
 }
 
-TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may choose its time",
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may choose its interval",
                  "[actors]") {
   notify(100, "WATCHDOG_USEC=5000000");
   notify(100, "WATCHDOG=1");
@@ -68,7 +71,7 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
   notify(100, "WATCHDOG=1");
   advance(1h);
   CHECK(told() == "");
-  // The worker that follows it has not.
+  // Its successor in the next epoch has not.
   end_worker(1, 0);
   start_worker(2, 0);
   notify(200, "WATCHDOG=1");
@@ -77,8 +80,8 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: what a worker starts speaks for "
-                 "it",
+                 "watchdog: a child process sends signs of life for its "
+                 "worker",
                  "[actors]") {
   members->add(555, 100);
   notify(555, "WATCHDOG=1");
@@ -91,28 +94,26 @@ TEST_CASE_METHOD(watchdog_fixture,
   CHECK(told() == silent);
 }
 
-TEST_CASE_METHOD(watchdog_fixture, "watchdog: strangers are not heard",
+TEST_CASE_METHOD(watchdog_fixture, "watchdog: other processes are ignored",
                  "[actors]") {
   notify(4711, "WATCHDOG=1");
   CHECK(figures().timer_count == 0);
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: what has been sent counts before "
-                 "it reports",
+                 "watchdog: unread signs of life count before it reports",
                  "[actors]") {
   notify(100, "WATCHDOG=1");
   advance(29s);
   notices->send_unheard(100, "WATCHDOG=1");
   advance(2s);
   CHECK(told() == "");
-  advance(29s); // From when it was read.
+  advance(29s); // Counted from the reading.
   CHECK(told() == silent);
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: so many notices are read in one "
-                 "turn",
+                 "watchdog: one turn reads a bounded number of notices",
                  "[actors]") {
   for (size_t i = 0; i < 3 * notice_turn; ++i)
     notices->send_unheard(4711, "WATCHDOG=1");

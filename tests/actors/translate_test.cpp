@@ -63,12 +63,12 @@ worker_failure a_failure() {
                       .where = "rank 9 waits in futex\n"}};
 }
 
-/// As long as a text may be, and longer.
+/// As long as a text may be, or longer.
 std::string of_size(size_t size) {
   return std::string(size, 'x');
 }
 
-/// Everything as long as it can get.
+/// Every text and list at its maximum.
 worker_failure a_huge_failure() {
   auto x = a_failure();
   constexpr auto much = size_t{100'000};
@@ -204,7 +204,7 @@ TEST_CASE("translate: a failure's texts are cut on both sides of the wire",
   CHECK(taken.agent.value.size() == 320);
 }
 
-TEST_CASE("translate: no age is negative, and none overflows", "[actors]") {
+TEST_CASE("translate: ages are neither negative nor overflow", "[actors]") {
   const auto age_of = [](int64_t ns) {
     auto x = v1::WorkerFailure{};
     x.set_age_ns(ns);
@@ -238,7 +238,7 @@ TEST_CASE("translate: only the first of a list has all its text", "[actors]") {
   CHECK(x.listed(1).details().message().size() == brief_message_max);
 }
 
-TEST_CASE("translate: the news of failures always fits into a message",
+TEST_CASE("translate: a report of failures always fits into a message",
           "[actors]") {
   auto others = collateral{};
   for (size_t i = 0; i <= other_failures_max; ++i)
@@ -297,9 +297,8 @@ TEST_CASE("translate: numbers on the wire mean the same as in the core",
   CHECK(to_wire(end).verdict() == v1::VERDICT_UNMET);
 }
 
-// A newer process, or a broken one, may send what we have no name for.
-TEST_CASE("translate: an enumerator from elsewhere becomes one of ours",
-          "[actors]") {
+// A newer or broken process may send a number without a name here.
+TEST_CASE("translate: an unknown enumerator becomes a known one", "[actors]") {
   for (auto [sent, taken] :
        {std::pair{-1, share_state::idle}, std::pair{6, share_state::stopping},
         std::pair{INT32_MAX, share_state::stopping},
@@ -321,7 +320,7 @@ TEST_CASE("translate: an enumerator from elsewhere becomes one of ours",
   }
 }
 
-TEST_CASE("translate: what a message does not say has the default",
+TEST_CASE("translate: a field that a message lacks has its default",
           "[actors]") {
   const auto held = from_wire(v1::Claim{});
   CHECK(held.plan.epoch == epoch_id{0});
@@ -332,7 +331,7 @@ TEST_CASE("translate: what a message does not say has the default",
   CHECK_FALSE(how.first_failure);
 }
 
-TEST_CASE("translate: devices survive the way there and back", "[actors]") {
+TEST_CASE("translate: devices arrive as they were sent", "[actors]") {
   const auto sent = devices_status{.gpus = {{.index = 3,
                                              .name = "N",
                                              .uuid = "GPU-a",
@@ -346,7 +345,7 @@ TEST_CASE("translate: devices survive the way there and back", "[actors]") {
   CHECK(from_wire(to_wire(sent)) == sent);
 }
 
-TEST_CASE("translate: devices are cut to what may travel", "[actors]") {
+TEST_CASE("translate: devices are cut to the limits of the wire", "[actors]") {
   auto sent = devices_status{};
   sent.gpus.resize(gpus_per_node_max + 1);
   sent.gpus[0].name = std::string(1'000, 'n');

@@ -1,5 +1,5 @@
-// A worker supervisor among fakes: the machine, the disk and the console do what
-// a test says.
+// A worker supervisor among fakes: a test decides what the machine, the disk
+// and the console do.
 #pragma once
 
 #include "actors/worker_supervisor.hpp"

@@ -1,5 +1,5 @@
-// Where a supervisor lets its workers write, what it makes of their last words,
-// and what it waits for before it tells of a death.
+// Where a supervisor lets its workers write, how it treats their last lines,
+// and what it waits for before it reports a death.
 
 #include "tests/actors/worker_supervisor_fixture.hpp"
 #include "tests/support/log_lines.hpp"
@@ -63,7 +63,7 @@ constexpr auto failure_of_1 = "failed 1: rank 5 (local rank 1, pid 101) on "
 
 } // namespace
 
-// -- where they write ---------------------------------------------------------
+// -- where workers write ------------------------------------------------------
 
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: without logs all stays on the console",
@@ -107,10 +107,10 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(tailer.told() == "follow 2");
 }
 
-// -- when there are no files --------------------------------------------------
+// -- when files cannot be made ------------------------------------------------
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: nobody starts where logs were never "
+                 "worker_supervisor: no worker starts where logs were never "
                  "possible",
                  "[actors]") {
   layout->why_not = "cannot make /logs/1: Permission denied";
@@ -121,14 +121,15 @@ TEST_CASE_METHOD(logs_fixture,
         == "failed 1: rank 4 (local rank 0) on node-a could not be started: "
            "cannot make /logs/1: Permission denied");
   order(core::stop_group{{1}, 0});
-  CHECK(agent.told() == "stopped 1, port 29501"); // The other is no failure.
+  // The worker that was not started is no failure.
+  CHECK(agent.told() == "stopped 1, port 29501");
   CHECK(tailer.told().empty());
-  order(core::start_group{plan(2)}); // As long as there never were any.
+  order(core::start_group{plan(2)}); // As long as no logs were possible.
   CHECK(agent.told().starts_with("failed 2: "));
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: a job that had logs goes on without",
+                 "worker_supervisor: a job that had logs continues without",
                  "[actors]") {
   layout->shows_err = true;
   start(1);
@@ -137,7 +138,7 @@ TEST_CASE_METHOD(logs_fixture,
   layout->why_not = "no space left";
   start(2);
   for (uint32_t i = 0; i < 2; ++i) {
-    // What was for the file alone is lost, what was shown still is.
+    // What was only filed is lost, what was also shown still is shown.
     CHECK(host->process(2, i).out.where == kind::discarded);
     CHECK(host->process(2, i).err == core::stream_target{});
     CHECK(host->has(2, i, "TORCHELASTIC_ERROR_FILE="));
@@ -148,7 +149,7 @@ TEST_CASE_METHOD(logs_fixture,
            "labels\n");
   host->exit_all(2, 0);
   run();
-  start(3); // It has been said.
+  start(3); // Logged only once.
   CHECK(host->process(3, 0).out.where == kind::discarded);
   CHECK(lines.told().empty());
   host->exit_all(3, 0);
@@ -164,11 +165,11 @@ TEST_CASE_METHOD(logs_fixture,
     "warning worker supervisor starts epoch 5 without log files: again; "));
 }
 
-// -- last words ---------------------------------------------------------------
+// -- last lines ---------------------------------------------------------------
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: a death is told when its last lines are "
-                 "shown",
+                 "worker_supervisor: a death is reported when its last lines "
+                 "are shown",
                  "[actors]") {
   start_shown();
   tailer.hold_back();
@@ -183,8 +184,8 @@ TEST_CASE_METHOD(logs_fixture,
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: a tailer that hangs holds nobody up for "
-                 "long",
+                 "worker_supervisor: a tailer that hangs delays a death only "
+                 "briefly",
                  "[actors]") {
   start_shown();
   tailer.hold_back();
@@ -199,7 +200,7 @@ TEST_CASE_METHOD(logs_fixture,
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: a tailer that is gone holds nobody up",
+                 "worker_supervisor: a tailer that is gone delays no death",
                  "[actors]") {
   start_shown();
   end(tailer.handle);
@@ -208,12 +209,12 @@ TEST_CASE_METHOD(logs_fixture,
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: deaths are told in their order",
+                 "worker_supervisor: deaths are reported in their order",
                  "[actors]") {
   start_shown();
   tailer.hold_back();
   report(1, {exited(1, 7), exited(0, 8)});
-  CHECK(tailer.told() == "drain 1/1; drain 1/0"); // Both at a time.
+  CHECK(tailer.told() == "drain 1/1; drain 1/0"); // Both at once.
   tailer.show(0);
   run();
   CHECK(agent.told().empty());
@@ -225,7 +226,8 @@ TEST_CASE_METHOD(logs_fixture,
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: whose output is not shown is told at once",
+                 "worker_supervisor: a worker whose output is not shown is "
+                 "reported at once",
                  "[actors]") {
   start(1);
   tailer.told();
@@ -262,7 +264,7 @@ TEST_CASE_METHOD(logs_fixture,
       x.order(core::kill_group{{1}});
     else
       x.order(core::stop_group{{1}, 0});
-    // It died before the order, and the group knows.
+    // It died before the order, and the group knows that.
     CHECK(x.agent.told() == failure_of_1);
     CHECK(x.host->told() == (kills ? "signal 1 9" : "signal 1 15"));
     x.tailer.told();
@@ -275,7 +277,7 @@ TEST_CASE_METHOD(logs_fixture,
 // -- evidence -----------------------------------------------------------------
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: what is known of a death is told",
+                 "worker_supervisor: evidence is reported with a death",
                  "[actors]") {
   evidence->found.message = "RuntimeError: no data";
   start(1);
@@ -284,7 +286,7 @@ TEST_CASE_METHOD(logs_fixture,
 }
 
 TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: nobody looks into deaths that we ordered",
+                 "worker_supervisor: ordered deaths are not examined",
                  "[actors]") {
   start(1);
   evidence->calls.told();
@@ -296,9 +298,10 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(agent.told() == "stopped 1, port 29501 +1");
 }
 
-TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: what could not be started is looked at",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  logs_fixture,
+  "worker_supervisor: a worker that could not be started is examined",
+  "[actors]") {
   order(core::start_group{plan(1)});
   evidence->calls.told();
   auto event = ports::process_not_started{};
@@ -312,9 +315,10 @@ TEST_CASE_METHOD(logs_fixture,
            "/bin/none: No such file or directory");
 }
 
-TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: the machine names what it cannot start",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  supervisor_fixture,
+  "worker_supervisor: the machine names the program it cannot start",
+  "[actors]") {
   order(core::start_group{plan(1)});
   auto event = ports::process_not_started{};
   event.epoch = {1};
@@ -326,7 +330,7 @@ TEST_CASE_METHOD(supervisor_fixture,
            "/opt/interpreter: Permission denied");
 }
 
-// -- those who bring their own processes --------------------------------------
+// -- other hosts, stop signals, forwarded signals -----------------------------
 
 TEST_CASE_METHOD(logs_setting,
                  "worker_supervisor: processes may be made elsewhere",
@@ -371,7 +375,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_setting,
-                 "worker_supervisor: a fixed stop signal holds always",
+                 "worker_supervisor: a fixed stop signal applies always",
                  "[actors]") {
   auto with = config();
   with.workers.stop_signal = SIGUSR1;
@@ -385,7 +389,7 @@ TEST_CASE_METHOD(supervisor_setting,
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: a signal is passed on to what runs",
                  "[actors]") {
-  order(notify_group{SIGUSR1}); // There is nobody.
+  order(notify_group{SIGUSR1}); // There is no worker.
   CHECK(host->told().empty());
   start(1);
   order(notify_group{SIGUSR1});

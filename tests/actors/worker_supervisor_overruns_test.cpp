@@ -1,4 +1,4 @@
-// What becomes of workers that overran a timer.
+// How a supervisor treats workers that overran a timer.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 #include "tests/support/fake_stuck_probe.hpp"
 
@@ -36,8 +36,8 @@ struct worker_supervisor_overruns_fixture : supervisor_setting {
 } // namespace
 
 TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
-                 "worker_supervisor: who overran a timer is killed, and that "
-                 "is a failure",
+                 "worker_supervisor: a worker that overran a timer is killed "
+                 "and has failed",
                  "[actors]") {
   begin(config());
   start(1);
@@ -50,11 +50,10 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
            "its timer: scope \"train_step\" overran by 1.2 s");
 }
 
-TEST_CASE_METHOD(
-  worker_supervisor_overruns_fixture,
-  "worker_supervisor: an overrun of another epoch, or of nobody, "
-  "is ignored",
-  "[actors]") {
+TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
+                 "worker_supervisor: an overrun of another epoch, or of no "
+                 "worker, is ignored",
+                 "[actors]") {
   begin(config());
   start(2);
   overrun(1, 1);
@@ -64,7 +63,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
-                 "worker_supervisor: an overdue worker is looked at before it "
+                 "worker_supervisor: an overdue worker is inspected before it "
                  "is killed",
                  "[actors]") {
   begin_with_probe();
@@ -78,7 +77,8 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
 
 TEST_CASE_METHOD(
   worker_supervisor_overruns_fixture,
-  "worker_supervisor: a look of an earlier epoch changes nothing", "[actors]") {
+  "worker_supervisor: a snapshot of an earlier epoch changes nothing",
+  "[actors]") {
   begin_with_probe();
   overrun(1, 1);
   order(core::kill_group{{1}});
@@ -97,8 +97,8 @@ TEST_CASE_METHOD(
 // -- workers that cannot be killed --------------------------------------------
 
 TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
-                 "worker_supervisor: who outlives SIGKILL is given up, and the "
-                 "agent hears where it hangs",
+                 "worker_supervisor: a worker that outlives SIGKILL is given "
+                 "up, and the agent learns where it hangs",
                  "[actors]") {
   begin_with_probe();
   order(core::kill_group{{1}});
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
 }
 
 TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
-                 "worker_supervisor: the patience with SIGKILL is the job's",
+                 "worker_supervisor: the timeout after SIGKILL is the job's",
                  "[actors]") {
   auto x = config();
   x.workers.kill_timeout = 2s;

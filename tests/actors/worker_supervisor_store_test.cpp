@@ -1,4 +1,4 @@
-// When the store of an epoch is served, and when no more.
+// When the store of an epoch is served, and when that ends.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 
 using namespace actorrun;
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
   run();
   CHECK(ports->told().empty());
   order(stop_group{{1}, 0});
-  CHECK(ports->told().empty()); // Until they have ended.
+  CHECK(ports->told().empty()); // Kept until the workers have ended.
   report(1, {ports::process_exited{{1}, 0, 100, 0, SIGTERM},
              ports::process_exited{{1}, 1, 101, 0, SIGTERM}});
   CHECK(ports->told() == calls{"close"});

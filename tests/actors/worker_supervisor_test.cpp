@@ -21,7 +21,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: each worker is told who it is",
+                 "worker_supervisor: each worker gets its own environment",
                  "[actors]") {
   order(core::start_group{plan(7)});
   CHECK(host->process(7, 1).arguments
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(agent.told()
         == "failed 1: rank 5 (local rank 1, pid 101) on node-a exited with "
            "code 7");
-  CHECK(host->told().empty()); // What follows is the agent's to decide.
+  CHECK(host->told().empty()); // The agent decides what follows.
   order(core::stop_group{{1}, 0});
   CHECK(host->told() == "signal 1 15; release 1");
   CHECK(agent.told() == "stopped 1, port 29501 +1");
@@ -81,8 +81,8 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: who does not stop is killed after the "
-                 "grace period",
+                 "worker_supervisor: a worker that does not stop is killed "
+                 "after the grace period",
                  "[actors]") {
   start(1);
   order(core::stop_group{{1}, SIGINT});
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: who stops in time is not killed",
+                 "worker_supervisor: a worker that stops in time is not killed",
                  "[actors]") {
   start(1);
   order(core::stop_group{{1}, 0});
@@ -125,14 +125,14 @@ TEST_CASE_METHOD(
   start(2);
   order(core::stop_group{{2}, 0});
   CHECK(host->told() == "signal 2 15");
-  advance(10s); // Here the grace period of epoch 1 is over.
+  advance(10s); // Now the grace period of epoch 1 would be over.
   CHECK(host->told().empty());
   advance(20s);
   CHECK(host->told() == "signal 2 9");
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: an order to kill knows no grace",
+                 "worker_supervisor: an order to kill has no grace period",
                  "[actors]") {
   start(1);
   order(core::kill_group{{1}});
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: what became of an older epoch is ignored",
+                 "worker_supervisor: reports on an older epoch are ignored",
                  "[actors]") {
   start(1);
   order(core::kill_group{{1}});
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(supervisor_fixture,
   start(3);
   end(uut);
   CHECK(host->told() == "signal 3 9");
-  host->exit_all(3, 0, SIGKILL); // Nobody is there to listen.
+  host->exit_all(3, 0, SIGKILL); // No supervisor is left to listen.
   run();
   CHECK(agent.told().empty());
 }

@@ -13,8 +13,8 @@ namespace {
 /// Enough for every worker that a benchmark kills.
 constexpr auto restarts = "--max-restarts=1000";
 
-/// A replaced agent shall not wait long for others; what we measure is not
-/// this.
+/// A replaced agent should not wait long for others, as that is not what is
+/// measured.
 constexpr auto rendezvous_conf = "--rdzv-conf=join_settle=50ms,is_host=";
 
 std::string nodes(const agents::shape& x) {
@@ -25,13 +25,13 @@ std::string nodes(const agents::shape& x) {
 } // namespace
 
 result<agents> agents::start(setting& s, const shape& x) {
-  auto board = s.new_tracker();
-  if (!board)
-    return board.error();
+  auto tracker = s.new_tracker();
+  if (!tracker)
+    return tracker.error();
   const auto port = free_port();
   if (port == 0)
     return unmeasured("no port is free");
-  auto job = agents{std::move(*board), x,
+  auto job = agents{std::move(*tracker), x,
                     std::string{loopback} + ":" + std::to_string(port)};
   for (uint32_t i = 0; i < x.agent_count; ++i) {
     job.outputs_.emplace_back();
@@ -53,7 +53,7 @@ result<agents> agents::meet(setting& s, const shape& x) {
 }
 
 result<stamps> agents::await_next(size_t count) {
-  auto found = board_.await(epoch(), count);
+  auto found = tracker_.await(epoch(), count);
   if (found) {
     newest_ = *found;
     return found;
@@ -108,7 +108,7 @@ result<program> agents::start_one(setting& s, size_t index) {
                  std::string{rendezvous_conf} + (index == 0 ? "1" : "0"),
                  "--nproc-per-node=" + std::to_string(shape_.worker_count),
                  "--no-python", s.tool("stamp")},
-                {board_.variable()});
+                {tracker_.variable()});
   outputs_[index] = what.output;
   return program::start(what);
 }

@@ -1,4 +1,4 @@
-// How workers of the benchmark write down what they have found.
+// Writes results of the benchmark's workers.
 #pragma once
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 namespace actorrun::bench {
 
-/// Appends a record to the file that a variable names, in one piece; does
+/// Appends a record to the file that a variable names, in one write; does
 /// nothing if the variable is not set. A worker that cannot write ends.
 template <class T>
 void append_record(const char* variable, const T& record) {

@@ -1,4 +1,4 @@
-// Threads that keep processors from others.
+// Threads that keep processors busy.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace actorrun::bench {
 
-/// They do nothing, all the time, while this lives.
+/// Runs busy loops while it lives.
 class busy_threads {
 public:
   explicit busy_threads(size_t count) {

@@ -12,14 +12,13 @@ namespace actorrun::bench {
 
 namespace {
 
-/// As much as a pipe may hold without privileges: the same for all who write to
-/// it.
+/// Size of a pipe without privileges: the same for all writers.
 constexpr size_t pipe_size = 1024 * 1024;
 
-/// Of a line; longer ones are torn.
+/// Maximum length of a line; longer ones count as torn.
 constexpr size_t line_max = 64 * 1024;
 
-/// Only a piece of a line has that.
+/// A line that contains this is only a piece of a line.
 constexpr std::string_view part_of_filler = "....";
 
 } // namespace
@@ -37,7 +36,7 @@ result<line_account>
 line_checker::read(uint64_t line_count,
                    const std::function<void(uint64_t)>& on_part) {
   auto buffer = std::vector<char>(pipe_size + line_max);
-  auto kept = size_t{0}; // Bytes of a line that is not complete.
+  auto kept = size_t{0}; // Bytes of an incomplete line.
   auto begin = clock::time_point{};
   auto end = clock::time_point{};
   auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
@@ -90,7 +89,7 @@ void line_checker::look_at(std::string_view line) {
   const auto mark = line.find(line_mark);
   if (mark == line.npos) {
     account_.torn += line.find(part_of_filler) != line.npos;
-    return; // Else it is something the launcher says for itself.
+    return; // Otherwise it is a line of the launcher itself.
   }
   const auto name = parse_line(line.substr(mark));
   if (!name || name->rank >= next_.size()) {

@@ -1,4 +1,4 @@
-// Reads what a launcher shows of lines, and counts what is wrong with it.
+// Reads the lines that a launcher shows, and counts errors in them.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -13,17 +13,17 @@
 
 namespace actorrun::bench {
 
-/// What has come of the lines of several workers.
+/// The result for the lines of several workers.
 struct line_account {
-  uint64_t whole = 0;     ///< Lines that are as they were written.
-  uint64_t torn = 0;      ///< Others.
-  uint64_t lost = 0;      ///< Not among the whole ones.
+  uint64_t whole = 0;     ///< Lines that are unchanged.
+  uint64_t torn = 0;      ///< Other lines.
+  uint64_t lost = 0;      ///< Lines that are not among the whole ones.
   uint64_t misplaced = 0; ///< Whole, but after a later one of their worker.
   double seconds = 0;     ///< From the first line to the last.
 
   uint64_t wrong() const { return torn + lost + misplaced; }
 
-  /// Labels do not count.
+  /// Labels are ignored.
   double megabytes_per_second() const {
     return double(whole * line_size) / 1e6 / seconds;
   }
@@ -31,25 +31,26 @@ struct line_account {
 
 struct shown_text {
   std::string text;
-  int64_t last = 0; ///< When the last byte came; as `stamp_now`.
+  int64_t last = 0; ///< Time of the last byte, as in `stamp_now`.
 };
 
-/// A pipe that takes the place of the console.
+/// A pipe that replaces the console.
 class line_checker {
 public:
   static result<line_checker> open(size_t worker_count);
 
-  /// For the launcher; close it afterwards, or the end will not come.
+  /// The launcher's end; close it afterwards, or reading does not end.
   int writing_end() const { return writing_.get(); }
   void close_writing_end() { writing_.reset(); }
 
   /// Reads to the end.
-  /// @param line_count Of each worker.
-  /// @param on_part    Called now and then with the count of lines so far.
+  /// @param line_count Lines of each worker.
+  /// @param on_part    Called from time to time with the number of lines so
+  /// far.
   result<line_account> read(uint64_t line_count,
                             const std::function<void(uint64_t)>& on_part = {});
 
-  /// Reads to the end what is not of `line_writer`.
+  /// Reads other output than that of `line_writer` to the end.
   result<shown_text> read_text();
 
 private:

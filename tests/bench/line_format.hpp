@@ -1,4 +1,4 @@
-// The lines that workers of the benchmark write, and that a reader knows again.
+// The lines that workers of the benchmark write and a reader recognises.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace actorrun::bench {
 
-/// In bytes, with the line end.
+/// Length in bytes, with the line end.
 inline constexpr size_t line_size = 100;
 
-/// Begins a line; occurs nowhere else in it, nor in a label.
+/// First character of a line; occurs nowhere else in it, nor in a label.
 inline constexpr char line_mark = '@';
 
 inline constexpr size_t rank_digits = 3;
 inline constexpr size_t number_digits = 10;
 
-/// Which line of which worker.
+/// Identifies a line and its worker.
 struct line_name {
   uint32_t rank = 0;
   uint64_t number = 0;
@@ -60,8 +60,8 @@ inline void format_line(char* to, const line_name& x) {
   to[line_size - 1] = '\n';
 }
 
-/// @param text A line without its end and without what precedes its mark.
-/// @returns nothing if it is not exactly as it was written
+/// @param text A line without its end and without the text before its mark.
+/// @returns nothing if it has changed
 inline std::optional<line_name> parse_line(std::string_view text) {
   using namespace line_parts;
   static const auto all_filler = [] {

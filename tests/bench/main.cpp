@@ -1,6 +1,6 @@
-// Measures the launcher beside its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Exit code 1 if something could not be measured; a goal that is
-// missed is a figure, not an error.
+// Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
+// [--soak=SECONDS] [PART…]`. Exit code 1 if a measurement failed; a goal that
+// is missed is a figure, not an error.
 
 #include "tests/bench/parts/parts.hpp"
 
@@ -42,10 +42,10 @@ constexpr long soak_seconds_max = 86'400;
 
 constexpr std::string_view soak_option = "--soak=";
 
-/// What the command line asks for.
+/// The parsed command line.
 struct request {
   bool quick = false;
-  long soak_seconds = 0; ///< 0: as usual.
+  long soak_seconds = 0; ///< 0 means the default.
   std::vector<std::string> chosen;
 };
 
@@ -75,7 +75,7 @@ int run(const request& x) {
   return code;
 }
 
-// Says what is wrong with a word, if there is something.
+// Returns the error in a word of the command line, if there is one.
 bool take(const std::string& word, request& to) {
   if (word == "--quick") {
     to.quick = true;

@@ -1,4 +1,4 @@
-// The benchmark's clock: the same that workers stamp with.
+// The benchmark's clock: the same that workers use for stamps.
 #pragma once
 
 #include "messages/result.hpp"
@@ -13,21 +13,21 @@ namespace actorrun::bench {
 
 using clock = std::chrono::steady_clock;
 
-/// Longest wait for anything that ought to take less than a second; a machine
-/// that is busy with other things is not an error.
+/// Longest wait for anything that should take less than a second; a busy
+/// machine is no error.
 inline constexpr auto timeout = std::chrono::seconds{20};
 
 inline clock::time_point deadline() {
   return clock::now() + timeout;
 }
 
-/// Before each measurement: what the one before has left to do, and those it is
-/// compared with, shall not disturb it.
+/// Pauses before each measurement, so that the remaining work of the previous
+/// one does not disturb it.
 inline void settle() {
   std::this_thread::sleep_for(std::chrono::milliseconds{50});
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC, which is what libstdc++'s steady clock reads.
+/// Nanoseconds of CLOCK_MONOTONIC, as libstdc++'s steady clock reads it.
 inline int64_t stamp_now() {
   return std::chrono::nanoseconds{clock::now().time_since_epoch()}.count();
 }
@@ -36,7 +36,7 @@ inline double milliseconds_between(int64_t from, int64_t to) {
   return double(to - from) / 1e6;
 }
 
-/// Why something could not be measured.
+/// The reason why a measurement failed.
 inline failure unmeasured(std::string text) {
   return {errc::system_failure, std::move(text)};
 }

@@ -22,16 +22,16 @@ namespace actorrun::bench {
 
 namespace {
 
-/// How long a launcher may take to stop its workers once it is asked to.
+/// Maximum time for a launcher to stop its workers on request.
 constexpr auto end_max = std::chrono::seconds{10};
 
-/// As shells say it.
+/// In the words of shells.
 constexpr int not_executed = 127;
 
-/// Of what a program printed before it failed.
+/// Lines of a program's output before it failed.
 constexpr size_t last_words_max = 400;
 
-// In the child: no thread of ours is there, so anything goes.
+// In the child: it has only this thread, so any call is allowed.
 [[noreturn]] void become(const program::command& what, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent)

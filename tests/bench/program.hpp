@@ -1,4 +1,4 @@
-// A program that runs for a measurement, and not longer.
+// Runs a program for a measurement, and ends it with the measurement.
 #pragma once
 
 #include "tests/bench/moment.hpp"
@@ -11,15 +11,15 @@
 
 namespace actorrun::bench {
 
-/// Ends with its owner: it is asked to, killed if it does not, and reaped. If
-/// the benchmark itself is killed, so is the program.
+/// Ends with its owner: it is stopped, killed if it does not stop, and reaped.
+/// If the benchmark itself is killed, so is the program.
 class program {
 public:
   struct command {
     std::vector<std::string> arguments;   ///< The first is looked up in PATH.
-    std::vector<std::string> environment; ///< `NAME=value`, added to ours.
-    std::string output;                   ///< A file for what it prints.
-    /// A descriptor for what it prints, instead of the file; -1: none.
+    std::vector<std::string> environment; ///< Additional `NAME=value`.
+    std::string output;                   ///< A file for its output.
+    /// A descriptor for its output, instead of the file; -1 if there is none.
     int console = -1;
   };
 
@@ -31,7 +31,7 @@ public:
 
   pid_t pid() const { return pid_; }
 
-  /// True while nobody has seen it end.
+  /// True until its end has been seen.
   bool running() const { return pid_ > 0; }
 
   void signal(int number) const;
@@ -54,7 +54,7 @@ std::string describe(int status);
 /// @returns wall time in milliseconds; a failure if it does not exit with 0
 result<double> time_of(const program::command& what);
 
-/// The last lines of a file that a program wrote, for people; may be empty.
+/// The last lines of a program's file, as text; may be empty.
 std::string last_words(const std::string& path);
 
 } // namespace actorrun::bench

@@ -6,18 +6,18 @@ namespace actorrun::bench {
 
 result<restarted_group>
 start_group(setting& s, std::vector<std::string> arguments, size_t count) {
-  auto board = s.new_tracker();
-  if (!board)
-    return board.error();
-  const auto what = s.command(std::move(arguments), {board->variable()});
+  auto tracker = s.new_tracker();
+  if (!tracker)
+    return tracker.error();
+  const auto what = s.command(std::move(arguments), {tracker->variable()});
   auto launcher = program::start(what);
   if (!launcher)
     return launcher.error();
-  auto workers = board->await(0, count);
+  auto workers = tracker->await(0, count);
   if (!workers)
     return unmeasured(what.arguments[0] + ": " + workers.error().text + ": "
                       + last_words(what.output));
-  return restarted_group{std::move(*launcher), std::move(*board),
+  return restarted_group{std::move(*launcher), std::move(*tracker),
                          std::move(*workers)};
 }
 
@@ -26,12 +26,12 @@ result<restarted_group> start_loop(setting& s, size_t count) {
     s, {s.tool("respawn_loop"), std::to_string(count), s.tool("stamp")}, count);
 }
 
-result<double> kill_and_await(pid_t victim, stamp_board& board, stamps& newest,
-                              size_t count) {
+result<double> kill_and_await(pid_t victim, stamp_tracker& tracker,
+                              stamps& newest, size_t count) {
   settle();
   const auto begin = stamp_now();
   ::kill(victim, SIGKILL);
-  auto next = board.await(newest[0].epoch, count);
+  auto next = tracker.await(newest[0].epoch, count);
   if (!next)
     return next.error();
   newest = std::move(*next);

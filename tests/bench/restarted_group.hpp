@@ -1,4 +1,4 @@
-// Workers that somebody starts again when one of them dies.
+// Workers that a launcher restarts when one of them dies.
 #pragma once
 
 #include "tests/bench/setting.hpp"
@@ -7,8 +7,8 @@ namespace actorrun::bench {
 
 struct restarted_group {
   program launcher;
-  stamp_board board;
-  stamps newest; ///< The workers that run.
+  stamp_tracker tracker;
+  stamps newest; ///< The running workers.
 };
 
 /// Starts a launcher of stamping workers and waits until `count` of them run.
@@ -19,10 +19,10 @@ start_group(setting& s, std::vector<std::string> arguments, size_t count);
 result<restarted_group> start_loop(setting& s, size_t count);
 
 /// Kills a process with SIGKILL and waits for the epoch that follows.
-/// @param newest The workers that run; then those that run afterwards.
-/// @param count  How many workers the next epoch has.
+/// @param newest The running workers; afterwards those of the new epoch.
+/// @param count  The number of workers in the next epoch.
 /// @returns milliseconds from the kill to the last start
-result<double> kill_and_await(pid_t victim, stamp_board& board, stamps& newest,
-                              size_t count);
+result<double> kill_and_await(pid_t victim, stamp_tracker& tracker,
+                              stamps& newest, size_t count);
 
 } // namespace actorrun::bench

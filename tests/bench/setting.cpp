@@ -71,7 +71,7 @@ program::command setting::command(std::vector<std::string> arguments,
           .output = folder_ + "/output." + std::to_string(++file_count_)};
 }
 
-// Debian's has what is installed as a package, another may come first in PATH.
+// Debian's has the packages; another one may come first in PATH.
 const std::optional<std::string>& setting::python_with_torch() {
   if (std::exchange(has_inspected_python_, true))
     return python_;
@@ -99,9 +99,9 @@ std::string setting::new_folder() {
   return path;
 }
 
-result<stamp_board> setting::new_tracker() {
-  return stamp_board::open(folder_ + "/stamps."
-                           + std::to_string(++file_count_));
+result<stamp_tracker> setting::new_tracker() {
+  return stamp_tracker::open(folder_ + "/stamps."
+                             + std::to_string(++file_count_));
 }
 
 } // namespace actorrun::bench

@@ -1,8 +1,8 @@
-// What all parts of the benchmark share.
+// Shared by all parts of the benchmark.
 #pragma once
 
 #include "tests/bench/program.hpp"
-#include "tests/bench/stamp_board.hpp"
+#include "tests/bench/stamp_tracker.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace actorrun::bench {
 
-/// Where things are and how thoroughly we measure. Owns a folder for logs,
-/// stamps and sockets, and removes it.
+/// The paths, and the number of repetitions. Owns a folder for logs, stamps and
+/// sockets, and removes it.
 class setting {
 public:
-  /// The programs are looked for beside this one.
+  /// The programs are searched next to this one.
   static result<setting> prepare(bool quick);
 
   setting(setting&& other) noexcept = default;
@@ -25,16 +25,16 @@ public:
 
   bool quick() const { return quick_; }
 
-  /// How often everything is measured.
+  /// Repetitions of a measurement.
   size_t repetitions() const { return quick_ ? 1 : 11; }
 
-  /// How often what takes seconds is measured.
+  /// Repetitions of measurements that take seconds.
   size_t stream_repetitions() const { return quick_ ? 1 : 5; }
 
   /// Group sizes for the launch of `/bin/true`.
   std::vector<uint32_t> launch_sizes() const;
 
-  /// How long processes at rest are watched.
+  /// How long idle processes are observed.
   std::chrono::seconds rest_window() const {
     return std::chrono::seconds{quick_ ? 1 : 10};
   }
@@ -44,37 +44,37 @@ public:
     return std::chrono::seconds{quick_ ? 2 : 20};
   }
 
-  /// How long workers with timers must not be killed.
+  /// How long workers with timers must survive.
   std::chrono::seconds soak_window() const {
     return soak_window_.value_or(std::chrono::seconds{quick_ ? 2 : 15});
   }
   void set_soak_window(std::chrono::seconds x) { soak_window_ = x; }
 
-  /// A program of ours.
+  /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
 
   /// Hydra's launcher, if there is one.
   const std::optional<std::string>& hydra() const { return hydra_; }
 
-  /// A Python that has torchrun, if there is one; `PYTHON_EXEC` is asked first.
-  /// Looks for it when it is first asked; that takes seconds.
+  /// A Python that has torchrun, if there is one; `PYTHON_EXEC` is tried first.
+  /// The first call searches it, which takes seconds.
   const std::optional<std::string>& python_with_torch();
 
-  /// As it tells itself: `2.6.0`. @pre python_with_torch()
+  /// Torch's version, as it reports it: `2.6.0`. @pre python_with_torch()
   const std::string& torch_version() const { return torch_version_; }
 
-  /// A path for a file of its own.
+  /// The path of a new file.
   std::string new_file();
 
-  /// A folder of its own.
+  /// A new folder.
   std::string new_folder();
 
-  /// A command with our environment; what it prints goes to a file of its own.
+  /// A command with the benchmark's environment; its output goes to a new file.
   program::command command(std::vector<std::string> arguments,
                            std::vector<std::string> environment = {});
 
-  /// A board of its own.
-  result<stamp_board> new_tracker();
+  /// A new tracker.
+  result<stamp_tracker> new_tracker();
 
 private:
   setting() = default;

@@ -13,12 +13,12 @@ namespace {
 /// One text per column, in this order.
 using cells = std::array<std::string, 8>;
 
-/// Of the columns, in characters.
+/// Widths of the columns, in characters.
 constexpr auto widths = std::array<size_t, 8>{48, 23, 23, 23, 7, 8, 21, 3};
 
 constexpr auto none = "–";
 
-// As printf pads bytes, and our dashes have three.
+// printf pads bytes, and a dash has three of them.
 std::string padded(std::string text, size_t width) {
   const auto is_tail = [](char c) { return (c & 0xC0) == 0x80; };
   const auto tails = std::count_if(text.begin(), text.end(), is_tail);
@@ -35,7 +35,7 @@ std::string number(double x) {
   return text;
 }
 
-// Markdown that can be read as it is.
+// Markdown that is readable as it is.
 void print_line(const cells& texts) {
   auto line = std::string{"|"};
   for (size_t i = 0; i < texts.size(); ++i)

@@ -1,4 +1,4 @@
-// Figures, and the one table they are shown in: Markdown, to be pasted.
+// Prints figures in one table: Markdown, to be pasted.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ public:
   double max() const;
 
   /// The value that a share of all, 0..1, does not exceed: 0.99 of a hundred is
-  /// the last but one. @pre not empty
+  /// the second largest. @pre not empty
   double quantile(double share) const;
 
   /// `13.2 (10.3–13.9)`, or `13.2` if there is one.
@@ -43,13 +43,13 @@ struct row {
 /// Prints the heading.
 void print_heading();
 
-/// Prints a line at once: who waits for the benchmark wants to see it go on.
+/// Prints a line at once, so that progress is visible.
 void print(const row& x);
 
-/// Prints why there is no line, or what others are about, in its place.
+/// Prints why a line is missing, or a remark on others, in its place.
 void print_note(const std::string& what, const std::string& why);
 
-/// Of medians. @pre neither is empty
+/// The ratio of medians. @pre neither is empty
 double ratio(const figures& a, const figures& b);
 
 } // namespace actorrun::bench

@@ -13,7 +13,7 @@ namespace actorrun::bench {
 
 namespace {
 
-/// What a FIFO holds.
+/// Capacity of a FIFO.
 constexpr size_t piece_size = 64 * 1024;
 
 } // namespace
@@ -22,7 +22,7 @@ result<std::unique_ptr<timer_fifo_reader>>
 timer_fifo_reader::open(std::string path) {
   if (::mkfifo(path.c_str(), 0600) != 0)
     return unmeasured(path + ": " + std::strerror(errno));
-  // For writing as well: it does not end when its writers do.
+  // Also open for writing: it does not end when its writers do.
   auto fd = detail::unique_fd{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
   if (!fd)
     return unmeasured(path + ": " + std::strerror(errno));
@@ -35,7 +35,7 @@ timer_fifo_reader::timer_fifo_reader(std::string path, detail::unique_fd fd)
 
 timer_fifo_reader::~timer_fifo_reader() {
   done_ = true;
-  // So that it wakes up.
+  // Wakes up the reader.
   while (::write(fd_.get(), "\n", 1) < 0 && errno == EINTR)
     continue;
   thread_.join();

@@ -1,4 +1,4 @@
-// The limit of a timer FIFO: somebody who reads and does nothing else.
+// The limit of a timer FIFO: a thread that only reads.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -11,11 +11,11 @@
 
 namespace actorrun::bench {
 
-/// Reads a FIFO on a thread of its own, as much as there is at a time, and
-/// throws it away.
+/// Reads a FIFO on a thread of its own, in large pieces, and discards the
+/// bytes.
 class timer_fifo_reader {
 public:
-  /// @param path of a FIFO that is made
+  /// @param path of a FIFO that is created
   static result<std::unique_ptr<timer_fifo_reader>> open(std::string path);
 
   ~timer_fifo_reader();

@@ -10,11 +10,12 @@ namespace actorrun::bench {
 
 namespace {
 
-/// Where a node joins, the wait of the first one for others is not measured.
+/// When a node joins, the first one's wait for others is not measured.
 constexpr auto short_last_call = ",last_call_timeout=1";
 
-/// Without this, torchrun from 2.4 on ends when a node joins: nobody tells it
-/// where the store is (seen with 2.14). Earlier ones do not know it.
+/// Without this, torchrun from 2.4 on ends when a node joins, because it does
+/// not know the address of the store (seen with 2.14). Earlier versions do not
+/// have it.
 constexpr auto no_shared_store = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1";
 
 /// Both write standard error to files and copy standard output to the console:
@@ -31,13 +32,13 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 
 result<launched_job> launched_job::prepare(setting& s, launcher_kind kind,
                                            const shape& x) {
-  auto board = s.new_tracker();
-  if (!board)
-    return board.error();
+  auto tracker = s.new_tracker();
+  if (!tracker)
+    return tracker.error();
   const auto port = free_port();
   if (port == 0)
     return unmeasured("no port is free");
-  return launched_job{kind, x, std::move(*board),
+  return launched_job{kind, x, std::move(*tracker),
                       std::string{loopback} + ":" + std::to_string(port)};
 }
 
@@ -53,7 +54,7 @@ result<void> launched_job::start_node(setting& s) {
 }
 
 std::vector<std::string> launched_job::variables() const {
-  auto out = std::vector<std::string>{board_.variable(), "OMP_NUM_THREADS=1"};
+  auto out = std::vector<std::string>{tracker_.variable(), "OMP_NUM_THREADS=1"};
   if (shape_.has_late_nodes)
     out.emplace_back(no_shared_store);
   return out;
@@ -62,7 +63,7 @@ std::vector<std::string> launched_job::variables() const {
 std::vector<pid_t> launched_job::workers_of(size_t node) {
   const auto children = children_of(pid(node));
   auto out = std::vector<pid_t>{};
-  for (const auto& x : board_.read())
+  for (const auto& x : tracker_.read())
     if (std::find(children.begin(), children.end(), x.pid) != children.end()
         && is_alive(x.pid))
       out.push_back(x.pid);
@@ -71,10 +72,10 @@ std::vector<pid_t> launched_job::workers_of(size_t node) {
 
 result<stamps> launched_job::await_world(uint32_t world_size, size_t count,
                                          clock::time_point due) {
-  auto found = board_.await_world(known_, int32_t(world_size), count, due);
+  auto found = tracker_.await_world(known_, int32_t(world_size), count, due);
   if (!found)
     return unmeasured(found.error().text + ": " + last_words(output_));
-  known_ = board_.read().size();
+  known_ = tracker_.read().size();
   return found;
 }
 
@@ -92,8 +93,8 @@ std::vector<std::string> launched_job::ours(setting& s) const {
   return out;
 }
 
-// Spelt as 1.13 and 2.14 both take it. 1.13 looks at its workers every 5 s
-// unless it is told otherwise.
+// Spelled as 1.13 and 2.14 both accept it. By default 1.13 checks its workers
+// every 5 s.
 std::vector<std::string> launched_job::torchrun(setting& s) const {
   auto out = std::vector<std::string>{*s.python_with_torch(),
                                       "-m",

@@ -78,7 +78,7 @@ TEST_CASE("actorctl: status asks where the back end of the job meets",
   CHECK(x.etcd.prefix == "/jobs");
 }
 
-TEST_CASE("actorctl: status refuses what does not go together", "[cli]") {
+TEST_CASE("actorctl: status refuses options that do not go together", "[cli]") {
   for (const auto* idle : {"--rdzv-backend=etcd", "--rdzv-conf=cacert=x"})
     CHECK(has(refused_control({"status", idle}), "need --rdzv-endpoint"));
   CHECK(has(refused_control({"status", "--rdzv-endpoint=n1,n2"}),
@@ -133,7 +133,7 @@ TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
   CHECK(has(with("--secret-file=x"), "--secret-file:"));
 }
 
-TEST_CASE("actorctl: coordinator may stand for election in etcd", "[cli]") {
+TEST_CASE("actorctl: coordinator may campaign in etcd", "[cli]") {
   const auto all = words{"coordinator", "--rdzv-id=j", "--nnodes=1:4"};
   const auto with = [&](const words& more) { return joined(all, more); };
   const auto x = control<coordinator_arguments>(with(
@@ -155,7 +155,7 @@ TEST_CASE("actorctl: coordinator may stand for election in etcd", "[cli]") {
         "--rdzv-backend=etcd"));
 }
 
-TEST_CASE("actorctl: the variables of a job do not count", "[cli]") {
+TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
   const auto x = control<status_arguments>(
     {"status"}, {{"PET_RDZV_ENDPOINT", "n1"}, {"PET_NNODES", "x"}});
   CHECK_FALSE(x.remote);

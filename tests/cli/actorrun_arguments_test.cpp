@@ -22,7 +22,7 @@ TEST_CASE("arguments: a script alone runs one worker on this node", "[cli]") {
   CHECK(x.warnings.empty());
 }
 
-TEST_CASE("arguments: all behind the script is the script's", "[cli]") {
+TEST_CASE("arguments: all words after the script are its arguments", "[cli]") {
   const auto x = accepted({"--nproc-per-node", "2", "train.py", "--nnodes", "9",
                            "--help", "--nproc-per-node=7", "-x", "--", "--"});
   CHECK(x.program.name == "train.py");
@@ -32,7 +32,7 @@ TEST_CASE("arguments: all behind the script is the script's", "[cli]") {
   CHECK(x.agent.workers.slot_count == 2);
 }
 
-TEST_CASE("arguments: a dash-dash at the script is swallowed once", "[cli]") {
+TEST_CASE("arguments: one dash-dash before the script is dropped", "[cli]") {
   struct {
     words line, expected;
   } const cases[] = {
@@ -79,7 +79,7 @@ TEST_CASE("arguments: an option without its value is refused", "[cli]") {
   CHECK(accepted({"--role", "a=b", "a"}).agent.workers.role == "a=b");
 }
 
-TEST_CASE("arguments: help and version win over the rest", "[cli]") {
+TEST_CASE("arguments: help and version override all other options", "[cli]") {
   for (const auto& line : {words{"-h"}, words{"--help", "--bogus"},
                            words{"--nnodes=x", "--help", "a"}})
     CHECK(std::holds_alternative<help>(*parse(line)));
@@ -106,7 +106,7 @@ TEST_CASE("arguments: one node with an endpoint is networked", "[cli]") {
   CHECK(x.warnings.empty());
 }
 
-TEST_CASE("arguments: port 0 means alone, and nothing to several nodes",
+TEST_CASE("arguments: port 0 is for one node, and invalid for several",
           "[cli]") {
   const auto x = accepted(
     {"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--rdzv-id=j", "a"});
@@ -116,7 +116,8 @@ TEST_CASE("arguments: port 0 means alone, and nothing to several nodes",
   CHECK(has(refused({"--nnodes=2", "--rdzv-endpoint=n1:0", "a"}), "port 0"));
 }
 
-TEST_CASE("arguments: standalone ignores the endpoint and says so", "[cli]") {
+TEST_CASE("arguments: standalone ignores the endpoint with a warning",
+          "[cli]") {
   const auto x = accepted({"--standalone", "--rdzv-endpoint=n1:5", "a"});
   CHECK_FALSE(x.job.rendezvous);
   CHECK(x.job.job.value == "random-id");
@@ -133,8 +134,7 @@ TEST_CASE("arguments: standalone has one node", "[cli]") {
   CHECK(x.warnings.size() == 1);
 }
 
-TEST_CASE("arguments: a job id is honoured, or chosen with a warning",
-          "[cli]") {
+TEST_CASE("arguments: a job id is used, or chosen with a warning", "[cli]") {
   CHECK(accepted({"--standalone", "--rdzv-id=j", "a"}).job.job.value == "j");
   CHECK(accepted({"--rdzv-id=j", "a"}).job.job.value == "j");
   const auto none = accepted({"--rdzv-endpoint=n1", "a"});

@@ -1,4 +1,4 @@
-// Links between pages lead somewhere.
+// Checks that links between pages lead somewhere.
 #include "tests/support/catch.hpp"
 
 #include <cctype>
@@ -19,7 +19,7 @@ std::string content_of(const fs::path& file) {
   return text.str();
 }
 
-/// What a link calls a heading: `#exit-codes` for `## Exit codes`.
+/// The name of a heading in links: `#exit-codes` for `## Exit codes`.
 std::string anchor_of(const std::string& heading) {
   auto out = std::string{};
   for (const unsigned char c : heading)

@@ -1,5 +1,5 @@
-// docs/operations.md and the pages beside it name what there is: options, and
-// those that are refused.
+// Checks that docs/operations.md and the other pages name the options that
+// exist and those that are refused.
 #include "cli/options/actorrun_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -23,7 +23,7 @@ std::string page(const std::string& name = "operations") {
   return text.str();
 }
 
-/// What stands between two texts; fails if one of them is missing.
+/// The text between two others; fails if one of them is missing.
 std::string between(const std::string& text, const std::string& begin,
                     const std::string& end) {
   const auto from = text.find(begin);
@@ -39,7 +39,7 @@ names options_in(const std::string& text) {
   auto out = names{};
   for (auto i = text.find("--"); i != text.npos; i = text.find("--", i)) {
     const auto end = text.find_first_not_of("-abcdefghijklmnopqrstuvwxyz", i);
-    if (end - i > 2 && text[i + 2] != '-') // Three of them rule a table.
+    if (end - i > 2 && text[i + 2] != '-') // Three begin a table's rule.
       out.insert(text.substr(i, end - i));
     i = end;
   }
@@ -86,12 +86,13 @@ TEST_CASE("operations page: it lists the options that are refused", "[cli]") {
   CHECK(options_in(section) == names_of(all_rules(), false));
 }
 
-TEST_CASE("operations page: no option is made up", "[cli]") {
+TEST_CASE("operations page: every option exists", "[cli]") {
   auto known = names_of(all_rules(), true);
   known.merge(names_of(all_rules(), false));
-  known.insert({"--install", "--json", "--name", "--prefix"}); // Of others.
+  // Options of other programs.
+  known.insert({"--install", "--json", "--name", "--prefix"});
   known.insert(
-    {"--local-rank", "--max-r", "--nproc"}); // Of a script; too short.
+    {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :
        {"operations", "rendezvous", "logs", "reports", "troubleshooting"})
     for (const auto& x : options_in(page(name))) {

@@ -4,7 +4,7 @@
 using namespace actorrun;
 using namespace actorrun::core;
 
-TEST_CASE("epoch: shares and verdicts read as they are written", "[core]") {
+TEST_CASE("epoch: shares and verdicts have their names as text", "[core]") {
   CHECK(to_string(share_state::idle) == "idle");
   CHECK(to_string(share_state::starting) == "starting");
   CHECK(to_string(share_state::running) == "running");

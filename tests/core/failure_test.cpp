@@ -24,7 +24,7 @@ worker_failure on_node_b(failure_kind kind, int code) {
           .dumped = false};
 }
 
-/// What is said after the name of the worker.
+/// The text after the name of the worker.
 std::string how(const worker_failure& x) {
   const auto text = to_string(x);
   const auto who = std::string{"rank 3 (local rank 1, pid 4711) on node-b "};
@@ -55,7 +55,8 @@ constexpr auto every_kind
 
 // -- one line -----------------------------------------------------------------
 
-TEST_CASE("failure: it says who, where and how", "[core]") {
+TEST_CASE("failure: its line names the worker, the node and the end",
+          "[core]") {
   struct row {
     failure_kind kind;
     int code;
@@ -89,7 +90,7 @@ TEST_CASE("failure: a core dump is mentioned where there can be one",
   CHECK(how(x) == "exited with code 6");
 }
 
-TEST_CASE("failure: who never ran has no process id", "[core]") {
+TEST_CASE("failure: a worker that never ran has no process id", "[core]") {
   auto x = on_node_b(failure_kind::not_started, ENOEXEC);
   x.pid = 0;
   CHECK(to_string(x)
@@ -97,8 +98,10 @@ TEST_CASE("failure: who never ran has no process id", "[core]") {
            "Exec format error");
 }
 
-TEST_CASE("failure: who outlives SIGKILL is told with its timer, if it has one",
-          "[core]") {
+TEST_CASE(
+  "failure: a worker that outlives SIGKILL is reported with its timer, if "
+  "it has one",
+  "[core]") {
   auto x = on_node_b(failure_kind::unkillable, SIGKILL);
   CHECK(how(x) == "outlived SIGKILL: it hangs in the kernel");
   x.details.scope = "step";
@@ -126,7 +129,7 @@ TEST_CASE("failure: a timer is named, and how late it was", "[core]") {
   CHECK(say(90s) == head + "90.0 s");
 }
 
-TEST_CASE("failure: want of memory is named", "[core]") {
+TEST_CASE("failure: lack of memory is named", "[core]") {
   auto x = on_node_b(failure_kind::signalled, SIGKILL);
   x.details.out_of_memory = true;
   CHECK(how(x)
@@ -140,7 +143,7 @@ TEST_CASE("failure: the file that could not be used is named", "[core]") {
   CHECK(how(x)
         == "could not be started: /opt/no such program: No such file or "
            "directory");
-  x.details.message = "bad interpreter"; // It knows better than the errno.
+  x.details.message = "bad interpreter"; // More precise than the errno.
   CHECK(how(x)
         == "could not be started: /opt/no such program: bad interpreter");
 }
@@ -154,7 +157,7 @@ TEST_CASE("failure: the message of the error file follows", "[core]") {
         == "could not be started: the disk is gone");
 }
 
-TEST_CASE("failure: its line is one, whatever the message holds", "[core]") {
+TEST_CASE("failure: it is one line, whatever the message contains", "[core]") {
   const auto say = [](std::string message) {
     return how(with_message(failure_kind::exited, 1, std::move(message)));
   };
@@ -171,9 +174,9 @@ TEST_CASE("failure: a message is cut to fit a line", "[core]") {
     = one_line(std::string(line_message_max + 1, 'x'), line_message_max);
   CHECK(cut == std::string(line_message_max - 3, 'x') + "…");
   CHECK(one_line("ab€cd", 7) == "ab€cd");
-  CHECK(one_line("ab€cd", 6) == "ab…"); // No half of a character.
+  CHECK(one_line("ab€cd", 6) == "ab…"); // No half character.
   CHECK(one_line("", 4).empty());
-  // What is left out does not make a text seem complete.
+  // What is left out must not make a text seem complete.
   CHECK(one_line(std::string(400, '\n') + "end", 4).ends_with("…"));
 }
 
@@ -193,7 +196,7 @@ TEST_CASE("failure: only a program that cannot be run fails for good",
     }
 }
 
-TEST_CASE("failure: want of memory or processes may pass", "[core]") {
+TEST_CASE("failure: lack of memory or processes may be temporary", "[core]") {
   for (const auto error : {EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, EINTR, EIO})
     CHECK_FALSE(is_permanent(on_node_b(failure_kind::not_started, error)));
 }
@@ -252,13 +255,14 @@ void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
 
 } // namespace
 
-TEST_CASE("failure: its texts are cut to what may travel", "[core]") {
+TEST_CASE("failure: its texts are cut to the limit of a message", "[core]") {
   check_bounds(&bounded,
                {failure_message_max, failure_traceback_max, failure_path_max,
                 failure_scope_max, failure_where_max});
 }
 
-TEST_CASE("failure: its texts are cut shorter behind another", "[core]") {
+TEST_CASE("failure: its texts are cut shorter after the first failure",
+          "[core]") {
   check_bounds(&brief, {brief_message_max, brief_traceback_max, brief_path_max,
                         brief_scope_max, brief_where_max});
 }
@@ -278,8 +282,7 @@ TEST_CASE("failure: no character is cut in half", "[core]") {
   }
 }
 
-TEST_CASE("failure: those behind the first are listed up to a limit",
-          "[core]") {
+TEST_CASE("failure: those after the first are listed up to a limit", "[core]") {
   auto xs = collateral{};
   CHECK(xs.empty());
   for (size_t i = 0; i < other_failures_max; ++i)

@@ -11,7 +11,7 @@ TEST_CASE("job_settings: they read as they are typed", "[core]") {
         == "--nnodes=2 --max-restarts=0 --rdzv-backend=static");
 }
 
-TEST_CASE("job_settings: a difference is told on both sides", "[core]") {
+TEST_CASE("job_settings: a difference names both sides", "[core]") {
   const auto plain = job_settings{2, 2};
   const auto ranked = job_settings{2, 2, 0, true};
   const auto brief = job_settings{2, 2, 0, false, 1'200ms};

@@ -19,7 +19,7 @@ struct row {
 
 } // namespace
 
-TEST_CASE("plain text: what can be read stays as it is", "[core]") {
+TEST_CASE("plain text: readable text is unchanged", "[core]") {
   for (const auto& x :
        {""s, "plain"s, "tab\tand\nline"s, "Zürich"s, "\u20ac"s, "\U0001F600"s,
         "\xef\xbf\xbd"s, "\U0010FFFF"s, "\u00a0"s, "~"s})
@@ -51,12 +51,12 @@ TEST_CASE("plain text: other control characters are spelled out", "[core]") {
   CHECK(printable("\u0085|\u009b|") == bad + "|" + bad + "|");
 }
 
-TEST_CASE("plain text: what is not UTF-8 is replaced", "[core]") {
+TEST_CASE("plain text: invalid UTF-8 is replaced", "[core]") {
   const row rows[] = {
     {"\xff", bad},
     {"\x80", bad},
-    {"a\xc3", "a" + bad},                        // Torn.
-    {"\xe2\x82", bad + bad},                     // Torn.
+    {"a\xc3", "a" + bad},                        // Cut.
+    {"\xe2\x82", bad + bad},                     // Cut.
     {"\xc0\xaf", bad + bad},                     // Overlong.
     {"\xc1\xbf", bad + bad},                     // Overlong.
     {"\xe0\x9f\xbf", bad + bad + bad},           // Overlong.
@@ -64,8 +64,8 @@ TEST_CASE("plain text: what is not UTF-8 is replaced", "[core]") {
     {"\xed\xa0\x80", bad + bad + bad},           // A surrogate.
     {"\xf4\x90\x80\x80", bad + bad + bad + bad}, // Beyond U+10FFFF.
     {"\xf5\x80\x80\x80", bad + bad + bad + bad}, // Beyond U+10FFFF.
-    {"\xed\x9f\xbf", "\ud7ff"},                  // The last before them.
-    {"\xe2\x28\xa1", bad + "(" + bad},           // Not continued.
+    {"\xed\x9f\xbf", "\ud7ff"},        // The last before the surrogates.
+    {"\xe2\x28\xa1", bad + "(" + bad}, // Not continued.
   };
   for (const auto& x : rows) {
     CAPTURE(x.text);
@@ -73,7 +73,8 @@ TEST_CASE("plain text: what is not UTF-8 is replaced", "[core]") {
   }
 }
 
-TEST_CASE("plain text: an end begins with a whole character", "[core]") {
+TEST_CASE("plain text: the end of a text begins with a whole character",
+          "[core]") {
   CHECK(end_of("abc", 3) == "abc");
   CHECK(end_of("abc", 2) == "bc");
   CHECK(end_of("abc", 0) == "");
@@ -82,7 +83,8 @@ TEST_CASE("plain text: an end begins with a whole character", "[core]") {
   CHECK(end_of("a€b", 2) == "b");
 }
 
-TEST_CASE("plain text: a beginning ends with a whole character", "[core]") {
+TEST_CASE("plain text: the beginning of a text ends with a whole character",
+          "[core]") {
   CHECK(beginning_of("abc", 3) == "abc");
   CHECK(beginning_of("abc", 2) == "ab");
   CHECK(beginning_of("abc", 0) == "");
@@ -91,7 +93,7 @@ TEST_CASE("plain text: a beginning ends with a whole character", "[core]") {
   CHECK(beginning_of("\x80\x80\x80", 1) == "");
 }
 
-TEST_CASE("plain text: the first line is the first with something in it",
+TEST_CASE("plain text: the first line is the first that is not blank",
           "[core]") {
   CHECK(first_line_of("") == "");
   CHECK(first_line_of("\n\r\n") == "");

@@ -11,7 +11,7 @@ TEST_CASE("time: by default an agent fences itself in time to be replaced",
   CHECK(x.lease() == 1200ms);
 }
 
-TEST_CASE("time: torchrun's defaults hold where it has some", "[core]") {
+TEST_CASE("time: torchrun's defaults apply where it has some", "[core]") {
   const auto x = timeouts{};
   CHECK(x.join == 600s);
   CHECK(x.last_call == 30s);

@@ -22,7 +22,7 @@ function(build example)
   run(${CMAKE_COMMAND} --build ${WORK}/${example})
 endfunction()
 
-# A worker program needs nothing but the compiler's own libraries.
+# A worker program needs only the compiler's own libraries.
 build(record)
 run(${WORK}/record/record_example work)
 file(STRINGS ${WORK}/record/CMakeCache.txt found REGEX "CAF|Protobuf|OpenSSL")

@@ -1,6 +1,7 @@
-# Installs actorrun below the folder TO, and compares what is there with what should
-# be. Then installs it to the configured prefix below the folder STAGE, as packagers
-# do, and finds the same. Uses gdb, man and readelf where they are.
+# Installs actorrun below the folder TO and compares the files there with the
+# expected ones. Then installs it to the configured prefix below the folder
+# STAGE, as packagers do, and compares again. Uses gdb, man and readelf where
+# available.
 if(SANITIZE)
   set(size_max 100000000)
 else()

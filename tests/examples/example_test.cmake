@@ -1,5 +1,5 @@
-# Runs PROGRAM in the new folder WORK; looks at its exit code and at what it
-# wrote to the console.
+# Runs PROGRAM in the new folder WORK and checks its exit code and its console
+# output.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 execute_process(
@@ -18,7 +18,7 @@ foreach(pattern ${EXPECTED})
   endif()
 endforeach()
 foreach(pattern ${UNEXPECTED})
-  # The name of the log folder is made from that of the group.
+  # The name of the log folder contains that of the group.
   string(REGEX REPLACE "/[^ ]*" "" shown "${text}")
   if(shown MATCHES "${pattern}")
     message(FATAL_ERROR "the console shows '${pattern}'")

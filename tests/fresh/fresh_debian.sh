@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Runs a command of README.md as a new user would: on a Debian that holds nothing
-# but its smallest base system and git, entered as a container is (pivot_root,
-# own mounts and processes). Prints the time of each step; the exit code is that
-# of the command. Removes the system when it ends, also after Ctrl-C.
+# Runs a command of README.md as a new user would: on a Debian with only its
+# smallest base system and git, entered like a container (pivot_root, own mounts
+# and processes). Prints the time of each step; the exit code is that of the
+# command. Removes the system at the end, also after Ctrl-C.
 # usage: fresh_debian.sh SUITE [test|demo]
 #   SUITE         bookworm, trixie, sid, ...
 # Variables, all optional:
-#   MIRROR        of Debian; else the one that this machine's apt uses
+#   MIRROR        the Debian mirror; default: the one this machine's apt uses
 #   FRESH_BASES   a folder that keeps bare systems, for a quicker start
-#   CCACHE_DIR    a folder that lends its objects to the build and keeps new ones
-#   TMPDIR        where the system is made, else /var/tmp; takes 5 GB
+#   CCACHE_DIR    a compiler cache that the build reads and extends
+#   TMPDIR        where the system is made; default: /var/tmp; takes 5 GB
 set -euo pipefail
 
 fail() {
@@ -48,8 +48,8 @@ done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh-$suite.XXXXXX")
 root=$work/root
 
-# All that runs apart dies with its first process, and its mounts are gone with
-# it; files may still be open for a moment.
+# All processes of the system die with its first one, and its mounts go with
+# them; files may stay open for a moment.
 apart_pid=
 cleanup() {
   trap '' INT TERM HUP
@@ -100,7 +100,7 @@ bare_system() {
   [ -z "$kept" ] || tar -C "$root" -cf "$kept" .
 }
 
-# What an installer would have set up: names, package sources, a proxy.
+# Sets up what an installer would: names, package sources, a proxy.
 settings() {
   local security
   security=$(mirror_of Debian-Security)

@@ -23,7 +23,7 @@ TEST_CASE("ids: they compare by value", "[messages]") {
   CHECK(agent_id{"a10"} < agent_id{"a9"}); // As text, not as people count.
 }
 
-TEST_CASE("ids: one kind does not stand in for another", "[messages]") {
+TEST_CASE("ids: one kind cannot replace another", "[messages]") {
   STATIC_REQUIRE_FALSE(std::is_convertible_v<epoch_id, timer_id>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<agent_id, job_id>);
   STATIC_REQUIRE_FALSE(std::equality_comparable_with<epoch_id, timer_id>);

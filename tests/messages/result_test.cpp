@@ -17,7 +17,7 @@ result<int> half(int x) {
 
 } // namespace
 
-TEST_CASE("result: it holds a value, or why there is none", "[messages]") {
+TEST_CASE("result: it holds a value or a failure", "[messages]") {
   const auto good = half(8);
   REQUIRE(good);
   CHECK(*good == 4);

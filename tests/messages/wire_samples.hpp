@@ -1,5 +1,5 @@
-// One message of every wire type, with a value in every field. Who adds a type
-// to the block adds a `fill` here; without one the tests do not compile.
+// One message of every wire type, with a value in every field. Each type of the
+// block needs a `fill` here; without it the tests do not compile.
 #pragma once
 
 #include "messages/type_ids.hpp"

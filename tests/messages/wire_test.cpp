@@ -32,7 +32,7 @@ caf::error load(const bytes& from, T& to) {
   return source(to);
 }
 
-/// What CAF carries when Protobuf has written `content`.
+/// The bytes that CAF carries when Protobuf has written `content`.
 bytes carrying(std::string content) {
   return save(content);
 }
@@ -56,7 +56,8 @@ TEST_CASE("wire: samples leave no field out", "[messages]") {
   CHECK(names.size() == wire_type_count);
 }
 
-TEST_CASE("wire: every type is the same after Protobuf's way", "[messages]") {
+TEST_CASE("wire: every type is unchanged after a round trip by Protobuf",
+          "[messages]") {
   for_each_wire_type([]<class T>(const T& x) {
     INFO(x.GetTypeName());
     auto y = T{};
@@ -65,7 +66,8 @@ TEST_CASE("wire: every type is the same after Protobuf's way", "[messages]") {
   });
 }
 
-TEST_CASE("wire: every type is the same after CAF's way", "[messages]") {
+TEST_CASE("wire: every type is unchanged after a round trip by CAF",
+          "[messages]") {
   for_each_wire_type([]<class T>(const T& x) {
     INFO(x.GetTypeName());
     auto y = T{};
@@ -74,7 +76,7 @@ TEST_CASE("wire: every type is the same after CAF's way", "[messages]") {
   });
 }
 
-TEST_CASE("wire: what is read replaces all that was there", "[messages]") {
+TEST_CASE("wire: reading replaces all former content", "[messages]") {
   for_each_wire_type([]<class T>(const T& x) {
     INFO(x.GetTypeName());
     auto y = x;
@@ -99,7 +101,7 @@ TEST_CASE("wire: content that is no message is an error", "[messages]") {
   for_each_wire_type([]<class T>(const T& x) {
     INFO(x.GetTypeName());
     auto y = T{};
-    // Field 1, five bytes long; there are two.
+    // Field 1 claims five bytes; there are two.
     const auto why = load(carrying(std::string{"\x0a\x05xx"}), y);
     CHECK(why == caf::sec::invalid_argument);
     // A number that never ends.
@@ -147,15 +149,15 @@ TEST_CASE("wire: an actor system knows every type by its name", "[messages]") {
   });
 }
 
-TEST_CASE("wire: a type nobody registered does not arrive", "[messages]") {
+TEST_CASE("wire: a type that is not registered does not arrive", "[messages]") {
   auto config = known_config{};
   auto unknown_client_config = caf::actor_system_config{};
   auto system = caf::actor_system{config};
-  auto stranger = caf::actor_system{unknown_client_config};
+  auto other_system = caf::actor_system{unknown_client_config};
   auto packed = bytes{};
   auto sink = caf::binary_serializer{system, packed};
   REQUIRE(sink(caf::make_message(v1::StatusRequest{})) == caf::none);
-  auto source = caf::binary_deserializer{stranger, packed};
+  auto source = caf::binary_deserializer{other_system, packed};
   auto y = caf::message{};
   const auto failed = source(y) != caf::none;
   CHECK((failed || y.empty()));

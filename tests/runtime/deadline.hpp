@@ -1,4 +1,4 @@
-// How tests wait for the real system: until something holds, with a deadline.
+// Waits for the real system: until a condition holds, with a deadline.
 #pragma once
 
 #include <chrono>
@@ -6,12 +6,12 @@
 
 namespace actorrun::detail::test_deadline {
 
-/// Long enough for a busy machine; a test that passes never waits so long.
+/// Long enough for a busy machine; a test that passes never waits that long.
 inline constexpr auto timeout = std::chrono::seconds{20};
 
 using clock_type = std::chrono::steady_clock;
 
-/// Says whether `holds()` becomes true before the deadline.
+/// Returns whether `holds()` becomes true before the deadline.
 template <class Predicate>
 bool soon(Predicate holds) {
   const auto deadline = clock_type::now() + timeout;

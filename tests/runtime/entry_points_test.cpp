@@ -109,7 +109,7 @@ TEST_CASE("entry_points: a conversion may refuse in its own way", "[runtime]") {
   CHECK(complaint(picky, {1}) == "argument 1 is refused");
 }
 
-TEST_CASE("entry_points: no integer is cut to size", "[runtime]") {
+TEST_CASE("entry_points: no integer is truncated", "[runtime]") {
   CHECK(complaint(mixed, {"x", 127, 0, true}) == "none");
   CHECK(complaint(mixed, {"x", 128, 0, true})
         == "argument 2 must be an integer -128..127, not 128");
@@ -125,7 +125,7 @@ TEST_CASE("entry_points: no integer is cut to size", "[runtime]") {
   CHECK(complaint(high, {uint64_t{INT64_MAX} + 1}) != "none");
 }
 
-TEST_CASE("entry_points: a name that is not known or not unique is told",
+TEST_CASE("entry_points: an unknown or ambiguous name is an error",
           "[runtime]") {
   CHECK(find_entry_point("nobody").error().text.starts_with(
     "no entry point is called \"nobody\""));

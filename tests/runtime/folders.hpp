@@ -1,4 +1,4 @@
-// Folders for tests: one that is gone afterwards, one on a disk of its own.
+// Folders for tests: one that is removed afterwards, one on a disk of its own.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -44,9 +44,9 @@ private:
   std::string path_;
 };
 
-/// A small disk in memory that is mounted nowhere: the kernel drops it with its
-/// descriptor, and no thread has to enter a mount namespace, from which there is
-/// no way back for a process whose root folder was changed.
+/// A small disk in memory that is not mounted: the kernel drops it with its
+/// descriptor, and no thread has to enter a mount namespace, which a process
+/// with a changed root folder could not leave.
 class small_disk {
 public:
   /// @param size As mount(8) takes it, such as `1m`.
@@ -67,7 +67,7 @@ public:
            << std::strerror(errno));
   }
 
-  /// False: there is none; the test case cannot be run.
+  /// False if there is none: the test case cannot be run.
   explicit operator bool() const { return bool(root_); }
 
   std::string path() const {

@@ -1,4 +1,4 @@
-// What goes together in the options of the back ends `static` and `etcd`.
+// Which options of the back ends `static` and `etcd` go together.
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
 
@@ -122,7 +122,7 @@ TEST_CASE("options: an etcd cluster has up to 16 members, each with an address",
   CHECK(has(refused(other), "for etcd clusters"));
 }
 
-TEST_CASE("options: what is said of etcd counts for etcd alone", "[runtime]") {
+TEST_CASE("options: options of etcd apply only to etcd", "[runtime]") {
   auto x = etcd_job();
   x.etcd.lease = 1s;
   x.backend = rendezvous_backend::native;

@@ -67,14 +67,14 @@ TEST_CASE("options: hosts are names or addresses", "[runtime]") {
   CHECK_FALSE(is_host(std::string(label_length_max + 1, 'a')));
 }
 
-TEST_CASE("options: defaults are valid but for the command", "[runtime]") {
+TEST_CASE("options: defaults are valid except for the command", "[runtime]") {
   CHECK(validate(job_options{}));
   CHECK_FALSE(validate(agent_options{}));
   CHECK(validate(networked()));
   CHECK(validate(running()));
 }
 
-TEST_CASE("options: node counts have their bounds", "[runtime]") {
+TEST_CASE("options: node counts are bounded", "[runtime]") {
   const auto nodes = [](uint32_t min, uint32_t max) {
     return verdict([=](auto& x) {
       x.agent_count_min = min;
@@ -90,7 +90,7 @@ TEST_CASE("options: node counts have their bounds", "[runtime]") {
   CHECK(has(verdict([](auto& x) { x.rendezvous.reset(); }), "one node, not 4"));
 }
 
-TEST_CASE("options: job id and secret have their bounds", "[runtime]") {
+TEST_CASE("options: job id and secret are bounded", "[runtime]") {
   const auto job = [](const std::string& id) {
     return verdict([&](auto& x) { x.job.value = id; });
   };
@@ -135,7 +135,7 @@ TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
   }
 }
 
-TEST_CASE("options: keep-alive attempts have their bounds", "[runtime]") {
+TEST_CASE("options: keep-alive attempts are bounded", "[runtime]") {
   const auto attempts = [](uint32_t n) {
     return verdict([=](auto& x) { x.timeouts.keep_alive_attempts = n; });
   };
@@ -221,7 +221,7 @@ TEST_CASE("options: local ranks of log options exist", "[runtime]") {
   CHECK(with([](auto& x) { x.shown_ranks.emplace(); }).empty());
 }
 
-TEST_CASE("options: texts of log options have their bounds", "[runtime]") {
+TEST_CASE("options: texts of log options are bounded", "[runtime]") {
   const auto with = [](auto change) {
     return verdict_on_agent([&](auto& x) { change(x.logs); });
   };
@@ -231,7 +231,7 @@ TEST_CASE("options: texts of log options have their bounds", "[runtime]") {
   CHECK(folder(std::string(log_folder_length_max, 'x')).empty());
   CHECK(has(folder(std::string(log_folder_length_max + 1, 'x')),
             "the log folder is longer than 4095 bytes"));
-  CHECK(folder("a\nb").empty()); // Odd, but a name.
+  CHECK(folder("a\nb").empty()); // Odd, but a valid name.
   CHECK(has(folder(std::string{"a\0b", 3}), "the log folder has a"));
   const auto prefix = [&](const std::string& text) {
     return with([&](auto& x) { x.prefix_template = text; });
@@ -239,12 +239,12 @@ TEST_CASE("options: texts of log options have their bounds", "[runtime]") {
   CHECK(prefix(std::string(prefix_template_length_max, 'x')).empty());
   CHECK(has(prefix(std::string(prefix_template_length_max + 1, 'x')),
             "the prefix template is longer than 1024"));
-  CHECK(prefix("\x1b[1m${rank}\t").empty()); // Colour is welcome.
+  CHECK(prefix("\x1b[1m${rank}\t").empty()); // Colour is allowed.
   for (const auto* text : {"a\n", "\r"})
     CHECK(has(prefix(text), "the prefix template has a line end"));
 }
 
-TEST_CASE("options: filters have their bounds", "[runtime]") {
+TEST_CASE("options: filters are bounded", "[runtime]") {
   const std::pair<const char*, std::vector<std::string> core::log_options::*>
     fields[] = {{"the filters of stdout", &core::log_options::stdout_filters},
                 {"the filters of stderr", &core::log_options::stderr_filters}};
@@ -261,7 +261,7 @@ TEST_CASE("options: filters have their bounds", "[runtime]") {
   }
 }
 
-TEST_CASE("options: rotation has its bounds", "[runtime]") {
+TEST_CASE("options: rotation is bounded", "[runtime]") {
   const auto size = [](uint64_t n) {
     return verdict_on_agent([=](auto& x) { x.logs.rotate_size = n; });
   };

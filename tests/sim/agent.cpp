@@ -11,19 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From one actor's mailbox to another's in one process.
+/// Delay between the mailboxes of two actors of one process.
 constexpr auto mailbox_delay = core::duration{5us};
 
 constexpr auto fresh_port_percent = 30;
 
-/// Until the last lines of a worker are on the console: mostly soon, at last
-/// the supervisor waits no longer.
+/// Delay until the last lines of a worker are on the console: mostly short; the
+/// supervisor limits it.
 constexpr auto drain_max = core::duration{1ms};
 constexpr auto slow_drain_max = core::duration{100ms};
 constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
 
-/// At an overdue worker, before it is signalled.
+/// Delay of the inspection of an overdue worker, before it is signalled.
 constexpr auto inspection_timeout = std::chrono::milliseconds{50};
 constexpr auto inspection_max = core::duration{60ms};
 constexpr auto no_look_percent = 10;
@@ -106,7 +106,7 @@ void agent::perform(const core::drop_link&) {
 
 void agent::perform(const core::send_join& x) {
   if (x.held && x.held->failure)
-    told_.insert(x.held->failure->pid);
+    reported_pids_.insert(x.held->failure->pid);
   send(core::agent_joined{x.offering, settings_, x.held});
 }
 
@@ -122,7 +122,7 @@ void agent::perform(const core::send_started& x) {
 void agent::perform(const core::send_failed& x) {
   all_.checks().attributed(x.failure);
   check_kind(x.failure);
-  told_.insert(x.failure.pid);
+  reported_pids_.insert(x.failure.pid);
   send(core::worker_failed{id(), x.epoch, x.failure});
 }
 
@@ -134,14 +134,14 @@ void agent::perform(const core::send_stopped& x) {
   for (const auto& other : x.others.listed) {
     all_.checks().attributed(other);
     check_kind(other);
-    told_.insert(other.pid);
+    reported_pids_.insert(other.pid);
   }
   check_told(x);
   send(core::workers_stopped{id(), x.epoch, x.master_port, x.others,
                              x.unkillable_count});
 }
 
-// What died of our signal after that was sent must not be called anything else.
+// A death by SIGKILL after a timer's signal must be reported as an overrun.
 void agent::check_kind(const core::worker_failure& x) {
   const auto i = timed_.find(x.pid);
   if (i != timed_.end() && x.kind == core::failure_kind::signalled
@@ -150,11 +150,11 @@ void agent::check_kind(const core::worker_failure& x) {
                          + id().value + " says " + to_string(x));
 }
 
-// When an agent says that its workers have stopped, all is said.
+// A report of stopped workers must come after all reports on them.
 void agent::check_told(const core::send_stopped& x) {
   if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
-      && !std::includes(told_.begin(), told_.end(), failed_.begin(),
-                        failed_.end()))
+      && !std::includes(reported_pids_.begin(), reported_pids_.end(),
+                        failed_.begin(), failed_.end()))
     all_.checks().report("root cause: " + id().value
                          + " keeps a failure to itself");
 }
@@ -181,7 +181,7 @@ void agent::perform(const core::start_group& x) {
     held_ = {};
     timed_.clear();
     failed_.clear();
-    told_.clear();
+    reported_pids_.clear();
     handle_group(plan.epoch, core::start_ordered{});
   });
 }
@@ -223,8 +223,8 @@ void agent::post_brain(core::membership_event event) {
                   [this, event = std::move(event)] { handle(event); });
 }
 
-// As in the real system: a death waits for the worker's last lines, and what
-// happened after it waits behind it.
+// As in the real system: a death waits for the worker's last lines, and later
+// events wait behind it.
 void agent::take(epoch_id epoch, const core::worker_group_event& event) {
   if (!group_ || group_->plan().epoch != epoch)
     return;

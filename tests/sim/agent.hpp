@@ -1,5 +1,5 @@
-// An agent's process: what node_agent and worker_supervisor do in the real
-// system, around the shipped decisions.
+// Simulates an agent's process: what node_agent and worker_supervisor do in the
+// real system, around the shipped decisions.
 #pragma once
 
 #include "actors/core/workers/held_queue.hpp"
@@ -17,7 +17,7 @@ class cluster;
 
 class agent {
 public:
-  /// @param host Which one; several agents may live there one after another.
+  /// @param host Its host; several agents may live there one after another.
   /// @param settings What its command line asks for.
   agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
         core::offer offering, core::job_settings settings);
@@ -25,13 +25,13 @@ public:
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 
-  // -- what attempts to connect lead to --------------------------------------
+  // -- results of attempts to connect -----------------------------------------
 
   void on_found(std::shared_ptr<link> found);
   void on_not_found(failure why, core::time_point tried);
   void on_closed(const link* closed);
 
-  // -- for those who look -----------------------------------------------------
+  // -- state ------------------------------------------------------------------
 
   const agent_id& id() const { return brain_.offering().agent; }
   const core::membership& brain() const { return brain_; }
@@ -47,7 +47,7 @@ public:
   bool finished() const { return ending_.has_value(); }
   const std::optional<core::ending>& how_ended() const { return ending_; }
 
-  /// It takes part, and has not been told to go.
+  /// It takes part, and has not been ordered to leave.
   bool active() const { return process_->alive() && !finished() && !leaving_; }
 
   /// The newest epoch it has begun.
@@ -104,8 +104,8 @@ private:
   /// Pids of the epoch's workers that ended by themselves with a code other
   /// than 0 …
   std::set<int64_t> failed_;
-  std::set<int64_t> told_; ///< … and of those that were told of.
-  /// When we signalled a worker for its timer, by pid.
+  std::set<int64_t> reported_pids_; ///< … and of those that were reported.
+  /// When a worker was signalled for its timer, by pid.
   std::map<int64_t, core::time_point> timed_;
   uint32_t unkillable_count_ = 0;
   std::shared_ptr<link> link_;

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A job that runs without trouble stays far below; a timer that arms itself
-/// anew without need does not.
+/// Limit that an undisturbed job never reaches, but a timer that rearms itself
+/// needlessly does.
 constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
 
 } // namespace
@@ -31,7 +31,7 @@ core::duration cluster::timer_lateness() {
                        world_.timer_lateness_max + core::duration{200us});
 }
 
-// -- who is there -------------------------------------------------------------
+// -- hosts and agents ---------------------------------------------------------
 
 uint32_t cluster::new_host() {
   paths_.push_back(std::make_unique<path>());
@@ -96,7 +96,7 @@ void cluster::restart_coordinator() {
   current()->start();
 }
 
-// A process ends with its last part.
+// A process ends when its last actor ends.
 void cluster::on_finished(agent& who) {
   checks_.finished(who.id(), *who.how_ended());
   const auto& how = *who.how_ended();
@@ -195,7 +195,7 @@ bool cluster::job_runs() const {
              || x.brain().current_phase() == core::rendezvous::phase::ended);
 }
 
-// From here on nothing goes wrong any more.
+// No fault begins from here on.
 void cluster::heal() {
   note("all is well from now on");
   healed_ = true;

@@ -1,4 +1,4 @@
-// The simulated system: hosts, agents, a coordinator and what joins them.
+// Connects the simulated system: hosts, agents and a coordinator.
 #pragma once
 
 #include "tests/sim/agent.hpp"
@@ -14,11 +14,11 @@ public:
   cluster(const cluster&) = delete;
   cluster& operator=(const cluster&) = delete;
 
-  /// Until all agents have finished, or an invariant is broken.
-  /// @returns what is broken, if anything is
+  /// Runs until all agents have finished, or an invariant is broken.
+  /// @returns the broken invariant, if there is one
   std::optional<std::string> run();
 
-  // -- for the parts ----------------------------------------------------------
+  // -- for agents and coordinators --------------------------------------------
 
   core::time_point now() const { return queue_.now(); }
   const scenario& plan() const { return plan_; }
@@ -55,10 +55,10 @@ public:
   void silence(uint32_t host, side from);
   void speak(uint32_t host);
 
-  /// Unless all is well by then.
+  /// Runs `what` after the delay, unless the faults have ended by then.
   void later(core::duration delay, action what);
 
-  /// From now on there must be no other epoch than the present one.
+  /// From now on there must be no epoch other than the present one.
   void keep_epoch();
 
   void note(const std::string& what) { trace_.add(now(), "fault", what); }
@@ -94,7 +94,7 @@ private:
   bool healed_ = false;
   core::time_point healed_at_{};
   bool ran_since_ = false; ///< An epoch has run since the faults ended.
-  /// Harmless faults: how many epochs there may be.
+  /// With harmless faults: the maximum number of epochs.
   std::optional<uint64_t> epoch_count_max_;
   core::time_point load_since_{};
   uint64_t load_steps_ = 0;

@@ -1,4 +1,4 @@
-// How the parts of the simulated system reach each other.
+// Connects the agents and the coordinator of the simulated system.
 
 #include "tests/sim/cluster.hpp"
 
@@ -9,13 +9,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto local_delay_max = core::duration{50us};
-/// A probe takes longer than the death signal of a dead agent's workers.
+/// A probe takes longer than killing a dead agent's workers.
 constexpr auto probe_delay_min = core::duration{3ms};
 constexpr auto probe_delay_max = core::duration{10ms};
 
 } // namespace
 
-/// One try to reach the coordinator.
+/// One attempt to reach the coordinator.
 struct cluster::attempt {
   agent* who;
   core::time_point tried;
@@ -109,7 +109,7 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
              });
 }
 
-// The host of the agent answers for it, if it can be reached at all.
+// The agent's host answers for it, if it can be reached at all.
 void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);
   const auto delay = roll_.between(probe_delay_min, probe_delay_max);
@@ -132,7 +132,7 @@ epoch_id cluster::newest_epoch_of(const agent_id& id) {
   return find(id)->newest();
 }
 
-// -- what faults do to it -----------------------------------------------------
+// -- faults of links ----------------------------------------------------------
 
 void cluster::cut_link(agent& who) {
   if (const auto& x = who.current_link(); x && !is_local(who))

@@ -1,5 +1,6 @@
-// The protocol under thousands of seeded histories. One seed, with all that
-// happens: ACTORRUN_SIM_SEED=n sim_tests. How many: ACTORRUN_SIM_SEEDS=n.
+// Runs the protocol under thousands of seeded histories. One seed, with its
+// whole history: ACTORRUN_SIM_SEED=n sim_tests. Their number:
+// ACTORRUN_SIM_SEEDS=n.
 
 #include "tests/sim/run_seed.hpp"
 #include "tests/support/catch.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 using namespace actorrun::sim;
 
-/// Some seconds' worth.
+/// Enough for some seconds.
 constexpr auto seed_count = uint64_t{30'000};
 
 uint64_t number_from(const char* variable, uint64_t otherwise) {
@@ -38,10 +39,10 @@ void check_seeds(scenario (*roll)(uint64_t), uint64_t count) {
 
 } // namespace
 
-TEST_CASE("cluster: the invariants hold whatever goes wrong", "[sim]") {
+TEST_CASE("cluster: the invariants hold under all faults", "[sim]") {
   check_seeds(roll_scenario, number_from("ACTORRUN_SIM_SEEDS", seed_count));
 }
 
-TEST_CASE("cluster: short troubles do not cost an epoch", "[sim]") {
+TEST_CASE("cluster: short faults do not cost an epoch", "[sim]") {
   check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", seed_count) / 4);
 }

@@ -54,7 +54,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     known = from;
     all_.checks().joined(number_, all_.newest_epoch_of(agent));
   }
-  if (known != from) // An older link has fallen behind a newer one.
+  if (known != from) // The message is of an older link.
     return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
   handle(event);

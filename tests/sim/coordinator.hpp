@@ -1,5 +1,5 @@
-// The coordinator's process: what rendezvous_coordinator does in the real
-// system, around the shipped decisions.
+// Simulates the coordinator's process: what rendezvous_coordinator does in the
+// real system, around the shipped decisions.
 #pragma once
 
 #include "tests/sim/history.hpp"
@@ -18,23 +18,23 @@ public:
   void start();
   void handle(const core::rendezvous_event& event);
 
-  /// A message of an agent came in over `from`.
+  /// Handles an agent's message that came over `from`.
   void receive(const std::shared_ptr<link>& from, const agent_id& agent,
                const core::rendezvous_event& event, core::time_point sent);
   void receive_keep_alive(const std::shared_ptr<link>& from,
                           const agent_id& agent, core::time_point sent);
 
-  /// A link that nobody may have joined over.
+  /// A link was closed, possibly one over which no agent has joined.
   void on_closed(const link* closed);
 
-  /// So that it can be closed when this process dies.
+  /// Keeps a link, to close it when this process dies.
   void adopt(std::shared_ptr<link> opened);
 
   const core::rendezvous& brain() const { return brain_; }
   os_process& process() const { return *process_; }
   int number() const { return number_; }
 
-  /// It listens, if it is not asleep.
+  /// Whether it listens; a sleeping process does not.
   bool up() const { return started_ && process_->alive() && !closed_; }
   bool closed() const { return closed_; }
 
@@ -57,7 +57,7 @@ private:
   int number_;
   core::rendezvous brain_;
   std::vector<std::shared_ptr<link>> opened_;
-  std::map<agent_id, std::shared_ptr<link>> links_; ///< Joined, and newest.
+  std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
   core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
   bool started_ = false;
   bool closed_ = false;

@@ -1,4 +1,4 @@
-// Where all chance in a simulation comes from: one seed.
+// Provides all randomness of a simulation from one seed.
 #pragma once
 
 #include "actors/core/time.hpp"

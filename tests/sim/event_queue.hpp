@@ -1,4 +1,4 @@
-// The virtual clock, and what happens when.
+// The virtual clock and the queue of pending actions.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -16,14 +16,14 @@ class event_queue {
 public:
   core::time_point now() const { return now_; }
 
-  /// What is due in the past runs now.
+  /// An action that is due in the past runs now.
   void at(core::time_point due, action what);
 
   void after(core::duration delay, action what) {
     at(now_ + delay, std::move(what));
   }
 
-  /// Runs the next action; false if there is none that is due by `limit`.
+  /// Runs the next action; false if none is due by `limit`.
   bool step(core::time_point limit);
 
   /// Actions run so far.

@@ -33,7 +33,7 @@ void worker_fails(cluster& all) {
   x->workers().break_worker(which, by_signal ? 0 : 3, by_signal ? SIGKILL : 0);
 }
 
-// It waits for what never comes, or in the kernel, until its timer expires.
+// It waits forever, possibly in the kernel, until its timer expires.
 void worker_is_held(cluster& all, bool hangs) {
   auto* x = any_agent(all);
   const auto n = x == nullptr ? 0 : x->workers().running_count();
@@ -98,8 +98,8 @@ void agent_dies(cluster& all) {
     });
 }
 
-// Training frameworks end when a peer's connection closes, and often before
-// the news of the agent has travelled.
+// Training frameworks end when a peer's connection closes, often before the
+// loss of the agent is known.
 void agent_dies_and_is_missed(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr || x->workers().running_count() == 0)
@@ -115,7 +115,7 @@ void agent_dies_and_is_missed(cluster& all) {
   }
 }
 
-void agent_is_told_to_leave(cluster& all) {
+void agent_is_ordered_to_leave(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr)
     return;
@@ -179,7 +179,7 @@ void coordinator_sleeps(cluster& all) {
   });
 }
 
-// -- what lies between --------------------------------------------------------
+// -- links --------------------------------------------------------------------
 
 void link_breaks(cluster& all) {
   auto* x = any_agent(all);
@@ -230,11 +230,11 @@ void timers_come_late(cluster& all) {
   });
 }
 
-// -- nothing that may cost an epoch -------------------------------------------
+// -- faults that must not cost an epoch ---------------------------------------
 
 void short_silence(cluster& all) {
   // The last answered keep-alive is up to an interval old, and the next one
-  // must still come through.
+  // must still arrive.
   silence_falls(all, true, true, all.plan().limits.keep_alive_interval / 2);
 }
 
@@ -262,7 +262,7 @@ void coordinator_naps(cluster& all) {
 // -- the tables ---------------------------------------------------------------
 
 struct fault_kind {
-  uint32_t weight; ///< How often, compared with the others.
+  uint32_t weight; ///< Relative frequency.
   void (*strike)(cluster& all);
 };
 
@@ -275,7 +275,7 @@ constexpr auto harmful = std::array{
   fault_kind{4, starts_fail},
   fault_kind{8, agent_dies},
   fault_kind{6, agent_dies_and_is_missed},
-  fault_kind{6, agent_is_told_to_leave},
+  fault_kind{6, agent_is_ordered_to_leave},
   fault_kind{8, agent_sleeps},
   fault_kind{6, agents_arrive},
   fault_kind{1, unknown_client_arrives},
@@ -319,7 +319,7 @@ void plan_faults(cluster& all) {
                 [&all, &kind = pick(harmful, roll)] { kind.strike(all); });
     return;
   }
-  // One after another: together they could be worse than each alone.
+  // One after another: at the same time they might exceed the lease.
   constexpr auto settled = core::duration{1'500ms};
   constexpr auto apart = core::duration{600ms};
   all.later(settled, [&all] { all.keep_epoch(); });

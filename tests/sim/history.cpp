@@ -17,7 +17,7 @@ void history::add(core::time_point now, const std::string& who,
   auto line = time + who + ": " + what;
   if (mode_ == mode::everything) {
     std::puts(line.c_str());
-    std::fflush(stdout); // An assertion may be next.
+    std::fflush(stdout); // An assertion may fail next.
     return;
   }
   lines_.push_back(std::move(line));

@@ -1,4 +1,4 @@
-// What has happened, readable: one line per step.
+// Records the history as text: one line per step.
 #pragma once
 
 #include "actors/core/protocol/membership.hpp"
@@ -9,7 +9,7 @@
 
 namespace actorrun::sim {
 
-/// Keeps the last lines; costs nothing when it is off.
+/// Keeps the latest lines; costs nothing when it is off.
 class history {
 public:
   enum class mode { off, last_lines, everything };

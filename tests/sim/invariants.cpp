@@ -87,7 +87,7 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {
   const auto spent = after.budget().restart_count();
-  auto carried = spent_before; // A claim may tell of more than we knew.
+  auto carried = spent_before; // A claim may contain more.
   if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->held)
     carried = std::max(carried, x->held->plan.restart_count);
   if (spent > job_.restart_count_max)
@@ -115,7 +115,8 @@ bool is_same(const core::worker_failure& a, const core::worker_failure& b) {
   return a.agent == b.agent && a.local_rank == b.local_rank;
 }
 
-/// What an event says of failures in the epoch that `brain` is about to judge.
+/// The failures that an event reports in the epoch that `brain` is about to
+/// settle.
 std::vector<core::worker_failure>
 failures_in(const core::rendezvous& brain,
             const core::rendezvous_event& event) {
@@ -139,9 +140,9 @@ failures_in(const core::rendezvous& brain,
 
 } // namespace
 
-void invariants::hear(tellings& into, const core::worker_failure& failure,
+void invariants::hear(known_failures& into, const core::worker_failure& failure,
                       core::time_point sent, core::time_point now) {
-  // Nobody has seen its end: that there was none is the failure.
+  // No agent has seen its end: the missing end is the failure.
   if (failure.kind == core::failure_kind::unkillable)
     return;
   if (const auto i = seen_.find(failure.pid);
@@ -165,19 +166,19 @@ void invariants::told(int coordinator, const core::rendezvous& before,
       unkillable_.emplace(coordinator, x->agent);
   }
   for (const auto& x : failures_in(before, event))
-    hear(told_[{coordinator, before.epoch()}], x, sent, now);
+    hear(known_failures_[{coordinator, before.epoch()}], x, sent, now);
 }
 
-// Of all that it was told the coordinator must name the first. Only the time
-// that a message was on its way may mislead it, and never about one agent.
+// The coordinator must name the first of all failures reported to it. Only the
+// delay of messages may mislead it, and never about one agent.
 void invariants::check_first(int coordinator, epoch_id epoch,
                              const core::worker_failure& first) {
   if (first.kind == core::failure_kind::unkillable)
-    return; // It did not die, and ends the job even if another did.
+    return; // It did not die, but ends the job even if another did.
   const auto i = seen_.find(first.pid);
   if (i == seen_.end())
-    return; // It never ran; then nobody saw when it died.
-  for (const auto& x : told_[{coordinator, epoch}]) {
+    return; // It never ran, so its time of death is unknown.
+  for (const auto& x : known_failures_[{coordinator, epoch}]) {
     const auto j = seen_.find(x.failure.pid);
     if (j == seen_.end())
       continue;

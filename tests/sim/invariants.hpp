@@ -1,4 +1,4 @@
-// What must be true after every step (docs: the protocol's I1 to I9).
+// Checks what must be true after every step (docs: the protocol's I1 to I9).
 #pragma once
 
 #include "actors/core/protocol/membership.hpp"
@@ -13,14 +13,14 @@
 
 namespace actorrun::sim {
 
-/// Sees everything from outside, and remembers the first thing that is wrong.
-/// One number may stand for two epochs when a coordinator died without a
-/// trace; so an epoch is known here by its record.
+/// Sees everything from outside, and remembers the first broken invariant. One
+/// number may stand for two epochs if a coordinator died and left no trace, so
+/// an epoch is identified here by its record.
 class invariants {
 public:
   /// An epoch that some coordinator has formed.
   struct epoch_record {
-    int coordinator = 0; ///< Which one, 1, 2, 3…
+    int coordinator = 0; ///< Its number: 1, 2, 3…
     epoch_id number;
     std::map<agent_id, core::epoch_plan> plans;
     uint32_t running_count = 0; ///< Workers able to run user code.
@@ -35,21 +35,21 @@ public:
 
   void coordinator_began(int coordinator);
 
-  /// An agent has joined that has obeyed epochs up to `newest`.
+  /// An agent has joined that has received epochs up to `newest`.
   void joined(int coordinator, epoch_id newest);
 
   void announced(int coordinator, const core::announce_epoch& x);
 
-  /// Around each step of a coordinator.
+  /// Called around each step of a coordinator.
   void stepped(int coordinator, const core::rendezvous_event& event,
                uint32_t spent_before, epoch_id epoch_before,
                const core::rendezvous& after);
 
-  /// @param epoch The last one.
+  /// @param epoch The last epoch.
   void ended(int coordinator, epoch_id epoch, const core::outcome& result);
 
-  /// An agent's word of its workers is about to reach a coordinator.
-  /// @param sent When the agent said it.
+  /// An agent's report on its workers is about to reach a coordinator.
+  /// @param sent When the agent sent it.
   void told(int coordinator, const core::rendezvous& before,
             const core::rendezvous_event& event, core::time_point sent,
             core::time_point now);
@@ -61,7 +61,7 @@ public:
 
   void finished(const agent_id& agent, const core::ending& how);
 
-  /// A failure is about to be told to others.
+  /// A failure is about to be reported.
   void attributed(const core::worker_failure& failure);
 
   // -- the workers ------------------------------------------------------------
@@ -81,15 +81,15 @@ public:
   uint64_t epoch_count() const { return epochs_.size(); }
 
 private:
-  /// What a coordinator knows of a death, or could know.
-  struct telling {
+  /// What a coordinator knows of a death, or may know.
+  struct known_failure {
     core::worker_failure failure;
-    core::duration way{}; ///< From the agent's mouth to the coordinator's ear.
+    core::duration way{}; ///< From sending to receiving.
   };
 
-  using tellings = std::vector<telling>;
+  using known_failures = std::vector<known_failure>;
 
-  void hear(tellings& into, const core::worker_failure& failure,
+  void hear(known_failures& into, const core::worker_failure& failure,
             core::time_point sent, core::time_point now);
   void check_first(int coordinator, epoch_id epoch,
                    const core::worker_failure& first);
@@ -100,14 +100,14 @@ private:
   std::optional<std::string> breach_;
   std::vector<std::unique_ptr<epoch_record>> epochs_;
   std::set<epoch_record*> running_;
-  std::map<int, epoch_id> floors_; ///< By coordinator: what it must exceed.
+  std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.
   std::map<int, core::outcome> outcomes_;
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
-  std::map<std::pair<int, epoch_id>, tellings> told_;
+  std::map<std::pair<int, epoch_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.
   std::set<int64_t> missed_a_peer_;          ///< By pid.
-  /// Agents that have told a coordinator of workers that hang.
+  /// Agents that have reported workers that hang.
   std::set<std::pair<int, agent_id>> unkillable_;
   std::map<agent_id, epoch_id> begun_;
 };

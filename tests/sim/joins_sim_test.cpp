@@ -1,4 +1,4 @@
-// Ten thousand agents at one rendezvous: how much is done, not how fast.
+// Ten thousand agents at one rendezvous: counts the work, not the time.
 
 #include "actors/core/protocol/rendezvous.hpp"
 #include "tests/support/catch.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("rendezvous: ten thousand agents join one by one", "[sim]") {
   for (uint32_t i = 1; i < agent_count; ++i) {
     const auto effects = uut.step(join(i, settings), now += 10us);
     timers += count<core::arm_timer>(effects);
-    // An answer, and at most the lease's and the rendezvous' first timer.
+    // An answer, and at most the first timers of lease and rendezvous.
     CHECK(count<core::accept_agent>(effects) == 1);
     CHECK(effects.size() <= 3);
   }

@@ -1,4 +1,4 @@
-// The office in etcd under thousands of seeded histories.
+// Runs the leadership in etcd under thousands of seeded histories.
 // One seed: ACTORRUN_SIM_SEED=n sim_tests "leadership*".
 
 #include "tests/sim/leadership_world.hpp"
@@ -16,7 +16,7 @@ constexpr auto seed_count = uint64_t{2'000};
 
 uint32_t check(uint64_t seed) {
   auto world = leadership_world{seed, 2 + seed % 3};
-  // A lease and some searches after the last trouble all is well again.
+  // A lease and some searches after the last fault all is well again.
   const auto breach = world.run(time_point{60s}, time_point{80s});
   INFO("ACTORRUN_SIM_SEED=" << seed << ": " << breach.value_or(""));
   CHECK(!breach);
@@ -25,9 +25,10 @@ uint32_t check(uint64_t seed) {
 
 } // namespace
 
-TEST_CASE("leadership: never are two in office, and in the end one is, "
-          "whatever goes wrong",
-          "[sim]") {
+TEST_CASE(
+  "leadership: under all faults there are never two leaders, and in the "
+  "end there is one",
+  "[sim]") {
   if (const auto* one = std::getenv("ACTORRUN_SIM_SEED")) {
     check(std::strtoull(one, nullptr, 10));
     return;
@@ -35,6 +36,6 @@ TEST_CASE("leadership: never are two in office, and in the end one is, "
   auto reigns = uint64_t{0};
   for (uint64_t seed = 1; seed <= seed_count; ++seed)
     reigns += check(seed);
-  // The histories do change who is in office.
+  // The histories do include changes of the leader.
   CHECK(reigns > 3 * seed_count);
 }

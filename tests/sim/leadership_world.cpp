@@ -19,8 +19,8 @@ constexpr auto trouble_every = 700ms;
 
 void fake_registry::expire(time_point now) {
   std::erase_if(leases, [&](const auto& x) { return x.second.second <= now; });
-  if (office && !leases.contains(office->lease))
-    office.reset();
+  if (leader && !leases.contains(leader->lease))
+    leader.reset();
 }
 
 /// A process with an agent that always wants to be linked to a coordinator.
@@ -28,11 +28,11 @@ struct leadership_world::candidate {
   uint32_t id = 0;
   leadership uut{{.lease = lease_length, .guard = guard}};
   time_point leadership_end{};
-  std::string open;   ///< Where its coordinator listens; empty: nowhere.
-  std::string linked; ///< Where its agent is.
+  std::string open;   ///< Address of its coordinator; empty: none.
+  std::string linked; ///< Address to which its agent is linked.
   bool is_alive = true;
-  bool is_cut = false;    ///< Does not reach etcd.
-  bool is_walled = false; ///< A firewall has always refused all others.
+  bool is_cut = false;    ///< Cannot reach etcd.
+  bool is_walled = false; ///< A firewall refuses all others.
   bool is_searching = false;
   time_point awake_at{};
   uint32_t opened_count = 0;
@@ -62,7 +62,7 @@ std::optional<std::string> leadership_world::run(time_point calm,
   }
   for (const auto& x : candidates_)
     if (x->is_alive && !is_served(*x))
-      return "agent " + std::to_string(x->id) + " has no coordinator in office";
+      return "agent " + std::to_string(x->id) + " has no leader";
   return std::nullopt;
 }
 
@@ -74,14 +74,15 @@ bool leadership_world::is_served(const candidate& x) const {
     });
 }
 
-/// Two in office at one time.
+/// Two leaders at one time.
 std::optional<std::string> leadership_world::breach() {
   auto reigning = std::string{};
   for (const auto& x : candidates_) {
     if (!x->is_alive || queue_.now() >= x->leadership_end)
       continue;
     if (!reigning.empty())
-      return "in office at once: " + reigning + " and " + std::to_string(x->id);
+      return "two leaders at once: " + reigning + " and "
+             + std::to_string(x->id);
     reigning = std::to_string(x->id);
   }
   return std::nullopt;
@@ -180,8 +181,8 @@ void leadership_world::connect(candidate& x, const std::string& endpoint) {
 
 // -- etcd ---------------------------------------------------------------------
 
-/// A request that is lost, or whose answer is, fails at its deadline; it may
-/// have been served.
+/// A request that is lost, or whose answer is lost, fails at its deadline; etcd
+/// may have served it.
 void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
                            std::function<leadership_event()> serve) {
   const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
@@ -212,20 +213,20 @@ void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
 }
 
 leadership_event leadership_world::answer(const campaign& order) {
-  const auto revision = registry_.office ? registry_.office->what.revision : 0;
+  const auto revision = registry_.leader ? registry_.leader->what.revision : 0;
   if (revision != order.expected_revision)
     return campaign_lost{
-      registry_.office ? std::optional{registry_.office->what} : std::nullopt};
+      registry_.leader ? std::optional{registry_.leader->what} : std::nullopt};
   if (!registry_.leases.contains(order.lease))
     return registry_failed{{errc::etcd_unreachable, "lease not found"}};
-  registry_.office = {{++registry_.revision, ""}, order.lease};
+  registry_.leader = {{++registry_.revision, ""}, order.lease};
   return campaign_won{registry_.revision, registry_.terms++};
 }
 
 leadership_event leadership_world::answer(const publish& order) {
-  if (!registry_.office || registry_.office->what.revision != order.revision)
+  if (!registry_.leader || registry_.leader->what.revision != order.revision)
     return leadership_lost{};
-  registry_.office->what = {++registry_.revision, order.endpoint};
+  registry_.leader->what = {++registry_.revision, order.endpoint};
   return leadership_published{registry_.revision};
 }
 
@@ -238,13 +239,13 @@ leadership_event leadership_world::answer(const renew_lease& order) {
   return lease_renewed{length, {}};
 }
 
-// -- what candidates order ----------------------------------------------------
+// -- orders of candidates -----------------------------------------------------
 
 void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   const auto now = queue_.now();
   if (const auto* order = std::get_if<read_entry>(&effect)) {
     ask(x, order->deadline, [this]() -> leadership_event {
-      return entry_read{registry_.office ? std::optional{registry_.office->what}
+      return entry_read{registry_.leader ? std::optional{registry_.leader->what}
                                          : std::nullopt};
     });
   } else if (const auto* wish = std::get_if<open_lease>(&effect)) {
@@ -271,8 +272,8 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;
     feed(x, coordinator_opened{x.open});
-  } else if (const auto* office = std::get_if<set_leadership_end>(&effect)) {
-    x.leadership_end = office->due;
+  } else if (const auto* term = std::get_if<set_leadership_end>(&effect)) {
+    x.leadership_end = term->due;
   } else if (std::holds_alternative<close_coordinator>(effect)) {
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {

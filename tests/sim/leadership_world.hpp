@@ -1,5 +1,5 @@
-// An etcd and some candidates for one job's office, in virtual time: requests
-// get lost on either way, processes die and sleep, etcd goes away.
+// Simulates an etcd and some candidates for one job's leadership: requests and
+// answers get lost, processes die and sleep, etcd becomes unreachable.
 #pragma once
 
 #include "actors/core/protocol/leadership.hpp"
@@ -16,20 +16,20 @@
 
 namespace actorrun::sim {
 
-/// What etcd holds. Times are its own, which are everybody's here.
+/// The content of etcd. Times are by its own clock, which all share here.
 struct fake_registry {
   struct entry {
     core::leader_entry what;
     int64_t lease = 0;
   };
 
-  std::optional<entry> office;
+  std::optional<entry> leader;
   std::map<int64_t, std::pair<core::duration, core::time_point>> leases;
   uint32_t terms = 0; ///< Coordinators that the job has had.
   int64_t revision = 0;
   int64_t last_lease = 0;
 
-  /// Ends what is over.
+  /// Ends what has expired.
   void expire(core::time_point now);
 };
 
@@ -38,11 +38,11 @@ public:
   leadership_world(uint64_t seed, size_t candidate_count);
   ~leadership_world();
 
-  /// Runs until `limit`, with trouble until `calm`.
-  /// @returns what is wrong, if something is
+  /// Runs until `limit`, with faults until `calm`.
+  /// @returns the broken invariant, if there is one
   std::optional<std::string> run(core::time_point calm, core::time_point limit);
 
-  /// How often somebody has got into office.
+  /// How often a candidate has become leader.
   uint32_t reign_count() const { return reign_count_; }
 
 private:
@@ -69,7 +69,7 @@ private:
   fake_registry registry_;
   std::vector<std::shared_ptr<candidate>> candidates_;
   bool is_calm_ = false;
-  bool is_away_ = false; ///< etcd.
+  bool is_away_ = false; ///< etcd is unreachable.
   uint32_t last_id_ = 0;
   uint32_t reign_count_ = 0;
 };

@@ -13,7 +13,7 @@ constexpr auto kill_delay_min = core::duration{10us};
 constexpr auto kill_delay_max = core::duration{5ms};
 constexpr auto warden_delay_max = core::duration{200us};
 constexpr auto exit_noticed_max = core::duration{300us};
-/// From an agent's death to that of its workers: the death signal.
+/// Delay from an agent's death to that of its workers.
 constexpr auto orphan_delay_max = core::duration{2ms};
 
 constexpr auto hangs_for_ever_percent = 50;
@@ -53,7 +53,7 @@ void machine::start_one(batch& group, uint32_t local_rank) {
     {.pid = pid, .local_rank = local_rank, .ordered = fenced});
   const auto i = group.workers.size() - 1;
   if (fenced) {
-    // Killed between its birth and its first instruction.
+    // Killed between its start and its first instruction.
     ++group.record->running_count;
     die(group, i, 0, SIGKILL);
     return tell(group.epoch, core::worker_started{local_rank, pid});
@@ -107,7 +107,7 @@ void machine::send(batch& group, size_t i, int signal) {
             SIGKILL);
 }
 
-// How workers take a request to end.
+// Workers differ in how they obey a request to end.
 void machine::obey(batch& group, size_t i, int signal) {
   auto& roll = world_.roll;
   if (roll.percent(world_.plan.no_stop_percent))
@@ -142,7 +142,7 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   world_.checks.died(*group.record, x.pid, x.ordered);
   if (!agent_.alive())
     return;
-  // A fact of the machine; the agent may be asleep and learn of it later.
+  // A fact of the machine; a sleeping agent learns of it later.
   auto noticed = world_.roll.between(core::duration{10us}, exit_noticed_max);
   if (x.hangs) {
     if (world_.roll.percent(hangs_for_ever_percent))
@@ -217,13 +217,13 @@ std::optional<machine::victim> machine::hold_worker(uint32_t which,
   return std::nullopt;
 }
 
-// Facts reach the agent in the order in which they happened, and bear the time
-// at which it looked: later, if it was asleep.
+// Facts reach the agent in the order in which they happened, with the time at
+// which it read them: later, if it was asleep.
 void machine::tell(epoch_id epoch, core::worker_group_event event,
                    int64_t dead_pid) {
-  told_until_ = std::max(told_until_, world_.queue.now())
-                + world_.roll.between(core::duration{1us}, 50us);
-  agent_.at(told_until_, [this, epoch, dead_pid, event = std::move(event)] {
+  reported_until_ = std::max(reported_until_, world_.queue.now())
+                    + world_.roll.between(core::duration{1us}, 50us);
+  agent_.at(reported_until_, [this, epoch, dead_pid, event = std::move(event)] {
     auto seen = event;
     const auto now = world_.queue.now();
     if (auto* x = std::get_if<core::worker_exited>(&seen))

@@ -1,5 +1,5 @@
-// The processes of one agent: what ports::process_host is in the real system,
-// its warden included.
+// Simulates the processes of one agent: what ports::process_host is in the real
+// system, its warden included.
 #pragma once
 
 #include "actors/core/workers/worker_group.hpp"
@@ -13,14 +13,14 @@
 
 namespace actorrun::sim {
 
-/// What all parts of a simulation share.
+/// The state that all parts of a simulation share.
 struct world {
   const scenario& plan;
   event_queue& queue;
   dice& roll;
   invariants& checks;
   int64_t last_pid = 1000;
-  core::duration timer_lateness_max{0}; ///< An overloaded system.
+  core::duration timer_lateness_max{0}; ///< Lateness in an overloaded system.
   int start_error = 0;                  ///< errno of every start, if not 0.
 };
 
@@ -28,7 +28,7 @@ class machine {
 public:
   using listener = std::function<void(epoch_id, core::worker_group_event)>;
 
-  /// @param agent Whose workers these are: they die with it.
+  /// @param agent The owner of these workers: they die with it.
   machine(world& all, os_process& agent, listener on_event);
 
   void start(const core::epoch_plan& plan, invariants::epoch_record& record);
@@ -40,7 +40,7 @@ public:
   /// Workers that run user code.
   uint32_t running_count() const;
 
-  /// One of them ends by itself, by a code or by a signal.
+  /// Ends one of them, by a code or by a signal.
   /// @returns its pid; 0 if there is none
   int64_t break_worker(uint32_t which, int exit_code, int signal);
 
@@ -49,9 +49,9 @@ public:
     uint32_t local_rank = 0;
   };
 
-  /// One of them will overrun a timer.
-  /// @param hangs It does so in the kernel, where SIGKILL does not end it, or
-  ///              late.
+  /// Makes one of them overrun a timer.
+  /// @param hangs It overruns in the kernel, where SIGKILL ends it late or
+  ///              never.
   std::optional<victim> hold_worker(uint32_t which, bool hangs);
 
 private:
@@ -59,10 +59,10 @@ private:
     int64_t pid;
     uint32_t local_rank;
     bool running = true;
-    bool ordered = false; ///< We want it dead.
-    bool doomed = false;  ///< SIGKILL is on its way; nothing else can end it.
-    bool timed = false;   ///< We have signalled it for its timer, not ordered.
-    bool held = false;    ///< It does not get on by itself …
+    bool ordered = false; ///< It was ordered to end.
+    bool doomed = false;  ///< SIGKILL is pending; nothing else can end it.
+    bool timed = false;   ///< Signalled for its timer, not by an order.
+    bool held = false;    ///< It does not continue by itself …
     bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
   };
 
@@ -91,7 +91,7 @@ private:
   std::vector<std::unique_ptr<batch>> batches_;
   batch* current_ = nullptr;
   core::time_point busy_until_{}; ///< Orders are carried out one by one.
-  core::time_point told_until_{};
+  core::time_point reported_until_{};
   uint64_t fence_version_ = 0;
   uint64_t fence_count_ = 0;
 };

@@ -1,4 +1,4 @@
-// Links that delay, break and fall silent.
+// Simulates links that delay, break and fall silent.
 #pragma once
 
 #include "tests/sim/dice.hpp"
@@ -17,10 +17,10 @@ inline side other(side x) {
   return x == side::agent ? side::coordinator : side::agent;
 }
 
-/// The way between an agent's host and the coordinator's. What is sent while
-/// it is silent arrives when it speaks again, as with TCP.
+/// The path between an agent's host and the coordinator's. Messages sent during
+/// a silence arrive after it, as with TCP.
 struct path {
-  /// Silent for what comes *from* that side.
+  /// Silent for messages *from* that side.
   std::array<bool, 2> silent{};
 
   bool is_silent(side from) const { return silent[size_t(from)]; }
@@ -33,33 +33,34 @@ class link {
 public:
   struct end {
     os_process* owner;
-    action on_closed; ///< The other side closed it, or it broke.
+    action on_closed; ///< Called when the other side closes it, or it breaks.
   };
 
-  /// @param delay_max Longest way of a message.
+  /// @param delay_max Longest delay of a message.
   link(event_queue& queue, dice& roll, const path& way,
        core::duration delay_max, bool duplicates, end agent, end coordinator);
 
   void send(side from, action deliver);
 
-  /// `by` wants it no longer, or its process is gone: the other side learns of
-  /// it after what was sent before.
+  /// Closes it for `by`, or because its process is gone: the other side learns
+  /// of it after the messages sent before.
   void close(side by);
 
-  /// It breaks: what is on the way is lost, both sides learn of it some time.
+  /// Breaks it: pending messages are lost, both sides learn of it after a
+  /// while.
   void cut();
 
-  /// The path speaks again.
+  /// Delivers again after a silence.
   void wake();
 
-  /// The simulation is over; messages hold the link that holds them.
+  /// Ends the simulation: pending messages hold the link that holds them.
   void discard();
 
 private:
   struct message {
     core::time_point ready;
     action deliver;
-    bool last; ///< The other side closed the link.
+    bool last; ///< The sender closed the link.
   };
 
   struct state {

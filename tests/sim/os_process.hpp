@@ -1,4 +1,4 @@
-// A process of the simulated system: it lives, sleeps and dies.
+// Simulates a process: it lives, sleeps and dies.
 #pragma once
 
 #include "tests/sim/event_queue.hpp"
@@ -8,7 +8,8 @@
 
 namespace actorrun::sim {
 
-/// What is posted to it runs at once, when it is resumed, or never.
+/// An action that is posted to it runs at once, or when it is resumed, or
+/// never.
 class os_process {
 public:
   explicit os_process(event_queue& queue) : queue_(queue) {}
@@ -20,19 +21,19 @@ public:
 
   void post(action what);
 
-  /// Posts at `due`.
+  /// Posts an action at `due`.
   void at(core::time_point due, action what);
   void after(core::duration delay, action what) {
     at(queue_.now() + delay, std::move(what));
   }
 
-  /// SIGSTOP.
+  /// Stops it (SIGSTOP).
   void pause() { paused_ = true; }
 
-  /// SIGCONT: what has come in meanwhile runs now, in the order of arrival.
+  /// Resumes it (SIGCONT): pending actions run now, in the order of arrival.
   void resume();
 
-  /// It ends, by SIGKILL or by itself; then the system does `on_death`.
+  /// Ends it, by SIGKILL or by itself; then the system runs `on_death`.
   void kill();
   void on_death(action what) { on_death_.push_back(std::move(what)); }
 

@@ -24,7 +24,7 @@ cd "$source_dir"
 find actors/core messages/errc.cpp tests/sim -name '*.cpp' ! -name '*_test.cpp' \
   | xargs -P $jobs -I {} bash -c 'compile "$build_dir/clean/{}.o" {}'
 
-# Prints one line: what was found. Fails if nothing was.
+# Tries one bug and prints the result in one line. Fails if it was not found.
 try_bug() { # PATCH
   local name copy file objects status=0 out
   name=$(basename "$1" .patch)

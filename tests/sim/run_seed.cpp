@@ -19,7 +19,7 @@ extern "C" void on_abort(int) {
   std::raise(SIGABRT);
 }
 
-/// An assertion in the core ends the program; say which seed it was.
+/// Prints the seed when an assertion in the core ends the program.
 class abort_guard {
 public:
   explicit abort_guard(uint64_t seed) {

@@ -67,17 +67,17 @@ scenario roll_harmless(uint64_t seed) {
 }
 
 core::duration scenario::recovery_bound() const {
-  constexpr auto retry = 1s; // The longest between two attempts to connect.
+  constexpr auto retry = 1s; // Longest interval between attempts to connect.
   constexpr auto kill = 10ms;
   const auto find = retry + 2 * limits.connect;
-  // A lease, stretched by the longest pause; then a successor's listening.
+  // A lease, stretched by the longest pause; then a successor's recovery.
   const auto detect
     = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
-  // A worker that overran its timer has a grace period of its own before that.
+  // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
   const auto start = 10 * start_delay_max + 10 * message_delay_max;
-  // Who comes back may find an epoch that must end for it.
+  // An agent that comes back may find an epoch that must end for it.
   return find + detect + 2 * (stop + gather + start);
 }
 

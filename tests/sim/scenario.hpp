@@ -1,4 +1,4 @@
-// What a seed stands for: the job, its machines, and how bad things get.
+// Derives from a seed the job, its machines, and the faults.
 #pragma once
 
 #include "actors/core/protocol/membership.hpp"
@@ -21,7 +21,7 @@ struct scenario {
   bool duplicates = false; ///< Some messages arrive twice.
   bool harmless = false;   ///< Only faults that may not cost an epoch.
   core::duration message_delay_max{};
-  core::duration start_delay_max{}; ///< From one worker to the next.
+  core::duration start_delay_max{}; ///< Between the starts of two workers.
   core::duration work{};            ///< How long a worker works.
   core::duration fault_window{};    ///< No fault begins later.
   uint32_t fault_count = 0;
@@ -31,21 +31,21 @@ struct scenario {
   /// Longest pause or partition.
   core::duration trouble_max{};
 
-  /// Within this time without trouble an epoch runs, or the job has ended.
+  /// Within this time without faults an epoch runs, or the job has ended.
   core::duration recovery_bound() const;
 
-  /// And within this one every agent has finished.
+  /// Within this time every agent has finished.
   core::duration ending_bound() const;
 };
 
-/// Anything may happen.
+/// A scenario with all kinds of faults.
 scenario roll_scenario(uint64_t seed);
 
-/// Cuts shorter than the lease, coordinators that come back in time: nothing
-/// that may stop a worker.
+/// A scenario with cuts shorter than the lease and coordinators that come back
+/// in time: no fault that may stop a worker.
 scenario roll_harmless(uint64_t seed);
 
-/// One line, for the head of a trace.
+/// One line, printed at the beginning of a history.
 std::string to_string(const scenario& x);
 
 } // namespace actorrun::sim

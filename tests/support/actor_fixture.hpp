@@ -1,5 +1,5 @@
 // Actors on one thread and in virtual time, with a second actor system for
-// those that live in another process.
+// actors of another process.
 #pragma once
 
 #include "messages/type_ids.hpp"
@@ -27,8 +27,8 @@ struct virtual_time_config : caf::actor_system_config {
   }
 };
 
-/// Actors of two systems are told apart by the names of their nodes, and CAF
-/// names a node only if it has a network; this one leads nowhere.
+/// Actors of two systems are distinguished by the names of their nodes, and CAF
+/// names a node only if it has a network; this one has no connections.
 struct distant_config : virtual_time_config {
   distant_config() {
     load<caf::io::middleman>();
@@ -37,8 +37,8 @@ struct distant_config : virtual_time_config {
   }
 };
 
-/// Nothing happens but in `run` and `advance`. What a test spawns it must give
-/// to `keep`, so that its end is the end of its actors.
+/// Actors run only in `run` and `advance`. A test must give the actors that it
+/// spawns to `keep`, so that they end with the test.
 class actor_fixture {
 public:
   actor_fixture()
@@ -58,13 +58,13 @@ public:
   actor_fixture(const actor_fixture&) = delete;
   actor_fixture& operator=(const actor_fixture&) = delete;
 
-  /// Lets all messages arrive that are on their way.
+  /// Delivers all messages that are pending.
   void run() {
     while (here_.run() + there_.run() > 0)
       continue;
   }
 
-  /// Lets time pass here; every timer fires when it is due and not later.
+  /// Advances the time; every timer fires exactly when it is due.
   void advance(caf::timespan by) {
     run();
     auto& clock = here_.clock();
@@ -77,8 +77,8 @@ public:
     clock.current_time = end;
   }
 
-  /// Lets time pass as for a process that was stopped: what falls due does so
-  /// at the end.
+  /// Advances the time as for a process that was stopped: timers fire at the
+  /// end.
   void sleep_over(caf::timespan by) {
     run();
     here_.clock().current_time += by;
@@ -94,7 +94,7 @@ public:
     return x;
   }
 
-  /// Ends an actor without a word.
+  /// Kills an actor.
   template <class Handle>
   void end(const Handle& x) {
     caf::anon_send_exit(x, caf::exit_reason::kill);

@@ -1,4 +1,4 @@
-// A terminal that takes what a test lets it take.
+// A terminal that takes as much as a test allows.
 #pragma once
 
 #include "actors/ports/console.hpp"
@@ -38,7 +38,7 @@ public:
 
   // -- what a test sees -------------------------------------------------------
 
-  /// What was written since the last look.
+  /// What was written since the last call.
   std::string out() { return std::exchange(at(stdout_).text, {}); }
   std::string err() { return std::exchange(at(stderr_).text, {}); }
 
@@ -46,25 +46,25 @@ public:
     return streams_[0].offer_count + streams_[1].offer_count;
   }
 
-  /// Bytes of the largest batch that was taken.
+  /// Bytes of the largest batch.
   size_t largest() const {
     return std::max(streams_[0].largest, streams_[1].largest);
   }
 
-  // -- what a test lets happen ------------------------------------------------
+  // -- what a test decides ----------------------------------------------------
 
-  /// Takes so many batches more, then none.
+  /// Takes `count` more batches, then none.
   void take_only(core::output_stream stream, size_t batch_count) {
     at(stream).room = batch_count;
   }
 
-  /// There is room for so many batches again.
+  /// Has room again, for a number of batches.
   void resume(core::output_stream stream, size_t batch_count = SIZE_MAX) {
     at(stream).room = batch_count;
     call(stream);
   }
 
-  /// Nobody reads any more.
+  /// Closes the console: its reader is gone.
   void close(core::output_stream stream) {
     at(stream).is_closed = true;
     call(stream);

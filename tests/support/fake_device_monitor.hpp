@@ -1,4 +1,4 @@
-// A device monitor that says what the test says.
+// A device monitor that reports what a test decides.
 #pragma once
 
 #include "actors/ports/device_monitor.hpp"
@@ -17,7 +17,7 @@ public:
     asked.push_back(std::move(on_answer));
   }
 
-  /// Answers all that have asked.
+  /// Answers all pending requests.
   void answer(const core::devices_status& now) {
     for (const auto& x : std::exchange(asked, {}))
       x(now, {});

@@ -1,4 +1,4 @@
-// Evidence that a test lays out: the same for every death.
+// Evidence that a test provides: the same for every death.
 #pragma once
 
 #include "actors/ports/failure_evidence.hpp"

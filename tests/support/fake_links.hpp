@@ -1,5 +1,5 @@
-// A network that writes down what the coordinator asks of it; a test says what
-// the hosts answer.
+// A network that records the coordinator's requests; a test decides what the
+// hosts answer.
 #pragma once
 
 #include "actors/ports/agent_links.hpp"
@@ -33,10 +33,10 @@ public:
     calls_.write("released " + agent.value);
   }
 
-  /// The calls since the last look.
+  /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
 
-  /// The newest probe finds that nobody listens.
+  /// The newest probe finds no listener.
   void answer_gone() { std::exchange(on_gone_, {})(); }
 
   /// The newest confirmation finds the process alive.

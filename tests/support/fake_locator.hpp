@@ -1,4 +1,4 @@
-// A network that finds the coordinator when a test says so.
+// A network that finds the coordinator when a test decides so.
 #pragma once
 
 #include "actors/ports/coordinator_locator.hpp"
@@ -21,10 +21,10 @@ public:
 
   void drop() override { calls_.write("drop"); }
 
-  /// The calls since the last look.
+  /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
 
-  /// Ends the attempt that was made.
+  /// Ends the current attempt.
   void answer(result<ports::location> x) {
     REQUIRE(pending_);
     std::exchange(pending_, {})(std::move(x));

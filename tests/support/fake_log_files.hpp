@@ -1,4 +1,4 @@
-// A disk in memory: a test writes to the files, somebody follows them.
+// A disk in memory: a test writes to the files, and a log tailer reads them.
 #pragma once
 
 #include "actors/ports/log_files.hpp"
@@ -23,7 +23,7 @@ public:
       return failure{errc::log_failed, "it is cursed"};
     const auto id = ports::log_file_id{++last_id_};
     paths_[id] = path;
-    files_[path]; // Made if missing.
+    files_[path]; // Creates it if missing.
     return id;
   }
 
@@ -90,9 +90,9 @@ public:
 
   void close(ports::log_file_id id) override { REQUIRE(paths_.erase(id) == 1); }
 
-  // -- what a test lets happen ------------------------------------------------
+  // -- what a test does -------------------------------------------------------
 
-  /// A worker writes; who waits for it is told.
+  /// Writes as a worker; notifies whoever waits for it.
   void write(const std::string& path, std::string_view text) {
     auto& x = files_[path];
     x.text += text;
@@ -102,7 +102,7 @@ public:
     }
   }
 
-  /// Somebody empties a file.
+  /// Empties a file, as another program may.
   void empty(const std::string& path) { files_.at(path).text.clear(); }
 
   std::set<std::string> unusable;      ///< They cannot be opened or written …

@@ -1,4 +1,4 @@
-// Log folders that nobody makes, on a disk that may fail.
+// Log folders that are never made, on a disk that may fail.
 #pragma once
 
 #include "actors/ports/log_layout.hpp"
@@ -30,7 +30,7 @@ public:
 
   bool shows_out = false;
   bool shows_err = false;
-  std::optional<std::string> why_not; ///< Set: nothing can be made.
+  std::optional<std::string> why_not; ///< If set, no folder can be made.
   recorder calls;
 };
 

@@ -1,5 +1,5 @@
-// A log tailer without logs: writes down what it is asked for; a test says when
-// a worker's last lines are shown.
+// A log tailer without logs: records its requests; a test decides when a
+// worker's last lines are shown.
 #pragma once
 
 #include "actors/interfaces.hpp"
@@ -16,7 +16,7 @@ namespace actorrun::test {
 struct fake_log_tailer {
   log_tailer_actor handle;
   recorder inbox;
-  /// Of the latest epoch that it follows.
+  /// Outputs of the latest epoch that it follows.
   std::shared_ptr<core::epoch_outputs> followed
     = std::make_shared<core::epoch_outputs>();
   /// Whether it answers at once.
@@ -24,10 +24,10 @@ struct fake_log_tailer {
 
   std::string told() const { return inbox.told(); }
 
-  /// From now on it answers when `show` is called.
+  /// From now on it answers only when `show` is called.
   void hold_back() const { *answers = false; }
 
-  /// The last lines of that worker are on the console.
+  /// Reports the last lines of that worker as shown.
   void show(uint32_t local_rank) const {
     tell_anonymously(handle, tail_wake_up{local_rank});
   }

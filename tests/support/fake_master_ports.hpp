@@ -1,4 +1,4 @@
-// Ports that nobody reserves: they count up. Who serves there is written down.
+// Ports that count up and are not reserved. Records whom it serves.
 #pragma once
 
 #include "actors/ports/master_ports.hpp"
@@ -29,10 +29,10 @@ public:
 
   void close() override { calls_.push_back("close"); }
 
-  /// Since it was last asked.
+  /// Calls since the last call of `told`.
   std::vector<std::string> told() { return std::exchange(calls_, {}); }
 
-  std::optional<std::string> refusal; ///< Why nobody can be served.
+  std::optional<std::string> refusal; ///< Why a port cannot be served.
 
 private:
   uint16_t last_ = 29'500;

@@ -1,5 +1,5 @@
-// A machine without processes: writes down what it is asked for; a test says
-// what becomes of it.
+// A machine without processes: records its requests; a test decides what
+// becomes of the processes.
 #pragma once
 
 #include "actors/ports/process_host.hpp"
@@ -43,10 +43,10 @@ public:
 
   // -- what a test sees -------------------------------------------------------
 
-  /// The calls since the last look, without those for the fence.
+  /// The calls since the last call, without those for the fence.
   std::string told() const { return calls_.told(); }
 
-  /// The newest; `time_point::max()`: none.
+  /// The newest fence; `time_point::max()`: none.
   core::time_point fence() const {
     REQUIRE_FALSE(fences_.empty());
     return fences_.back();
@@ -67,9 +67,10 @@ public:
     return std::find(lines.begin(), lines.end(), line) != lines.end();
   }
 
-  // -- what a test lets happen ------------------------------------------------
+  // -- what a test does -------------------------------------------------------
 
-  /// All processes of the epoch run, in one report; their pids count up.
+  /// Reports all processes of the epoch as running, at once; their pids count
+  /// up.
   void start_all(uint64_t epoch, pid_t first_pid) {
     auto events = std::vector<ports::process_event>{};
     for (const auto& x : epochs_.at({epoch}).processes)
@@ -87,7 +88,7 @@ public:
     report(epoch, {exited(epoch, local_rank, exit_code, signal)});
   }
 
-  /// All processes of the epoch end alike, in one report.
+  /// Reports the same end of all processes of the epoch, at once.
   void exit_all(uint64_t epoch, int exit_code, int signal = 0) {
     auto events = std::vector<ports::process_event>{};
     for (const auto& x : epochs_.at({epoch}).processes)

@@ -1,4 +1,4 @@
-// A probe that sees what a test says, when it says so.
+// A probe that answers what a test decides, when it decides so.
 #pragma once
 
 #include "actors/ports/stuck_probe.hpp"
@@ -31,10 +31,10 @@ public:
     return "uninterruptible in nfs_wait";
   }
 
-  /// The calls since the last look.
+  /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
 
-  /// Answers the question of this number, counted from 0.
+  /// Answers request `number`, counted from 0.
   void answer(size_t question, std::string summary) {
     answers_.at(question)(std::move(summary));
   }

@@ -1,5 +1,5 @@
-// A FIFO, a notify socket and processes in memory: a test writes, and says who
-// is whose.
+// A FIFO, a notify socket and processes in memory: a test writes to them and
+// decides which process belongs to which worker.
 #pragma once
 
 #include "actors/ports/timer_source.hpp"
@@ -18,7 +18,7 @@
 
 namespace actorrun::test {
 
-/// Calls back where it is written to, in the test's own thread.
+/// Calls back on each write, in the test's own thread.
 class fake_timer_source final : public ports::timer_source {
 public:
   static constexpr size_t full_size = 60 * 1024;
@@ -52,15 +52,15 @@ public:
     tell();
   }
 
-  /// Into the FIFO, and nobody hears of it yet.
+  /// Writes to the FIFO without calling back.
   void write_unheard(std::string_view text) { bytes_ += text; }
 
   bool is_waited_for() const { return static_cast<bool>(call_); }
 
   core::duration offset{0}; ///< The wall clock minus the monotonic one.
   uint64_t read_count = 0;
-  uint64_t question_count = 0; ///< How often somebody wanted to be called.
-  /// Runs after each read, as other processes do.
+  uint64_t question_count = 0; ///< How often a callback was requested.
+  /// Runs after each read, as other processes may.
   std::function<void()> after_read{};
 
 private:
@@ -121,7 +121,7 @@ public:
     return i == births.end() ? std::nullopt : std::optional{i->second};
   }
 
-  /// A process, and the worker it belongs to.
+  /// Adds a process and the worker that it belongs to.
   void add(int64_t pid, int64_t worker, uint64_t birth = 1) {
     workers[pid] = worker;
     births[pid] = birth;

@@ -1,6 +1,6 @@
-// STAND-IN for the drivers of GPUs: a library that has NVML's, CUDA's and Level
-// Zero's functions, and answers from its world's file. With STANDIN_OF_535 it
-// tells processes as drivers 535.43 to 535.86 do.
+// STAND-IN for the drivers of GPUs: a library with functions of NVML, CUDA and
+// Level Zero that answers from its world's file. With STANDIN_OF_535 it lists
+// processes as drivers 535.43 to 535.86 do.
 #include "tests/support/gpu_standin_world.hpp"
 
 #include <cstdio>
@@ -23,7 +23,8 @@ constexpr int insufficient_size = 7;
 constexpr int timeout = 10;
 constexpr int gpu_is_lost = 15;
 
-/// How often somebody who hangs looks up, in milliseconds.
+/// Interval at which a caller that hangs reads the world again, in
+/// milliseconds.
 constexpr int hang_slice = 50;
 
 /// A handle is the address of a place in here: GPU n is n, its part p is
@@ -36,7 +37,7 @@ size_t place_of(const void* handle) {
   return static_cast<size_t>(static_cast<const char*>(handle) - handles);
 }
 
-/// What a handle stands for; `part` is empty for a whole GPU.
+/// The GPU that a handle stands for; `part` is empty for a whole GPU.
 struct found {
   gpu what;
   std::string part;
@@ -77,7 +78,7 @@ int with(const void* handle, Function fn) {
   return x.code == success ? fn(x) : x.code;
 }
 
-/// Who waits for events: each is told of those that come after its making.
+/// A waiter for events: receives those that come after its creation.
 struct event_set {
   size_t told = look().xids.size();
 
@@ -121,7 +122,7 @@ struct standin_event {
   unsigned gpu_instance, compute_instance;
 };
 
-/// Whether only the parts of a GPU tell this, and `x` is the whole.
+/// Whether only the parts of a GPU report this, and `x` is the whole.
 bool is_secret(const found& x) {
   return x.part.empty() && x.what.has("private");
 }

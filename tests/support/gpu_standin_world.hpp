@@ -1,17 +1,17 @@
-// The world of a stand-in for the drivers of GPUs, as the text file describes it
-// that ACTORRUN_GPU_STANDIN names. It is read anew at every look, so tests change
-// the world by writing.
+// The world of a stand-in for the drivers of GPUs, as described by the text
+// file that ACTORRUN_GPU_STANDIN names. Every query reads it anew, so tests
+// change the world by writing.
 //
 //   init 9                    nvmlInit fails with that code
-//   hang                      whoever asks NVML for a GPU waits until it is gone
+//   hang                      calls that ask NVML for a GPU block until removed
 //   gpu KEY=VALUE…            one GPU: uuid name pci used total util temp lost
 //                             mig=1 parts=UUID,UUID pids=PID,PID
 //                             denied=1 (to this process) private=1 (memory and
-//                             processes are told of its parts only)
-//   xid INDEX NUMBER          an event; who waits for events by then is told
+//                             processes are known for its parts only)
+//   xid INDEX NUMBER          an event; sent to those who wait for events
 //   cuda N, xpu N             what the other two drivers count; cuda -1: hangs
 //
-// Values have `_` where a blank is meant.
+// In values `_` stands for a blank.
 #pragma once
 
 #include <algorithm>
@@ -106,7 +106,7 @@ inline world look() {
   return out;
 }
 
-/// Waits until somebody writes to the file.
+/// Waits until the file is written.
 inline void await_change(int milliseconds) {
   const auto fd = ::inotify_init1(IN_CLOEXEC);
   const auto path = world_file();

@@ -11,8 +11,8 @@ namespace actorrun::test {
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
-/// A candidate with a lease of 15 s and a guard of 0.3 s; `at` returns what it
-/// asked for.
+/// A candidate with a lease of 15 s and a guard of 0.3 s; `at` returns its
+/// orders.
 struct leadership_fixture {
   using phase = leadership::phase;
 
@@ -55,10 +55,10 @@ struct leadership_fixture {
 
   timer_fired fired() const { return {armed.timer}; }
 
-  // The way into office, all at 0 s; each step begins with those before it. A
-  // standing candidate goes it, too.
+  // The steps to leadership, all at 0 s; each step includes those before it. A
+  // candidate that always campaigns takes them, too.
 
-  /// Nobody is in office.
+  /// There is no leader.
   std::string stand() {
     at(0s, candidate_started{});
     if (uut.current_phase() == phase::idle)
@@ -84,7 +84,7 @@ struct leadership_fixture {
     return at(0s, coordinator_opened{"n1:4000"});
   }
 
-  /// Has said so, in revision 3.
+  /// Has published it, in revision 3.
   std::string lead() {
     open();
     const auto trace = at(0s, leadership_published{3});
@@ -98,7 +98,7 @@ struct leadership_fixture {
     return at(t, entry(5, "n2:4000"));
   }
 
-  /// Has been let in there.
+  /// Was accepted there.
   void follow() {
     seek();
     at(0s, endpoint_reached{});

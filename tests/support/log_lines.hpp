@@ -22,7 +22,7 @@ public:
 
   actorrun::log writer() const { return actorrun::log{logger_}; }
 
-  /// All since the last look, each with a line end.
+  /// All lines since the last call, each with a line end.
   std::string told() const {
     auto text = text_->str();
     text_->str({});

@@ -20,7 +20,7 @@ using namespace actorrun::core;
 using namespace std::chrono_literals;
 
 /// The agent `a` with two slots. Its keep-alives go out every 300 ms, its fence
-/// falls after 900 ms. Timers expire only where a test says so.
+/// falls after 900 ms. Timers expire only where a test fires them.
 struct membership_fixture {
   using milliseconds = std::chrono::milliseconds;
   using link = membership::link;
@@ -34,7 +34,7 @@ struct membership_fixture {
     return transcript(effects);
   }
 
-  /// When a timer was wanted.
+  /// When a timer is due.
   duration due(uint64_t timer) const {
     return armed.at(timer).time_since_epoch();
   }
@@ -49,7 +49,7 @@ struct membership_fixture {
     std::abort();
   }
 
-  /// What the latest step has set the fence to.
+  /// The due time that the latest step has given the fence.
   duration fence() const { return last<set_fence>().due.time_since_epoch(); }
 
   // -- events -----------------------------------------------------------------
@@ -139,13 +139,13 @@ struct membership_fixture {
     REQUIRE(at(0s, agent_started{}) == "arm_timer 1; seek_coordinator");
   }
 
-  /// Asks to be let in; timer 2 limits that.
+  /// Asks to join; timer 2 limits that.
   void join() {
     seek();
     REQUIRE(at(0s, coordinator_found{}) == "arm_timer 2; send_join");
   }
 
-  /// Is in; timer 3 is for the next keep-alive, 4 for the fence.
+  /// Has joined; timer 3 is for the next keep-alive, 4 for the fence.
   void be_in() {
     join();
     REQUIRE(at(0s, accepted()) == "arm_timer 3; arm_timer 4");

@@ -1,5 +1,5 @@
-// Actors that write down what they are told, and say nothing themselves: a test
-// speaks in their name.
+// Actors that record what they receive and send nothing themselves: a test
+// sends in their name.
 #pragma once
 
 #include "actors/interfaces.hpp"
@@ -25,14 +25,14 @@ public:
   /// What was written since the last call, joined by "; ".
   std::string told() const { return std::exchange(*text_, {}); }
 
-  /// Whether nothing was.
+  /// Whether nothing was written.
   bool is_empty() const { return text_->empty(); }
 
 private:
   std::shared_ptr<std::string> text_ = std::make_shared<std::string>();
 };
 
-// -- what messages read like --------------------------------------------------
+// -- messages as text ---------------------------------------------------------
 
 std::string to_text(const v1::JoinAccepted& x);
 std::string to_text(const v1::JoinRejected& x);
@@ -50,15 +50,15 @@ struct agent_recorder {
   node_agent_actor handle;
   recorder inbox;
   recorder reasons;
-  /// The latest.
+  /// The latest plan.
   std::shared_ptr<v1::EpochRevoked> revoked
     = std::make_shared<v1::EpochRevoked>();
-  /// What it answers when it is asked for its devices; none: nothing.
+  /// Its answer to a request for its devices; no answer if empty.
   std::shared_ptr<std::optional<v1::DevicesStatus>> devices
     = std::make_shared<std::optional<v1::DevicesStatus>>();
 
   std::string told() const { return inbox.told(); }
-  /// Why nothing runs yet, as it was said with its acceptance.
+  /// Why nothing runs yet, as given with its acceptance.
   std::string waits_for() const { return reasons.told(); }
 };
 

@@ -17,8 +17,8 @@ namespace actorrun::test {
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
-/// Two to three agents and one restart, unless said otherwise. Timers expire
-/// only where a test says so.
+/// Two to three agents and one restart, unless a test changes that. Timers
+/// expire only where a test fires them.
 struct rendezvous_fixture {
   using milliseconds = std::chrono::milliseconds;
   using phase = rendezvous::phase;
@@ -39,7 +39,7 @@ struct rendezvous_fixture {
     return transcript(effects);
   }
 
-  /// When a timer was wanted.
+  /// When a timer is due.
   milliseconds due(uint64_t timer) const {
     return std::chrono::duration_cast<milliseconds>(
       armed.at(timer).time_since_epoch());

@@ -62,7 +62,7 @@ inline std::string store_bytes(torch version, const core::store_request& x) {
   return out;
 }
 
-/// What torch from 2.2 on says first: who it is, and a ping with its pid.
+/// What torch from 2.2 on sends first: its version, and a ping with its pid.
 inline std::string store_hello(uint32_t nonce) {
   using enum core::store_verb;
   return store_bytes(torch::v2_14, {.verb = validate, .number = 0x3C85F7CE})

@@ -1,4 +1,4 @@
-// What a step of the core has asked for, as one line of text.
+// Writes the effects of a step of the core as one line of text.
 #pragma once
 
 #include <string>

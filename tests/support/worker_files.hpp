@@ -1,4 +1,4 @@
-// A folder for what workers leave behind, gone at the end of the test.
+// A folder for files of workers, removed at the end of the test.
 #pragma once
 
 #include "tests/support/catch.hpp"

@@ -1,5 +1,5 @@
-# Reads command lines with Python's argparse, set up as torchrun sets it up, and
-# with actorrun. Prints those that one takes and the other refuses.
+# Reads command lines with Python's argparse, set up as in torchrun, and with
+# actorrun. Prints those that one accepts and the other refuses.
 # usage: argparse_comparison.py ACTORRUN
 import argparse
 import contextlib
@@ -14,7 +14,7 @@ duplicate-stderr-filters node-rank master-addr master-port local-addr logs-specs
 numa-binding signals-to-handle shutdown-timeout""".split()
 FLAGS = "standalone no-python run-path virtual-local-rank".split()
 
-# Words are apart at blanks, or at bars where one holds a blank.
+# Words are separated by blanks, or by bars where a word contains a blank.
 LINES = """--no-p true; --no_p true; --no true; --n true; --sta --no-python true
 --st --no-python true; --max-r 1 --no-p true; --max 1 --no-p true
 --max-r=1 --no-p true; --shut 3 --no-p true; --shutd=3 --no-p true

@@ -1,4 +1,4 @@
-// Shows what the programs of a test case wrote, when it fails.
+// Prints the output of a test case's programs when it fails.
 #include "tests/support/catch.hpp"
 #include "tests/system/program.hpp"
 

@@ -1,4 +1,5 @@
-// What is executed, with what around it, and what actorctl says.
+// Which programs are executed, with which environment, and what actorctl
+// prints.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -36,7 +37,7 @@ TEST_CASE_METHOD(scene, "standalone: workers run and the job succeeds",
   CHECK(x.wait() == 0);
   for (const auto* line : {"rank 0 of 3\n", "rank 1 of 3\n", "rank 2 of 3\n"})
     CHECK(count_of(x.output(), line) == 1);
-  CHECK(count_of(x.output(), "\n") == 3); // Success has nothing to add.
+  CHECK(count_of(x.output(), "\n") == 3); // Success prints nothing more.
 }
 
 TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
@@ -73,7 +74,7 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
         == "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
   CHECK(env["TORCHELASTIC_TIMER_FILE"].starts_with("/"));
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})
-    env.erase(name); // The shell's own.
+    env.erase(name); // Set by the shell.
   // 22 of the job, 5 of the scene and one of this test.
   CHECK(env.size() == 28);
 }
@@ -91,7 +92,7 @@ TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",
   CHECK(a.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "script: Python runs it unbuffered, with its words",
+TEST_CASE_METHOD(scene, "script: Python runs it unbuffered, with its arguments",
                  "[cli]") {
   if (!has_python(*this))
     return;
@@ -122,8 +123,10 @@ TEST_CASE_METHOD(scene, "script: a program runs by itself", "[cli]") {
   CHECK(count_of(x.output(), "local 1 $5 $HOME\n") == 1);
 }
 
-TEST_CASE_METHOD(scene, "options: PET_ variables stand in, words go first",
-                 "[cli]") {
+TEST_CASE_METHOD(
+  scene,
+  "options: PET_ variables replace options, the command line counts first",
+  "[cli]") {
   const auto variables
     = std::map<std::string, std::string>{{"PET_NPROC_PER_NODE", "3"},
                                          {"PET_STANDALONE", "1"},
@@ -147,7 +150,7 @@ TEST_CASE_METHOD(scene, "program: help and version succeed", "[cli]") {
     }
 }
 
-TEST_CASE_METHOD(scene, "status: without jobs it says so and succeeds",
+TEST_CASE_METHOD(scene, "status: without jobs it reports none and succeeds",
                  "[cli]") {
   auto code = -1;
   CHECK(read({ACTORCTL_PROGRAM, "status"}, &code) == "no jobs on this host\n");
@@ -219,7 +222,7 @@ TEST_CASE_METHOD(scene, "status: the same for people, by name and by endpoint",
         == text);
 }
 
-TEST_CASE_METHOD(scene, "jobs: two on one host do not meet", "[cli]") {
+TEST_CASE_METHOD(scene, "jobs: two on one host do not mix", "[cli]") {
   const auto other = "127.0.0.1:" + std::to_string(free_port());
   auto options = agent_options{.job = "one", .slots = 1};
   auto& a = agent(options);

@@ -1,4 +1,4 @@
-// A coordinator on its own: what its end and its return mean to the workers.
+// A separate coordinator: the effects of its end and its return on the workers.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -22,8 +22,8 @@ struct hosted_scene : scene {
     return await_world(4);
   }
 
-  /// Ends the coordinator by `number`, starts another and checks that nobody
-  /// else has noticed.
+  /// Ends the coordinator by `number`, starts another and checks that agents
+  /// and workers are not affected.
   void replace_coordinator(int number, const worker_records& before) {
     const auto known = await_status([](const json& x) {
       return x["phase"] == "running" && x["world_size"] == 4;
@@ -44,7 +44,7 @@ struct hosted_scene : scene {
       CHECK(alive(x.pid));
   }
 
-  /// What is said of the agents, whatever their order.
+  /// The lines about the agents, in any order.
   static json by_agent(const json& status) {
     auto out = json::object();
     for (const auto& x : status["agents"])
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(hosted_scene, "coordinator killed: its successor goes on",
   CHECK(first->wait() == 0);
 }
 
-TEST_CASE_METHOD(hosted_scene, "coordinator told to end: its successor goes on",
+TEST_CASE_METHOD(hosted_scene, "coordinator terminated: its successor goes on",
                  "[coordinator]") {
   const auto before = start_job();
   replace_coordinator(SIGTERM, before);
@@ -86,7 +86,8 @@ TEST_CASE_METHOD(hosted_scene, "coordinator told to end: its successor goes on",
     CHECK(x->wait() == 0);
 }
 
-TEST_CASE_METHOD(hosted_scene, "coordinator replaced: it knows what was spent",
+TEST_CASE_METHOD(hosted_scene,
+                 "coordinator replaced: it knows the spent restarts",
                  "[coordinator]") {
   const auto before = start_job();
   order_exit(before[1].pid, 5);
@@ -134,7 +135,7 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: the last worker succeeds",
   CHECK(first->wait() == 0);
 }
 
-TEST_CASE_METHOD(hosted_scene, "coordinator away: status says so",
+TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
                  "[coordinator]") {
   const auto before = start_job();
   first->signal(SIGKILL);

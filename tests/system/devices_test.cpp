@@ -1,5 +1,5 @@
-// GPUs and CPUs of the nodes of a job: counted, shown, waited for, bound to. A
-// stand-in library answers for the drivers.
+// GPUs and CPUs of the nodes of a job: counted, shown, awaited, bound to. A
+// stand-in library replaces the drivers.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -26,7 +26,7 @@ struct gpu_scene : scene {
 
   gpu_scene() { set_world(""); }
 
-  /// From now on the drivers answer so.
+  /// Replaces the answers of the drivers from now on.
   void set_world(const std::string& text) {
     std::filesystem::rename(write("next", text), folder() + "/world");
   }
@@ -38,7 +38,7 @@ struct gpu_scene : scene {
            + "\n";
   }
 
-  /// What a job of this node alone writes.
+  /// The output of a job of this node alone.
   std::string read_job(words options, const std::string& script,
                        int expected = 0) {
     options.insert(options.begin(), "--standalone");
@@ -48,7 +48,7 @@ struct gpu_scene : scene {
     return job.output();
   }
 
-  /// A job of one node with a worker on each GPU of two, under way.
+  /// A running job of one node with a worker on each of two GPUs.
   std::pair<program*, worker_records> run_one_node() {
     set_world(gpu("GPU-a") + gpu("GPU-b"));
     auto& a = agent({.nodes = "1",
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(gpu_scene, "devices: one worker starts for each GPU",
   CHECK(count_of(chosen, "sees 0,2\n") == 2);
 }
 
-TEST_CASE_METHOD(gpu_scene, "devices: each worker may see its GPU alone",
+TEST_CASE_METHOD(gpu_scene, "devices: each worker may see only its GPU",
                  "[devices]") {
   set_world(gpu("GPU-a") + gpu("GPU-b") + gpu("GPU-c"));
   const auto text
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(gpu_scene, "devices: without GPUs the other drivers are asked",
 
 TEST_CASE_METHOD(gpu_scene,
                  "devices: a driver that fails is an error with its "
-                 "words",
+                 "text",
                  "[devices]") {
   set_world("init 9\n");
   const auto text = read_job({"--nproc-per-node=gpu"}, "true", 2);
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(gpu_scene,
 }
 
 TEST_CASE_METHOD(gpu_scene,
-                 "devices: who waits for memory ends at once when told to",
+                 "devices: a job that waits for memory ends at once on request",
                  "[devices]") {
   const auto [a, first] = run_one_node();
   set_world(gpu("GPU-a", std::to_string(first[0].pid)));
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(gpu_scene,
 }
 
 TEST_CASE_METHOD(gpu_scene,
-                 "devices: workers run where the report says they are bound to",
+                 "devices: workers run on the CPUs that the report names",
                  "[devices]") {
   const auto cpu_count = std::thread::hardware_concurrency();
   for (const auto* mode : {"node", "socket", "core-complex", "exclusive"}) {

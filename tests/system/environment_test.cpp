@@ -1,5 +1,5 @@
-// What workers find in their environment, of whole jobs, against golden files.
-// ACTORRUN_WRITE_GOLDEN=1 writes those anew.
+// Compares the environments of workers, of whole jobs, with golden files.
+// ACTORRUN_WRITE_GOLDEN=1 writes the files anew.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-/// Leaves its environment in a file by epoch and rank, whole or not at all, and
-/// runs until the file `end` is there. To actorrun, `$$` is a `$`.
+/// Writes its environment to a file by epoch and rank, atomically, and runs
+/// until the file `end` is there. To actorrun, `$$` is a `$`.
 constexpr auto worker = "f=env.$ACTORRUN_EPOCH.$RANK; cat /proc/$$$$/environ > "
                         "$f.new && mv $f.new $f;"
                         " while [ ! -e end ]; do sleep 0.05; done";
@@ -30,7 +30,7 @@ variables variables_in(const std::string& text) {
   return out;
 }
 
-/// The value without what differs from run to run.
+/// The value without parts that differ between runs.
 std::string steady(const std::string& name, const std::string& value) {
   if (name == "MASTER_PORT")
     return "<a port>";
@@ -52,7 +52,7 @@ public:
        "--rdzv-endpoint=" + endpoint(), "--no-python", "sh", "-c", worker});
   }
 
-  /// Waits until all workers of an epoch have said what they have.
+  /// Waits until all workers of an epoch have written theirs.
   void await_epoch(int epoch, int size) {
     for (auto rank = 0; rank < size; ++rank)
       require(eventually(
@@ -68,7 +68,7 @@ public:
       CHECK(x.wait() == 0);
   }
 
-  /// Compares all that was described with a golden file.
+  /// Compares all environments with a golden file.
   void compare(const std::string& name) const {
     const auto path = std::string{GOLDEN_FOLDER} + "/" + name;
     if (std::getenv("ACTORRUN_WRITE_GOLDEN") != nullptr)
@@ -83,7 +83,7 @@ private:
            + std::to_string(rank);
   }
 
-  /// What is inherited is left out.
+  /// Inherited variables are left out.
   void describe(int epoch, int size) {
     static const auto foreign = std::set<std::string>{
       "ACTORRUN_RUN_DIR", "HOME", "LANG", "PATH", "TMPDIR"};
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(world, "environment: two nodes of two workers",
   compare("environment_2x2.txt");
 }
 
-TEST_CASE_METHOD(world, "environment: two to four nodes, as they come",
+TEST_CASE_METHOD(world, "environment: two to four nodes, as they join",
                  "[environment]") {
   node("2:4", 1);
   node("2:4", 1);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(world, "environment: two roles on two nodes",
          std::string{"--rdzv-conf=is_host="} + (hosts ? "1" : "0"),
          "--rdzv-endpoint=" + endpoint(), "--no-python", "sh", "-c", worker});
   };
-  start("trainer", 2, true); // Whose node ranks first.
+  start("trainer", 2, true); // Its node has rank 0.
   start("reader", 1, false);
   await_epoch(1, 3);
   end();

@@ -1,5 +1,5 @@
 // A network that fails between the coordinator's host, etcd and the others. All
-// hosts have one CLOCK_MONOTONIC, so stamps tell who ran when.
+// hosts share CLOCK_MONOTONIC, so stamps show who ran when.
 #include "tests/system/etcd_scene.hpp"
 #include "tests/system/namespaces.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 /// etcd and two agents are `here`, and the agent that hosts the coordinator is
 /// `there`.
 struct two_sites {
-  /// False, and a line that says why, where it cannot be played.
+  /// False, with a printed reason, where the test cannot be run.
   bool ready() {
     static const auto obstacle = namespaces::obstacle();
     if (!obstacle.empty())
@@ -41,8 +41,8 @@ struct two_sites {
     return x->await_world(6);
   }
 
-  /// The others go on without `a`: all that ran before is dead when the first
-  /// of them begins (I2), free of charge.
+  /// The others go on without `a`: all its workers are dead when the first new
+  /// one begins (I2), and no restart is used up.
   worker_records check_takeover(const worker_records& before) {
     const auto after = x->await_world(4, before[0].epoch);
     CHECK((x->took_over(*b) || x->took_over(*c)));
@@ -53,7 +53,7 @@ struct two_sites {
     return after;
   }
 
-  /// `a` takes part again, under another's coordinator.
+  /// `a` takes part again, under another coordinator.
   void check_return(const worker_records& after) {
     const auto together = x->await_world(6, after[0].epoch);
     CHECK(together[0].restart_count == 0);
@@ -62,7 +62,7 @@ struct two_sites {
     x->check_end(*a, *b, *c);
   }
 
-  scene tools; ///< Starts what sets up the network.
+  scene tools; ///< Starts programs that set up the network.
   std::unique_ptr<namespaces> net;
   std::unique_ptr<etcd_scene> x;
   program* a = nullptr;
@@ -73,8 +73,8 @@ struct two_sites {
 } // namespace
 
 TEST_CASE_METHOD(two_sites,
-                 "network: a coordinator that is cut off from all is followed "
-                 "when its lease is over, and its workers are dead by then",
+                 "network: a coordinator that is cut off from all has a "
+                 "successor after its lease, and its workers are dead by then",
                  "[netns]") {
   if (!ready())
     return;
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(two_sites,
 
 TEST_CASE_METHOD(two_sites,
                  "network: a coordinator that is cut off from etcd alone "
-                 "leaves office before its lease is over",
+                 "gives up the leadership before its lease is over",
                  "[netns]") {
   if (!ready())
     return;

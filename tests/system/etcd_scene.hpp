@@ -1,5 +1,4 @@
-// Agents that meet through a real etcd, and what is asked of them again and
-// again.
+// Agents that meet through a real etcd, and the checks that many tests need.
 #pragma once
 
 #include "tests/runtime/etcd/etcd_server.hpp"
@@ -14,12 +13,12 @@ using detail::etcd_cluster;
 using detail::etcd_server;
 using detail::etcd_server_options;
 
-/// Whoever derives from it has the etcd.
+/// The derived class owns the etcd.
 struct etcd_users : scene {
   agent_options options(const std::string& nodes = "2") const {
     auto x = agent_options{.nodes = nodes};
     x.endpoint = registry;
-    // A lease that no test waits out, unless it says so.
+    // A lease that no test waits for, unless it says so.
     x.conf = ",is_host=1,lease_ttl=30,read_timeout=15" + conf;
     x.more = {"--rdzv-backend=etcd-v2"};
     return x;
@@ -35,7 +34,7 @@ struct etcd_users : scene {
     return out;
   }
 
-  /// `actorctl status`, by way of etcd.
+  /// `actorctl status`, through etcd.
   std::string remote_status(const std::string& job, int* code = nullptr) {
     return read({ACTORCTL_PROGRAM, "status", "--json", "--rdzv-backend=etcd",
                  "--rdzv-endpoint=" + registry, "--rdzv-id=" + job},
@@ -50,12 +49,12 @@ struct etcd_users : scene {
     return is_host(a) ? a : b;
   }
 
-  /// One of the agents has taken over as coordinator.
+  /// Waits until one of the agents has taken over as coordinator.
   static bool took_over(const program& x) {
     return count_of(x.output(), "takes over the job") > 0;
   }
 
-  /// The same processes in the same epoch, all alive.
+  /// Checks that the same processes run in the same epoch.
   void check_untouched(const worker_records& before) {
     CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
     for (const auto& x : before)
@@ -63,7 +62,7 @@ struct etcd_users : scene {
     CHECK(records().size() == before.size());
   }
 
-  /// All workers are told to end, and these agents do.
+  /// Ends all workers; checks that these agents end, too.
   template <class... Programs>
   void check_end(Programs&... agents) {
     order_end();
@@ -71,7 +70,7 @@ struct etcd_users : scene {
       CHECK(x->wait() == 0);
   }
 
-  std::string registry; ///< Where etcd is.
+  std::string registry; ///< The endpoint of etcd.
   std::string conf;     ///< More of `--rdzv-conf`, begins with a comma.
 };
 

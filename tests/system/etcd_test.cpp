@@ -25,7 +25,7 @@ TEST_CASE("etcd: two nodes meet, work and end", "[etcd]") {
   CHECK(workers[3].node_rank == 1);
   CHECK(workers[0].master_address == "127.0.0.1");
   x.check_end(a, b);
-  // The next job of this id begins anew.
+  // The next job with this id begins anew.
   auto& c = x.agent(x.options("1"));
   CHECK(c.wait() == 0); // Its workers find the order to end.
   CHECK(c.says("etcd elects"));
@@ -129,8 +129,7 @@ TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
   x.check_end(b);
 }
 
-TEST_CASE("etcd: it is killed and started again, and no worker notices",
-          "[etcd]") {
+TEST_CASE("etcd: it is killed and restarted, and no worker notices", "[etcd]") {
   if (!etcd_server::is_here())
     return;
   etcd_scene x;
@@ -147,7 +146,7 @@ TEST_CASE("etcd: it is killed and started again, and no worker notices",
   x.check_end(a, b);
 }
 
-TEST_CASE("etcd: it comes back without its memory, and no worker notices",
+TEST_CASE("etcd: it comes back without its data, and no worker notices",
           "[etcd]") {
   if (!etcd_server::is_here())
     return;
@@ -166,7 +165,7 @@ TEST_CASE("etcd: it comes back without its memory, and no worker notices",
 }
 
 TEST_CASE("etcd: without it and without the coordinator workers end, and "
-          "agents say why",
+          "agents report why",
           "[etcd]") {
   if (!etcd_server::is_here())
     return;
@@ -186,9 +185,10 @@ TEST_CASE("etcd: without it and without the coordinator workers end, and "
   CHECK(a.says(x.server.endpoint()));
 }
 
-TEST_CASE("etcd: it comes back after all have left office, and the job goes on "
-          "with new workers",
-          "[etcd]") {
+TEST_CASE(
+  "etcd: it comes back after every leadership has ended, and the job goes on "
+  "with new workers",
+  "[etcd]") {
   if (!etcd_server::is_here())
     return;
   etcd_scene x;
@@ -231,7 +231,7 @@ TEST_CASE("etcd: of three members two are enough, whichever is in use",
   x.check_end(a, b);
 }
 
-TEST_CASE("etcd: an operator asks for a job through it", "[etcd]") {
+TEST_CASE("etcd: an operator queries a job through it", "[etcd]") {
   if (!etcd_server::is_here())
     return;
   etcd_scene x;
@@ -242,7 +242,7 @@ TEST_CASE("etcd: an operator asks for a job through it", "[etcd]") {
   CHECK(code == 0);
   CHECK(now["jobs"][0]["job"] == "job");
   CHECK(now["jobs"][0]["world_size"] == 2);
-  SECTION("a job that nobody knows") {
+  SECTION("an unknown job") {
     const auto text = x.remote_status("other", &code);
     CHECK(code == 3);
     CHECK(count_of(text, "etcd knows no coordinator of job other") == 1);
@@ -271,7 +271,8 @@ TEST_CASE("etcd: nodes wait for it, and then meet", "[etcd]") {
   x.check_end(a, b);
 }
 
-TEST_CASE_METHOD(scene, "etcd: nobody is there, and it says so", "[etcd]") {
+TEST_CASE_METHOD(scene, "etcd: without an etcd the agent reports it",
+                 "[etcd]") {
   auto x = agent_options{};
   x.conf = ",read_timeout=1";
   x.more = {"--rdzv-backend=etcd"};
@@ -281,9 +282,7 @@ TEST_CASE_METHOD(scene, "etcd: nobody is there, and it says so", "[etcd]") {
   CHECK(a.says("etcdctl endpoint health"));
 }
 
-TEST_CASE_METHOD(scene,
-                 "etcd: files that TLS needs and are not there end the "
-                 "agent at once",
+TEST_CASE_METHOD(scene, "etcd: missing files of TLS end the agent at once",
                  "[etcd]") {
   auto x = agent_options{};
   x.conf = ",cacert=/nonexistent.pem";

@@ -1,4 +1,4 @@
-// The event log, of real jobs.
+// The event logs of real jobs.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -11,7 +11,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// The events among the lines of a program, in their order.
+/// The events among the output lines of a program, in order.
 std::vector<json> events_in(const std::string& output) {
   auto out = std::vector<json>{};
   auto lines = std::istringstream{output};
@@ -34,7 +34,7 @@ std::vector<std::string> brief(const std::vector<json>& events) {
 
 } // namespace
 
-TEST_CASE_METHOD(scene, "events: none, unless they are asked for", "[events]") {
+TEST_CASE_METHOD(scene, "events: none, unless they are turned on", "[events]") {
   auto& x = run({"--no-python", "true"});
   CHECK(x.wait() == 0);
   CHECK(events_in(x.output()).empty());
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(scene, "events: a job that fails, after a restart",
         != std::string::npos);
 }
 
-TEST_CASE_METHOD(scene, "events: an agent that is told to end has failed",
+TEST_CASE_METHOD(scene, "events: an agent that is terminated has failed",
                  "[events]") {
   auto& x = run({"--event-log-handler=console", "--no-python", "sleep", "60"});
   REQUIRE(x.says("status.START"));

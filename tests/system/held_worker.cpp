@@ -1,5 +1,5 @@
 // A worker that SIGKILL does not end for a while: a tracer in a session of its
-// own keeps the news of its death from its parent. Its peers exit with 3.
+// own hides its death from its parent. Its peers exit with 3.
 // usage: held_worker FOLDER
 // FOLDER/tracer has the tracer's pid; it ends when FOLDER/release is there.
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto tick = timespec{.tv_sec = 0, .tv_nsec = 5'000'000};
 
-// Tests give up long before; nothing of ours stays for ever.
+// Tests time out long before; no process of a test stays forever.
 constexpr auto ticks_max = 6'000;
 
 bool exists(const std::string& path) {
@@ -28,7 +28,7 @@ void await(const std::string& path) {
     ::nanosleep(&tick, nullptr);
 }
 
-/// Under its name only when it is whole.
+/// The file gets its name only when it is complete.
 void write_number(const std::string& path, long number) {
   std::ofstream{path + "~"} << number << "\n";
   ::rename((path + "~").c_str(), path.c_str());

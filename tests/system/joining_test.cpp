@@ -1,4 +1,4 @@
-// Nodes that come to a job that runs.
+// Nodes that join a running job.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -33,7 +33,8 @@ TEST_CASE_METHOD(scene, "joiners: a burst of them costs one regroup",
   CHECK(all[0].epoch == alone[0].epoch + 1);
 }
 
-TEST_CASE_METHOD(scene, "joiner: beyond the maximum it stands by and replaces",
+TEST_CASE_METHOD(scene,
+                 "joiner: a standby beyond the maximum replaces a lost node",
                  "[joining]") {
   const auto options = agent_options{.nodes = "2:2"};
   auto& a = agent(options);
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(scene, "joiner: beyond the maximum it stands by and replaces",
   CHECK(c.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "nodes: each may bring another number of workers",
+TEST_CASE_METHOD(scene, "nodes: each may bring its own number of workers",
                  "[joining]") {
   auto& a = agent({.slots = 1});
   auto& b = agent({.slots = 3});

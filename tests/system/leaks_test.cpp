@@ -1,4 +1,4 @@
-// What jobs leave behind: nothing.
+// Checks that jobs leave nothing behind.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr auto job_count = 50;
 
-/// The inodes of the sockets a process has.
+/// The inodes of the sockets of a process.
 std::set<std::string> sockets_of(pid_t pid) {
   auto out = std::set<std::string>{};
   auto error = std::error_code{};
@@ -48,7 +48,7 @@ std::set<std::string> inodes_in(const std::string& table) {
   return out;
 }
 
-/// How many sockets of `family` (a name in /proc/net) the processes have.
+/// Number of sockets of `family` (a name in /proc/net) that the processes have.
 size_t count_sockets(const std::vector<pid_t>& pids,
                      const std::string& family) {
   const auto known = inodes_in(family);
@@ -65,7 +65,7 @@ std::vector<pid_t> family_of(const program& x) {
   return out;
 }
 
-/// An agent's warden sees its end and goes, too: at once, but after it.
+/// An agent's warden ends, too: at once, but after the agent.
 bool nobody_is_left() {
   return eventually([] { return descendants(::getpid()).empty(); }, 1s);
 }
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(scene, "one node: no socket of the network is open",
   CHECK(x.wait() == 143);
 }
 
-TEST_CASE_METHOD(scene, "one node: the workers' store is all that is open",
+TEST_CASE_METHOD(scene, "one node: only the workers' store is open",
                  "[leaks]") {
   auto& x = run(
     {"--standalone", "--nproc-per-node=2", "--no-python", "sleep", "617"});
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(scene, "one node: the workers' store is all that is open",
   CHECK(x.wait() == 143);
 }
 
-TEST_CASE_METHOD(scene, "two nodes: the check above sees what there is",
+TEST_CASE_METHOD(scene, "two nodes: the check above sees open sockets",
                  "[leaks]") {
   auto& a = agent({});
   auto& b = agent({});
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(scene, "jobs of two nodes: nothing is left either",
   CHECK(is_empty(folder() + "/tmp"));
 }
 
-TEST_CASE_METHOD(scene, "killed agents: the next one tidies up", "[leaks]") {
+TEST_CASE_METHOD(scene, "killed agents: the next one cleans up", "[leaks]") {
   for (auto i = 0; i < 3; ++i) {
     auto& x = run({"--standalone", "--no-python", "sleep", "619"});
     await_status([](const json& job) { return job["phase"] == "running"; });

@@ -1,4 +1,4 @@
-// Agents that stand still: their workers die on time, nobody is charged.
+// Stopped agents: their workers die on time, and no restart is used up.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -27,16 +27,16 @@ TEST_CASE_METHOD(scene, "agent stopped: its workers end before others start",
   CHECK(b.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "agent stopped for a moment: nobody notices",
+TEST_CASE_METHOD(scene, "agent stopped for a moment: nothing changes",
                  "[lease]") {
   auto& a = agent({.nodes = "1:2"});
   auto& b = agent({.nodes = "1:2"});
   const auto before = await_world(4);
   b.signal(SIGSTOP);
-  // The length of the stop is what is tried here.
+  // This test tries the length of the stop.
   CHECK(b.wait(300ms) == program::still_running);
   b.signal(SIGCONT);
-  // Longer than the lease of 1.2 s: had it been lost, it would show.
+  // Longer than the lease of 1.2 s: a lost agent would show.
   CHECK_FALSE(eventually([&] { return records().size() != 4; }, 1'500ms));
   for (const auto& x : before)
     CHECK(alive(x.pid));
@@ -45,7 +45,8 @@ TEST_CASE_METHOD(scene, "agent stopped for a moment: nobody notices",
   CHECK(b.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "host stopped: the others' workers do not outlast it",
+TEST_CASE_METHOD(scene,
+                 "host stopped: the others' workers do not outlast the fence",
                  "[lease]") {
   auto& a = agent({.nodes = "2:2"});
   auto& b = agent({.nodes = "2:2"});

@@ -1,4 +1,4 @@
-// What the console shows of the workers' files.
+// Tests the workers' output on the console.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
@@ -27,7 +27,7 @@ constexpr auto count_to
 
 } // namespace
 
-TEST_CASE_METHOD(log_scene, "tee: streams keep their places", "[logs]") {
+TEST_CASE_METHOD(log_scene, "tee: stdout and stderr are kept apart", "[logs]") {
   auto& x = start({"sh", "-c",
                    "exec \"$0\" --standalone --log-dir=logs -t3 --no-python sh"
                    " -c 'echo out; echo err >&2' >console.out 2>console.err",
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(log_scene, "tee: a line is shown whole, once, in order",
   CHECK(lines_of(text).size() == 4 * 2'000);
 }
 
-TEST_CASE_METHOD(log_scene, "tee: a worker that is killed has its say",
+TEST_CASE_METHOD(log_scene, "tee: the last lines of a killed worker are shown",
                  "[logs]") {
   const auto text = console_of(
     {"--log-dir=" + logs(), "-t3"},
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(log_scene, "report: it comes after the last line of a worker",
   REQUIRE(report != text.npos);
   CHECK(count_of(text, " FAILED\n") == 1);
   CHECK(count_of(text, "Root Cause (first observed failure):") == 1);
-  // Of the one that has failed; the other may have been stopped earlier.
+  // The end of the failed worker; the other may have been stopped earlier.
   const auto failed = text.find("local_rank: ", report);
   REQUIRE(failed != text.npos);
   const auto label = "[default" + text.substr(failed + 12, 1) + "]:";
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(log_scene, "filter: lines with a text go to one file, too",
   CHECK(count_of(text, "]:one apple\n") == 2);
 }
 
-TEST_CASE_METHOD(log_scene, "fold: what all ranks print is one line",
+TEST_CASE_METHOD(log_scene, "fold: a line that all ranks print is shown once",
                  "[logs]") {
   const auto text
     = console_of({"--log-dir=" + logs(), "-t1", "--fold-identical"},
@@ -141,9 +141,9 @@ TEST_CASE_METHOD(log_scene, "fold: what all ranks print is one line",
           == "the same\nmine is " + std::string{rank} + "\n");
 }
 
-TEST_CASE_METHOD(log_scene, "rotation: the newest bytes are in the files kept",
+TEST_CASE_METHOD(log_scene, "rotation: the kept files have the newest bytes",
                  "[logs]") {
-  // 64 KiB is the least; a worker writes five times as much.
+  // 64 KiB is the minimum; a worker writes five times as much.
   const auto text = console_of(
     {"--log-dir=" + logs(), "-t1", "--log-rotate-size=64K",
      "--log-rotate-keep=2"},

@@ -17,7 +17,7 @@ struct disk_scene : log_scene {
     auto code = -1;
     read({"unshare", "--mount", "sh", "-c", "mount -t tmpfs none ."}, &code);
     if (code != 0) {
-      WARN("no disk of our own: not tried");
+      WARN("cannot make a small disk: not tried");
       return std::nullopt;
     }
     write("worker.sh", script);
@@ -35,7 +35,7 @@ struct disk_scene : log_scene {
 };
 
 // 8 MiB in lines of 64 bytes, 2 MiB a second: more than the disk has left, and
-// slow enough for who looks at it every second. A failed write ends the worker.
+// slow enough for a check every second. A failed write ends the worker.
 constexpr auto more_than_is_left
   = "set -e\n"
     "line=123456789012345678901234567890123456789012345678901234567890123\n"
@@ -58,7 +58,8 @@ TEST_CASE_METHOD(disk_scene,
   CHECK(count_of(*text, "almost full") <= 2);
 }
 
-TEST_CASE_METHOD(disk_scene, "full disk: what is redirected costs no job",
+TEST_CASE_METHOD(disk_scene,
+                 "full disk: a redirected stream does not fail the job",
                  "[logs]") {
   const auto text = on_full_disk("-r1", more_than_is_left);
   if (!text)

@@ -1,4 +1,4 @@
-// What a job leaves on disk.
+// The files that a job leaves on disk.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
@@ -35,7 +35,7 @@ void expect(words& lines, const std::string& stream, bool teed,
 
 } // namespace
 
-TEST_CASE_METHOD(log_scene, "logs: every choice of streams goes where it says",
+TEST_CASE_METHOD(log_scene, "logs: every choice of streams has its files",
                  "[logs]") {
   for (auto redirects = 0; redirects <= 3; ++redirects) {
     for (auto tees = 0; tees <= 3; ++tees) {
@@ -80,13 +80,13 @@ TEST_CASE_METHOD(log_scene, "logs: a run has a folder of its own", "[logs]") {
   }
 }
 
-TEST_CASE_METHOD(log_scene, "logs: a folder is made with those above it",
+TEST_CASE_METHOD(log_scene, "logs: a folder is made with its parents",
                  "[logs]") {
   console_of({"--log-dir=a/b/c", "-r1"}, both);
   CHECK(read_logs(folder() + "/a/b/c")["attempt_0/3/stdout.log"] == "out 3\n");
 }
 
-TEST_CASE_METHOD(log_scene, "logs: a link to a folder is one", "[logs]") {
+TEST_CASE_METHOD(log_scene, "logs: a link to a folder is accepted", "[logs]") {
   std::filesystem::create_directory(folder() + "/target");
   std::filesystem::create_directory_symlink("target", folder() + "/link");
   console_of({"--log-dir=link", "-r1"}, both, 1);
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(log_scene, "logs: streams are chosen by rank", "[logs]") {
   CHECK(count_of("\n" + text, "\nerr 2\n") == 1);
 }
 
-TEST_CASE_METHOD(log_scene, "logs: workers know where their error file goes",
+TEST_CASE_METHOD(log_scene, "logs: workers know the path of their error file",
                  "[logs]") {
   console_of({"--log-dir=logs"},
              "printf '{\"message\": \"m\"}' > $TORCHELASTIC_ERROR_FILE;"
@@ -123,7 +123,8 @@ TEST_CASE_METHOD(log_scene, "logs: workers know where their error file goes",
     const auto end = "/attempt_0/" + number + "/error.json\n";
     const auto path = content_of(folder() + "/path." + number);
     INFO(path);
-    CHECK(path.starts_with(logs() + "/job_")); // Absolute: workers move.
+    // Absolute, as workers may change folders.
+    CHECK(path.starts_with(logs() + "/job_"));
     CHECK(path.ends_with(end));
     CHECK(tree.count("attempt_0/" + number + "/error.json") == 1);
   }
@@ -159,7 +160,7 @@ TEST_CASE_METHOD(log_scene, "logs: each restart has a folder of its own",
     CHECK(count_of(text, line) == 1);
 }
 
-TEST_CASE_METHOD(log_scene, "logs: a change of members keeps what was written",
+TEST_CASE_METHOD(log_scene, "logs: a change of members keeps earlier output",
                  "[logs]") {
   const auto options
     = agent_options{.nodes = "1:2",
@@ -181,11 +182,11 @@ TEST_CASE_METHOD(log_scene, "logs: a change of members keeps what was written",
       ++files;
       CHECK(content == "words of the worker\n");
     }
-  CHECK(files == 2); // Of the epoch alone and of the one with two.
+  CHECK(files == 2); // From the epochs with one node and with two.
   CHECK(read_logs(logs() + "A").count("attempt_0/0/stdout.log") == 1);
 }
 
-TEST_CASE_METHOD(log_scene, "logs: without files nothing is made", "[logs]") {
+TEST_CASE_METHOD(log_scene, "logs: without files no folder is made", "[logs]") {
   const auto text = console_of(
     {"--log-dir=/dev/null", "-r1", "-t2"},
     std::string{both} + "; echo error file: \"$TORCHELASTIC_ERROR_FILE\"", 1);

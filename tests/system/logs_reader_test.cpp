@@ -23,8 +23,8 @@ size_t resident_size(pid_t pid) {
   return i == status.npos ? 0 : std::stoul(status.substr(i + 6));
 }
 
-/// A job of one worker that writes much to a console that is a pipe: who reads
-/// from it waits for a file.
+/// A job of one worker that writes much to a console that is a pipe; its reader
+/// waits for a file.
 struct reader_scene : log_scene {
   program& job_with_reader(const words& options = {}) {
     REQUIRE(start({"mkfifo", "pipe"}).wait() == 0);
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(reader_scene, "console: a second signal ends the wait for it",
   auto& x = job_with_reader({"--signals-to-forward=SIGUSR1"});
   await_worker(x);
   for (auto i = 0; i < 3; ++i) {
-    x.signal(SIGUSR1); // No one is left to get it.
+    x.signal(SIGUSR1); // No worker is left to get it.
     CHECK(x.wait(100ms) == program::still_running);
   }
   x.signal(SIGTERM);

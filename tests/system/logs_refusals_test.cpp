@@ -1,4 +1,4 @@
-// Log folders that cannot be used: what is said, and that nothing is left.
+// Log folders that cannot be used: the message, and that no file is left.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct refusal_scene : log_scene {
-  /// Starts a job with a log folder that is no use; no worker may run.
+  /// Starts a job with an unusable log folder; no worker may run.
   std::string refused(const std::string& path, const words& prefix = {}) {
     auto line = prefix;
     for (const auto& word :
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(refusal_scene, "log folder: a link to nothing is named",
   CHECK(count_of(refused(folder() + "/link"), "/link") >= 1);
 }
 
-TEST_CASE_METHOD(refusal_scene, "log folder: where nobody may write is named",
+TEST_CASE_METHOD(refusal_scene, "log folder: a read-only place is named",
                  "[logs]") {
   // The kernel's own file system refuses root, too.
   CHECK(count_of(refused("/proc/self/logs"), "/proc/self/logs") >= 1);
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(refusal_scene, "log folder: missing permission is named",
   REQUIRE(::mkdir(closed.c_str(), 0555) == 0);
   auto prefix = words{};
   if (::geteuid() == 0) {
-    // Root may do all: be nobody, who needs a way in and a place to run.
+    // Root may do all: become the user nobody, with access to the program.
     prefix = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
     auto code = -1;
     auto probe = prefix;
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(refusal_scene, "log folder: missing permission is named",
     fs::permissions(folder(), fs::perms{0755});
     read(probe, &code);
     if (code != 0) {
-      WARN("nobody cannot start actorrun here: not tried");
+      WARN("the user nobody cannot start actorrun here: not tried");
       return;
     }
     REQUIRE(::chown((folder() + "/run").c_str(), 65534, 65534) == 0);
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(refusal_scene, "log folder: missing permission is named",
   CHECK(fs::is_empty(closed));
 }
 
-TEST_CASE_METHOD(refusal_scene, "log folder: a node of many says it, too",
+TEST_CASE_METHOD(refusal_scene, "log folder: a node of many reports it, too",
                  "[logs]") {
   const auto file = write("plain", "text");
   auto& a = agent({.nodes = "1:2", .more = {"--log-dir=" + file, "-r3"}});
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(refusal_scene, "log folder: a node of many says it, too",
   CHECK(records().empty());
 }
 
-TEST_CASE_METHOD(scene, "log options: what is wrong is named, exit code 2",
+TEST_CASE_METHOD(scene, "log options: the error is named, exit code 2",
                  "[logs]") {
   const auto wrong = std::vector<words>{
     {"--redirects=4", "x"},
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(scene, "log options: what is wrong is named, exit code 2",
   }
 }
 
-// Scripts that work with torchrun have such lines.
+// Scripts that work with torchrun contain such options.
 TEST_CASE_METHOD(scene, "log options: torchrun's without effect are warnings",
                  "[logs]") {
   const auto idle = std::vector<words>{

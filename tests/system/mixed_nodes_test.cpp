@@ -1,12 +1,12 @@
-// Nodes that were told different things about one job: each that does not fit
-// is refused at once and told why, and the job does not notice.
+// Nodes with different settings for one job: each that does not fit is refused
+// at once with a reason, and the job is not affected.
 #include "tests/system/etcd_scene.hpp"
 
 namespace actorrun::test {
 
 namespace {
 
-/// Nobody waits for a time-out of the rendezvous, not even on a busy machine.
+/// Less than the timeouts of the rendezvous, even on a busy machine.
 constexpr auto refusal_limit = 3s;
 
 /// Two nodes with a rank each, or two that need none.
@@ -26,7 +26,7 @@ struct two_nodes : scene {
     return out;
   }
 
-  /// A third node comes with `more`. @returns what it says
+  /// Starts a third node with `more`. @returns its output
   std::string refused(const words& more) {
     const auto begin = clock::now();
     auto& x = run(joined(line, more));
@@ -87,7 +87,7 @@ TEST_CASE("mixed nodes: a job that meets through etcd takes no others",
   auto& more = x.agent(x.options("3"));
   CHECK(more.wait(refusal_limit) == 4);
   CHECK(more.says("asks for --nnodes=3"));
-  // As a coordinator it would wait longer, or not long enough.
+  // As a candidate it would wait longer, or not long enough.
   auto patient = x.options();
   patient.conf += ",fence_guard=0.7";
   auto& other = x.agent(patient);
@@ -95,7 +95,7 @@ TEST_CASE("mixed nodes: a job that meets through etcd takes no others",
   CHECK(other.says("the job runs with --nnodes=2 --max-restarts=0 and a lease "
                    "of 1200 ms"));
   CHECK(other.says("--max-restarts=0 and a lease of 1600 ms"));
-  // etcd has no word for those who do not speak HTTP.
+  // etcd cannot report clients that do not speak HTTP.
   auto there = x.options();
   there.more = {"--rdzv-conf=is_host=0,heartbeat_timeout=0.5,read_timeout=1"};
   auto& native = x.agent(there);

@@ -52,7 +52,7 @@ namespaces::namespaces(scene& tools)
   }
 }
 
-// Processes that still run there keep their network; the names go now.
+// Processes that still run there keep their network; its names are removed now.
 namespaces::~namespaces() {
   for (const auto& name : {here_, there_})
     succeeds(tools_, {"ip", "netns", "del", name});
@@ -67,7 +67,8 @@ void namespaces::must(words command) {
   scene::require(code == 0, line + "succeeds: " + text);
 }
 
-// Where packets arrive, not where they leave: a sender would be told at once.
+// Drops arriving packets, not leaving ones: a sender would get an error at
+// once.
 void namespaces::drop(const words& host) {
   filter(host, "drop", "iif lo accept");
 }

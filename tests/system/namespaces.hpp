@@ -1,4 +1,4 @@
-// Owns two network namespaces joined by a cable (a veth pair), to play the
+// Owns two network namespaces joined by a cable (a veth pair), to simulate a
 // network that fails. Needs root, `ip` and `nft`.
 #pragma once
 
@@ -14,7 +14,7 @@ public:
   static constexpr auto here_address = "10.213.7.1";
   static constexpr auto there_address = "10.213.7.2";
 
-  /// Why there can be none on this machine; empty if there can.
+  /// Why this machine cannot have one; empty if it can.
   static std::string obstacle();
 
   /// @param tools Starts the programs that set up the network. Lives longer.
@@ -29,16 +29,16 @@ public:
   words here() const { return {"ip", "netns", "exec", here_}; }
   words there() const { return {"ip", "netns", "exec", there_}; }
 
-  /// `there` hears and says nothing any more; nobody is told.
+  /// `there` neither receives nor sends packets any more; no one is notified.
   void cut();
 
-  /// `there` hears nothing, but is heard.
+  /// `there` receives nothing, but can send.
   void cut_inbound();
 
-  /// `there` hears, but is not heard.
+  /// `there` receives, but cannot send.
   void cut_outbound();
 
-  /// This port of `here` does not hear `there` any more.
+  /// `there` receives nothing from this port of `here` any more.
   void cut_service(uint16_t port);
 
   /// Ends all cuts.

@@ -1,5 +1,5 @@
 // A network that fails: two namespaces, one cable, the stamps of the workers.
-// CLOCK_MONOTONIC is one clock for both, so stamps tell who ran when.
+// Both share CLOCK_MONOTONIC, so stamps show who ran when.
 #include "tests/support/catch.hpp"
 #include "tests/system/namespaces.hpp"
 
@@ -10,14 +10,14 @@ namespace actorrun::test {
 
 namespace {
 
-/// 1.2 s of lease, what stopping and starting takes, and a busy machine.
+/// 1.2 s of lease, the time of stopping and starting, and a busy machine.
 constexpr auto detection_limit_ns = int64_t{2'500'000'000};
 
 /// The fence of 900 ms, less a keep-alive's interval and TCP's first repeats.
 constexpr auto short_cut_max_ns = int64_t{400'000'000};
 
 struct two_hosts : scene {
-  /// False, and a line that says why, where there can be no namespaces.
+  /// False, with a printed reason, where there can be no namespaces.
   bool ready() {
     static const auto obstacle = namespaces::obstacle();
     if (!obstacle.empty()) {
@@ -28,7 +28,8 @@ struct two_hosts : scene {
     return true;
   }
 
-  /// An agent on each host; the coordinator is here. @param nodes `MIN:MAX`
+  /// Starts an agent on each host; the coordinator is here.
+  /// @param nodes `MIN:MAX`
   worker_records start_job(const std::string& nodes) {
     auto options = agent_options{.nodes = nodes};
     options.endpoint
@@ -42,7 +43,7 @@ struct two_hosts : scene {
     return before;
   }
 
-  /// The workers of `there` among them.
+  /// The workers on `there`.
   worker_records there(const worker_records& all) const {
     auto out = records_of(all);
     std::erase_if(out, [](const auto& x) { return x.node_rank == 0; });
@@ -55,8 +56,8 @@ struct two_hosts : scene {
     CHECK(b->wait() == 0);
   }
 
-  /// A loss that began at `since`: the lost node's workers have ended before
-  /// any of the next epoch began (I2), in time, and free of charge.
+  /// Checks a loss that began at `since`: the lost node's workers have ended
+  /// before any of the next epoch began (I2), in time, and without a restart.
   worker_records check_loss(const worker_records& before, int64_t since) {
     const auto after = await_world(2, before[0].epoch);
     CHECK(after[0].restart_count == 0);
@@ -74,7 +75,7 @@ struct two_hosts : scene {
     CHECK(last_of(records_of(after)) < first_of(healed));
   }
 
-  /// Nothing has changed for longer than a lease.
+  /// Checks that nothing has changed for longer than a lease.
   void check_undisturbed(const worker_records& before) {
     CHECK_FALSE(
       eventually([&] { return records().size() != before.size(); }, 1'800ms));
@@ -106,7 +107,7 @@ TEST_CASE_METHOD(two_hosts, "network: a silent node stops before others start",
   check_end();
 }
 
-TEST_CASE_METHOD(two_hosts, "network: a pulled cable is as good as silence",
+TEST_CASE_METHOD(two_hosts, "network: a pulled cable is like silence",
                  "[netns]") {
   if (!ready())
     return;
@@ -119,7 +120,7 @@ TEST_CASE_METHOD(two_hosts, "network: a pulled cable is as good as silence",
   check_end();
 }
 
-TEST_CASE_METHOD(two_hosts, "network: a node that hears nothing is lost",
+TEST_CASE_METHOD(two_hosts, "network: a node that receives nothing is lost",
                  "[netns]") {
   if (!ready())
     return;
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(two_hosts, "network: a node that hears nothing is lost",
   check_end();
 }
 
-TEST_CASE_METHOD(two_hosts, "network: a node that is not heard is lost",
+TEST_CASE_METHOD(two_hosts, "network: a node that cannot send is lost",
                  "[netns]") {
   if (!ready())
     return;
@@ -145,7 +146,8 @@ TEST_CASE_METHOD(two_hosts, "network: a node that is not heard is lost",
   check_end();
 }
 
-TEST_CASE_METHOD(two_hosts, "network: a cut shorter than the lease is nothing",
+TEST_CASE_METHOD(two_hosts,
+                 "network: a cut shorter than the lease changes nothing",
                  "[netns]") {
   if (!ready())
     return;
@@ -154,14 +156,14 @@ TEST_CASE_METHOD(two_hosts, "network: a cut shorter than the lease is nothing",
     const auto before = await_world(4);
     const auto since = now_ns();
     net->cut();
-    // The length of the cut is what is tried here.
+    // This test tries the length of the cut.
     CHECK(a->wait(300ms) == program::still_running);
     net->heal();
     if (now_ns() - since < short_cut_max_ns) {
       check_undisturbed(before);
       return check_end();
     }
-    // A busy machine made it a long one, which is another test.
+    // A busy machine has made the cut too long, which is another test.
     await_status([](const json& x) {
       return x["phase"] == "running" && x["world_size"] == 4;
     });
@@ -190,7 +192,7 @@ TEST_CASE_METHOD(two_hosts, "network: a lost node that ignores the stop signal",
                  "[netns]") {
   if (!ready())
     return;
-  // Its workers and their children must go all the same, by SIGKILL.
+  // Its workers and their children must still end, by SIGKILL.
   auto options
     = agent_options{.nodes = "1:2", .worker = {"--ignore-term", "--child"}};
   options.endpoint = namespaces::here_address + (":" + std::to_string(port()));

@@ -18,13 +18,14 @@ namespace actorrun::test {
 
 namespace {
 
-/// Children whose end somebody waits for: `descendants` must not reap them.
+/// Children that a test waits for: `descendants` must not reap them.
 std::set<pid_t>& watched() {
   static auto pids = std::set<pid_t>{};
   return pids;
 }
 
-// What our programs leave behind comes to us, so that we see it.
+// Orphans of the tested programs become children of this process, so that tests
+// see them.
 void adopt_orphans() {
   static const auto done = ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   static_cast<void>(done);
@@ -48,7 +49,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   ::dup2(out, 1);
   ::dup2(out, 2);
   ::close_range(3, ~0U, 0);
-  // Whoever runs the tests may ignore these, as nohup does.
+  // The tests may have been started with these ignored, as by nohup.
   for (auto signal : {SIGHUP, SIGINT, SIGQUIT})
     ::signal(signal, SIG_DFL);
   if (::chdir(x.folder.c_str()) == 0)
@@ -151,7 +152,7 @@ bool program::says(std::string_view text, milliseconds limit) {
   auto found = false;
   eventually(
     [&] {
-      ended = !running(); // Asked first: its last words count.
+      ended = !running(); // Asked first: its last output counts.
       found = output().find(text) != std::string::npos;
       return found || ended;
     },

@@ -1,4 +1,4 @@
-// Owns one program under test: started, watched, and gone when its owner is.
+// Owns one program under test: starts it, watches it, and ends it.
 #pragma once
 
 #include <chrono>
@@ -12,30 +12,30 @@
 namespace actorrun::test {
 
 using namespace std::chrono_literals;
-using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC, as the stamps.
+using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC, as in the stamps.
 using milliseconds = std::chrono::milliseconds;
 
 /// No event of these tests takes longer than this, on any machine.
 inline constexpr auto timeout = milliseconds{20'000};
 
-/// Asks `condition` again and again until it holds or `limit` has passed.
+/// Polls `condition` until it holds or `limit` has passed.
 /// @returns whether it held
 template <class Condition>
 bool eventually(Condition condition, milliseconds limit = timeout);
 
-/// A pause between two looks at a condition.
+/// The pause between two polls of a condition.
 void breathe();
 
 struct program_options {
   std::vector<std::string> words;                 ///< [0] is looked up in PATH.
-  std::map<std::string, std::string> environment; ///< The whole of it.
+  std::map<std::string, std::string> environment; ///< The complete environment.
   std::string folder;                             ///< Working directory.
   std::string output; ///< File that gets stdout and stderr.
 };
 
 class program {
 public:
-  /// What `wait` returns for a program that has not ended in time.
+  /// The result of `wait` for a program that has not ended in time.
   static constexpr int still_running = 1'000;
 
   explicit program(program_options options);
@@ -43,7 +43,7 @@ public:
   program(const program&) = delete;
   program& operator=(const program&) = delete;
 
-  /// Kills it if it still runs. What it wrote goes to the chronicle.
+  /// Kills it if it still runs. Its output goes to the chronicle.
   ~program();
 
   pid_t pid() const { return pid_; }
@@ -56,10 +56,10 @@ public:
   /// Sends `number`; nothing happens if it has ended.
   void signal(int number);
 
-  /// All it has written so far, on both streams.
+  /// All its output so far, of both streams.
   std::string output() const;
 
-  /// Waits until it has written `text`, or has ended and never did.
+  /// Waits until it has written `text`, or has ended without it.
   bool says(std::string_view text, milliseconds limit = timeout);
 
 private:
@@ -68,7 +68,7 @@ private:
   int status_ = still_running;
 };
 
-/// How often `part` stands in `text`.
+/// How often `part` occurs in `text`.
 size_t count_of(std::string_view text, std::string_view part);
 
 /// The content of a file; empty if there is none.
@@ -81,7 +81,7 @@ bool alive(pid_t pid);
 /// children of this process because their parent is gone.
 std::vector<pid_t> descendants(pid_t pid);
 
-/// What programs wrote in this test case, shown when it fails.
+/// Output of the programs of this test case, shown when it fails.
 std::string& chronicle();
 
 template <class Condition>

@@ -1,4 +1,4 @@
-// Who is turned away or cannot begin: exit code, one clear line, nothing left.
+// Refused agents and failed starts: exit code, one clear line, nothing left.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -13,7 +13,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// Somebody else's listener, who answers nothing.
+/// A foreign listener that never answers.
 class rejection_listener {
 public:
   explicit rejection_listener(uint16_t port)
@@ -33,7 +33,7 @@ private:
   int fd_;
 };
 
-/// The lines of `text` that begin as errors do.
+/// The lines of `text` that begin like errors.
 size_t errors_in(const std::string& text) {
   return count_of(text, "actorrun: error: ");
 }
@@ -44,7 +44,7 @@ struct running_job : scene {
     before = await_world(2);
   }
 
-  /// Starts a joiner; it must be refused and the job not notice.
+  /// Starts a joiner; it must be refused and the job not be affected.
   std::string refused(const agent_options& x) {
     auto& joiner = agent(x);
     CHECK(joiner.wait() == 4);
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(scene, "secret: agents that share one meet", "[refusals]") {
   CHECK(b.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "arguments: what is wrong is named, exit code 2",
+TEST_CASE_METHOD(scene, "arguments: the error is named, exit code 2",
                  "[refusals]") {
   const auto wrong = std::vector<words>{
     {"--nnodes=0", "x"},
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(scene, "endpoint: a name without an address is exit code 3",
   }
 }
 
-TEST_CASE_METHOD(scene, "endpoint: a stranger's port is exit code 6",
+TEST_CASE_METHOD(scene, "endpoint: the port of another program is exit code 6",
                  "[refusals]") {
   const auto taken = rejection_listener{port()};
   auto& x = agent({});
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(scene, "endpoint: a stranger's port is exit code 6",
   CHECK(count_of(x.output(), endpoint()) >= 1);
 }
 
-TEST_CASE_METHOD(scene, "endpoint: a silent stranger is exit code 3",
+TEST_CASE_METHOD(scene, "endpoint: a silent program is exit code 3",
                  "[refusals]") {
   const auto taken = rejection_listener{port()};
   const auto options = agent_options{
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(scene, "endpoint: a silent stranger is exit code 3",
   CHECK(count_of(x.output(), endpoint()) >= 1);
 }
 
-TEST_CASE_METHOD(scene, "endpoint: when nobody answers it is exit code 3",
+TEST_CASE_METHOD(scene, "endpoint: without an answer it is exit code 3",
                  "[refusals]") {
   auto& x = agent({.conf = ",is_host=0,read_timeout=1"});
   CHECK(x.wait() == 3);

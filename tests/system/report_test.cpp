@@ -1,5 +1,5 @@
-// What a failed job tells: the report on every agent's console, and the error
-// file for whoever started the agent.
+// Tests the report of a failed job on every agent's console, and the error file
+// for the program that started the agent.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
@@ -10,7 +10,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// From its first line to its last; empty if there is none.
+/// The report, from its first line to its last; empty if there is none.
 std::string report_in(const std::string& output) {
   const auto cause = output.find("\nRoot Cause (first observed failure):\n");
   const auto start = output.rfind("\n=", output.rfind("\nFailures:", cause));
@@ -28,7 +28,7 @@ bool has_line(const std::string& text, const std::string& pattern) {
   return false;
 }
 
-/// A job whose agent has been told where to leave an error file of its own.
+/// A job whose agent has an error file of its own.
 struct report_scene : log_scene {
   std::string own_file() const { return folder() + "/own.json"; }
 
@@ -53,7 +53,7 @@ struct report_scene : log_scene {
   }
 };
 
-// What torch's @record leaves behind, from the shell.
+// Writes an error file as torch's @record does, from the shell.
 const auto torch_file = std::string{
   R"(printf '{"message": {"message": "ValueError: no data", "extraInfo": )"
   R"({"py_callstack": "Traceback\\n  main\\nValueError: no data\\n", )"
@@ -61,7 +61,7 @@ const auto torch_file = std::string{
 
 } // namespace
 
-TEST_CASE_METHOD(scene, "report: every agent tells of the same root cause",
+TEST_CASE_METHOD(scene, "report: every agent reports the same root cause",
                  "[report]") {
   auto& a = agent({});
   auto& b = agent({});
@@ -78,7 +78,8 @@ TEST_CASE_METHOD(scene, "report: every agent tells of the same root cause",
                            + std::to_string(workers[3].pid) + R"(\) )"));
 }
 
-TEST_CASE_METHOD(report_scene, "report: last words stand in for an error file",
+TEST_CASE_METHOD(report_scene,
+                 "report: last lines replace a missing error file",
                  "[report]") {
   const auto output
     = output_of(script("test $RANK = 0 && exec sleep 60; "
@@ -105,15 +106,16 @@ TEST_CASE_METHOD(report_scene, "report: a torch worker's error file is shown",
   CHECK(report.find("\n  traceback : Traceback\n    main\n  ValueError: no "
                     "data\n  \n")
         != report.npos);
-  // Copied upwards as it was, with the exit code.
+  // Copied for the agent unchanged, with the exit code.
   CHECK(content_of(own_file())
         == R"({"message": {"message": "ValueError: no data", "extraInfo": )"
            R"({"py_callstack": "Traceback\n  main\nValueError: no data\n", )"
            R"("timestamp": "1785587650"}, "errorCode": 7}})");
 }
 
-// Where torchrun's agent dies of it.
-TEST_CASE_METHOD(report_scene, "report: a torn error file costs no restart",
+// An error that ends torchrun's agent.
+TEST_CASE_METHOD(report_scene,
+                 "report: a truncated error file costs no restart",
                  "[report]") {
   const auto torn = R"(printf '{"mess' > $TORCHELASTIC_ERROR_FILE; exit 1)";
   CHECK(report_in(output_of(
@@ -126,7 +128,7 @@ TEST_CASE_METHOD(report_scene, "report: a torn error file costs no restart",
   CHECK(has_line(report, "  message   : the error file /.* ends too early"));
 }
 
-TEST_CASE_METHOD(report_scene, "report: a C++ worker tells what it threw",
+TEST_CASE_METHOD(report_scene, "report: a C++ worker reports its exception",
                  "[report]") {
   const auto output
     = output_of({"--standalone", "--no-python", RECORD_EXAMPLE, "throw"}, 1);
@@ -139,7 +141,8 @@ TEST_CASE_METHOD(report_scene, "report: a C++ worker tells what it threw",
   CHECK(own_message()["errorCode"] == -6);
 }
 
-TEST_CASE_METHOD(report_scene, "report: our own failures have an error file",
+TEST_CASE_METHOD(report_scene,
+                 "report: failures of the launcher have an error file",
                  "[report]") {
   output_of({"--nnodes=2", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job",
              "--rdzv-conf=is_host=1,join_timeout=50ms", "--no-python", "true"},
@@ -148,7 +151,7 @@ TEST_CASE_METHOD(report_scene, "report: our own failures have an error file",
     "rendezvous_timed_out: "));
 }
 
-TEST_CASE_METHOD(report_scene, "report: a good end has none", "[report]") {
+TEST_CASE_METHOD(report_scene, "report: success has no report", "[report]") {
   CHECK(report_in(output_of(script("exit 0"), 0)) == "");
   CHECK(content_of(own_file()) == "");
 }

@@ -1,4 +1,4 @@
-// Workers that fail: who restarts, what it costs, and what is said at the end.
+// Workers that fail: who restarts, the cost, and the final report.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(scene, "job: without a restart left it fails on every node",
   CHECK(all_dead(records()));
 }
 
-TEST_CASE_METHOD(scene, "job: the first failure is a signal by its name",
+TEST_CASE_METHOD(scene, "job: the first failure names the signal",
                  "[restarts]") {
   auto& a = agent({});
   auto& b = agent({});
@@ -87,12 +87,12 @@ TEST_CASE_METHOD(scene, "job: the first failure is a signal by its name",
   for (auto* x : {&a, &b}) {
     CHECK(count_of(x->output(), "first failure: rank 3 ") == 1);
     CHECK(count_of(x->output(), "killed by SIGSEGV (signal 11)") >= 1);
-    // We stopped the others: they are not to blame.
+    // The others were stopped by order: they have not failed.
     CHECK(count_of(x->output(), "SIGTERM") == 0);
   }
 }
 
-TEST_CASE_METHOD(scene, "job: whoever ignores the stop signal is killed",
+TEST_CASE_METHOD(scene, "job: a worker that ignores the stop signal is killed",
                  "[restarts]") {
   auto& a = agent({.nodes = "1",
                    .restart_count_max = 1,
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(scene, "job: whoever ignores the stop signal is killed",
   CHECK(a.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "job: what workers leave behind ends with the epoch",
+TEST_CASE_METHOD(scene, "job: child processes of workers end with the epoch",
                  "[restarts]") {
   auto& a = agent(
     {.nodes = "1", .restart_count_max = 1, .slots = 1, .worker = {"--stray"}});

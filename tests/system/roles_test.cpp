@@ -1,4 +1,4 @@
-// What workers are told where nodes bring different roles and sizes.
+// The environment of workers where nodes bring different roles and sizes.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -10,7 +10,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// Adds one line of what it was told, and runs until the file `end` is there.
+/// Adds a line with its variables, and runs until the file `end` is there.
 constexpr auto worker
   = "echo $ACTORRUN_EPOCH $GROUP_RANK $GROUP_WORLD_SIZE $LOCAL_RANK "
     "$LOCAL_WORLD_SIZE $RANK $WORLD_SIZE $ROLE_NAME $ROLE_RANK "
@@ -32,7 +32,7 @@ struct told {
 
 using role_sizes = std::map<std::string, uint32_t>;
 
-/// What one worker says, for comparison.
+/// A worker's line, for comparison.
 std::string text_of(const told& x) {
   return std::to_string(x.rank) + " of " + std::to_string(x.world) + ", "
          + x.role + " " + std::to_string(x.role_rank) + " of "
@@ -42,8 +42,8 @@ std::string text_of(const told& x) {
          + std::to_string(x.node_count);
 }
 
-/// The same for all workers, by torchrun's rule: sums in the order of nodes,
-/// over all of them and within each role.
+/// The expected lines of all workers, by torchrun's rule: sums in the order of
+/// nodes, over all of them and within each role.
 std::vector<std::string> counted(const std::vector<told>& nodes) {
   auto sizes = role_sizes{};
   auto world = uint32_t{0};
@@ -89,8 +89,8 @@ struct roles_scene : scene {
     return out;
   }
 
-  /// Waits for a world of that size after `epoch`, and checks each of its
-  /// workers against those of its nodes.
+  /// Waits for a world of that size after `epoch`, and checks its workers
+  /// against their nodes.
   /// @returns its epoch
   uint32_t check_world(uint32_t world, const role_sizes& sizes,
                        uint32_t epoch = 0) {
@@ -132,8 +132,8 @@ private:
 
 } // namespace
 
-// So that the tests below compare with what torchrun does, not with our idea of
-// it: its workers said this for three such nodes (1.13).
+// Ensures that the tests below compare with torchrun's behaviour: its workers
+// had these variables on three such nodes (1.13).
 TEST_CASE("roles: the tests count as torchrun does", "[roles]") {
   CHECK(counted({{.node = 0, .local_world = 2, .role = "trainer"},
                  {.node = 1, .local_world = 1, .role = "reader"},
@@ -148,7 +148,8 @@ TEST_CASE("roles: the tests count as torchrun does", "[roles]") {
         });
 }
 
-TEST_CASE_METHOD(roles_scene, "roles: each counts for itself, over all nodes",
+TEST_CASE_METHOD(roles_scene,
+                 "roles: each is counted separately, over all nodes",
                  "[roles]") {
   node("4", "trainer", 2);
   node("4", "reader", 1);
@@ -160,9 +161,9 @@ TEST_CASE_METHOD(roles_scene, "roles: each counts for itself, over all nodes",
     CHECK(x.wait() == 0);
 }
 
-TEST_CASE_METHOD(
-  roles_scene, "roles: they are counted anew when a node goes, and comes back",
-  "[roles]") {
+TEST_CASE_METHOD(roles_scene,
+                 "roles: they are counted anew when a node leaves and returns",
+                 "[roles]") {
   auto& a = node("2:3", "trainer", 2);
   auto& reader = node("2:3", "reader", 1);
   auto& b = node("2:3", "trainer", 3);

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Below what systems give out by themselves (32768 and up), and clear of
-// actorrun's default.
+// Below the ports that systems assign themselves (32768 and up), and different
+// from actorrun's default.
 constexpr auto port_min = 20'000;
 constexpr auto port_count = 8'000;
 
-// Short times of the rendezvous, so that tests are quick; the lease is what
-// users have.
+// Short times of the rendezvous, so that tests are quick; the lease is the
+// default.
 constexpr auto quick = "quiet_period=300ms,join_settle=300ms";
 
 std::string make_folder() {

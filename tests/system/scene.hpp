@@ -1,5 +1,5 @@
-// Owns everything of one test case: a folder, a port, the programs started, and
-// the records of their workers. Nothing of it outlives the test case.
+// Owns all resources of one test case: a folder, a port, the started programs,
+// and the records of their workers. None of them outlives the test case.
 #pragma once
 
 #include "tests/system/program.hpp"
@@ -18,13 +18,13 @@ namespace actorrun::test {
 using json = nlohmann::json;
 using words = std::vector<std::string>;
 
-/// A TCP port that nobody listens on now and the system gives to nobody.
+/// A TCP port without a listener that the system does not assign itself.
 uint16_t free_port();
 
-/// CLOCK_MONOTONIC in ns, as the workers stamp.
+/// CLOCK_MONOTONIC in ns, as in the workers' stamps.
 int64_t now_ns();
 
-/// What one worker process wrote down.
+/// The record of one worker process.
 struct worker_record {
   std::string kind; ///< `worker`, or `child` or `stray` of one.
   pid_t pid = 0;
@@ -39,8 +39,8 @@ struct worker_record {
   uint16_t master_port = 0;
   std::string job;
   std::string descriptors; ///< `0,1,2`
-  int64_t start_ns = 0;    ///< Its first instant.
-  int64_t last_ns = 0;     ///< Its last, to 5 ms.
+  int64_t start_ns = 0;    ///< Its start.
+  int64_t last_ns = 0;     ///< Its last stamp, to 5 ms.
 };
 
 using worker_records = std::vector<worker_record>;
@@ -55,8 +55,8 @@ struct agent_options {
   std::string conf = {};     ///< More of `--rdzv-conf`, begins with a comma.
   words more = {};           ///< More options.
   words worker = {};         ///< Options of the stamping worker.
-  words prefix = {};         ///< In front of actorrun.
-  std::string endpoint = {}; ///< Empty: the port of the scene on loopback.
+  words prefix = {};         ///< Words in front of actorrun.
+  std::string endpoint = {}; ///< If empty, the port of the scene on loopback.
   std::map<std::string, std::string> environment = {};
 };
 
@@ -70,7 +70,7 @@ public:
   /// Ends all programs; checks that no process is left.
   ~scene();
 
-  /// Of this scene alone.
+  /// The folder of this scene.
   const std::string& folder() const { return folder_; }
 
   uint16_t port() const { return port_; }
@@ -78,11 +78,11 @@ public:
   /// `127.0.0.1:<port>`
   std::string endpoint() const;
 
-  /// Starts a program with a clean environment and the variables given.
+  /// Starts a program with a clean environment and the given variables.
   program& start(words command,
                  const std::map<std::string, std::string>& variables = {});
 
-  /// Starts actorrun with these words.
+  /// Starts actorrun with these arguments.
   program& run(words arguments,
                const std::map<std::string, std::string>& variables = {});
 
@@ -92,10 +92,10 @@ public:
   /// Starts `actorctl coordinator` at the scene's endpoint.
   program& coordinator(const agent_options& x);
 
-  /// All that were started, in this order.
+  /// All started programs, in order.
   std::deque<program>& programs() { return programs_; }
 
-  /// Starts a program, waits for its end and returns what it wrote.
+  /// Starts a program, waits for its end and returns its output.
   std::string read(words command, int* code = nullptr);
 
   /// `actorctl status --json`, of the job or of all.
@@ -116,7 +116,7 @@ public:
     return last;
   }
 
-  /// Of all processes that have ever stamped here.
+  /// The records of all processes that have ever stamped here.
   worker_records records() const;
 
   /// Waits until the newest epoch is newer than `epoch` and has `count` running
@@ -128,16 +128,16 @@ public:
   /// The workers (no children) of an epoch by rank.
   worker_records workers_of(uint32_t epoch) const;
 
-  /// The record of a process as it is now.
+  /// The current record of a process.
   worker_record record_of(pid_t pid) const;
 
-  /// The same processes with their stamps as they are now.
+  /// The same processes with their current stamps.
   worker_records records_of(const worker_records& workers) const;
 
-  /// Tells a worker to exit with this code.
+  /// Orders a worker to exit with this code.
   void order_exit(pid_t pid, int code);
 
-  /// Tells all workers to exit with 0.
+  /// Orders all workers to exit with 0.
   void order_end();
 
   /// Writes a file of the scene. @returns its path

@@ -1,5 +1,5 @@
-// Signals to the agent: which end its part, which it passes on, and what the
-// workers get.
+// Signals to the agent: which end its part, which it forwards, and which
+// signals the workers get.
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
@@ -11,13 +11,13 @@ namespace actorrun::test {
 
 namespace {
 
-// The shell takes a signal when the command it waits for has ended.
+// The shell handles a signal after the command that it waits for.
 constexpr auto wait_for_it = "touch ready.$RANK;"
                              "while [ ! -e end.$RANK ]; do sleep 0.02; done";
 
 struct signal_scene : log_scene {
-  /// Starts workers that note in `got.<rank>` which signal they get, as often
-  /// as it comes; those in `ending` end them.
+  /// Starts workers that record in `got.<rank>` each signal that they get;
+  /// those in `ending` end them.
   program& noting(const words& options, const words& ending = {"TERM"},
                   uint32_t slots = 2) {
     auto script = std::string{};
@@ -66,9 +66,10 @@ TEST_CASE_METHOD(signal_scene, "forwarded: workers get it and the job goes on",
   CHECK(count_of(x.output(), "passes on SIGUSR2 to the workers") == 1);
 }
 
-TEST_CASE_METHOD(signal_scene, "forwarded: what workers have started is spared",
+TEST_CASE_METHOD(signal_scene,
+                 "forwarded: child processes of workers do not get it",
                  "[signals]") {
-  // The default effect of SIGUSR1 on the child would be its end.
+  // The default action of SIGUSR1 would end the child.
   auto& x = job({"--signals-to-forward=SIGUSR1"},
                 "sleep 613 & child=$!; trap 'touch noticed' USR1;"
                 "touch ready.$RANK;"
@@ -82,14 +83,14 @@ TEST_CASE_METHOD(signal_scene, "forwarded: what workers have started is spared",
 }
 
 TEST_CASE_METHOD(signal_scene,
-                 "forwarded: a node of many tells its own workers",
+                 "forwarded: a node of many forwards to its own workers",
                  "[signals]") {
   const auto options = agent_options{
     .more = {"--signals-to-forward=SIGUSR1", "--max-restarts=0"}};
   auto& a = agent(options);
   auto& b = agent(options);
   const auto before = await_world(4);
-  // The stamping worker ends by SIGUSR1: so we see who gets it.
+  // SIGUSR1 ends the stamping worker, which shows who gets it.
   b.signal(SIGUSR1);
   CHECK(a.wait() == 1);
   CHECK(b.wait() == 1);
@@ -119,7 +120,7 @@ TEST_CASE_METHOD(signal_scene, "handled: a signal that is added ends the job",
   CHECK(got(1) == "USR2\n");
 }
 
-TEST_CASE_METHOD(signal_scene, "handled: workers know which signals these are",
+TEST_CASE_METHOD(signal_scene, "handled: workers know the handled signals",
                  "[signals]") {
   auto& x = job({"--signals-to-handle=usr2,TERM"},
                 "echo $TORCHELASTIC_SIGNALS_TO_HANDLE", 1);
@@ -136,7 +137,8 @@ TEST_CASE_METHOD(signal_scene, "unlisted: the agent dies, and so do workers",
   CHECK(all_dead(workers));
 }
 
-TEST_CASE_METHOD(signal_scene, "stop signal: it ends the siblings of a failure",
+TEST_CASE_METHOD(signal_scene,
+                 "stop signal: it ends the peers of a failed worker",
                  "[signals]") {
   auto& x = job({"--stop-signal=SIGINT"},
                 "for s in TERM INT; do trap \"echo $s >> got.$RANK; exit\" $s;"
@@ -150,7 +152,7 @@ TEST_CASE_METHOD(signal_scene, "stop signal: it ends the siblings of a failure",
   CHECK(got(1).empty());
 }
 
-TEST_CASE_METHOD(signal_scene, "stop signal: it stands for a handled one, too",
+TEST_CASE_METHOD(signal_scene, "stop signal: it replaces a handled signal, too",
                  "[signals]") {
   auto& x = noting({"--stop-signal=SIGUSR2"}, {"USR2"});
   await_ready();

@@ -1,4 +1,4 @@
-// Command lines that were written for torchrun, as they are.
+// Command lines written for torchrun, unchanged.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(scene, "run-path: the script is the main module", "[cli]") {
         == 1);
 }
 
-TEST_CASE_METHOD(scene, "options: cut short, run together, with underscores",
+TEST_CASE_METHOD(scene, "options: abbreviated, joined, with underscores",
                  "[cli]") {
   auto& x = run({"--nproc_per", "2", "--max-r=1", "-t3", "--rdzv-i", "mine",
                  "--no-p", "sh", "-c", "echo $TORCHELASTIC_RUN_ID $RANK"});
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(scene, "options: cut short, run together, with underscores",
   CHECK(count_of(y.output(), "--nproc-per-node, --nproc_per_node") == 1);
 }
 
-TEST_CASE_METHOD(scene, "options: argparse takes the same lines", "[cli]") {
+TEST_CASE_METHOD(scene, "options: argparse accepts the same lines", "[cli]") {
   if (!has_python(*this))
     return;
   auto code = -1;
@@ -49,15 +49,16 @@ TEST_CASE_METHOD(scene, "options: argparse takes the same lines", "[cli]") {
   CHECK(code == 0);
 }
 
-TEST_CASE_METHOD(scene, "launch: LOCAL_RANK, and an argument who wants one",
-                 "[cli]") {
+TEST_CASE_METHOD(
+  scene, "launch: LOCAL_RANK, and an argument for scripts that need one",
+  "[cli]") {
   auto& x = run({"--use-env", "--nproc_per_node=2", "--no_python", "sh", "-c",
                  "echo env $LOCAL_RANK $0", "--local-rank=${local_rank}"});
   CHECK(x.wait() == 0);
   CHECK(count_of(x.output(), "env 1 --local-rank=1\n") == 1);
 }
 
-TEST_CASE_METHOD(scene, "master: a job of one node takes its port", "[cli]") {
+TEST_CASE_METHOD(scene, "master: a job of one node uses its port", "[cli]") {
   const auto wanted = std::to_string(free_port());
   auto& x = run({"--nproc-per-node=1", "--master-port=" + wanted,
                  "--master-addr=127.0.0.1", "--node-rank=0", "--no-python",
@@ -66,7 +67,8 @@ TEST_CASE_METHOD(scene, "master: a job of one node takes its port", "[cli]") {
   CHECK(count_of(x.output(), "at 127.0.0.1:" + wanted + "\n") == 1);
 }
 
-TEST_CASE_METHOD(scene, "completion: bash takes what is printed", "[cli]") {
+TEST_CASE_METHOD(scene, "completion: bash accepts the printed script",
+                 "[cli]") {
   auto code = -1;
   const auto script = write(
     "completion", read({ACTORRUN_PROGRAM, "--print-completion=bash"}, &code));

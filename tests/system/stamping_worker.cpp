@@ -1,6 +1,6 @@
-// A worker that writes down what it was told and that it still runs: a file per
-// process, whose last line moves on every 5 ms. A test reads from it when the
-// process began and how long it lived, whoever ended it.
+// A worker that records its environment and its life: a file per process, whose
+// last line is updated every 5 ms. Tests read from it when the process began
+// and how long it lived, however it ended.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto tick_ns = 5'000'000L;
 
-// Tests give up long before; nothing of ours stays for ever.
+// Tests time out long before; no process of a test stays forever.
 constexpr auto life_ns = 120'000'000'000L;
 
 struct options {
@@ -30,7 +30,7 @@ struct options {
   bool child = false;    // A second process, in the same process group.
   bool stray = false;    // A second process, in a group of its own, orphaned.
   bool peers = false;    // Fail when a connection to a peer breaks.
-  long slow_stop_ns = 0; // From the stop signal to the end.
+  long slow_stop_ns = 0; // Delay between the stop signal and the end.
 };
 
 volatile std::sig_atomic_t stop_signal = 0;
@@ -94,8 +94,8 @@ private:
   off_t place_ = 0;
 };
 
-// Every worker is connected to rank 0, as collective libraries are, and fails
-// as they do: with an error when a peer is gone.
+// Every worker is connected to rank 0, like collective libraries, and fails as
+// they do: with an error when a peer is gone.
 class peers {
 public:
   void open() {
@@ -149,8 +149,8 @@ private:
   std::vector<int> fds_;
 };
 
-// What a test orders by leaving a file: an exit code for one process, or the
-// end for all.
+// Orders of a test, as files: an exit code for one process, or the end for
+// all.
 bool told_to_end(const options& x, int& code) {
   const auto order = x.folder + "/exit." + std::to_string(::getpid());
   if (auto* file = std::fopen(order.c_str(), "r")) {
@@ -218,7 +218,7 @@ options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const auto x = parse(argc, argv);
-  std::fflush(stdout); // A second process must not say it again.
+  std::fflush(stdout); // A second process must not print it again.
   if (x.ignore_term)
     ::signal(SIGTERM, SIG_IGN);
   if (x.slow_stop_ns > 0)

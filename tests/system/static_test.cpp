@@ -1,4 +1,4 @@
-// Jobs whose nodes bring their ranks: --rdzv-backend=static.
+// Jobs whose nodes have fixed ranks: --rdzv-backend=static.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -9,7 +9,7 @@ namespace actorrun::test {
 namespace {
 
 struct static_scene : scene {
-  /// A node of two workers. It names neither back end nor id, as people do.
+  /// A node of two workers, with neither back end nor id, as is common.
   program& node(uint32_t rank, words more = {}) {
     auto command = words{"--nnodes=2",
                          "--nproc-per-node=2",
@@ -35,7 +35,7 @@ struct static_scene : scene {
 
 } // namespace
 
-TEST_CASE_METHOD(static_scene, "static: nodes have the ranks they bring",
+TEST_CASE_METHOD(static_scene, "static: nodes have the ranks that they ask for",
                  "[static]") {
   auto& b = node(1);
   auto& a = node(0);
@@ -98,8 +98,8 @@ TEST_CASE_METHOD(static_scene, "static: a rank that is taken is refused",
 }
 
 TEST_CASE_METHOD(static_scene,
-                 "static: a second rank 0 on one host is told "
-                 "what rank 0 is for",
+                 "static: a second rank 0 on one host gets an error "
+                 "that explains rank 0",
                  "[static]") {
   auto& a = node(0);
   REQUIRE(a.says("listens on"));
@@ -116,8 +116,8 @@ TEST_CASE_METHOD(static_scene, "static: a rank beyond the last is refused",
 }
 
 TEST_CASE_METHOD(static_scene,
-                 "static: a node with another back end is told "
-                 "so",
+                 "static: a node with another back end is refused "
+                 "with the reason",
                  "[static]") {
   node(0, {"--rdzv-id=job"});
   auto& b = run({"--nnodes=2", "--max-restarts=1", "--rdzv-id=job",

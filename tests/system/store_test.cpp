@@ -1,4 +1,5 @@
-// Who listens at MASTER_PORT. What is said there: tests/runtime and tests/torch.
+// Tests who listens at MASTER_PORT. tests/runtime and tests/torch test the
+// protocol.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -11,11 +12,11 @@ namespace actorrun::test {
 
 namespace {
 
-/// As /proc/net writes it.
+/// An address as /proc/net writes it.
 constexpr auto loopback = "0100007F";
 constexpr auto is_listening = "0A";
 
-/// The addresses at which somebody listens at this port.
+/// The addresses of listeners at this port.
 words listeners_at(uint16_t port) {
   auto out = words{};
   for (const auto* path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -49,7 +50,7 @@ pid_t parent_of(pid_t pid) {
 
 } // namespace
 
-TEST_CASE_METHOD(scene, "store: a job of one node serves on loopback alone",
+TEST_CASE_METHOD(scene, "store: a job of one node serves only on loopback",
                  "[store]") {
   auto& node = run({"--nproc-per-node=1", "--no-python", STAMPING_WORKER,
                     "--folder=" + folder() + "/stamps"});
@@ -78,8 +79,8 @@ TEST_CASE_METHOD(scene, "store: each epoch has one, and only while it lasts",
 }
 
 TEST_CASE_METHOD(scene, "store: it moves with rank 0", "[store]") {
-  auto& judge = coordinator({.nodes = "1:2"});
-  REQUIRE(judge.says("listens on"));
+  auto& host = coordinator({.nodes = "1:2"});
+  REQUIRE(host.says("listens on"));
   auto agents = std::vector<program*>{};
   for (auto i = 0; i < 2; ++i)
     agents.push_back(&agent({.nodes = "1:2"}));

@@ -1,5 +1,5 @@
-// A job of one node whose workers set timers: what they do, and what is said of
-// it.
+// A job of one node whose workers set timers: their steps and the reports about
+// them.
 #pragma once
 
 #include "tests/system/log_scene.hpp"
@@ -11,7 +11,8 @@ namespace actorrun::test {
 
 struct timers_scene : log_scene {
   /// Starts a job of two workers. `script` is the shell's; in it `$EPOCH` and
-  /// `$RANK` say who is who, `$T` is the timing worker, and `timing` becomes it.
+  /// `$RANK` identify the worker, `$T` is the timing worker, and `timing`
+  /// becomes it.
   program& timed_job(const std::string& script, words options = {},
                      const std::map<std::string, std::string>& variables = {}) {
     auto line = words{"--standalone", "--nproc-per-node=2"};
@@ -25,8 +26,8 @@ struct timers_scene : log_scene {
     return run(std::move(line), variables);
   }
 
-  /// The same, until its end.
-  /// @returns what was on the console
+  /// Starts the same job and waits for its end.
+  /// @returns the console output
   std::string
   output_of(const std::string& script, int expected_code, words options = {},
             const std::map<std::string, std::string>& variables = {}) {
@@ -35,12 +36,12 @@ struct timers_scene : log_scene {
     return x.output();
   }
 
-  /// Nothing of a job is left where it had its files.
+  /// Checks that no file of a job is left.
   bool has_tidied_up() const {
     return std::filesystem::is_empty(folder() + "/run");
   }
 
-  /// The latest of all kills that the text tells of, in ms; −1 if there is
+  /// The maximum lateness of all kills in the text, in ms; −1 if there is
   /// none.
   static double worst_lateness(const std::string& text);
 };

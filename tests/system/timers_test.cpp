@@ -1,4 +1,4 @@
-// Workers that overrun timers of their own: who is ended, how, and what is said.
+// Workers that overrun their timers: who is ended, how, and the reports.
 #include "tests/support/catch.hpp"
 #include "tests/system/timers_scene.hpp"
 
@@ -9,7 +9,7 @@ namespace actorrun::test {
 
 namespace {
 
-/// A kill may come so late on a machine that has much else to do, in ms.
+/// Maximum lateness of a kill on a busy machine, in ms.
 constexpr auto lateness_max = 2'000.0;
 
 const auto in_first_epoch = std::string{"test $EPOCH = 1 || exec sleep 0.2; "};
@@ -24,7 +24,8 @@ std::string exit_code_line(int signal, const std::string& name) {
 
 // -- the FIFO -----------------------------------------------------------------
 
-TEST_CASE_METHOD(timers_scene, "timers: workers have a FIFO of this user alone",
+TEST_CASE_METHOD(timers_scene,
+                 "timers: workers have a FIFO that is private to the user",
                  "[timers]") {
   const auto output
     = output_of("stat -c 'is %F %a %u' $TORCHELASTIC_TIMER_FILE", 0);
@@ -47,7 +48,7 @@ TEST_CASE_METHOD(timers_scene, "timers: restarted workers have the same FIFO",
   CHECK(has_tidied_up());
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: who asks for none has no variable",
+TEST_CASE_METHOD(timers_scene, "timers: without timers there is no variable",
                  "[timers]") {
   const auto script = std::string{"echo file=$TORCHELASTIC_TIMER_FILE."};
   const auto none = std::string{"file=.\n"};
@@ -63,8 +64,8 @@ TEST_CASE_METHOD(timers_scene, "timers: who asks for none has no variable",
 }
 
 TEST_CASE_METHOD(timers_scene,
-                 "timers: the FIFO is where torchrun's variable "
-                 "says",
+                 "timers: the FIFO has the path in torchrun's "
+                 "variable",
                  "[timers]") {
   const auto path = folder() + "/here";
   const auto output = output_of("echo at=$TORCHELASTIC_TIMER_FILE.; "
@@ -74,7 +75,7 @@ TEST_CASE_METHOD(timers_scene,
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: what is no FIFO is left alone",
+TEST_CASE_METHOD(timers_scene, "timers: other kinds of files are left alone",
                  "[timers]") {
   const auto path = write("mine", "text");
   const auto output
@@ -102,7 +103,7 @@ TEST_CASE_METHOD(timers_scene,
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: what a killed agent leaves is removed",
+TEST_CASE_METHOD(timers_scene, "timers: files of a killed agent are removed",
                  "[timers]") {
   auto& first = timed_job("echo ready; exec sleep 60");
   REQUIRE(first.says("ready"));
@@ -151,7 +152,7 @@ TEST_CASE_METHOD(timers_scene,
   CHECK(has_line(output, R"(  cause     : .*scope "e2" overran by .*)"));
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: status says what the last failure was",
+TEST_CASE_METHOD(timers_scene, "timers: status shows the last failure",
                  "[timers]") {
   auto& x
     = timed_job(in_first_epoch.substr(0, in_first_epoch.find("0.2")) + "60; "
@@ -166,7 +167,7 @@ TEST_CASE_METHOD(timers_scene, "timers: status says what the last failure was",
   CHECK(x.wait() == 128 + SIGTERM);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: every node hears of an overrun on one",
+TEST_CASE_METHOD(timers_scene, "timers: every node learns of an overrun on one",
                  "[timers]") {
   const auto node = [this](const std::string& conf) -> program& {
     return run({"--nnodes=2", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job",
@@ -184,9 +185,7 @@ TEST_CASE_METHOD(timers_scene, "timers: every node hears of an overrun on one",
   }
 }
 
-TEST_CASE_METHOD(timers_scene,
-                 "timers: without a signal an overrun is written "
-                 "down",
+TEST_CASE_METHOD(timers_scene, "timers: without a signal an overrun is logged",
                  "[timers]") {
   const auto signal = GENERATE(0, -1);
   const auto output = output_of(
@@ -195,7 +194,8 @@ TEST_CASE_METHOD(timers_scene,
   CHECK(count_of(output, "timer \"slow_step\" is overdue by ") == 2);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: who releases or renews in time goes on",
+TEST_CASE_METHOD(timers_scene,
+                 "timers: a worker that releases or renews in time goes on",
                  "[timers]") {
   const auto output
     = output_of("timing acquire a 300 9 acquire b 60000 9 release a "
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(timers_scene,
   CHECK(clock::now() - begin < timeout / 2);
 }
 
-// -- whose timers -------------------------------------------------------------
+// -- workers and their timers -------------------------------------------------
 
 TEST_CASE_METHOD(timers_scene, "timers: they vanish with their worker",
                  "[timers]") {
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(timers_scene, "timers: they vanish with their worker",
   CHECK(worst_lateness(output) == -1);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: they never hit the next epoch",
+TEST_CASE_METHOD(timers_scene, "timers: they never affect the next epoch",
                  "[timers]") {
   const auto output = output_of("test $EPOCH = 2 && exec sleep 1; "
                                 "test $RANK = 1 && { sleep 0.1; exit 7; }; "
@@ -242,33 +242,33 @@ TEST_CASE_METHOD(timers_scene, "timers: they never hit the next epoch",
 }
 
 TEST_CASE_METHOD(timers_scene,
-                 "timers: a process that a worker starts has its "
-                 "own",
+                 "timers: a child process of a worker has its own",
                  "[timers]") {
   const auto stuck
     = output_of(other_rank + "$T acquire child 200 9 hang pause; exit 0", 1);
   CHECK(count_of(stuck, "timer \"child\" is overdue by ") == 1);
   CHECK(has_line(stuck, "  cause     : .*\"child\" overran by .*"));
-  // With a child goes what it has asked for.
+  // A child's timers end with it.
   const auto gone = output_of("$T acquire child 200 9; sleep 0.5", 0);
   CHECK(worst_lateness(gone) == -1);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: nobody else can be named", "[timers]") {
-  auto& stranger = start({"sleep", "60"});
+TEST_CASE_METHOD(timers_scene, "timers: other processes cannot be named",
+                 "[timers]") {
+  auto& other = start({"sleep", "60"});
   const auto output = output_of(
-    "timing as " + std::to_string(stranger.pid())
+    "timing as " + std::to_string(other.pid())
       + " acquire x 50 9 as 1 acquire x 50 9 as $PPID acquire x 50 9 "
         "as 999999 acquire x 50 9 sleep 300",
     0);
   CHECK(worst_lateness(output) == -1);
   CHECK(count_of(output, "belongs to no worker of this agent") == 1);
-  CHECK(stranger.running());
+  CHECK(other.running());
 }
 
 // -- hostile writers ----------------------------------------------------------
 
-TEST_CASE_METHOD(timers_scene, "timers: garbage harms nothing but itself",
+TEST_CASE_METHOD(timers_scene, "timers: garbage harms no other line",
                  "[timers]") {
   const auto output = output_of(
     in_first_epoch
@@ -283,8 +283,7 @@ TEST_CASE_METHOD(timers_scene, "timers: garbage harms nothing but itself",
   CHECK(count_of(output, "coordinator forms epoch 2") == 1);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: a flood delays nobody's end",
-                 "[timers]") {
+TEST_CASE_METHOD(timers_scene, "timers: a flood delays no kill", "[timers]") {
   const auto output
     = output_of(in_first_epoch
                   + "test $RANK = 0 && { timing flood 100000000; }; "
@@ -296,7 +295,8 @@ TEST_CASE_METHOD(timers_scene, "timers: a flood delays nobody's end",
 
 // -- watchdogs ----------------------------------------------------------------
 
-TEST_CASE_METHOD(timers_scene, "timers: a watchdog ends who falls silent",
+TEST_CASE_METHOD(timers_scene,
+                 "timers: a watchdog ends a worker that falls silent",
                  "[timers]") {
   const auto output = output_of(
     in_first_epoch + other_rank
@@ -309,15 +309,16 @@ TEST_CASE_METHOD(timers_scene, "timers: a watchdog ends who falls silent",
 }
 
 TEST_CASE_METHOD(timers_scene,
-                 "timers: who never spoke to the watchdog is left "
-                 "alone",
+                 "timers: a worker without signs of life is left "
+                 "alone by the watchdog",
                  "[timers]") {
   const auto output
     = output_of("timing notify READY=1 sleep 400", 0, {"--watchdog=100ms"});
   CHECK(worst_lateness(output) == -1);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: Python's sd_notify is heard",
+TEST_CASE_METHOD(timers_scene,
+                 "timers: messages of Python's sd_notify are read",
                  "[timers]") {
   auto code = -1;
   read({"python3", "-c", "pass"}, &code);

@@ -1,5 +1,5 @@
 // torch's own client of expiration timers, unchanged. Debian has torch as
-// python3-torch; without it these cases are skipped and say so.
+// python3-torch; without it these cases are skipped with a message.
 #include "tests/support/catch.hpp"
 #include "tests/system/timers_scene.hpp"
 
@@ -10,7 +10,7 @@ namespace actorrun::test {
 namespace {
 
 struct torch_scene : timers_scene {
-  /// An interpreter that has torch; empty, and a line that says so, without.
+  /// An interpreter that has torch; empty, with a printed reason, without.
   std::string python() {
     static const auto found = [this]() -> std::string {
       for (const auto& x : {"python3", "/usr/bin/python3"}) {
@@ -27,7 +27,7 @@ struct torch_scene : timers_scene {
     return found;
   }
 
-  /// Runs a script behind what every user of the timers begins with.
+  /// Runs a script after the lines that every user of timers begins with.
   std::string torch_output(const std::string& script, int expected_code,
                            words options = {}) {
     const auto path = write(
@@ -51,8 +51,8 @@ struct torch_scene : timers_scene {
 } // namespace
 
 TEST_CASE_METHOD(torch_scene,
-                 "torch: expires() ends who overruns it, and the "
-                 "group restarts",
+                 "torch: expires() ends a worker that overruns it, and "
+                 "the group restarts",
                  "[torch]") {
   if (python().empty())
     return;
@@ -70,8 +70,8 @@ TEST_CASE_METHOD(torch_scene,
 }
 
 TEST_CASE_METHOD(torch_scene,
-                 "torch: scopes that nest and threads that share "
-                 "are all heard",
+                 "torch: nested scopes and concurrent threads are all "
+                 "handled",
                  "[torch]") {
   if (python().empty())
     return;

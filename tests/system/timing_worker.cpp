@@ -1,16 +1,16 @@
-// A worker that sets timers in torch's lines, as torch's clients write them, and
-// gets stuck in many ways. Its arguments are steps, one after the other:
+// A worker that sets timers by lines as torch's clients write them, and gets
+// stuck in many ways. Its arguments are steps, one after the other:
 //
-//   acquire SCOPE MS SIGNAL   a timer that is over in MS
+//   acquire SCOPE MS SIGNAL   a timer that expires in MS
 //   release SCOPE
-//   as PID                    whom requests name from now on (default: itself)
-//   write TEXT                to the FIFO as it is; `\n` stands for a line end
+//   as PID                    the pid in later requests (default: its own)
+//   write TEXT                text for the FIFO, unchanged; `\n` is a line end
 //   flood COUNT               pairs of acquire and release, as fast as it can
 //   blob COUNT                bytes without a line end, zeros among them
 //   notify TEXT               a datagram to NOTIFY_SOCKET, as sd_notify(3)
 //   sleep MS
 //   hang lock|read|spin|stop|pause
-//   exit CODE                 (default: 0, behind the last step)
+//   exit CODE                 (default: 0, after the last step)
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -30,7 +30,7 @@
 
 namespace {
 
-// Tests give up long before; nothing of ours stays for ever.
+// Tests time out long before; no process of a test stays forever.
 constexpr auto life_s = 60u;
 
 constexpr auto ms_per_s = 1'000L;
@@ -51,7 +51,7 @@ const char* variable(const char* name) {
   return value;
 }
 
-// Each message in an open and a write of its own.
+// Opens and writes anew for each message.
 void write_once(std::string_view text) {
   const auto fd
     = ::open(variable("TORCHELASTIC_TIMER_FILE"), O_WRONLY | O_CLOEXEC);

@@ -12,7 +12,7 @@ const auto timeout_variable
   = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
 
 struct held_scene : scene {
-  /// The tracer is no worker's kin any more, and ends when it is told to.
+  /// The tracer is in no worker's session, and ends on request.
   ~held_scene() {
     const auto text = content_of(folder() + "/tracer");
     write("release", "");
@@ -33,8 +33,8 @@ bool contains(const std::string& text, const std::string& part) {
 } // namespace
 
 TEST_CASE_METHOD(held_scene,
-                 "unkillable: a job does not hang for a worker that does not "
-                 "end, and says so",
+                 "unkillable: a job does not wait forever for a worker that "
+                 "does not end, and reports it",
                  "[unkillable]") {
   auto& x = run(command(), {{timeout_variable, "0.3"}});
   CHECK(x.wait() == 7);
@@ -45,9 +45,9 @@ TEST_CASE_METHOD(held_scene,
   CHECK(contains(output, "outlived SIGKILL and hangs in the kernel"));
 }
 
-TEST_CASE_METHOD(held_scene,
-                 "unkillable: who ends in time is killed like any other",
-                 "[unkillable]") {
+TEST_CASE_METHOD(
+  held_scene, "unkillable: a worker that ends in time is killed like any other",
+  "[unkillable]") {
   auto& x = run(command(), {{timeout_variable, "60"}});
   CHECK(x.says("rank 0 "));
   write("release", "");

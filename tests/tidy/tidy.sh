@@ -1,6 +1,6 @@
 #!/bin/bash
-# The rules of docs/style.md that a machine can check. Prints what breaks one;
-# exit code 1 if anything does.
+# Checks the rules of docs/style.md that a machine can check. Prints each broken
+# rule; exit code 1 if there is one.
 # usage: tidy.sh SOURCE_FOLDER
 set -u
 cd "${1:?source folder}" || exit 1
@@ -15,8 +15,8 @@ rule() { # text, offending lines
   failed=1
 }
 
-# Includes are spelled as the paths in the tree, so an arrow that points up, or
-# into another layer's rooms, can be read off them.
+# Includes are spelled as the paths in the tree, so they show an arrow that
+# points up or into a private folder of another layer.
 includes() { # folder, layers
   grep -rnE "#include [\"<](actorrun/)?($2)/" "$1" --include='*.?pp'
 }
@@ -66,7 +66,7 @@ rule "nothing sleeps in core, actor and sim tests" \
   "$(grep -rnE 'sleep_for|sleep_until|usleep|steady_clock::now' tests/core tests/actors tests/sim tests/support)"
 rule "the words of docs/glossary.md" \
   "$(grep -niE '\b(master|slave|heartbeat|retries|generation)\b' $code | grep -viE 'torch|MASTER_|_master|master_|heartbeat_timeout|--master-')"
-# Without git, in an unpacked archive, what lies there is what belongs there.
+# Without git, in an unpacked archive, all files that lie there belong there.
 top=$(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u)
 [ -n "$top" ] || top=$(ls | grep -vx build)
 rule "top level is fixed" \

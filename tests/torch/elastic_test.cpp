@@ -1,4 +1,4 @@
-// Nodes that die and come while a model is trained.
+// Nodes that die and join while a model is trained.
 #include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
 
@@ -6,10 +6,10 @@
 
 namespace actorrun::test {
 
-// Without a restart to spend: the survivors' workers fail because they miss
-// their peer, and that has to be free.
+// No restart is left: the survivors' workers fail because they miss their peer,
+// and that must not use up a restart.
 TEST_CASE_METHOD(training_scene,
-                 "training: it outlives a node and takes in another",
+                 "training: it survives the loss of a node and accepts another",
                  "[elastic]") {
   if (!has_torch())
     return;

@@ -1,4 +1,4 @@
-// A worker that raises: everybody is told where, with the traceback.
+// A worker that raises: every node reports where, with the traceback.
 #include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
 
@@ -6,9 +6,10 @@
 
 namespace actorrun::test {
 
-TEST_CASE_METHOD(training_scene,
-                 "training: every node reports the traceback of who raised",
-                 "[exception]") {
+TEST_CASE_METHOD(
+  training_scene,
+  "training: every node reports the traceback of the worker that raised",
+  "[exception]") {
   if (!has_torch())
     return;
   const auto options = node_options{

@@ -22,7 +22,8 @@ TEST_CASE_METHOD(training_scene,
   CHECK(are_close(end.weights, undisturbed_weights()));
 }
 
-TEST_CASE_METHOD(training_scene, "training: a job goes on from its checkpoint",
+TEST_CASE_METHOD(training_scene,
+                 "training: a job continues from its checkpoint",
                  "[checkpoint]") {
   if (!has_torch())
     return;

@@ -1,4 +1,4 @@
-"""What tests/torch/store_test.cpp has torch's own client of the store do.
+"""Uses torch's own client of the store, for tests/torch/store_test.cpp.
 
     store_checks.py client      every request that this torch has
     store_checks.py all_reduce  rank 3 fails in the first epoch
@@ -13,7 +13,7 @@ import torch.distributed as dist
 rank = int(os.environ["RANK"])
 world = int(os.environ["WORLD_SIZE"])
 restarts = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-# A build that could have it, and which the test says has not.
+# A build that could have libuv, and for which the test turns it off.
 is_without_libuv = (hasattr(dist.TCPStore, "libuvBackend")
                     and os.environ.get("USE_LIBUV") == "0")
 
@@ -21,7 +21,7 @@ is_without_libuv = (hasattr(dist.TCPStore, "libuvBackend")
 def connect():
     options = {"is_master": False, "timeout": datetime.timedelta(seconds=20)}
     if is_without_libuv:
-        options["use_libuv"] = False  # Only says whose server it would be.
+        options["use_libuv"] = False  # Matters only for its own server.
     return dist.TCPStore(os.environ["MASTER_ADDR"],
                          int(os.environ["MASTER_PORT"]), world, **options)
 
@@ -49,13 +49,13 @@ def check_common(store):
 
 
 def check_late(store):
-    """A key that comes late must not be answered to who waits no more."""
+    """A late key must not be sent to a client that no longer waits."""
     try:
         store.wait(["late"], datetime.timedelta(milliseconds=200))
         raise AssertionError("waited for nothing")
     except RuntimeError:
         pass
-    assert store.get("n") == b"-2"  # By which old ones say that they gave up.
+    assert store.get("n") == b"-2"  # Old versions report a timeout like this.
     other = connect()
     other.set("late", "x")
     assert other.get("late") == b"x"
@@ -88,7 +88,7 @@ def client():
 
 
 def init():
-    """Builds without libuv refuse to be a client in the usual way."""
+    """Builds without libuv refuse to be a client by default."""
     is_agents = os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
     if is_agents and is_without_libuv:
         dist.init_process_group("gloo", store=dist.PrefixStore("0", connect()),

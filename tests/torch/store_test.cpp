@@ -19,7 +19,7 @@ std::set<std::string> ports_in(const std::string& text) {
 }
 
 struct store_scene : training_scene {
-  /// Of two nodes with two workers each.
+  /// Two nodes with two workers each.
   program& reduce(bool is_host, const words& more = {}) {
     auto command = words{"--nnodes=2",
                          "--nproc-per-node=2",
@@ -61,7 +61,8 @@ TEST_CASE_METHOD(store_scene, "store: two nodes meet there, and meet again",
   CHECK(ports_in(output).size() == 1);
 }
 
-TEST_CASE_METHOD(store_scene, "store: rank 0 can serve it, too", "[store]") {
+TEST_CASE_METHOD(store_scene, "store: rank 0 can serve the store itself",
+                 "[store]") {
   if (!has_torch())
     return;
   auto& node = run(

@@ -4,9 +4,9 @@
 
 namespace actorrun::test {
 
-// Those who wait for who hangs overrun as well, so any of them may be first.
+// Peers that wait for the hanging one overrun as well, so any may be first.
 TEST_CASE_METHOD(training_scene,
-                 "training: a step that hangs is ended and done again",
+                 "training: a step that hangs is ended and repeated",
                  "[timer]") {
   if (!has_torch())
     return;

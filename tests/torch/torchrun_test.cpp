@@ -7,7 +7,7 @@
 namespace actorrun::test {
 
 TEST_CASE_METHOD(training_scene,
-                 "training: actorrun goes on where torchrun has stopped",
+                 "training: actorrun continues where torchrun has stopped",
                  "[torchrun]") {
   if (!has_torch())
     return;
@@ -24,7 +24,7 @@ TEST_CASE_METHOD(training_scene,
   command.insert(command.end(), first_half.begin(), first_half.end());
   auto& theirs = start(command, variables());
   const auto code = theirs.wait(training_timeout);
-  // Debian's from torch 2.4 on: torchrun insists on what was left out.
+  // Debian's from torch 2.4 on: torchrun insists on libuv, which was left out.
   if (count_of(theirs.output(), "without libuv support") > 0) {
     std::cout << "SKIPPED: torchrun cannot start here: its torch has no libuv"
               << std::endl;

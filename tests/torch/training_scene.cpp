@@ -12,7 +12,7 @@ namespace actorrun::test {
 
 namespace {
 
-// As tests/system has it: jobs form quickly.
+// As in tests/system: jobs form quickly.
 constexpr auto quick = "quiet_period=500ms,join_settle=300ms";
 
 // A torch without libuv, as Debian's from 2.4 on, opens no store by default, and
@@ -55,7 +55,7 @@ uint32_t number(const std::string& text) {
 
 } // namespace
 
-// To import torch takes seconds: once per program is enough.
+// Importing torch takes seconds: once per program is enough.
 bool training_scene::has_torch() {
   static const auto found = find_torch();
   if (!found) {

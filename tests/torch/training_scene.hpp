@@ -10,20 +10,21 @@
 
 namespace actorrun::test {
 
-/// Longest wait for what includes the import of torch by several processes.
+/// Longest wait for steps that include the import of torch by several
+/// processes.
 inline constexpr auto training_timeout = 2 * timeout;
 
-/// What one worker says when it begins: `rank 0: pid 7, from step 20, world 2,
+/// What one worker prints at its start: `rank 0: pid 7, from step 20, world 2,
 /// restarts 0`.
 struct training_start {
   uint32_t rank = 0;
   pid_t pid = 0;
-  uint32_t step = 0; ///< Steps that the checkpoint had done.
+  uint32_t step = 0; ///< Steps done by the checkpoint.
   uint32_t world = 0;
   uint32_t restarts = 0;
 };
 
-/// What rank 0 says in the end: `done: 60 steps, weights 60.7, world 2,
+/// What rank 0 prints at its end: `done: 60 steps, weights 60.7, world 2,
 /// restarts 0`.
 struct training_end {
   uint32_t steps = 0;
@@ -42,17 +43,17 @@ struct node_options {
 };
 
 struct training_scene : scene {
-  /// How many steps a run of these tests has, unless it says otherwise.
+  /// The number of steps of a run, unless a test changes it.
   static constexpr uint32_t step_count = 60;
 
-  /// Whether some Python here has torch. Says so if none has: CTest takes that
-  /// for a skipped test.
+  /// Whether some Python here has torch. Prints a line if none has, which CTest
+  /// takes for a skipped test.
   bool has_torch();
 
   /// @pre has_torch()
   const std::string& python() const { return torch_.python; }
 
-  /// Of the processes that compute: the interpreter, one thread each, loopback.
+  /// Environment of the training: the interpreter, one thread each, loopback.
   std::map<std::string, std::string> variables() const;
 
   /// Starts an agent; the first one hosts the coordinator. All of them share a
@@ -62,21 +63,21 @@ struct training_scene : scene {
   /// Starts a job of this node alone, with the same checkpoint and steps.
   program& alone(uint32_t slots, const words& training = {});
 
-  /// What every launcher of ours is given here.
+  /// Options that every launcher gets here.
   words launcher_options() const;
 
   /// The script and its options.
   words script(const words& more = {}) const;
 
-  /// The weights that one process ends with which nothing happens to.
+  /// The weights that one undisturbed process ends with.
   double undisturbed_weights(uint32_t steps = step_count);
 
   std::string checkpoint() const { return folder() + "/checkpoint.pt"; }
 
 private:
   struct torch {
-    std::string python;    ///< The interpreter that has it.
-    bool has_libuv = true; ///< Else it is no client of an agent's store.
+    std::string python;    ///< The interpreter that has torch.
+    bool has_libuv = true; ///< Otherwise it cannot use an agent's store.
   };
 
   std::optional<torch> find_torch();
@@ -85,10 +86,10 @@ private:
   bool has_host_ = false;
 };
 
-/// In the order in which they were said.
+/// In the order in which they were printed.
 std::vector<training_start> starts_in(const std::string& output);
 
-/// Fails the test unless the text has exactly one.
+/// Fails the test unless the text has exactly one match.
 training_end end_in(const std::string& output);
 
 /// Waits until `count` workers of one world have begun after step `step`, in
@@ -96,7 +97,7 @@ training_end end_in(const std::string& output);
 bool await_world_of(const std::vector<program*>& nodes, uint32_t count,
                     uint32_t step = 0);
 
-/// Waits until rank 0 has done so many steps in a world of that size.
+/// Waits until rank 0 has done the given steps in a world of that size.
 bool await_step(program& node, uint32_t step, uint32_t world);
 
 /// Equal but for the order in which gradients were added up.

@@ -1,5 +1,5 @@
-"""What tests/torch/usage_test.cpp has workers do with torch, in the ways of its
-tutorials: `usage_checks.py WAY`. The last line of each is `rank 0: all is well`.
+"""Uses torch as its tutorials do: `usage_checks.py WAY`, for
+tests/torch/usage_test.cpp. The last line of each is `rank 0: all is well`.
 """
 import datetime
 import os
@@ -41,7 +41,7 @@ def loader():
     dist.init_process_group("gloo", timeout=TIMEOUT)
     data = TensorDataset(torch.arange(24.0))
     shares = DistributedSampler(data, shuffle=False)
-    # A fork has no need to read this file anew, as Python's others do.
+    # Unlike Python's other ways, a fork need not read this file anew.
     batches = DataLoader(data, batch_size=3, sampler=shares, num_workers=2,
                          multiprocessing_context="fork")
     total = sum(x.sum() for (x,) in batches)
@@ -61,7 +61,7 @@ def spawn():
 
 
 def address():
-    """The older way to meet: an address and a rank."""
+    """The older way to rendezvous: an address and a rank."""
     url = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     if os.environ.get("USE_LIBUV") == "0":
         url += "?use_libuv=0"
@@ -85,7 +85,7 @@ def rpc():
 
 
 def farewell():
-    """Saves what it has when it is told to end."""
+    """Saves its state when it gets SIGTERM."""
     told = []
     signal.signal(signal.SIGTERM, lambda *_: told.append(True))
     print(f"rank {RANK}: trains", flush=True)

@@ -1,4 +1,5 @@
-// The ways in which scripts use torch.distributed, each under the real launcher.
+// Runs scripts that use torch.distributed in various ways under the real
+// launcher.
 #include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
 
@@ -10,7 +11,7 @@ namespace actorrun::test {
 namespace {
 
 struct usage_scene : training_scene {
-  /// Of two workers.
+  /// A job of two workers.
   program& use(const std::string& way) {
     auto command = words{"--nproc-per-node=2"};
     for (const auto& more : {launcher_options(), words{USAGE_SCRIPT, way}})
@@ -33,7 +34,7 @@ TEST_CASE_METHOD(usage_scene, "usage: scripts of many kinds run as they are",
   }
 }
 
-TEST_CASE_METHOD(usage_scene, "usage: a worker saves when it is told to end",
+TEST_CASE_METHOD(usage_scene, "usage: a worker saves its state at SIGTERM",
                  "[usage]") {
   if (!has_torch())
     return;

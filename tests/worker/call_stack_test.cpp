@@ -17,7 +17,7 @@ namespace {
 
 int dig(int depth, call_stack& out);
 
-// The compiler must not make a loop of the calls.
+// The compiler must not turn the calls into a loop.
 int (*volatile dig_on)(int, call_stack&) = dig;
 
 [[gnu::noinline]] int dig(int depth, call_stack& out) {
@@ -42,7 +42,7 @@ std::string written(const call_stack& x) {
 
 } // namespace
 
-TEST_CASE("call stack: it holds the innermost calls", "[worker]") {
+TEST_CASE("call stack: it contains the innermost calls", "[worker]") {
   map_program();
   auto stack = call_stack{};
   dig(3, stack);
@@ -58,14 +58,14 @@ TEST_CASE("call stack: it holds the innermost calls", "[worker]") {
   CHECK(count == 4);
 }
 
-TEST_CASE("call stack: deeper ones are cut", "[worker]") {
+TEST_CASE("call stack: deeper stacks are cut", "[worker]") {
   auto stack = call_stack{};
   dig(frames_max, stack);
   CHECK(stack.count == frames_max);
   CHECK(stack.is_cut);
 }
 
-TEST_CASE("call stack: one more in front may push the outermost out",
+TEST_CASE("call stack: a call added in front may displace the outermost",
           "[worker]") {
   auto x = call_stack{};
   for (size_t i = 0; i < frames_max - 1; ++i)
@@ -116,7 +116,8 @@ TEST_CASE("program map: an address has its file and function", "[worker]") {
   CHECK(is_code(own));
 }
 
-TEST_CASE("program map: what came later is known by its file", "[worker]") {
+TEST_CASE("program map: a library loaded later is known by its file",
+          "[worker]") {
   map_program();
   auto* file = std::tmpfile();
   std::fputs("x", file);
@@ -136,7 +137,7 @@ TEST_CASE("program map: what came later is known by its file", "[worker]") {
   CHECK(find_place(address).file == "");
 }
 
-TEST_CASE("program map: nothing is nowhere", "[worker]") {
+TEST_CASE("program map: a null address has no place", "[worker]") {
   map_program();
   for (const auto x : {uintptr_t{0}, uintptr_t{1}, UINTPTR_MAX}) {
     CHECK_FALSE(is_code(x));

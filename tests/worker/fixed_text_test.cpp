@@ -27,7 +27,7 @@ std::string json_of(std::string_view text) {
 
 } // namespace
 
-TEST_CASE("fixed text: what does not fit is left out", "[worker]") {
+TEST_CASE("fixed text: text that does not fit is left out", "[worker]") {
   auto x = text_of<4>{};
   x.text.put("abc").put("d");
   CHECK(std::string{x} == "abcd");
@@ -45,7 +45,7 @@ TEST_CASE("fixed text: numbers are spelled out", "[worker]") {
   CHECK(std::string{x} == "0 18446744073709551615 0x0 0x1f 0xffffffffffffffff");
 }
 
-TEST_CASE("fixed text: JSON is what Python writes", "[worker]") {
+TEST_CASE("fixed text: JSON is as Python writes it", "[worker]") {
   CHECK(json_of("plain ~") == "plain ~");
   CHECK(json_of("\"\\\b\f\n\r\t/") == R"(\"\\\b\f\n\r\t/)");
   CHECK(json_of(std::string_view{"\0\x1f\x7f", 3}) == R"(\u0000\u001f\u007f)");
@@ -54,7 +54,7 @@ TEST_CASE("fixed text: JSON is what Python writes", "[worker]") {
         == R"(\uffff\ud800\udc00\udbff\udfff)");
 }
 
-TEST_CASE("fixed text: what is not UTF-8 is replaced", "[worker]") {
+TEST_CASE("fixed text: invalid UTF-8 is replaced", "[worker]") {
   const auto bad = std::string{R"(\ufffd)"};
   CHECK(json_of("\xff") == bad);
   CHECK(json_of("\xc3") == bad);
@@ -66,7 +66,7 @@ TEST_CASE("fixed text: what is not UTF-8 is replaced", "[worker]") {
   CHECK(json_of("\xc3(") == bad + "(");
 }
 
-TEST_CASE("fixed text: any bytes become sound JSON of bounded size",
+TEST_CASE("fixed text: any bytes become valid JSON of bounded size",
           "[worker]") {
   auto dice = std::mt19937{1};
   for (int i = 0; i < 1'000; ++i) {
@@ -79,7 +79,7 @@ TEST_CASE("fixed text: any bytes become sound JSON of bounded size",
   }
 }
 
-TEST_CASE("fixed text: the end of a text is so long", "[worker]") {
+TEST_CASE("fixed text: the end of a text has a given length", "[worker]") {
   CHECK(end_of("abc", 3) == "abc");
   CHECK(end_of("abc", 2) == "bc");
   CHECK(end_of("abc", 4) == "abc");

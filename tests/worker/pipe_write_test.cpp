@@ -15,7 +15,7 @@ using namespace actorrun::worker;
 
 namespace {
 
-/// A pipe, and SIGPIPE as deadly as it is by default.
+/// A pipe, with SIGPIPE at its deadly default.
 struct fixture {
   fixture() {
     REQUIRE(::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) == 0);
@@ -56,12 +56,13 @@ struct fixture {
     CHECK(write(ends[1], piece) == pipe_outcome::full);
     CHECK(read() == piece);
     close_reader();
-    CHECK(write(ends[1], "b") == pipe_outcome::broken); // And we are here.
+    // The process survives.
+    CHECK(write(ends[1], "b") == pipe_outcome::broken);
     auto before = sigset_t{};
     ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
     CHECK(write(ends[1], "b") == pipe_outcome::broken);
     CHECK(!is_pending());
-    // One of the program's own is not ours to take.
+    // A pending SIGPIPE of the program must not be taken.
     ::pthread_kill(::pthread_self(), SIGPIPE);
     CHECK(write(ends[1], "b") == pipe_outcome::broken);
     CHECK(is_pending());
@@ -76,17 +77,19 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "pipe_write: a reader that is gone ends nobody",
+TEST_CASE_METHOD(fixture,
+                 "pipe_write: a reader that is gone does not end the process",
                  "[worker]") {
   check(write_to_pipe);
 }
 
-TEST_CASE_METHOD(fixture, "pipe_write: an older system does the same",
+TEST_CASE_METHOD(fixture, "pipe_write: it works on an older system, too",
                  "[worker]") {
   check(write_guarded);
 }
 
-TEST_CASE_METHOD(fixture, "pipe_write: one call does the same, or nothing",
+TEST_CASE_METHOD(fixture,
+                 "pipe_write: the single call works, too, or is unsupported",
                  "[worker]") {
   if (!write_unsignalled(ends[1], "x")) {
     CHECK(read().empty());
@@ -99,7 +102,8 @@ TEST_CASE_METHOD(fixture, "pipe_write: one call does the same, or nothing",
   });
 }
 
-TEST_CASE_METHOD(fixture, "pipe_write: what is no pipe is broken", "[worker]") {
+TEST_CASE_METHOD(fixture, "pipe_write: another file counts as a broken pipe",
+                 "[worker]") {
   CHECK(write_to_pipe(-1, "x") == pipe_outcome::broken);
   CHECK(write_to_pipe(ends[0], "x") == pipe_outcome::broken);
 }

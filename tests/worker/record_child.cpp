@@ -1,4 +1,4 @@
-// A worker program that dies in the way its first argument says.
+// A worker program that dies in the way that its first argument names.
 
 #include "runtime/worker/record.h"
 #include "runtime/worker/record.hpp"
@@ -28,7 +28,7 @@ struct slippery : std::exception {
   const char* what() const noexcept override;
 };
 
-// The compiler must not know how any of this ends.
+// The compiler must not know how these functions end.
 volatile int zero = 0;
 int* volatile nowhere = nullptr;
 void (*volatile no_function)() = nullptr;
@@ -70,7 +70,7 @@ const char* slippery::what() const noexcept {
 
 [[gnu::noinline]] void call_nowhere() {
   no_function();
-  zero = 1; // It would come back here.
+  zero = 1; // It would return here.
 }
 
 [[gnu::noinline]] void free_twice() {
@@ -90,14 +90,14 @@ const char* slippery::what() const noexcept {
   zero = x[0];
 }
 
-// The stack is not one any more when it comes to the fault.
+// The stack is no longer valid at the fault.
 [[gnu::noinline]] void destroy_stack() {
   volatile char space[16];
   for (int i = 0; i < 400; ++i)
     space[i] = 0x5a;
 }
 
-// All at once, as far as the machine can.
+// All threads fail at once, as far as the machine can.
 void fail_in_threads(int count) {
   static std::atomic<int> waiting;
   waiting = count;

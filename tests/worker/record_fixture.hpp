@@ -1,4 +1,4 @@
-// Runs a worker program until it has died, and reads what it has left.
+// Runs a worker program until it dies, and reads its record.
 #pragma once
 
 #include "tests/support/catch.hpp"
@@ -23,12 +23,12 @@ namespace actorrun {
 struct record_fixture : worker_files {
   /// How a program ended, and what it wrote.
   struct program_end {
-    int code = -1;     ///< -1: a signal.
-    int signal = 0;    ///< 0: none.
+    int code = -1;     ///< -1 if it died of a signal.
+    int signal = 0;    ///< 0 if there was none.
     std::string words; ///< Standard error.
   };
 
-  /// @param error_file Empty: the variable is not set.
+  /// @param error_file If empty, the variable is not set.
   pid_t start(const std::vector<std::string>& command,
               const std::string& error_file) const {
     const auto output = path("stderr");
@@ -40,7 +40,7 @@ struct record_fixture : worker_files {
     REQUIRE(pid >= 0);
     if (pid > 0)
       return pid;
-    // Nobody waits for ever for a program that hangs, nor wants its core.
+    // A program that hangs is ended, and writes no core file.
     constexpr auto timeout = 60u;
     ::alarm(timeout);
     const auto none = rlimit{0, 0};
@@ -85,7 +85,7 @@ struct record_fixture : worker_files {
     return record()["message"]["extraInfo"]["py_callstack"];
   }
 
-  /// Nothing but the record is left.
+  /// Whether the folder contains only the record.
   bool is_tidy() const {
     auto count = 0;
     for (const auto& x : std::filesystem::directory_iterator{folder})

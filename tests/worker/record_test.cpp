@@ -22,7 +22,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Whether the parts stand in the text one after another.
+/// Whether the parts occur in the text in this order.
 bool in_order(const std::string& text, const std::vector<std::string>& parts) {
   auto at = size_t{0};
   for (const auto& x : parts) {
@@ -37,11 +37,11 @@ bool in_order(const std::string& text, const std::vector<std::string>& parts) {
 
 // -- exceptions ---------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "record: an exception is told with its stack",
+TEST_CASE_METHOD(fixture, "record: an exception is recorded with its stack",
                  "[worker]") {
   const auto end = run({"throw", "no data"});
   CHECK(end.signal == SIGABRT);
-  // The program ends as it would have.
+  // The program ends as without the record.
   CHECK(contains(end.words, "terminate called after throwing an instance of "
                             "'std::runtime_error'\n  what():  no data"));
   CHECK(message() == "std::runtime_error: no data");
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(contains(stack(), "__cxa_throw"));
 }
 
-TEST_CASE_METHOD(fixture, "record: other threads are looked after",
+TEST_CASE_METHOD(fixture, "record: other threads are recorded, too",
                  "[worker]") {
   CHECK(run({"thread", "elsewhere"}).signal == SIGABRT);
   CHECK(message() == "std::runtime_error: elsewhere");
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(fixture, "record: long texts are cut", "[worker]") {
   CHECK(message() == type + std::string(longest - type.size(), 'x'));
 }
 
-TEST_CASE_METHOD(fixture, "record: an exception that cannot speak is a crash",
+TEST_CASE_METHOD(fixture, "record: an exception whose text crashes is a crash",
                  "[worker]") {
   CHECK(run({"slippery"}).signal == SIGSEGV);
   CHECK(message() == "SIGSEGV: Segmentation fault at 0x0");
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(fixture, "record: an exception that cannot speak is a crash",
 
 // -- signals ------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "record: a fault is told with its stack",
+TEST_CASE_METHOD(fixture, "record: a fault is recorded with its stack",
                  "[worker]") {
   const auto end = run({"segv"});
   CHECK(end.signal == SIGSEGV);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture, "record: a fault is told with its stack",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "record: each fatal signal is told, and takes its "
+                 "record: each fatal signal is recorded, and takes its "
                  "course",
                  "[worker]") {
   struct row {
@@ -173,20 +173,21 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture, "record: an assertion is told in its own words",
+TEST_CASE_METHOD(fixture, "record: an assertion is recorded with its text",
                  "[worker]") {
   run({"assert"});
   CHECK(contains(message(), "Assertion `zero == 1' failed."));
 }
 
-TEST_CASE_METHOD(fixture, "record: a jump to nowhere has its callers",
+TEST_CASE_METHOD(fixture,
+                 "record: a jump to an invalid address has its callers",
                  "[worker]") {
   run({"null-call"});
   CHECK(in_order(stack(), {"main+0x", "_ZN5child3dieEiPPc+0x",
                            "_ZN5child12call_nowhereEv+0x", "\n  0x0\n"}));
 }
 
-// What holds the lock of malloc must not be asked for memory.
+// A thread that holds the lock of malloc must not allocate memory.
 TEST_CASE_METHOD(fixture, "record: a broken heap does not matter", "[worker]") {
   CHECK(run({"free-twice"}).signal == SIGABRT);
   CHECK(message().starts_with("SIGABRT: Aborted: free(): double free"));
@@ -200,7 +201,8 @@ TEST_CASE_METHOD(fixture, "record: a full stack does not matter", "[worker]") {
                            "  [the same ", " times more]\n"}));
 }
 
-TEST_CASE_METHOD(fixture, "record: a signal from outside is told as one",
+TEST_CASE_METHOD(fixture,
+                 "record: a signal of another process is recorded as such",
                  "[worker]") {
   const auto pid
     = start({RECORD_CHILD, "function", "wait"}, path("error.json"));
@@ -212,8 +214,7 @@ TEST_CASE_METHOD(fixture, "record: a signal from outside is told as one",
              + std::to_string(::getpid()));
 }
 
-TEST_CASE_METHOD(fixture, "record: an earlier handler has its turn",
-                 "[worker]") {
+TEST_CASE_METHOD(fixture, "record: an earlier handler is called", "[worker]") {
   const auto end = run({"segv"}, "earlier");
   CHECK(end.code == 42);
   CHECK(end.words == "earlier handler\n");
@@ -233,7 +234,7 @@ TEST_CASE_METHOD(fixture, "record: of many failing threads one is recorded",
   }
 }
 
-// -- what is no failure of the program ----------------------------------------
+// -- ends that are no failure of the program ----------------------------------
 
 TEST_CASE_METHOD(fixture, "record: exit codes pass through", "[worker]") {
   for (const auto code : {0, 1, 7, 255}) {
@@ -293,14 +294,14 @@ TEST_CASE_METHOD(fixture, "record: an exception can mean exit code 1",
 
 // -- the file -----------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "record: what was there is replaced", "[worker]") {
+TEST_CASE_METHOD(fixture, "record: an existing file is replaced", "[worker]") {
   write("error.json", std::string(1'000'000, 'x'));
   run({"throw", "x"});
   CHECK(message() == "std::runtime_error: x");
   CHECK(is_tidy());
 }
 
-TEST_CASE_METHOD(fixture, "record: a file that cannot be written is told",
+TEST_CASE_METHOD(fixture, "record: a file that cannot be written is reported",
                  "[worker]") {
   const auto words_for = [this](const std::string& file, const char* how) {
     const auto end = await(start({RECORD_CHILD, "function", how, "x"}, file));
@@ -325,8 +326,9 @@ TEST_CASE_METHOD(fixture, "record: a file that cannot be written is told",
   CHECK(words_for(fifo, "segv") == note(fifo, "it is no regular file"));
 }
 
-TEST_CASE_METHOD(fixture, "record: a path counts from where it was given",
-                 "[worker]") {
+TEST_CASE_METHOD(
+  fixture, "record: a relative path starts at the first working directory",
+  "[worker]") {
   const auto present = std::filesystem::current_path();
   std::filesystem::current_path(folder);
   const auto end = await(
@@ -349,7 +351,8 @@ TEST_CASE_METHOD(fixture, "record: the launcher reads it with plain names",
   CHECK_FALSE(contains(x->traceback, "_ZN5child"));
 }
 
-TEST_CASE_METHOD(fixture, "record: the example fails as it says", "[worker]") {
+TEST_CASE_METHOD(fixture, "record: the example fails as documented",
+                 "[worker]") {
   const auto file = path("error.json");
   CHECK(await(start({RECORD_EXAMPLE, "work"}, file)).code == 0);
   CHECK_FALSE(has_record());

@@ -1,7 +1,6 @@
-/* A worker program in C: runs one timer through its life and says what the calls
-   returned. Usage: timers_child [path [signal]] */
+/* A worker program in C: starts, renews and ends one timer and prints what the
+   calls returned. Usage: timers_child [path [signal]] */
 #include <actorrun/runtime/worker/actorrun_worker.h>
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

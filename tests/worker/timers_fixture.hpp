@@ -1,5 +1,5 @@
-// A FIFO in a temporary folder, read by the test, and lines as a server
-// understands them.
+// A FIFO in a temporary folder, read by the test, and the lines as a server
+// parses them.
 #pragma once
 
 #include "actors/core/timers/lines.hpp"
@@ -19,7 +19,7 @@
 namespace actorrun::test_timers {
 
 /// The library's channel belongs to the process: each test points it to its own
-/// FIFO, and to none in the end.
+/// FIFO, and resets it at the end.
 class timers_fixture {
 public:
   timers_fixture() {
@@ -50,7 +50,7 @@ public:
       ::close(std::exchange(server, -1));
   }
 
-  /// What is in the FIFO now.
+  /// The bytes in the FIFO now.
   std::string read_bytes() {
     auto text = std::string{};
     auto place = std::array<char, 65'536>{};

@@ -23,7 +23,7 @@ using fixture = test_timers::timers_fixture;
 
 namespace {
 
-/// What a full FIFO, an outbox, and more than both hold.
+/// More lines than a full FIFO and an outbox hold together.
 constexpr int line_count_max = 10'000;
 
 size_t thread_count() {
@@ -50,9 +50,9 @@ TEST_CASE_METHOD(fixture, "timers: a server that is slow loses nothing",
   REQUIRE(configure(path) == timer_status::ok);
   const auto lost_before = lost_timer_count();
   std::thread{[] {
-  }}.join(); // A sanitizer starts one of its own with the first.
+  }}.join(); // A sanitizer starts a thread of its own with the first.
   const auto threads_before = thread_count();
-  // More than the FIFO's 64 KiB, less than that and the outbox.
+  // More than the FIFO's 64 KiB, but less than FIFO and outbox together.
   constexpr int line_count = 900;
   for (int i = 0; i < line_count; ++i)
     REQUIRE(acquire(std::to_string(i), 1h) == timer_status::ok);
@@ -66,13 +66,13 @@ TEST_CASE_METHOD(fixture, "timers: a server that is slow loses nothing",
   }));
   for (int i = 0; i < line_count; ++i)
     REQUIRE(found.at(static_cast<size_t>(i)) == std::to_string(i));
-  // Nobody is needed any more.
+  // The thread is not needed any more.
   CHECK(soon([&] { return thread_count() == threads_before; }));
   CHECK(release("end") == timer_status::ok);
   CHECK(read_scopes() == "-end");
 }
 
-TEST_CASE_METHOD(fixture, "timers: a server that is stuck stops nobody",
+TEST_CASE_METHOD(fixture, "timers: a server that is stuck delays no worker",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   const auto lost_before = lost_timer_count();
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(fixture, "timers: a server that is stuck stops nobody",
     REQUIRE(++count < line_count_max);
   CHECK(acquire("a", 1h) == timer_status::lost);
   CHECK(lost_timer_count() == lost_before + 2);
-  // Once it is known to be stuck, a call does not even wait for a millisecond.
+  // Once the server is known to be stuck, a call takes less than a millisecond.
   using clock = std::chrono::steady_clock;
   REQUIRE(soon([] {
     const auto start = clock::now();
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(fixture, "timers: a server that is stuck stops nobody",
       acquire("a", 1h);
     return clock::now() - start < 50ms;
   }));
-  // It is back: so are we, and what waited comes first.
+  // The server is back: the lines that waited come first.
   auto last = std::string{};
   REQUIRE(soon([&] {
     release("back");
@@ -99,14 +99,14 @@ TEST_CASE_METHOD(fixture, "timers: a server that is stuck stops nobody",
   }));
 }
 
-TEST_CASE_METHOD(fixture, "timers: a server that is gone harms nobody",
+TEST_CASE_METHOD(fixture, "timers: a server that is gone is harmless",
                  "[worker]") {
   REQUIRE(std::signal(SIGPIPE, SIG_DFL) != SIG_ERR);
   REQUIRE(configure(path) == timer_status::ok);
   CHECK(acquire("a", 1s) == timer_status::ok);
   CHECK(read_scopes() == "+a");
   close_server();
-  CHECK(release("a") == timer_status::no_server); // And we are still here.
+  CHECK(release("a") == timer_status::no_server); // And the process survives.
   CHECK(release("a") == timer_status::no_server);
   open_server();
   CHECK(soon([] { return release("b") == timer_status::ok; }));
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(fixture, "timers: the program's own SIGPIPE is left to it",
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_CASE_METHOD(fixture, "timers: a forked child speaks for itself",
+TEST_CASE_METHOD(fixture, "timers: a forked child has timers of its own",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   const auto guard = expires(1h, "of the parent");
@@ -162,14 +162,14 @@ TEST_CASE_METHOD(fixture, "timers: a forked child speaks for itself",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timers: a child forked during a stall is not held up",
+                 "timers: a child forked during a stall is not delayed",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   while (acquire("a", 1h) == timer_status::ok) {
   }
   const auto child = ::fork();
   if (child == 0) {
-    // Its outbox is empty: the parent's lines are the parent's.
+    // Its outbox is empty: the parent keeps the parent's lines.
     const auto status = acquire("b", 1h);
     ::_exit(status == timer_status::ok ? 0 : 1);
   }
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(fixture, "timers: threads do not tear each other's lines",
   auto threads = std::vector<std::thread>{};
   for (int i = 0; i < thread_max; ++i)
     threads.emplace_back([i] {
-      // The thread's own lines keep their order, whichever way they take.
+      // The thread's own lines keep their order, by either path.
       for (int j = 0; j < pair_count; ++j)
         const auto guard
           = expires(1h, std::to_string(i) + "." + std::to_string(j));
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(fixture, "timers: a program in C may choose its server",
   CHECK(read().empty());
 }
 
-TEST_CASE_METHOD(fixture, "timers: a program that nobody started runs the same",
+TEST_CASE_METHOD(fixture, "timers: a program without a launcher runs the same",
                  "[worker]") {
   constexpr auto nothing
     = "acquire 1\nalive 1\nrelease 1\nnull -2 -2 -2 -2\nlost 0\n";

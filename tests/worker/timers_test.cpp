@@ -23,7 +23,7 @@ std::chrono::nanoseconds wall_now() {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "timers: an acquire is a line of torch's",
+TEST_CASE_METHOD(fixture, "timers: an acquire is a line in torch's format",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   const auto before = wall_now();
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(fixture, "timers: an acquire is a line of torch's",
   CHECK(seconds <= double((after + 30s).count()) / 1e9 + 1e-6);
 }
 
-TEST_CASE_METHOD(fixture, "timers: a release is a line of torch's",
+TEST_CASE_METHOD(fixture, "timers: a release is a line in torch's format",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   CHECK(release("a") == timer_status::ok);
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(fixture, "timers: the signal is the one that is configured",
   }
   CHECK(configure(path, 65) == timer_status::bad_argument);
   acquire("a", 1s);
-  CHECK(read().at(0).signal == -1); // As before.
+  CHECK(read().at(0).signal == -1); // Unchanged.
 }
 
 TEST_CASE_METHOD(fixture, "timers: progress renews a timer", "[worker]") {
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(fixture, "timers: guards may be nested", "[worker]") {
   CHECK(read_scopes() == "+outer +inner -inner +other -other -outer");
 }
 
-TEST_CASE_METHOD(fixture, "timers: a guard can be moved, and left early",
+TEST_CASE_METHOD(fixture, "timers: a guard can be moved, and released early",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   {
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(fixture, "timers: a guard can be moved, and left early",
   CHECK(read_scopes() == "");
 }
 
-TEST_CASE_METHOD(fixture, "timers: a guard is left by an exception, too",
+TEST_CASE_METHOD(fixture, "timers: a guard is released by an exception, too",
                  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   try {
@@ -177,15 +177,16 @@ TEST_CASE_METHOD(fixture, "timers: any text can name a scope", "[worker]") {
   CHECK(read_back("\xE2\x82z") == bad + bad + "z");
 }
 
-TEST_CASE_METHOD(fixture, "timers: a line is no longer than a FIFO keeps whole",
-                 "[worker]") {
+TEST_CASE_METHOD(
+  fixture, "timers: a line is at most as long as an atomic write to a FIFO",
+  "[worker]") {
   REQUIRE(configure(path) == timer_status::ok);
   release("");
   const auto room = PIPE_BUF - read_bytes().size();
   CHECK(release(std::string(room, 'x')) == timer_status::ok);
   CHECK(read_bytes().size() == PIPE_BUF);
   CHECK(release(std::string(room + 1, 'x')) == timer_status::bad_argument);
-  // What the documentation promises.
+  // The limit in the documentation.
   CHECK(acquire(std::string(3'900, 'x'), std::chrono::nanoseconds::max())
         == timer_status::ok);
   CHECK(acquire(std::string(600, '\n'), 1s) == timer_status::ok);
@@ -195,7 +196,7 @@ TEST_CASE_METHOD(fixture, "timers: a line is no longer than a FIFO keeps whole",
   CHECK(read().size() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "timers: without a server nothing is done",
+TEST_CASE_METHOD(fixture, "timers: without a server nothing is written",
                  "[worker]") {
   CHECK(configure("") == timer_status::no_server);
   CHECK(acquire("a", 1s) == timer_status::no_server);
@@ -205,7 +206,8 @@ TEST_CASE_METHOD(fixture, "timers: without a server nothing is done",
   CHECK(acquire(std::string(100'000, 'x'), 1s) == timer_status::no_server);
 }
 
-TEST_CASE_METHOD(fixture, "timers: what cannot be a server is said to be none",
+TEST_CASE_METHOD(fixture,
+                 "timers: a path that cannot be a server is reported as none",
                  "[worker]") {
   CHECK(configure(folder + "/nothing") == timer_status::no_server);
   CHECK(acquire("a", 1s) == timer_status::no_server);

@@ -1,4 +1,4 @@
-// What timers cost an agent that nobody ends: memory, and its sleep.
+// Measures timers that do not end: the agent's memory and its wake-ups.
 
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/process_usage.hpp"
@@ -15,10 +15,10 @@ constexpr uint32_t timer_count = 1'000'000;
 constexpr double bytes_max = 100;
 constexpr double bytes_per_mib = 1024.0 * 1024.0;
 
-/// What an agent without a timer may wake up more or less often.
+/// Tolerance for the wake-ups of an agent without a timer.
 constexpr double rate_tolerance = 0.5;
 
-/// An agent with so many timers of each worker.
+/// An agent with the given number of timers of each worker.
 struct armed_agent {
   restarted_group group;
   double mib = 0;
@@ -33,7 +33,7 @@ result<armed_agent> start_armed(setting& s, uint32_t count) {
     worker_count);
   if (!group)
     return group.error();
-  settle(); // Behind the last of them, the agent goes to sleep.
+  settle(); // After the last timer the agent goes to sleep.
   const auto pid = group->launcher.pid();
   return armed_agent{std::move(*group), resident_mib(pid), sleep_count(pid)};
 }
@@ -63,7 +63,7 @@ measured measure_armed(setting& s) {
           .goal = "≤ 100 bytes"};
   memory.ours.add((all->mib - none->mib) * bytes_per_mib
                   / (each * worker_count));
-  // A few have to pay for what comes in pieces.
+  // Few timers also pay for memory that is allocated in blocks.
   if (!s.quick())
     memory.met = memory.ours.max() <= bytes_max;
   print(memory);

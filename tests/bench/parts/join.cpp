@@ -11,7 +11,7 @@ using namespace actorrun::core;
 
 constexpr uint32_t agent_count = 10'000;
 
-/// The first and the last of them are compared: a join must not become dearer.
+/// The first and the last joins are compared: the cost of a join must not grow.
 constexpr uint32_t sample_count = 1'000;
 
 /// In milliseconds.
@@ -42,7 +42,7 @@ std::vector<agent_joined> all_joins(const job_settings& settings) {
   return result;
 }
 
-/// @returns microseconds of processor time; the machine may be busy
+/// @returns microseconds of processor time, as the machine may be busy
 double processor_time() {
   auto time = timespec{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -78,7 +78,7 @@ measured join_all(lines& x) {
   auto last_samples = begin;
   auto formed = size_t{0};
   for (uint32_t i = 0; i < agent_count; ++i) {
-    // The last join forms the epoch, which is not the price of a join.
+    // The last join forms the epoch, which is not the cost of a join.
     if (i == agent_count - 1)
       x.join.ours.add((processor_time() - last_samples) / sample_count);
     formed = plan_count(uut.step(joins[i], now));

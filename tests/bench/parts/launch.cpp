@@ -6,8 +6,8 @@ namespace {
 
 constexpr auto nothing = "/bin/true";
 
-/// A launcher may cost no more than this times a bare loop, where starting
-/// processes is what counts.
+/// Maximum ratio of a launcher's time to a bare loop's, where starting
+/// processes is the dominant cost.
 constexpr double loop_ratio_max = 1.3;
 constexpr uint32_t loop_ratio_size = 512;
 
@@ -19,7 +19,7 @@ result<void> add_time(figures& to, const program::command& what) {
   return {};
 }
 
-// In turns, so that whatever else the machine does strikes all alike.
+// In turns, so that other load on the machine affects all equally.
 measured measure_size(setting& s, uint32_t size, row& x) {
   const auto count = std::to_string(size);
   const auto ours = s.command(

@@ -1,4 +1,4 @@
-// How long it takes from the deadline of a timer to the death of its worker.
+// Measures the time from the deadline of a timer to the death of its worker.
 
 #include "runtime/os/unique_fd.hpp"
 #include "tests/bench/busy_threads.hpp"
@@ -19,19 +19,19 @@ namespace actorrun::bench {
 
 namespace {
 
-/// Long enough that whoever waits for the deadline does so in time.
+/// Long enough to be waiting before the deadline.
 constexpr auto after_ms = "50";
 
 constexpr size_t death_count = 120;
 
-/// As many as there are processors, on the machine of the project.
+/// The number of processors of the project's machine.
 constexpr size_t busy_thread_count = 2;
 
 constexpr double idle_ms_max = 5;
 constexpr double busy_ms_max = 20;
 
-/// Whoever measures shall not wait for a processor, as far as that is allowed.
-/// Else the figures are what they were at most.
+/// The measuring thread should not wait for a processor, if the system permits
+/// that. Otherwise the figures are upper limits.
 class prompt_thread {
 public:
   prompt_thread() {
@@ -48,8 +48,8 @@ public:
   prompt_thread& operator=(const prompt_thread&) = delete;
 };
 
-// `process` may have ended, but has not been reaped before we look: the worker
-// lives for `after_ms` from when it was stamped.
+// `process` may have ended, but has not been reaped before it is examined: the
+// worker lives for `after_ms` after its stamp.
 result<double> time_of_death(const stamp_record& worker) {
   const auto process
     = detail::unique_fd{int(::syscall(SYS_pidfd_open, worker.pid, 0))};
@@ -62,7 +62,7 @@ result<double> time_of_death(const stamp_record& worker) {
   return milliseconds_between(worker.time, stamp_now());
 }
 
-/// Kills one worker after another, each by a timer of its own.
+/// Kills one worker after another, each by its own timer.
 result<figures> times_of_death(setting& s) {
   auto group
     = start_group(s,
@@ -71,7 +71,8 @@ result<figures> times_of_death(setting& s) {
                   1);
   if (!group)
     return group.error();
-  const auto promptness = prompt_thread{}; // Not of those that are started.
+  // Not inherited by started processes.
+  const auto promptness = prompt_thread{};
   auto found = figures{};
   const auto count = s.quick() ? death_count / 20 : death_count;
   for (size_t i = 0; i < count; ++i) {
@@ -79,7 +80,7 @@ result<figures> times_of_death(setting& s) {
     if (!time)
       return time.error();
     found.add(*time);
-    auto next = group->board.await(group->newest[0].epoch, 1);
+    auto next = group->tracker.await(group->newest[0].epoch, 1);
     if (!next)
       return next.error();
     group->newest = std::move(*next);

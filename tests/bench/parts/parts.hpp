@@ -1,5 +1,5 @@
 // The parts of the benchmark. Each prints its lines of the table as it goes,
-// and returns why it could not measure something.
+// and returns the reason if a measurement failed.
 #pragma once
 
 #include "tests/bench/setting.hpp"
@@ -11,49 +11,50 @@ namespace actorrun::bench {
 
 using measured = result<void>;
 
-/// Starts N processes that end at once.
+/// Measures starting N processes that end at once.
 measured measure_launch(setting& s);
 
-/// Kills a worker: how long until the last of its group runs again?
+/// Kills a worker; measures the time until the last of its group runs again.
 measured measure_restart(setting& s);
 
-/// Kills an agent: how long until the others' workers run again?
+/// Kills an agent; measures the time until the others' workers run again.
 measured measure_regroup(setting& s);
 
-/// Eight agents start at once: how long until their last worker runs?
+/// Starts eight agents at once; measures the time until their last worker runs.
 measured measure_meeting(setting& s);
 
-/// What agents cost while nothing happens.
+/// Measures the cost of idle agents.
 measured measure_rest(setting& s);
 
-/// Ten thousand agents join one rendezvous, without a network.
+/// Lets ten thousand agents join one rendezvous, without a network.
 measured measure_joins(setting& s);
 
-/// Workers write lines: how fast are they shown, and what does it cost?
+/// Lets workers write lines; measures the throughput and the cost of showing
+/// them.
 measured measure_streams(setting& s);
 
-/// A worker dies: how long until all about it is on the console?
+/// Lets a worker die; measures the time until the report is on the console.
 measured measure_report(setting& s);
 
-/// Workers start and end timers: how many, and what does a call cost?
+/// Lets workers start and end timers; measures the rate and the cost of a call.
 measured measure_timers(setting& s);
 
-/// A timer is over: how long until its worker has gone?
+/// Lets a timer expire; measures the time until its worker is dead.
 measured measure_overruns(setting& s);
 
-/// What a million timers cost that nobody ends.
+/// Measures the cost of a million timers that do not end.
 measured measure_armed(setting& s);
 
-/// Workers that are in time, under load, must not be killed.
+/// Checks that workers on time, under load, are not killed.
 measured measure_soak(setting& s);
 
-/// The store where workers meet, beside torch's own server.
+/// Measures the store for workers, next to torch's own server.
 measured measure_store(setting& s);
 
-/// The launcher itself, beside torchrun.
+/// Measures the launcher itself, next to torchrun.
 measured measure_torchrun(setting& s);
 
-/// Busy CPUs must not cost a node its place.
+/// Checks that busy CPUs do not cost a node its place.
 measured measure_saturated(setting& s);
 
 } // namespace actorrun::bench

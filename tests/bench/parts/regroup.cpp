@@ -16,11 +16,11 @@ namespace {
 
 constexpr agents::shape shape = {4, 3, 2};
 
-/// In milliseconds; stamping workers need no grace to stop.
+/// In milliseconds; stamping workers need no grace period to stop.
 constexpr double regroup_max = 100;
 constexpr double workers_gone_max = 100;
 
-/// The workers of the agent that will be killed.
+/// The workers of the agent that is going to be killed.
 class doomed_workers {
 public:
   explicit doomed_workers(const stamps& xs) {
@@ -31,7 +31,7 @@ public:
     }
   }
 
-  /// @returns when the last was seen to end; 0 if one does not
+  /// @returns when the last one ended; 0 if one does not end
   int64_t await_end() const {
     using std::chrono::milliseconds;
     const auto due = deadline();
@@ -96,7 +96,7 @@ measured repeat(setting& s, lines& x) {
   for (size_t i = 0; i < s.repetitions(); ++i) {
     if (const auto done = kill_agent(*job, x); !done)
       return done;
-    const auto limit = kill_and_await(loop->newest[0].pid, loop->board,
+    const auto limit = kill_and_await(loop->newest[0].pid, loop->tracker,
                                       loop->newest, survivors);
     if (!limit)
       return limit.error();

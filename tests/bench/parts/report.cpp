@@ -1,4 +1,4 @@
-// How long it takes from the death of a worker to the last line of the report.
+// Measures the time from the death of a worker to the last line of the report.
 
 #include "tests/bench/log_launchers.hpp"
 #include "tests/bench/parts/parts.hpp"
@@ -9,15 +9,14 @@ namespace {
 
 constexpr double report_ms_max = 20;
 
-/// Milliseconds from the moment before the death to the last byte on the
-/// console.
+/// Milliseconds from just before the death to the last byte on the console.
 result<double> report_time(setting& s, const log_launcher& x) {
   settle();
-  auto board = s.new_tracker();
-  if (!board)
-    return board.error();
+  auto tracker = s.new_tracker();
+  if (!tracker)
+    return tracker.error();
   auto run
-    = start(s, x, 1, {s.tool("line_writer"), "fail"}, {board->variable()});
+    = start(s, x, 1, {s.tool("line_writer"), "fail"}, {tracker->variable()});
   if (!run)
     return run.error();
   const auto shown = run->console.read_text();
@@ -26,7 +25,7 @@ result<double> report_time(setting& s, const log_launcher& x) {
   for (const auto* part : {"last words", "Root Cause"})
     if (shown->text.find(part) == std::string::npos)
       return unmeasured(x.name + " reports no death: " + shown->text);
-  return milliseconds_between(last_start(board->read()), shown->last);
+  return milliseconds_between(last_start(tracker->read()), shown->last);
 }
 
 } // namespace

@@ -15,12 +15,12 @@ constexpr auto workers = "4";
 constexpr double resident_mib_max = 16;
 constexpr double wake_up_rate_max = 2;
 
-/// What a launcher's processes cost, its workers not counted.
+/// The cost of a launcher's processes, without its workers.
 struct usage {
-  double resident_mib = 0;     ///< Of the largest process.
-  double proportional_mib = 0; ///< Of all.
-  uint64_t sleep_count = 0;    ///< So far, of all.
-  uint32_t threads = 0;        ///< Of all.
+  double resident_mib = 0;     ///< Largest process.
+  double proportional_mib = 0; ///< All processes.
+  uint64_t sleep_count = 0;    ///< All processes, so far.
+  uint32_t threads = 0;        ///< All processes.
 };
 
 std::vector<pid_t> pids_of(const stamps& xs) {
@@ -49,7 +49,7 @@ struct subject {
   usage after;
 };
 
-// All in the same window, which they all sleep through.
+// All in the same period, in which all of them are idle.
 void watch(setting& s, std::vector<subject>& subjects) {
   for (auto& x : subjects)
     x.before = usage_of(x.launcher, x.workers);
@@ -75,7 +75,7 @@ void tell(setting& s, const std::string& who, const subject& ours,
   auto rate = line("wake-ups", "/s", [&](const subject& x) {
     return double(x.after.sleep_count - x.before.sleep_count) / window;
   });
-  // A member of a group of agents has its keep-alives to send and to answer.
+  // A member of a group of agents sends and answers keep-alives.
   if (alone) {
     rate.goal = "≤ 2 /s";
     rate.met = rate.ours.max() <= wake_up_rate_max;
@@ -91,17 +91,17 @@ void tell(setting& s, const std::string& who, const subject& ours,
 }
 
 result<restarted_group> start_peer(setting& s) {
-  auto board = s.new_tracker();
-  if (!board)
-    return board.error();
+  auto tracker = s.new_tracker();
+  if (!tracker)
+    return tracker.error();
   auto launcher = program::start(s.command(
-    {*s.hydra(), "-n", workers, s.tool("stamp")}, {board->variable()}));
+    {*s.hydra(), "-n", workers, s.tool("stamp")}, {tracker->variable()}));
   if (!launcher)
     return launcher.error();
-  auto all = board->await_any(worker_count);
+  auto all = tracker->await_any(worker_count);
   if (!all)
     return all.error();
-  return restarted_group{std::move(*launcher), std::move(*board),
+  return restarted_group{std::move(*launcher), std::move(*tracker),
                          std::move(*all)};
 }
 

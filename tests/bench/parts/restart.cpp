@@ -8,28 +8,28 @@ namespace {
 
 constexpr uint32_t local_worker_count = 4;
 
-/// What we may need more than a bare loop, in milliseconds.
+/// Maximum time beyond that of a bare loop, in milliseconds.
 constexpr double over_loop_max = 5;
 
 constexpr agents::shape wide = {8, 8, 2};
 constexpr double wide_max = 20;
 
-/// Kills a worker of `newest`, another one each time.
-result<double> kill_one(size_t turn, stamp_board& board, stamps& newest) {
+/// Kills a worker of `newest`, a different one each time.
+result<double> kill_one(size_t turn, stamp_tracker& tracker, stamps& newest) {
   const auto count = newest.size();
-  return kill_and_await(newest[turn % count].pid, board, newest, count);
+  return kill_and_await(newest[turn % count].pid, tracker, newest, count);
 }
 
-// In turns: both groups are there all the time and one of them is at rest.
-measured repeat(setting& s, stamp_board& board, stamps newest, row& x) {
+// In turns: both groups always exist and one of them is idle.
+measured repeat(setting& s, stamp_tracker& tracker, stamps newest, row& x) {
   auto loop = start_loop(s, newest.size());
   if (!loop)
     return loop.error();
   for (size_t i = 0; i < s.repetitions(); ++i) {
-    const auto ours = kill_one(i, board, newest);
+    const auto ours = kill_one(i, tracker, newest);
     if (!ours)
       return ours.error();
-    const auto limit = kill_one(i, loop->board, loop->newest);
+    const auto limit = kill_one(i, loop->tracker, loop->newest);
     if (!limit)
       return limit.error();
     x.ours.add(*ours);
@@ -50,7 +50,7 @@ measured measure_one_node(setting& s) {
                   local_worker_count);
   if (!group)
     return group.error();
-  if (const auto done = repeat(s, group->board, group->newest, x); !done)
+  if (const auto done = repeat(s, group->tracker, group->newest, x); !done)
     return done;
   x.met = x.ours.median() <= x.limit.median() + over_loop_max;
   print(x);
@@ -64,7 +64,7 @@ measured measure_many_nodes(setting& s) {
   auto job = agents::meet(s, wide);
   if (!job)
     return job.error();
-  if (const auto done = repeat(s, job->board(), job->newest(), x); !done)
+  if (const auto done = repeat(s, job->tracker(), job->newest(), x); !done)
     return done;
   x.met = x.ours.median() <= wide_max;
   print(x);

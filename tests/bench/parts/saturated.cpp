@@ -29,7 +29,7 @@ measured measure_saturated(setting& s) {
   if (!job->all_running())
     return unmeasured("an agent has ended");
   auto newest = job->epoch();
-  for (const auto& stamp : job->board().read())
+  for (const auto& stamp : job->tracker().read())
     newest = std::max(newest, stamp.epoch);
   x.ours.add(double(newest - job->epoch()));
   x.met = newest == job->epoch();

@@ -1,4 +1,4 @@
-// Workers that are always in time, while the processors are busy: none may be
+// Checks that workers that are always on time, on busy processors, are not
 // killed.
 
 #include "runtime/os/unique_fd.hpp"
@@ -26,56 +26,57 @@ static_assert(worker_count <= soak_worker_max);
 
 constexpr size_t busy_thread_count = 2;
 
-/// The board of a soak, in a file.
-class mapped_board {
+/// The progress of a soak, in a file.
+class mapped_progress {
 public:
-  static result<mapped_board> make(std::string path) {
+  static result<mapped_progress> make(std::string path) {
     const auto file = detail::unique_fd{
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-    if (!file || ::ftruncate(file.get(), sizeof(soak_board)) != 0)
+    if (!file || ::ftruncate(file.get(), sizeof(soak_progress)) != 0)
       return unmeasured(path + ": " + std::strerror(errno));
-    auto* map = ::mmap(nullptr, sizeof(soak_board), PROT_READ | PROT_WRITE,
+    auto* map = ::mmap(nullptr, sizeof(soak_progress), PROT_READ | PROT_WRITE,
                        MAP_SHARED, file.get(), 0);
     if (map == MAP_FAILED)
       return unmeasured(path + ": " + std::strerror(errno));
-    return mapped_board{std::move(path), static_cast<soak_board*>(map)};
+    return mapped_progress{std::move(path), static_cast<soak_progress*>(map)};
   }
 
-  mapped_board(mapped_board&& other) noexcept
+  mapped_progress(mapped_progress&& other) noexcept
     : path_(std::move(other.path_)),
-      board_(std::exchange(other.board_, nullptr)) {}
-  mapped_board& operator=(mapped_board&&) = delete;
+      progress_(std::exchange(other.progress_, nullptr)) {}
+  mapped_progress& operator=(mapped_progress&&) = delete;
 
-  ~mapped_board() {
-    if (board_ != nullptr)
-      ::munmap(board_, sizeof(soak_board));
+  ~mapped_progress() {
+    if (progress_ != nullptr)
+      ::munmap(progress_, sizeof(soak_progress));
   }
 
   const std::string& path() const { return path_; }
 
   uint64_t round_count() const {
     auto sum = uint64_t{0};
-    for (const auto& x : board_->places)
+    for (const auto& x : progress_->places)
       sum += x.round_count;
     return sum;
   }
 
-  /// Some worker did not renew or end a timer of its own in time.
+  /// Whether a worker did not renew or end one of its timers in time.
   bool has_late(int64_t now) const {
-    return std::any_of(
-      board_->places.begin(), board_->places.end(),
-      [&](const soak_board::place& x) { return x.due != 0 && x.due <= now; });
+    return std::any_of(progress_->places.begin(), progress_->places.end(),
+                       [&](const soak_progress::place& x) {
+                         return x.due != 0 && x.due <= now;
+                       });
   }
 
 private:
-  mapped_board(std::string path, soak_board* board)
-    : path_(std::move(path)), board_(board) {}
+  mapped_progress(std::string path, soak_progress* progress)
+    : path_(std::move(path)), progress_(progress) {}
 
   std::string path_;
-  soak_board* board_;
+  soak_progress* progress_;
 };
 
-/// Whether the launcher speaks of a timer that was over.
+/// Whether the launcher reports an expired timer.
 bool has_overrun(const std::string& output) {
   auto file = std::ifstream{output};
   for (std::string line; std::getline(file, line);)
@@ -88,13 +89,14 @@ bool has_overrun(const std::string& output) {
 
 measured measure_soak(setting& s) {
   const auto window = s.soak_window();
-  auto board = mapped_board::make(s.new_file());
-  if (!board)
-    return board.error();
+  auto progress = mapped_progress::make(s.new_file());
+  if (!progress)
+    return progress.error();
   const auto what = s.command(
     {s.tool("actorrun"), "--nproc-per-node=" + std::to_string(worker_count),
      "--no-python", s.tool("timer_worker"), "soak",
-     std::to_string(std::chrono::milliseconds{window}.count()), board->path()});
+     std::to_string(std::chrono::milliseconds{window}.count()),
+     progress->path()});
   const auto load = busy_threads{busy_thread_count};
   auto launcher = program::start(what);
   if (!launcher)
@@ -103,14 +105,14 @@ measured measure_soak(setting& s) {
   const auto end = stamp_now();
   if (!status)
     return unmeasured("the workers do not end");
-  if (*status != 0 && board->has_late(end)) {
-    print_note("soak is not judged",
+  if (*status != 0 && progress->has_late(end)) {
+    print_note("soak is not evaluated",
                "the machine kept a worker from being in time");
     return {};
   }
   if (*status != 0 && !has_overrun(what.output))
     return unmeasured(describe(*status) + ": " + last_words(what.output));
-  print({.what = std::to_string(2 * board->round_count())
+  print({.what = std::to_string(2 * progress->round_count())
                  + " timers that were ended in time: kills",
          .ours =
            [&] {

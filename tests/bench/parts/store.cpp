@@ -1,5 +1,5 @@
-// The store where workers meet: ours beside torch's own server, and beside a
-// server that only answers.
+// Measures the store for workers: actorrun's next to torch's own server, and
+// next to a server that only answers.
 
 #include "tests/bench/free_port.hpp"
 #include "tests/bench/parts/parts.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto client_count = "256";
 
-/// What `store_load` prints, and what that means.
+/// The figures that `store_load` prints, with their descriptions.
 struct metric {
   const char* name;
   const char* what;
@@ -65,8 +65,8 @@ program::command echoed_load(setting& s, const std::string& operations) {
     {s.tool("store_echo"), s.tool("store_load"), operations, client_count});
 }
 
-// One process serves, another one loads, in a session of its own, as workers of
-// both launchers have.
+// One process serves, another one creates load, in a session of its own, like
+// workers of both launchers.
 program::command torchs_load(setting& s, const std::string& operations,
                              uint16_t port) {
   constexpr auto script

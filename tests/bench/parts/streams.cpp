@@ -1,4 +1,4 @@
-// What launchers make of the lines of many workers, and what that costs.
+// Measures how launchers show the lines of many workers, and the cost.
 
 #include "tests/bench/log_launchers.hpp"
 #include "tests/bench/parts/parts.hpp"
@@ -15,19 +15,20 @@ namespace {
 
 constexpr size_t worker_count = 8;
 
-/// Of each worker that writes as fast as it can: 400 MB of all.
+/// Lines of each worker that writes as fast as it can: 400 MB in total.
 constexpr uint64_t fast_count = 500'000;
 
-/// Of each worker that writes slowly: 1.2 s.
+/// Lines of each worker that writes slowly: 1.2 s.
 constexpr uint64_t slow_count = 50'000;
 
 constexpr double peer_ratio_min = 2;
 constexpr double limit_ratio_min = 0.5;
 
-/// What remains of a worker's throughput when its lines are shown.
+/// Minimum share of a worker's throughput that remains when its lines are
+/// shown.
 constexpr double write_ratio_min = 0.98;
 
-/// By how much a launcher may grow while lines pass through it.
+/// Maximum growth of a launcher while it shows lines.
 constexpr double growth_mib_max = 8;
 
 uint64_t scaled(const setting& s, uint64_t count) {
@@ -49,7 +50,7 @@ measured add(setting& s, const log_launcher& x, const std::string& mode,
   return {};
 }
 
-// All in turns, so that whatever else the machine does strikes all alike.
+// All in turns, so that other load on the machine affects all equally.
 measured measure_speed(setting& s) {
   const auto count = scaled(s, fast_count);
   const auto peers = log_peers(s);
@@ -114,7 +115,7 @@ measured measure_slow_writers(setting& s) {
   return {};
 }
 
-/// How fast one worker wrote, in MB/s.
+/// The rate at which one worker wrote, in MB/s.
 result<double> write_speed(setting& s, const log_launcher& x, uint64_t count) {
   settle();
   const auto path = s.new_file();

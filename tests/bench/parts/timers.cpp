@@ -1,5 +1,6 @@
-// How many timer messages the agent of eight workers takes, beside torch's server
-// and a reader that does nothing with them; and what a call of the worker library costs.
+// Measures the rate of timer messages that the agent of eight workers handles,
+// next to torch's server and to a reader that ignores them; and the cost of a
+// call of the worker library.
 
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/timer_fifo_reader.hpp"
@@ -21,11 +22,11 @@ constexpr size_t worker_count = 8;
 /// The same with torch's clients and server.
 constexpr auto torch_flood = TORCH_FLOOD;
 
-/// From the start of the first worker to the first message of all: nobody
-/// writes while others are being started.
+/// From the start of the first worker to the first message of all: none writes
+/// while others are being started.
 constexpr auto lead = 300ms;
 
-constexpr double rate_min = 300; ///< As rates are: in thousands per second.
+constexpr double rate_min = 300; ///< In thousands per second, like rates.
 constexpr double limit_ratio_min = 0.5;
 constexpr double call_us_max = 2;
 
@@ -33,7 +34,7 @@ std::chrono::milliseconds flood_length(const setting& s) {
   return s.quick() ? 200ms : 1000ms;
 }
 
-/// What all workers of a flood have done.
+/// The totals of all workers of a flood.
 struct flood_figures {
   figures rate; ///< In thousands of messages per second.
   figures errors;
@@ -49,7 +50,7 @@ result<std::vector<T>> records_of(const std::string& path, size_t count) {
   return found;
 }
 
-/// Makes an empty file.
+/// Creates an empty file.
 std::string new_results(setting& s) {
   auto path = s.new_file();
   std::ofstream{path};
@@ -85,7 +86,7 @@ measured add(const std::string& path, flood_figures& to) {
   return {};
 }
 
-/// A launcher with `timer_worker`, from start to end.
+/// A launcher with `timer_worker`, run from start to end.
 measured run_agent(setting& s, std::vector<std::string> worker, size_t count,
                    const std::string& results) {
   auto arguments = std::vector<std::string>{
@@ -110,7 +111,7 @@ measured flood_agent(setting& s, flood_figures& to) {
   return add(results, to);
 }
 
-// The same workers without a launcher, and a FIFO that is only emptied.
+// The same workers without a launcher, and a FIFO that is only read.
 measured flood_reader(setting& s, flood_figures& to) {
   settle();
   auto reader = timer_fifo_reader::open(s.new_file());
@@ -132,7 +133,7 @@ measured flood_reader(setting& s, flood_figures& to) {
   return add(results, to);
 }
 
-// What torch's server gets of what as many of torch's clients send.
+// The rate at which torch's server receives from as many of torch's clients.
 measured flood_torch(setting& s, flood_figures& to) {
   if (!s.python_with_torch())
     return {};

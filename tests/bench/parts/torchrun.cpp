@@ -1,4 +1,4 @@
-// What the launcher itself costs, beside torchrun: workers that import nothing.
+// Measures the launcher itself, next to torchrun: workers that import nothing.
 
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/process_usage.hpp"
@@ -15,12 +15,12 @@ namespace {
 constexpr uint32_t worker_count = 4;
 constexpr uint32_t workers_per_node = 2;
 
-/// torchrun waits 15 s until it believes that a node has gone, and 30 s for
-/// others that might come.
+/// torchrun waits 15 s before it considers a node lost, and 30 s for others
+/// that may come.
 constexpr auto loss_timeout = std::chrono::seconds{90};
 
-/// The lines of one node. A start begins before the launcher's process is made
-/// and ends with the first instruction of a worker.
+/// The lines for one node. A start begins before the launcher's process is
+/// created and ends with the first instruction of a worker.
 struct node_lines {
   row first{.what = "start of 4 workers: the first", .unit = "ms"};
   row last{.what = "start of 4 workers: the last", .unit = "ms"};
@@ -53,7 +53,7 @@ void add_memory(launched_job& job, launcher_kind kind, node_lines& to) {
   side(to.proportional, kind).add(proportional);
 }
 
-// What torchrun cannot do without, so that the rest of its start is known.
+// Imports that torchrun needs, to know the rest of its start.
 measured add_import(setting& s, row& to) {
   const auto took = time_of(
     s.command({*s.python_with_torch(), "-c", "import torch.distributed.run"}));
@@ -112,8 +112,8 @@ measured add_joining(setting& s, launcher_kind kind, row& to) {
   return {};
 }
 
-/// From the end of a node to the first worker of who is left. One of its own
-/// workers fails as well, as it does when it misses a peer: by itself torchrun
+/// From the end of a node to the first new worker of the remaining one. One of
+/// its workers fails as well, as it does when it misses a peer: torchrun alone
 /// never notices.
 measured add_loss(setting& s, launcher_kind kind, row& to) {
   auto job = launched_job::prepare(
@@ -142,7 +142,7 @@ measured add_loss(setting& s, launcher_kind kind, row& to) {
   return {};
 }
 
-// In turns, so that whatever else the machine does strikes both alike.
+// In turns, so that other load on the machine affects both equally.
 measured measure_node(setting& s) {
   auto lines = node_lines{};
   for (size_t i = 0; i < s.stream_repetitions(); ++i) {
@@ -170,7 +170,7 @@ measured measure_joining(setting& s) {
   return {};
 }
 
-// Once is enough for the peer: it takes three quarters of a minute.
+// Once is enough for the peer: it takes 45 seconds.
 measured measure_loss(setting& s) {
   auto x
     = row{.what = "a node and a worker die: first new start", .unit = "ms"};

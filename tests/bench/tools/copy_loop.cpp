@@ -1,6 +1,6 @@
 // The limit of every launcher that shows output: starts N workers and copies
-// what they write, as it comes, to a file each and to standard output. Knows
-// nothing of lines. `copy_loop N FOLDER PROGRAM [ARGUMENTS…]`
+// their output, as it arrives, to a file each and to standard output. Does not
+// split lines. `copy_loop N FOLDER PROGRAM [ARGUMENTS…]`
 
 #include <cstdlib>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// As much as a pipe may hold without privileges.
+/// Size of a pipe without privileges.
 constexpr size_t size_max = 1024 * 1024;
 
 struct worker {

@@ -26,7 +26,7 @@ using clock_type = std::chrono::steady_clock;
 constexpr size_t block_size = 4096;
 constexpr auto pause = std::chrono::microseconds{500};
 
-// As ours, torchrun's and Hydra's workers find it; or as they are told.
+// The ranks as set by actorrun, torchrun and Hydra, or as given.
 uint32_t own_rank() {
   for (const auto* name : {"RANK", "PMI_RANK"})
     if (const auto* text = std::getenv(name))

@@ -1,6 +1,6 @@
 // The limit of every restart: N processes; when one ends, kills the others,
 // waits for them and starts all again. `respawn_loop N PROGRAM [ARGUMENTS…]`
-// Tells them which time it is in ACTORRUN_EPOCH.
+// Sets ACTORRUN_EPOCH to the number of the round.
 
 #include <csignal>
 #include <cstdlib>
@@ -21,7 +21,7 @@ bool start(std::vector<pid_t>& pids, char** arguments) {
   return true;
 }
 
-// The first death that nobody ordered, then those that we order.
+// The first death, which was not ordered, then the ordered ones.
 void await_first_death() {
   auto info = siginfo_t{};
   ::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);

@@ -1,5 +1,5 @@
-// The limit of every launcher: starts N processes and waits for them, and does
-// nothing else. `spawn_loop N PROGRAM [ARGUMENTS…]`
+// The limit of every launcher: starts N processes and only waits for them.
+// `spawn_loop N PROGRAM [ARGUMENTS…]`
 
 #include <cstdlib>
 #include <vector>

@@ -1,5 +1,5 @@
-// A worker that does nothing but say when it began to run: `stamp`. It sleeps
-// until a signal ends it, or its parent ends.
+// A worker that only stamps its start: `stamp`. It sleeps until a signal or the
+// end of its parent ends it.
 
 #include "tests/bench/tools/stamp.hpp"
 

@@ -1,6 +1,6 @@
-// The limit of every store: answers requests as long as a store's answers, from
-// one thread and one epoll, and knows nothing of keys. Runs `store_load` and
-// what stands behind it with MASTER_ADDR and MASTER_PORT set.
+// The limit of every store: sends answers as long as a store's, from one thread
+// and one epoll, without keeping keys. Runs `store_load` and its arguments with
+// MASTER_ADDR and MASTER_PORT set.
 //
 //     store_echo PROGRAM [ARGUMENTS…]
 
@@ -29,7 +29,7 @@ using namespace actorrun::bench::store_protocol;
 constexpr auto backlog = 4'096;
 constexpr auto events_max = 256;
 
-/// Clients whose WAIT is not answered before somebody sets that key.
+/// Clients whose WAIT is not answered before that key is set.
 std::vector<int> waiting;
 
 void answer(int fd, size_t size) {
@@ -46,8 +46,8 @@ void answer_waiting() {
   waiting.clear();
 }
 
-// The load never sends another request before it has its answer but SET, and
-// that only while one client is there; so a request begins the bytes.
+// The load waits for the answer before each next request, except after SET, and
+// sends SETs only with a single client; so a request begins the bytes.
 void serve(int fd, std::string_view bytes) {
   switch (opcode{bytes.front()}) {
     case opcode::get:
@@ -59,7 +59,7 @@ void serve(int fd, std::string_view bytes) {
         return answer(fd, 1);
       return waiting.push_back(fd);
     default:
-      // Values of many SETs, and the ADD behind the last of them.
+      // The values of many SETs, and the ADD after the last of them.
       if (bytes.find(count_key) != bytes.npos)
         answer(fd, number_size);
       if (bytes.find(late_key) != bytes.npos)
@@ -74,8 +74,8 @@ void accept_one(int epoll, int listener) {
     ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-// Until `end` can be read. In one thread: where there are more, the system
-// takes milliseconds to make the table of descriptors larger.
+// Runs until `end` can be read. On one thread: with several, the system takes
+// milliseconds to enlarge the table of descriptors.
 void serve_until(int end, int listener) {
   const auto epoll = ::epoll_create1(EPOLL_CLOEXEC);
   for (const auto fd : {end, listener}) {

@@ -1,6 +1,6 @@
-// A worker that loads the store at MASTER_ADDR:MASTER_PORT as torch's clients
-// do, and prints what it took: `set 61234.5`, operations per second; `connect
-// 3.21`, milliseconds.
+// A worker that loads the store at MASTER_ADDR:MASTER_PORT like torch's
+// clients, and prints the results: `set 61234.5`, operations per second;
+// `connect 3.21`, milliseconds.
 //
 //     store_load OPERATIONS CLIENTS
 
@@ -27,10 +27,10 @@ namespace {
 using namespace actorrun::bench::store_protocol;
 using clock_type = std::chrono::steady_clock;
 
-/// No single answer takes so long.
+/// Longer than any single answer.
 constexpr auto timeout = timeval{20, 0};
 
-/// The first of them finds everything cold; the one in the middle is told.
+/// The first repetition is slow, with cold caches; the median is printed.
 constexpr auto barrier_count = 21;
 
 [[noreturn]] void fail(const char* what) {
@@ -84,7 +84,7 @@ double seconds_since(clock_type::time_point start) {
   return std::chrono::duration<double>{clock_type::now() - start}.count();
 }
 
-// A SET has no answer; that all are done, the ADD behind them tells.
+// A SET has no answer; the ADD after them shows that all are done.
 void measure_set(const client& x, int count) {
   const auto request = set_to("/key", std::string(value_size, 'v'));
   const auto start = clock_type::now();
@@ -113,7 +113,7 @@ void ask_all(const std::vector<client>& all, const std::string& request,
     x.receive(answer);
 }
 
-// All come at once, as workers do, and each has its first answer.
+// All connect at once, like workers, and each has its first answer.
 std::vector<client> measure_connect(size_t count) {
   const auto start = clock_type::now();
   auto all = std::vector<client>(count);
@@ -122,8 +122,8 @@ std::vector<client> measure_connect(size_t count) {
   return all;
 }
 
-// As torch's store-based barrier: all count themselves and wait for a key that
-// one of them makes.
+// Like torch's store-based barrier: all count themselves and wait for a key
+// that one of them sets.
 double barrier(const std::vector<client>& all, const std::string& key) {
   const auto start = clock_type::now();
   ask_all(all, add_one(key), number_size);

@@ -1,5 +1,5 @@
-// The few requests to a store that its load is made of, in the dialect that
-// torch 1.13 and 2.0 speak.
+// The requests to a store that the load uses, in the dialect of torch 1.13 and
+// 2.0.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ enum class opcode : char { set = 0, get = 2, add = 3, wait = 5 };
 
 inline constexpr size_t number_size = sizeof(uint64_t);
 
-/// Of every value: as an address of NCCL or Gloo.
+/// Size of every value: like an address of NCCL or Gloo.
 inline constexpr size_t value_size = 128;
 
-/// Who sets many values counts them under this key, last of all.
+/// A client that sets many values counts them under this key at the end.
 inline constexpr auto count_key = "/count";
 
-/// All keys that are waited for before they are there have this in them.
+/// A part of all keys that clients wait for before they are set.
 inline constexpr auto late_key = "/late/";
 
-/// Least significant byte first, as this machine has it.
+/// Least significant byte first, as on this machine.
 inline std::string number(uint64_t x) {
   return {reinterpret_cast<const char*>(&x), sizeof x};
 }

@@ -1,9 +1,9 @@
 // A worker that uses the worker library's timers:
-// `timer_worker flood START MS` writes from a moment on as fast as it can;
+// `timer_worker flood START MS` writes from a given time on as fast as it can;
 // `timer_worker calls` times single calls;
-// `timer_worker overrun MS` stamps when a timer of it is due, and gets stuck;
+// `timer_worker overrun MS` stamps the deadline of its own timer, and hangs;
 // `timer_worker arm COUNT` starts timers, stamps, and sleeps;
-// `timer_worker soak MS FILE` is never late, and says so on the soak's board.
+// `timer_worker soak MS FILE` is never late, and records its progress.
 
 #include "tests/bench/tools/timer_worker.hpp"
 
@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 namespace worker = actorrun::worker;
 using steady = std::chrono::steady_clock;
 
-/// Of a timer that shall not end by itself.
+/// The time of a timer that must not expire.
 constexpr auto long_time = 1h;
 
 int64_t nanoseconds_of(steady::time_point x) {
@@ -80,12 +80,12 @@ void flood(steady::time_point start, std::chrono::milliseconds length) {
 
 // -- calls --------------------------------------------------------------------
 
-/// Less than a FIFO holds: it is the call that is timed, not the reader.
+/// Less than a FIFO holds: the call is measured, not the reader.
 constexpr int series_length = 100;
 constexpr int series_count = 500;
 constexpr auto series_pause = 1ms;
 
-/// Nanoseconds that each call of a series takes.
+/// Nanoseconds per call of a series.
 template <class Fn>
 double time_of_series(Fn fn) {
   const auto begin = steady::now();
@@ -101,7 +101,7 @@ double median(std::vector<double> xs) {
   return xs[xs.size() / 2];
 }
 
-// In turns: what else the machine does strikes both alike.
+// In turns: other load on the machine affects both equally.
 void time_calls() {
   auto expires = std::vector<double>{};
   auto alive = std::vector<double>{};
@@ -127,7 +127,7 @@ void time_calls() {
 
 // -- arm ----------------------------------------------------------------------
 
-/// Lines, before we look whether they have been read.
+/// Lines between two checks that they have been read.
 constexpr int64_t armed_at_once = 400;
 
 size_t unread_size() {
@@ -152,8 +152,8 @@ size_t unread_size() {
 
 // -- soak ---------------------------------------------------------------------
 
-/// A worker needs a hundredth of the time it has; and a kernel whose processors
-/// are busy may well need a second to let it go on.
+/// A worker needs a hundredth of its time; a kernel with busy processors may
+/// delay it by up to a second.
 constexpr auto soak_time = 3s;
 constexpr auto soak_work = 200us;
 constexpr auto soak_sleep_max_us = 10'000;
@@ -166,21 +166,21 @@ void work() {
 
 int soak(std::chrono::milliseconds length, const char* path) {
   const auto file = ::open(path, O_RDWR | O_CLOEXEC);
-  auto* map = ::mmap(nullptr, sizeof(soak_board), PROT_READ | PROT_WRITE,
+  auto* map = ::mmap(nullptr, sizeof(soak_progress), PROT_READ | PROT_WRITE,
                      MAP_SHARED, file, 0);
   const auto rank = size_t(number(std::getenv("LOCAL_RANK")));
   if (map == MAP_FAILED || rank >= soak_worker_max)
     return EXIT_FAILURE;
-  auto& place = static_cast<soak_board*>(map)->places[rank];
+  auto& place = static_cast<soak_progress*>(map)->places[rank];
   const auto end = steady::now() + length;
   for (auto seed = uint32_t(rank); steady::now() < end;) {
     seed = seed * 1'664'525 + 1'013'904'223; // Numerical Recipes' generator.
-    // Behind the call: until then it is the deadline before that counts.
+    // After the call: until then the previous deadline counts.
     const auto due = nanoseconds_of(steady::now() + soak_time);
     worker::alive("step", soak_time);
     place.due = due;
     {
-      // Each has a name of its own: another would make up for a lost end.
+      // Each has a name of its own: a shared one would hide a lost end.
       const auto guard = worker::expires(
         soak_time, "block " + std::to_string(place.round_count));
       work();

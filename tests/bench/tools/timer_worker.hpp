@@ -1,4 +1,4 @@
-// What a worker that uses timers tells about itself.
+// The results that a worker that uses timers reports.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace actorrun::bench {
 /// Names the file that results are appended to.
 inline constexpr auto timer_results_variable = "ACTORRUN_BENCH_TIMERS";
 
-/// How many messages one worker could send.
+/// The rate of messages of one worker.
 struct flood_record {
   int64_t begin = 0; ///< Nanoseconds, CLOCK_MONOTONIC.
   int64_t end = 0;
@@ -19,20 +19,20 @@ struct flood_record {
   uint64_t error_count = 0; ///< Calls that did not return `ok`.
 };
 
-/// What one call took, in nanoseconds: the median of many short series.
+/// The time of one call, in nanoseconds: the median of many short series.
 struct call_record {
   double expires = 0; ///< A guard, from its beginning to its end.
   double alive = 0;
 };
 
-/// Most workers of a soak.
+/// Maximum number of workers of a soak.
 inline constexpr size_t soak_worker_max = 64;
 
-/// What the workers of a soak do, in a file that all map. What is there when a
-/// worker is killed says whether it was killed for a reason.
-struct soak_board {
+/// The progress of the workers of a soak, in a file that all map. It shows
+/// whether a killed worker was late.
+struct soak_progress {
   struct place {
-    /// When the timer that runs is due, CLOCK_MONOTONIC; 0: none runs.
+    /// The deadline of the running timer, CLOCK_MONOTONIC; 0 if none runs.
     std::atomic<int64_t> due{0};
     std::atomic<uint64_t> round_count{0};
   };

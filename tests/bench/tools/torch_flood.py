@@ -1,4 +1,4 @@
-# torch's timers under the load of `timer_worker flood`: its server, and so many
+# Loads torch's timers like `timer_worker flood`: its server, and a number of
 # clients that start and end one timer each, as fast as they can.
 #
 # usage: torch_flood.py FIFO CLIENTS SECONDS
@@ -11,7 +11,7 @@ import time
 from torch.distributed.elastic import timer
 
 PATH, CLIENTS, SECONDS = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-LEAD = 0.3  # From the start of the first client to the first message of all.
+LEAD = 0.3  # From the start of the first client to the first message.
 
 
 def flood(start, results):
@@ -26,7 +26,7 @@ def flood(start, results):
                     client.acquire("train.py#42", expiration)
                 else:
                     client.release("train.py#42")
-            except Exception:  # Whatever torch raises, it is not sent.
+            except Exception:  # Not sent, whatever torch raises.
                 failures += 1
             messages += 1
         now = time.monotonic()
@@ -34,14 +34,14 @@ def flood(start, results):
 
 
 if __name__ == "__main__":
-    context = multiprocessing.get_context("fork")  # They have torch already.
+    context = multiprocessing.get_context("fork")  # Has torch loaded.
     results = context.Queue()
     start = time.monotonic() + LEAD
     clients = [context.Process(target=flood, args=(start, results))
                for _ in range(CLIENTS)]
     for client in clients:
         client.start()
-    server = timer.FileTimerServer(PATH, max_interval=0.1)  # As torchrun's.
+    server = timer.FileTimerServer(PATH, max_interval=0.1)  # Like torchrun's.
     server.start()
     found = [results.get() for _ in clients]
     for client in clients:

@@ -1,4 +1,4 @@
-// The ledger is complete, and the page is what it says.
+// Checks that the ledger is complete, and that the page matches it.
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/workers/worker_environment.hpp"
 #include "cli/compatibility/ledger.hpp"
@@ -27,7 +27,7 @@ names subjects_of(ledger_entries entries) {
   return out;
 }
 
-/// The variables that a worker has, whatever its agent has.
+/// The variables that a worker has, whatever the agent's environment.
 names given_variables() {
   auto job = core::job_environment{};
   job.agent_store = true;
@@ -69,7 +69,7 @@ TEST_CASE("compatibility: every variable of a worker has an entry", "[cli]") {
   CHECK(subjects_of(given_variable_entries()) == given_variables());
 }
 
-TEST_CASE("compatibility: what is not the same is explained", "[cli]") {
+TEST_CASE("compatibility: every difference is explained", "[cli]") {
   for (const auto part : every_part) {
     CHECK_FALSE(subjects_of(part).empty());
     for (const auto& x : part) {
@@ -78,12 +78,12 @@ TEST_CASE("compatibility: what is not the same is explained", "[cli]") {
         = x.is == verdict::same || x.is == verdict::added;
       CHECK((speaks_for_itself || !x.text.empty()));
       for (const auto text : {x.subject, x.text})
-        CHECK(text.find_first_of("|\n") == text.npos); // Would tear the table.
+        CHECK(text.find_first_of("|\n") == text.npos); // Would break the table.
     }
   }
 }
 
-TEST_CASE("compatibility: the page says what the table says", "[cli]") {
+TEST_CASE("compatibility: the page matches the table", "[cli]") {
   auto text = std::ostringstream{};
   text << std::ifstream{DOCS_FOLDER "/torchrun-compatibility.md"}.rdbuf();
   INFO("out of date? cmake --build BUILD --target compatibility_ledger");

@@ -1,4 +1,4 @@
-// The completion scripts in the shells that they are for.
+// Runs the completion scripts in their shells.
 #include "cli/completion/completion.hpp"
 #include "tests/cli/completion/shells.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
@@ -11,7 +11,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// What fish offers for a line, without descriptions.
+/// The candidates of fish for a line, without descriptions.
 words offered_by_fish(const std::string& line) {
   const auto script = script_for("fish", line.substr(0, line.find(' ')));
   auto text = std::istringstream{

@@ -8,7 +8,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// What bash offers for the last of these words; empty if it fails.
+/// The candidates of bash for the last of these words; empty if it fails.
 std::string offered(const std::string& line) {
   const auto program = line.substr(0, line.find(' '));
   auto text = script_for("bash", program);
@@ -68,7 +68,7 @@ TEST_CASE("completion: bash completes the last word of a list", "[cli]") {
         == "SIGINT,SIGUSR1");
 }
 
-TEST_CASE("completion: bash completes files at the script and behind it",
+TEST_CASE("completion: bash completes files for the script and its arguments",
           "[cli]") {
   CHECK(offered("actorrun /proc/self/stat").find("/proc/self/stat") == 0);
   CHECK(offered("actorrun train.py --nproc").empty());
@@ -77,7 +77,7 @@ TEST_CASE("completion: bash completes files at the script and behind it",
         == "/proc/self/fd /proc/self/fdinfo");
 }
 
-TEST_CASE("completion: quotes and brackets of the help do no harm", "[cli]") {
+TEST_CASE("completion: quotes and brackets of the help are harmless", "[cli]") {
   auto value = std::string{};
   auto program = program_guide{};
   program.name = "tool";
@@ -99,7 +99,7 @@ TEST_CASE("completion: quotes and brackets of the help do no harm", "[cli]") {
            "  'p/*/f/'\n");
 }
 
-TEST_CASE("completion: what is said of an option is its first sentence",
+TEST_CASE("completion: the description of an option is its first sentence",
           "[cli]") {
   auto rule = option_rule{};
   rule.help = "one, two. Three";
@@ -110,7 +110,7 @@ TEST_CASE("completion: what is said of an option is its first sentence",
   CHECK(purpose_of(rule) == "one.two");
 }
 
-TEST_CASE("completion: what is offered goes by what the help calls a value",
+TEST_CASE("completion: candidates depend on the help's name for a value",
           "[cli]") {
   const auto choice = [](const char* value) {
     auto rule = option_rule{};

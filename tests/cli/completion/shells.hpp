@@ -1,5 +1,5 @@
 // Runs shells for the tests of completion: with a script, or at a terminal, where
-// they complete a line that is typed.
+// they complete a typed line.
 #pragma once
 
 #include "cli/actorctl_arguments.hpp"
@@ -42,7 +42,7 @@ inline bool has_shell(const std::string& name) {
   return is_there;
 }
 
-/// What a shell prints that runs `text`.
+/// The output of a shell that runs `text`.
 /// @param program Without start-up files: `bash --norc`.
 inline std::string output_of(const std::string& program,
                              const std::string& text) {
@@ -61,7 +61,7 @@ inline std::string output_of(const std::string& program,
 class shell_terminal {
 public:
   /// @param program Without start-up files: `zsh -f`.
-  /// @param setup   What the shell reads first. The programs must print their
+  /// @param setup   The shell's first input. The programs must print their
   ///                arguments between `got<` and `>`, the prompt be `ready>`.
   shell_terminal(const std::string& program, const std::string& setup)
     : setup_(std::filesystem::temp_directory_path()
@@ -103,7 +103,7 @@ private:
             == static_cast<ssize_t>(text.size()));
   }
 
-  /// What the terminal shows until `end`.
+  /// The output of the terminal up to `end`.
   std::string read_past(const std::string& end) {
     constexpr auto timeout = std::chrono::seconds{20};
     const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -129,7 +129,7 @@ private:
   std::filesystem::path setup_;
   int terminal_ = -1;
   pid_t child_ = -1;
-  std::string shown_; ///< And not yet looked at.
+  std::string shown_; ///< Output that was not examined yet.
 };
 
 } // namespace actorrun::cli

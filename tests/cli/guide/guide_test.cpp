@@ -1,4 +1,4 @@
-// --help and the manual pages.
+// Tests --help and the manual pages.
 #include "cli/guide/guide.hpp"
 #include "cli/options/option_table.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
@@ -54,13 +54,13 @@ std::vector<std::pair<std::string, std::string>> pages() {
           {"actorctl", manual_page(actorctl_guide(), "1.2.3")}};
 }
 
-/// A page without what is for roff alone.
+/// A page without roff's requests.
 std::string plain(const std::string& page) {
   auto out = std::regex_replace(page, std::regex{R"(\\f[BIR])"}, "");
   return std::regex_replace(out, std::regex{R"(\\-)"}, "-");
 }
 
-/// What a command prints about a page; nothing if it is not installed.
+/// A command's output for a page; nothing if it is not installed.
 std::optional<std::string> remarks(const std::string& program,
                                    const std::string& options,
                                    const std::string& page) {
@@ -104,7 +104,7 @@ TEST_CASE("help: it has groups, wraps texts and hides options", "[cli]") {
   CHECK(shown.ends_with("\nExamples:\n  tool -t x a\n"));
 }
 
-TEST_CASE("help: that of every command fits a terminal", "[cli]") {
+TEST_CASE("help: the help of every command fits a terminal", "[cli]") {
   const auto program = actorctl_guide();
   auto texts = std::vector{help_text(actorrun_guide()), help_text(program)};
   for (const auto& x : program.commands)
@@ -117,7 +117,7 @@ TEST_CASE("help: that of every command fits a terminal", "[cli]") {
     }
 }
 
-TEST_CASE("manual: nothing in a text is special to roff", "[cli]") {
+TEST_CASE("manual: texts are escaped for roff", "[cli]") {
   const auto page = manual_page(small_guide(), "1.2.3");
   CHECK(has(page, ".TH TOOL 1 \"\" \"actorrun 1.2.3\" \"User Commands\"\n"));
   CHECK(has(page, "tool \\- do a thing\n"));
@@ -166,7 +166,7 @@ TEST_CASE("manual: it names the variables that operations.md names", "[cli]") {
   CHECK(count > 15);
 }
 
-TEST_CASE("manual: groff and mandoc have nothing to say about it", "[cli]") {
+TEST_CASE("manual: groff and mandoc report no problem", "[cli]") {
   for (const auto& [name, page] : pages()) {
     INFO(name);
     if (const auto text = remarks("groff", "-man -Tutf8 -ww -z", page))

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One option and what it must do to the outcome.
+/// One option and its effect on the outcome.
 struct option_case {
   std::string name; ///< With dashes.
   std::string value;
@@ -198,14 +198,15 @@ TEST_CASE("arguments: the command line beats the environment", "[cli]") {
         == 5);
 }
 
-TEST_CASE("arguments: of an option given twice the last one holds", "[cli]") {
+TEST_CASE("arguments: of an option given twice the last value counts",
+          "[cli]") {
   CHECK(accepted({"--role=a", "--role", "b", "x"}).agent.workers.role == "b");
   CHECK(accepted({"--max-restarts=x", "--max_restarts=2", "a"})
           .job.restart_count_max
         == 2);
 }
 
-TEST_CASE("arguments: a wrong variable is named", "[cli]") {
+TEST_CASE("arguments: an invalid variable is named", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
     {"PET_NNODES", ""},
     {"PET_NPROC_PER_NODE", "many"},
@@ -249,7 +250,7 @@ TEST_CASE("arguments: torchrun's second variable for the grace period counts",
   CHECK(refused({"a"}, {{second, "soon"}}).starts_with(second));
 }
 
-TEST_CASE("arguments: wrong values are refused and quoted", "[cli]") {
+TEST_CASE("arguments: invalid values are refused and quoted", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
     {"--nnodes", "1:2:3"},
     {"--nnodes", "a"},
@@ -332,14 +333,14 @@ TEST_CASE("arguments: unknown options are refused with the nearest known one",
   CHECK(refused({"-mx", "a"}) == "unknown option -mx");
 }
 
-TEST_CASE("arguments: options may be cut short as argparse has it", "[cli]") {
+TEST_CASE("arguments: options may be cut short as in argparse", "[cli]") {
   for (const auto* name : {"--nproc-p", "--nproc_per", "--nproc-per-nod"})
     CHECK(accepted({name, "2", "a"}).agent.workers.slot_count == 2);
   CHECK(accepted({"--nproc_per=3", "a"}).agent.workers.slot_count == 3);
   CHECK(accepted({"--max-restart", "2", "a"}).job.restart_count_max == 2);
   CHECK(accepted({"--nn", "2", "--rdzv-e=n1", "a"}).job.agent_count_max == 2);
   CHECK(accepted({"--mod", "a"}).program.is_module);
-  // torchrun has no other that begins so, whatever we have.
+  // No other option of torchrun begins with it, whatever actorrun adds.
   CHECK(accepted({"--signals-to", "TERM", "a"}).signals_to_handle
         == std::vector{SIGTERM});
   CHECK(refused({"--nproc", "2", "a"})
@@ -349,7 +350,7 @@ TEST_CASE("arguments: options may be cut short as argparse has it", "[cli]") {
   CHECK(refused({"--nproc-p", "x", "a"}).starts_with("--nproc-p: "));
 }
 
-TEST_CASE("arguments: a cut short help is help", "[cli]") {
+TEST_CASE("arguments: help may be cut short, too", "[cli]") {
   CHECK(std::holds_alternative<help>(*parse({"--he"})));
   CHECK(std::holds_alternative<version>(*parse({"--vers"})));
 }

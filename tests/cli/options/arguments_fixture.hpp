@@ -1,4 +1,4 @@
-// Command lines and environments for the tests of `parse_run`.
+// Parses command lines and environments for the tests of `parse_run`.
 #pragma once
 
 #include "cli/actorrun_arguments.hpp"
@@ -52,7 +52,7 @@ inline result<run_command> parse(const words& line,
   return parse_run(line, world_with(environment));
 }
 
-/// What is run when it must be accepted.
+/// The parsed run; fails if the line is refused.
 inline run_arguments accepted(const words& line,
                               const variables& environment = {}) {
   auto x = parse(line, environment);
@@ -62,7 +62,7 @@ inline run_arguments accepted(const words& line,
   return std::get<run_arguments>(*x);
 }
 
-/// Why it is refused when it must be.
+/// The reason for the refusal; fails if the line is accepted.
 inline std::string refused(const words& line,
                            const variables& environment = {}) {
   auto x = parse(line, environment);

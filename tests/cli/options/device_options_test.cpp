@@ -6,7 +6,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// A node with devices, and what its drivers count.
+/// A node with devices, and the counts of its drivers.
 struct node {
   variables environment{};
   std::vector<core::gpu_identity> gpus{};
@@ -82,7 +82,7 @@ TEST_CASE("arguments: gpu starts a worker for each GPU", "[cli]") {
         == 3);
 }
 
-TEST_CASE("arguments: gpu counts what CUDA_VISIBLE_DEVICES leaves", "[cli]") {
+TEST_CASE("arguments: gpu counts the GPUs in CUDA_VISIBLE_DEVICES", "[cli]") {
   const auto with = [](const char* list) {
     return node{.environment = {{"CUDA_VISIBLE_DEVICES", list}},
                 .gpus = whole(4)};
@@ -142,7 +142,7 @@ TEST_CASE("arguments: chosen GPUs count within CUDA_VISIBLE_DEVICES", "[cli]") {
             "--nproc-per-node: there is no GPU 1: the GPUs are 0..0"));
 }
 
-TEST_CASE("arguments: a wrong list of GPUs is refused", "[cli]") {
+TEST_CASE("arguments: an invalid list of GPUs is refused", "[cli]") {
   const auto uut = node{.gpus = whole(2)};
   CHECK(has(uut.refused({"--nproc-per-node=gpu:0,0"}), "GPU 0 comes twice"));
   CHECK(has(uut.refused({"--nproc-per-node=gpu:"}), "no number of a GPU"));
@@ -168,7 +168,8 @@ TEST_CASE("arguments: xpu counts the GPUs of Level Zero", "[cli]") {
             "XPU is not available: the test has no devices; give a number"));
 }
 
-TEST_CASE("arguments: auto takes GPUs, or else XPUs, or else CPUs", "[cli]") {
+TEST_CASE("arguments: auto takes GPUs, otherwise XPUs, otherwise CPUs",
+          "[cli]") {
   CHECK(node{.gpus = whole(2), .xpus = 6}.workers({"--nproc-per-node=auto"})
         == 2);
   CHECK(node{.xpus = 6}.workers({"--nproc-per-node=auto"}) == 6);
@@ -178,7 +179,7 @@ TEST_CASE("arguments: auto takes GPUs, or else XPUs, or else CPUs", "[cli]") {
     CHECK_FALSE(has(x, "auto"));
 }
 
-TEST_CASE("arguments: auto says so when a driver is there and fails", "[cli]") {
+TEST_CASE("arguments: auto warns when an installed driver fails", "[cli]") {
   const auto run
     = node{.broken_driver = "Driver/library version mismatch"}.accepted(
       {"--nproc-per-node=auto"});
@@ -189,7 +190,7 @@ TEST_CASE("arguments: auto says so when a driver is there and fails", "[cli]") {
 
 TEST_CASE("arguments: no driver is asked for a number or for CPUs", "[cli]") {
   auto world = world_with({});
-  world.gpus = nullptr; // To call it would throw.
+  world.gpus = nullptr; // Calling it would throw.
   world.cuda_count = nullptr;
   world.xpu_count = nullptr;
   CHECK(parse_run({"--nproc-per-node=2", "a"}, world));
@@ -209,7 +210,7 @@ TEST_CASE("arguments: options that name ranks see the counted workers",
   CHECK(has(warnings.front(), "there is no local rank 4"));
 }
 
-TEST_CASE("arguments: workers are bound as is asked", "[cli]") {
+TEST_CASE("arguments: workers are bound as requested", "[cli]") {
   using enum core::binding_mode;
   const std::pair<const char*, core::binding_mode> all[]
     = {{"node", core::binding_mode::node},
@@ -227,7 +228,7 @@ TEST_CASE("arguments: workers are bound as is asked", "[cli]") {
            " and core-complex are");
 }
 
-TEST_CASE("arguments: bindings are reported when that is asked", "[cli]") {
+TEST_CASE("arguments: bindings are reported on request", "[cli]") {
   CHECK_FALSE(accepted({"a"}).reports_bindings);
   CHECK(accepted({"--report-bindings", "a"}).reports_bindings);
 }

@@ -15,7 +15,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct scratch_folder {
   std::filesystem::path path;
 
@@ -39,14 +39,14 @@ struct scratch_folder {
 
 } // namespace
 
-TEST_CASE("surroundings: a secret is the file without its line end", "[cli]") {
+TEST_CASE("host facts: a secret is the file without its line end", "[cli]") {
   const auto folder = scratch_folder{};
   for (const auto* content : {"hush", "hush\n", "hush\r\n"})
     CHECK(*read_secret(folder.write(content, 0600)) == "hush");
   CHECK(*read_secret(folder.write("a\nb\n\n", 0400)) == "a\nb\n");
 }
 
-TEST_CASE("surroundings: a secret that others can read is refused", "[cli]") {
+TEST_CASE("host facts: a secret that others can read is refused", "[cli]") {
   const auto folder = scratch_folder{};
   for (const auto mode : {0640, 0604, 0644, 0660}) {
     const auto x = read_secret(folder.write("hush", mode_t(mode)));
@@ -56,7 +56,7 @@ TEST_CASE("surroundings: a secret that others can read is refused", "[cli]") {
   }
 }
 
-TEST_CASE("surroundings: a secret has a size", "[cli]") {
+TEST_CASE("host facts: the size of a secret is bounded", "[cli]") {
   const auto folder = scratch_folder{};
   const auto longest = std::string(secret_length_max, 'x');
   CHECK(*read_secret(folder.write(longest + "\r\n", 0600)) == longest);
@@ -66,7 +66,9 @@ TEST_CASE("surroundings: a secret has a size", "[cli]") {
   CHECK_FALSE(read_secret(folder.write("\n", 0600)));
 }
 
-TEST_CASE("surroundings: a secret that cannot be read says why", "[cli]") {
+TEST_CASE(
+  "host facts: a secret that cannot be read is an error with its reason",
+  "[cli]") {
   const auto folder = scratch_folder{};
   const auto missing = read_secret((folder.path / "nothing").string());
   REQUIRE_FALSE(missing);
@@ -77,8 +79,7 @@ TEST_CASE("surroundings: a secret that cannot be read says why", "[cli]") {
   CHECK(directory.error().text.find("directory") != std::string::npos);
 }
 
-TEST_CASE("surroundings: this process has variables, CPUs and new ids",
-          "[cli]") {
+TEST_CASE("host facts: this process has variables, CPUs and new ids", "[cli]") {
   const auto world = this_process();
   REQUIRE(::setenv("ACTORRUN_TEST_VARIABLE", "x", 1) == 0);
   CHECK(world.variable("ACTORRUN_TEST_VARIABLE") == "x");
@@ -89,7 +90,7 @@ TEST_CASE("surroundings: this process has variables, CPUs and new ids",
   CHECK(id != world.random_id());
 }
 
-TEST_CASE("surroundings: the CPUs are those this thread may use", "[cli]") {
+TEST_CASE("host facts: the CPUs are those that this thread may use", "[cli]") {
   const auto world = this_process();
   cpu_set_t before;
   REQUIRE(::sched_getaffinity(0, sizeof(before), &before) == 0);
@@ -104,7 +105,7 @@ TEST_CASE("surroundings: the CPUs are those this thread may use", "[cli]") {
   REQUIRE(::sched_setaffinity(0, sizeof(before), &before) == 0);
 }
 
-TEST_CASE("surroundings: an ignored signal is known as such", "[cli]") {
+TEST_CASE("host facts: an ignored signal is recognised", "[cli]") {
   const auto world = this_process();
   const auto before = ::signal(SIGHUP, SIG_DFL);
   CHECK_FALSE(world.is_ignored(SIGHUP));

@@ -21,12 +21,12 @@ std::string only_warning(const words& line, const variables& environment = {}) {
 }
 
 /// A command line whose first option has no effect.
-struct vain_line {
+struct ineffective_line {
   words line;
-  const char* part; ///< Of what is said of it.
+  const char* part; ///< Part of the message about it.
 };
 
-std::string name_of(const vain_line& x) {
+std::string name_of(const ineffective_line& x) {
   return x.line[0].substr(0, x.line[0].find('='));
 }
 
@@ -49,7 +49,8 @@ TEST_CASE("logs: streams have a short form, apart or attached", "[cli]") {
   CHECK(refused({"-r4", "a"}).starts_with("-r: \"4\""));
 }
 
-TEST_CASE("logs: a rank that does not exist is told, with the count", "[cli]") {
+TEST_CASE("logs: a rank that does not exist is reported, with the count",
+          "[cli]") {
   for (const auto& name : words{"--redirects", "--tee"}) {
     CHECK(accepted(eight({name, "0:3,7:3"})).warnings.empty());
     CHECK(accepted(eight({name, "0:3,8:3,9:1"})).warnings
@@ -62,7 +63,7 @@ TEST_CASE("logs: a rank that does not exist is told, with the count", "[cli]") {
             "--local-ranks-filter: there is no local rank 8"));
   CHECK(has(only_warning({"-t1:3", "a"}), "is 1, so there is 0 only"));
   CHECK(has(only_warning({"a"}, {{"PET_TEE", "1:3"}}), "--tee: there is no"));
-  // Whatever stands first on the command line.
+  // At any place of the command line.
   CHECK(accepted({"-r11:3", "--nproc-per-node=cpu", "a"}).warnings.empty());
   CHECK(has(only_warning({"-r12:3", "--nproc-per-node=cpu", "a"}), "is 12,"));
 }
@@ -74,7 +75,7 @@ TEST_CASE("logs: a rank that does not exist has no streams", "[cli]") {
   CHECK(logs.redirects.by_rank
         == std::map<uint32_t, std_streams>{{7, std_streams::out}});
   CHECK(logs.tees.by_rank.empty());
-  CHECK(logs.shown_ranks == std::set<uint32_t>{}); // None of those there are.
+  CHECK(logs.shown_ranks == std::set<uint32_t>{}); // No existing rank.
 }
 
 TEST_CASE("logs: torchrun's second variable for the prefix counts", "[cli]") {
@@ -90,9 +91,9 @@ TEST_CASE("logs: torchrun's second variable for the prefix counts", "[cli]") {
         == "z");
 }
 
-TEST_CASE("logs: what torchrun takes in vain is told, with what to do",
+TEST_CASE("logs: ineffective options of torchrun get a warning with a remedy",
           "[cli]") {
-  const vain_line cases[] = {
+  const ineffective_line cases[] = {
     {{"--duplicate-stdout-filters=x"}, "add --tee=1 or --tee=3"},
     {{"--duplicate-stdout-filters=x", "--tee=2"}, "add --tee=1 or --tee=3"},
     {{"--duplicate-stdout-filters=x", "-r3"}, "add --tee=1 or --tee=3"},
@@ -111,9 +112,10 @@ TEST_CASE("logs: what torchrun takes in vain is told, with what to do",
   }
 }
 
-TEST_CASE("logs: what only we have is refused in vain, with what to do",
-          "[cli]") {
-  const vain_line cases[] = {
+TEST_CASE(
+  "logs: ineffective options of actorrun alone are refused with a remedy",
+  "[cli]") {
+  const ineffective_line cases[] = {
     {{"--fold-identical"}, "add --tee=3"},
     {{"--fold-identical", "-r3"}, "add --tee=3"},
     {{"--fold-identical", "-t3", "--log-dir=/dev/null"}, "choose a folder"},
@@ -133,7 +135,7 @@ TEST_CASE("logs: what only we have is refused in vain, with what to do",
   }
 }
 
-TEST_CASE("logs: what has an effect on one rank is not in vain", "[cli]") {
+TEST_CASE("logs: an option with an effect on one rank is effective", "[cli]") {
   for (const auto& line :
        {words{"--duplicate-stdout-filters=x", "-t7:1"},
         words{"--duplicate-stderr-filters=x", "-t7:2",
@@ -146,7 +148,7 @@ TEST_CASE("logs: what has an effect on one rank is not in vain", "[cli]") {
     CHECK(accepted(eight(line)).warnings.empty());
 }
 
-TEST_CASE("logs: what a variable says in vain is a warning", "[cli]") {
+TEST_CASE("logs: an ineffective variable gets a warning", "[cli]") {
   const auto x = accepted({"a"}, {{"PET_DUPLICATE_STDOUT_FILTERS", "x"},
                                   {"PET_FOLD_IDENTICAL", "1"},
                                   {"PET_LOG_ROTATE_KEEP", "5"}});
@@ -156,8 +158,7 @@ TEST_CASE("logs: what a variable says in vain is a warning", "[cli]") {
   CHECK(x.warnings[2].starts_with("--log-rotate-keep: "));
 }
 
-TEST_CASE("logs: a label without lines is worth a remark to who typed it",
-          "[cli]") {
+TEST_CASE("logs: a label without shown lines gets a warning", "[cli]") {
   const auto typed = accepted({"--log-line-prefix-template=x", "a"});
   REQUIRE(typed.warnings.size() == 1);
   CHECK(has(typed.warnings[0], "add --tee=3"));
@@ -165,7 +166,7 @@ TEST_CASE("logs: a label without lines is worth a remark to who typed it",
     accepted({"a"}, {{"PET_LOG_LINE_PREFIX_TEMPLATE", "x"}}).warnings.empty());
 }
 
-TEST_CASE("logs: without files streams stay as they are, with a warning",
+TEST_CASE("logs: without files streams are unchanged, with a warning",
           "[cli]") {
   const auto x = accepted(eight({"--log-dir=/dev/null", "-t3", "-r0:1"}));
   CHECK(x.agent.logs.folder == "/dev/null");
@@ -175,7 +176,7 @@ TEST_CASE("logs: without files streams stay as they are, with a warning",
   CHECK(accepted({"--log-dir=/dev/null", "a"}).warnings.empty());
 }
 
-TEST_CASE("logs: texts have their bounds", "[cli]") {
+TEST_CASE("logs: texts are bounded", "[cli]") {
   const auto path = std::string(log_folder_length_max, 'x');
   CHECK(accepted({"--log-dir=" + path, "a"}).agent.logs.folder == path);
   CHECK(has(refused({"--log-dir=x" + path, "a"}), "the log folder"));

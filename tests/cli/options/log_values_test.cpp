@@ -80,7 +80,7 @@ TEST_CASE("log values: local ranks are a list, and nothing is all", "[cli]") {
     CHECK(has(refusal(parse_local_ranks(text)), text));
 }
 
-TEST_CASE("log values: filters are texts with commas between", "[cli]") {
+TEST_CASE("log values: filters are texts separated by commas", "[cli]") {
   using filters = std::vector<std::string>;
   CHECK(parse_filters("")->empty());
   CHECK(*parse_filters("apple") == filters{"apple"});

@@ -50,7 +50,7 @@ TEST_CASE("nodes: every back end of torchrun has its name", "[cli]") {
                                                       " etcd and etcd-v2"));
 }
 
-TEST_CASE("nodes: who names the master means static", "[cli]") {
+TEST_CASE("nodes: an option of the master implies static", "[cli]") {
   CHECK(meeting({"--nnodes=2", "--node-rank=1", "--master-addr=n1",
                  "--master-port=7000"})
         == "static n1:7000 rank 1 of 2");
@@ -92,14 +92,14 @@ TEST_CASE("nodes: static has all its nodes, each with a rank", "[cli]") {
         "--master-addr is ignored"));
 }
 
-TEST_CASE("nodes: static jobs go without an id, and without a word about it",
+TEST_CASE("nodes: static jobs need no id and get no warning about it",
           "[cli]") {
   const auto x = accepted({"--nnodes=2", "--node-rank=1", "a"});
   CHECK(x.job.job.value == "none");
   CHECK(x.warnings.empty());
 }
 
-TEST_CASE("nodes: a job of one node takes the master's port for its workers",
+TEST_CASE("nodes: a job of one node uses the master's port for its workers",
           "[cli]") {
   for (const auto& line : {words{"--master-port=7000"},
                            words{"--standalone", "--master-port=7000"},
@@ -117,7 +117,8 @@ TEST_CASE("nodes: a job of one node takes the master's port for its workers",
   CHECK(accepted({"--master-port=65535", "a"}).agent.master_port == 65'535);
 }
 
-TEST_CASE("nodes: a job of one node is on loopback, and may say so", "[cli]") {
+TEST_CASE("nodes: a job of one node is on loopback, which may be given",
+          "[cli]") {
   for (const auto* host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]", ""})
     CHECK(accepted({"--master-addr", host, "a"}).warnings.empty());
   const auto x = accepted(
@@ -134,7 +135,8 @@ TEST_CASE("nodes: an empty address of the master is none", "[cli]") {
             "--master-addr is empty"));
 }
 
-TEST_CASE("nodes: a job of one node needs no master, and says so", "[cli]") {
+TEST_CASE("nodes: a job of one node ignores the master with a warning",
+          "[cli]") {
   CHECK(has(one_warning({"--node-rank=1"}),
             "--node-rank is ignored: the job has one node"));
   CHECK(has(one_warning({"--master-addr=n1"}), "--master-addr is ignored"));
@@ -146,8 +148,7 @@ TEST_CASE("nodes: a job of one node needs no master, and says so", "[cli]") {
             "--node-rank is 1, and the one node"));
 }
 
-TEST_CASE("nodes: other back ends have no use for a master, and say so",
-          "[cli]") {
+TEST_CASE("nodes: other back ends ignore the master with a warning", "[cli]") {
   const auto line = words{"--rdzv-backend=c10d", "--rdzv-endpoint=n1",
                           "--nnodes=2", "--rdzv-id=j", "--node-rank=1"};
   CHECK(meeting(line) == "native n1:29400 of 2");
@@ -186,7 +187,7 @@ TEST_CASE("nodes: etcd is asked at its endpoint, also by one node", "[cli]") {
             "port 0"));
 }
 
-TEST_CASE("nodes: standalone ignores back ends, and says so", "[cli]") {
+TEST_CASE("nodes: standalone ignores back ends with a warning", "[cli]") {
   for (const auto* name : {"static", "etcd"})
     CHECK(has(one_warning({"--standalone", "--rdzv-backend", name}),
               "--rdzv-backend is ignored"));

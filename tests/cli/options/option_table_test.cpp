@@ -59,7 +59,8 @@ TEST_CASE_METHOD(fixture, "options: the first variable that is set counts",
   CHECK(text == "3");
 }
 
-TEST_CASE_METHOD(fixture, "options: what is not given stays as it is",
+TEST_CASE_METHOD(fixture,
+                 "options: options that are not given keep their values",
                  "[cli]") {
   text = "before";
   REQUIRE_FALSE(read({}, {{"C", "0"}}));
@@ -67,7 +68,7 @@ TEST_CASE_METHOD(fixture, "options: what is not given stays as it is",
   CHECK_FALSE(on);
 }
 
-TEST_CASE_METHOD(fixture, "options: errors begin with what was typed",
+TEST_CASE_METHOD(fixture, "options: errors begin with the typed option",
                  "[cli]") {
   const auto why = read({{"--some-count", "--some_count", "6"}});
   REQUIRE(why);

@@ -54,7 +54,7 @@ TEST_CASE("rendezvous conf: nothing gives the defaults", "[cli]") {
   }
 }
 
-TEST_CASE("rendezvous conf: every time has its key and no other", "[cli]") {
+TEST_CASE("rendezvous conf: every time has one key", "[cli]") {
   for (const auto& key : span_keys) {
     INFO(key.name);
     auto expected = spans{};
@@ -116,7 +116,7 @@ TEST_CASE("rendezvous conf: heartbeat is taken as heartbeat_timeout", "[cli]") {
   CHECK(y.warnings.size() == 2);
 }
 
-TEST_CASE("rendezvous conf: pairs are trimmed, the last of a key holds",
+TEST_CASE("rendezvous conf: pairs are trimmed, the last of a key counts",
           "[cli]") {
   const auto x = read(" join_timeout = 1 , is_host=1,join_timeout= 2 ");
   CHECK(x.timeouts.join == 2s);
@@ -145,7 +145,8 @@ TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
   CHECK(has(text, "is_host"));
 }
 
-TEST_CASE("rendezvous conf: what has an option is no key", "[cli]") {
+TEST_CASE("rendezvous conf: a setting with an option of its own is no key",
+          "[cli]") {
   const std::pair<std::string, const char*> options[] = {
     {"backend", "--rdzv-backend"}, {"endpoint", "--rdzv-endpoint"},
     {"run_id", "--rdzv-id"},       {"min_nodes", "--nnodes"},
@@ -157,15 +158,14 @@ TEST_CASE("rendezvous conf: what has an option is no key", "[cli]") {
 
 // -- etcd ---------------------------------------------------------------------
 
-TEST_CASE("rendezvous conf: etcd is spoken to plainly unless told otherwise",
-          "[cli]") {
+TEST_CASE("rendezvous conf: etcd is used without TLS by default", "[cli]") {
   CHECK(read("").etcd == etcd_options{});
   CHECK(read("protocol=http").etcd == etcd_options{});
   CHECK(read("protocol=https").etcd.secure);
   CHECK(has(refused("protocol=ftp"), "neither http nor https"));
 }
 
-TEST_CASE("rendezvous conf: etcd's files have two names each and ask for TLS",
+TEST_CASE("rendezvous conf: etcd's files have two names each and imply TLS",
           "[cli]") {
   const auto legacy = read("cacert=a,cert=b,key=c");
   const auto v2 = read("ca_cert=a,ssl_cert=b,ssl_cert_key=c,protocol=https");

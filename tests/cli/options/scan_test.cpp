@@ -58,18 +58,18 @@ TEST_CASE("scan: the remainder begins with the first word", "[cli]") {
   CHECK(x.rest == words{"a", "--tee", "-t"});
 }
 
-TEST_CASE("scan: a mixed rest leaves options wherever they stand", "[cli]") {
+TEST_CASE("scan: a mixed remainder accepts options anywhere", "[cli]") {
   const auto x = cut({"a", "-m", "b", "--", "-m"}, rest_rule::mixed);
   CHECK(x.options.size() == 1);
   CHECK(x.rest == words{"a", "b", "-m"});
 }
 
-TEST_CASE("scan: nothing behind --help is read", "[cli]") {
+TEST_CASE("scan: words after --help are not read", "[cli]") {
   CHECK(cut({"-h", "--bogus"}).options.size() == 1);
   CHECK_FALSE(scan({"--bogus", "-h"}, known, rest_rule::remainder));
 }
 
-TEST_CASE("scan: a message says what is missing or too much", "[cli]") {
+TEST_CASE("scan: a message names the missing or surplus word", "[cli]") {
   const auto why = [](const words& line) {
     const auto x = scan(line, known, rest_rule::remainder);
     REQUIRE_FALSE(x);
@@ -83,7 +83,7 @@ TEST_CASE("scan: a message says what is missing or too much", "[cli]") {
         == "unknown option --MAX_RESTART; is --max-restarts meant?");
 }
 
-TEST_CASE("scan: what begins as one option alone is that option", "[cli]") {
+TEST_CASE("scan: a unique beginning of an option is that option", "[cli]") {
   for (const auto* typed : {"--max-", "--max-r", "--max_", "--max_restart"})
     CHECK(cut({typed, "3"}).options == options{{"--max-restarts", typed, "3"}});
   CHECK(cut({"--te=3"}).options == options{{"--tee", "--te", "3"}});
@@ -91,17 +91,18 @@ TEST_CASE("scan: what begins as one option alone is that option", "[cli]") {
   CHECK(cut({"--he", "--bogus"}).options.size() == 1);
 }
 
-TEST_CASE("scan: what begins as several options is none", "[cli]") {
+TEST_CASE("scan: an ambiguous beginning is refused", "[cli]") {
   const auto why = scan({"--m", "3"}, known, rest_rule::remainder);
   REQUIRE_FALSE(why);
   CHECK(why.error().text
         == "--m is short for more than one option: --max-restarts,"
            " --max_restarts, --module; write more of it");
-  // Both spellings of one option count, as argparse has it.
+  // Both spellings of one option count, as in argparse.
   CHECK_FALSE(scan({"--max", "3"}, known, rest_rule::remainder));
 }
 
-TEST_CASE("scan: options of ours do not stand in the way", "[cli]") {
+TEST_CASE("scan: options that only actorrun has do not make it ambiguous",
+          "[cli]") {
   auto more = known;
   more.push_back({"--tee-times", 0, "N", true});
   more.push_back({"--own", 0, "", true});

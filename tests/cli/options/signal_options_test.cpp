@@ -20,14 +20,12 @@ TEST_CASE("signals: without options they are torchrun's", "[cli]") {
   CHECK(x.agent.signals_to_handle == agent_options{}.signals_to_handle);
 }
 
-TEST_CASE("signals: workers are told by name what their agent handles",
-          "[cli]") {
+TEST_CASE("signals: workers get the names of the handled signals", "[cli]") {
   const auto x = accepted({"--signals-to-handle=usr2,TERM", "a"});
   CHECK(x.agent.signals_to_handle == "SIGUSR2,SIGTERM");
 }
 
-TEST_CASE("signals: a stop signal that is given holds on every occasion",
-          "[cli]") {
+TEST_CASE("signals: a stop signal that is given is always used", "[cli]") {
   const auto x = accepted({"--stop-signal=SIGTERM", "a"});
   CHECK(x.agent.workers.stop_signal == SIGTERM);
   CHECK(x.agent.workers.is_stop_signal_fixed);
@@ -50,13 +48,14 @@ TEST_CASE("signals: one signal has one meaning", "[cli]") {
   CHECK(x.signals_to_forward == std::vector{SIGINT, SIGHUP});
 }
 
-TEST_CASE("signals: nothing to handle is refused, nothing to forward is not",
+TEST_CASE("signals: handling no signal is refused, forwarding none is not",
           "[cli]") {
   CHECK(has(refused({"--signals-to-handle=", "a"}), "no signal is named"));
   CHECK(accepted({"--signals-to-forward=", "a"}).signals_to_forward.empty());
 }
 
-TEST_CASE("signals: nohup keeps SIGHUP away unless it is asked for", "[cli]") {
+TEST_CASE("signals: under nohup SIGHUP is ignored unless it is listed",
+          "[cli]") {
   auto world = world_with({});
   world.is_ignored = [](int x) { return x == SIGHUP || x == SIGINT; };
   const auto handled = [&](const words& line) {
@@ -66,7 +65,7 @@ TEST_CASE("signals: nohup keeps SIGHUP away unless it is asked for", "[cli]") {
   CHECK(handled({"--signals-to-handle=SIGHUP", "a"}) == std::vector{SIGHUP});
 }
 
-TEST_CASE("signals: torch's variable says how long a kill may take", "[cli]") {
+TEST_CASE("signals: torch's variable sets the timeout after SIGKILL", "[cli]") {
   const auto name = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
   const auto timeout = [&](const std::string& value) {
     return accepted({"a"}, {{name, value}}).agent.workers.kill_timeout;
@@ -76,7 +75,7 @@ TEST_CASE("signals: torch's variable says how long a kill may take", "[cli]") {
   CHECK(timeout("0.5") == 500ms);
   CHECK(timeout("0.0001") == 1ms);
   CHECK(timeout("604800") == timeout_max);
-  // As with torch these are as good as nothing.
+  // As with torch these values are ignored.
   for (const auto* value : {"", "0", "-3"})
     CHECK(timeout(value) == 30s);
   for (const auto* value : {"soon", "3s", "604800.1", "inf", "nan", "1 "})

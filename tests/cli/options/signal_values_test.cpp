@@ -46,7 +46,7 @@ TEST_CASE("signals: names come in any case, with or without SIG", "[cli]") {
   CHECK(signals(" ").empty());
 }
 
-TEST_CASE("signals: every signal that can be waited for is taken", "[cli]") {
+TEST_CASE("signals: every signal that can be handled is accepted", "[cli]") {
   for (auto x : {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM,
                  SIGCONT, SIGTSTP, SIGURG, SIGXCPU, SIGWINCH, SIGPWR}) {
     INFO(signal_name(x));
@@ -54,7 +54,7 @@ TEST_CASE("signals: every signal that can be waited for is taken", "[cli]") {
   }
 }
 
-TEST_CASE("signals: what cannot be had is refused with its reason", "[cli]") {
+TEST_CASE("signals: other signals are refused with a reason", "[cli]") {
   const std::pair<const char*, const char*> wrong[] = {
     {"SIGKILL", "SIGKILL cannot be caught"},
     {"stop", "SIGSTOP cannot be caught"},

@@ -19,21 +19,21 @@ TEST_CASE("nearest: the beginning of a word is that word", "[cli]") {
   CHECK(nearest("join", {"join_timeout"}) == "join_timeout");
 }
 
-TEST_CASE("nearest: a typing error is forgiven", "[cli]") {
+TEST_CASE("nearest: a typing error has a suggestion", "[cli]") {
   CHECK(nearest("--modul", known) == "--module");
   CHECK(nearest("--mdoule", known) == "--module");
   CHECK(nearest("-tee", known) == "--tee");
   CHECK(nearest("--max-restrats", known) == "--max-restarts");
 }
 
-TEST_CASE("nearest: what is far from everything is nothing", "[cli]") {
+TEST_CASE("nearest: a word that is far from all has no suggestion", "[cli]") {
   CHECK(nearest("--", known).empty());
   CHECK(nearest("", known).empty());
   CHECK(nearest("--something-else", known).empty());
   CHECK(nearest("--tee", {}).empty());
 }
 
-TEST_CASE("nearest: a guess ends a message", "[cli]") {
+TEST_CASE("nearest: a suggestion ends a message", "[cli]") {
   CHECK(guess("--modul", known) == "; is --module meant?");
   CHECK(guess("--something-else", known).empty());
 }

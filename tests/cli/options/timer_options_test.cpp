@@ -13,7 +13,7 @@ constexpr auto torch_switch = "TORCHELASTIC_ENABLE_FILE_TIMER";
 
 } // namespace
 
-TEST_CASE("timers: workers have them unless they are turned off", "[cli]") {
+TEST_CASE("timers: workers have timers unless they are turned off", "[cli]") {
   CHECK(accepted({"a"}).agent.timers.enabled);
   CHECK_FALSE(accepted({"--no-timer", "a"}).agent.timers.enabled);
   CHECK_FALSE(accepted({"a"}, {{"PET_NO_TIMER", "1"}}).agent.timers.enabled);
@@ -36,7 +36,7 @@ TEST_CASE("timers: torchrun's switch turns them off, too", "[cli]") {
               std::string{torch_switch} + ": \"" + text + "\" is neither 1"));
 }
 
-TEST_CASE("timers: torchrun's variable says where the FIFO is", "[cli]") {
+TEST_CASE("timers: torchrun's variable gives the path of the FIFO", "[cli]") {
   CHECK(accepted({"a"}).agent.timers.path.empty());
   const auto at = [](const std::string& path) {
     return variables{{"TORCHELASTIC_TIMER_FILE", path}};
@@ -66,7 +66,7 @@ TEST_CASE("timers: a watchdog is 10 ms to a day", "[cli]") {
     CHECK(has(refused({"--watchdog=" + text, "a"}), "is not a time"));
 }
 
-TEST_CASE("timers: the help has them under their own heading", "[cli]") {
+TEST_CASE("timers: the help lists them under their own heading", "[cli]") {
   const auto x = parse({"--help"});
   REQUIRE(x);
   const auto text = std::get<help>(*x).text;

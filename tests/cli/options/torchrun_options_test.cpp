@@ -18,7 +18,7 @@ std::string one_warning(const words& line, const variables& environment = {}) {
 
 } // namespace
 
-TEST_CASE("arguments: every option of torchrun is one of ours", "[cli]") {
+TEST_CASE("arguments: every option of torchrun is accepted", "[cli]") {
   auto unused = run_settings{};
   const auto rules = run_rules(unused, [] { return 1u; });
   for (const auto name : torchrun_options()) {
@@ -50,10 +50,11 @@ TEST_CASE("arguments: events go to the console or nowhere", "[cli]") {
 TEST_CASE("arguments: log specifications of Python are refused", "[cli]") {
   accepted({"--logs-specs=default", "a"});
   CHECK(has(refused({"--logs-specs=mine", "a"}), "--log-dir"));
-  accepted({"a"}, {{"PET_LOGS_SPECS", "mine"}}); // torchrun reads none.
+  // torchrun does not read this variable.
+  accepted({"a"}, {{"PET_LOGS_SPECS", "mine"}});
 }
 
-TEST_CASE("arguments: the launcher before torchrun asked for the environment",
+TEST_CASE("arguments: --use-env of torch.distributed.launch is accepted",
           "[cli]") {
   for (const auto* name : {"--use-env", "--use_env"})
     CHECK(accepted({name, "a", "b"}).program.arguments == words{"b"});
@@ -65,7 +66,8 @@ TEST_CASE("arguments: there is no option for metrics", "[cli]") {
   CHECK(has(refused({"--metrics-cfg=x", "a"}), "actorctl status --json"));
 }
 
-TEST_CASE("arguments: variables that mean nothing to us are named", "[cli]") {
+TEST_CASE("arguments: variables without a meaning here get a warning",
+          "[cli]") {
   const auto port = std::string{"TORCHELASTIC_HEALTH_CHECK_PORT"};
   const auto warning = one_warning({"a"}, {{port, "8080"}});
   CHECK(warning.starts_with(port));
@@ -73,21 +75,21 @@ TEST_CASE("arguments: variables that mean nothing to us are named", "[cli]") {
   CHECK(accepted({"a"}, {{port, ""}}).warnings.empty());
 }
 
-TEST_CASE(
-  "variables: a misspelled PET_… gets a warning with the one that was meant",
-  "[cli]") {
+TEST_CASE("variables: a misspelled PET_… gets a warning with a suggestion",
+          "[cli]") {
   CHECK(accepted({"a"}, {{"PET_NPROC_PERNODE", "2"}}).warnings
         == words{"PET_NPROC_PERNODE has no effect: no option reads it; is"
                  " PET_NPROC_PER_NODE meant?"});
   CHECK(accepted({"a"}, {{"PET_ANIMAL", "cat"}}).warnings
         == words{"PET_ANIMAL has no effect: no option reads it"});
-  // torchrun reads none for this option.
+  // torchrun does not read a variable for this option.
   CHECK(has(accepted({"a"}, {{"PET_NUMA_BINDING", "node"}}).warnings.at(0),
             "PET_NUMA_BINDING has no effect"));
 }
 
-TEST_CASE("variables: those that are read, and those of others, get no warning",
-          "[cli]") {
+TEST_CASE(
+  "variables: known variables, and those of other programs, get no warning",
+  "[cli]") {
   CHECK(accepted({"a"}, {{"PET_NPROC_PER_NODE", "2"},
                          {"PET_MAX_RESTARTS", "1"},
                          {"PETS", "2"},
@@ -96,8 +98,7 @@ TEST_CASE("variables: those that are read, and those of others, get no warning",
           .warnings.empty());
 }
 
-TEST_CASE("variables: an empty value that is refused is hardly meant",
-          "[cli]") {
+TEST_CASE("variables: an empty value that is refused gets a hint", "[cli]") {
   CHECK(refused({"a"}, {{"PET_NNODES", ""}})
         == "PET_NNODES: \"\" is not an integer in 1..100000; it is set and"
            " empty: unset it, or give it a value");

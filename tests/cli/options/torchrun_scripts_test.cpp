@@ -1,5 +1,5 @@
-// Command lines and environments as they stand in scripts for torchrun: each is
-// accepted, means the same, and gives no cause for a remark.
+// Command lines and environments from scripts for torchrun: each is accepted,
+// has the same meaning, and causes no warning.
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -150,7 +150,7 @@ TEST_CASE("wild: variables of operators and batch systems", "[cli]") {
   });
 }
 
-TEST_CASE("wild: what is run, and with what", "[cli]") {
+TEST_CASE("wild: programs and interpreters", "[cli]") {
   const auto run = [](const words& line) {
     const auto x = accepted(line).program;
     auto out = std::string{x.is_module   ? "module "

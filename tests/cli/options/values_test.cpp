@@ -21,7 +21,7 @@ TEST_CASE("values: a node range is N or MIN:MAX", "[cli]") {
   }
 }
 
-TEST_CASE("values: an endpoint has a host and maybe a port", "[cli]") {
+TEST_CASE("values: an endpoint has a host and optionally a port", "[cli]") {
   const std::pair<const char*, endpoint> good[] = {
     {"n1", {"n1", 29'400}},
     {"n1:5", {"n1", 5}},
@@ -41,7 +41,7 @@ TEST_CASE("values: an endpoint has a host and maybe a port", "[cli]") {
   }
 }
 
-TEST_CASE("values: a wrong endpoint is refused", "[cli]") {
+TEST_CASE("values: an invalid endpoint is refused", "[cli]") {
   for (const auto* text :
        {"n1:", "n1:65536", "n1:x", "n1:+5", "n1:-1", "n1:000005", "a b:5",
         "n1/x:5", "::1", "::1:29400", "[::1", "[]:5", "n1%eth0", "[::1]x"}) {
@@ -52,7 +52,7 @@ TEST_CASE("values: a wrong endpoint is refused", "[cli]") {
   }
 }
 
-TEST_CASE("values: endpoints stand with commas between", "[cli]") {
+TEST_CASE("values: endpoints are separated by commas", "[cli]") {
   const auto x = parse_endpoints("n1, n2:7,[::1]", 2'379);
   REQUIRE(x);
   CHECK(*x == std::vector<endpoint>{{"n1", 2'379}, {"n2", 7}, {"::1", 2'379}});

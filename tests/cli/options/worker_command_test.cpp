@@ -64,7 +64,7 @@ TEST_CASE("worker command: a script runs unbuffered in python3", "[cli]") {
         == words{"python3", "-u", "train.py", "x", "${local_rank}"});
 }
 
-TEST_CASE("worker command: python is taken when there is no python3", "[cli]") {
+TEST_CASE("worker command: python is used when there is no python3", "[cli]") {
   const auto files
     = machine({{"train.py", text_file}, {"/a/python", runnable}});
   CHECK(found(script("train.py"), files).front() == "python");
@@ -83,8 +83,9 @@ TEST_CASE("worker command: the interpreter may be named", "[cli]") {
   CHECK(has(missed(what, files).text, "PYTHON_EXEC"));
 }
 
-TEST_CASE("worker command: without an interpreter it says where it looked",
-          "[cli]") {
+TEST_CASE(
+  "worker command: without an interpreter the error lists the searched places",
+  "[cli]") {
   const auto why
     = missed(script("train.py"), machine({{"train.py", text_file}}));
   CHECK(why.code == errc::program_not_found);
@@ -92,7 +93,7 @@ TEST_CASE("worker command: without an interpreter it says where it looked",
   CHECK(has(why.text, "--no-python"));
 }
 
-TEST_CASE("worker command: a module is not looked for as a file", "[cli]") {
+TEST_CASE("worker command: a module is not searched as a file", "[cli]") {
   auto what = script("pkg.main");
   what.is_module = true;
   CHECK(found(what, machine({{"/a/python3", runnable}}))
@@ -123,16 +124,16 @@ TEST_CASE("worker command: a script may be run by its path", "[cli]") {
   CHECK(words{command.begin(), command.begin() + 3}
         == words{"python3", "-u", "-c"});
   CHECK(has(command[3], "runpy.run_path"));
-  CHECK_FALSE(has(command[3], "$")); // Workers would expand it.
+  CHECK_FALSE(has(command[3], "$")); // It would be expanded as a macro.
   CHECK(words{command.begin() + 4, command.end()}
         == words{"/a.py", "x", "${local_rank}"});
-  what.name = "/x/a.out"; // It is for Python to say what is wrong.
+  what.name = "/x/a.out"; // Python reports the error.
   CHECK(found(what, files)[4] == "/x/a.out");
   what.name = "/none.py";
   CHECK(missed(what, files).code == errc::program_not_found);
 }
 
-TEST_CASE("worker command: what may not be executed or read is refused",
+TEST_CASE("worker command: a file that may not be executed or read is refused",
           "[cli]") {
   const auto files = machine(
     {{"a.out", dull_elf}, {"train.py", unreadable}, {"/a/python3", runnable}});
@@ -140,7 +141,8 @@ TEST_CASE("worker command: what may not be executed or read is refused",
     CHECK(missed(script(name), files).code == errc::program_not_executable);
 }
 
-TEST_CASE("worker command: a missing script may be a program", "[cli]") {
+TEST_CASE("worker command: a missing script may be a program in PATH",
+          "[cli]") {
   const auto files = machine({{"/a/python3", runnable}, {"/b/ls", elf}});
   const auto plain = missed(script("train.py"), files);
   CHECK(plain.code == errc::program_not_found);
@@ -176,12 +178,14 @@ TEST_CASE("worker command: empty places in PATH are the working directory",
           == "here");
 }
 
-TEST_CASE("worker command: without PATH the system's folders count", "[cli]") {
+TEST_CASE("worker command: without PATH the system's folders are searched",
+          "[cli]") {
   const auto files = machine({{"/usr/bin/tool", runnable}}, std::nullopt);
   CHECK(found(program("tool"), files).front() == "tool");
 }
 
-TEST_CASE("worker command: the real machine tells files apart", "[cli]") {
+TEST_CASE("worker command: the real machine distinguishes kinds of files",
+          "[cli]") {
   auto name
     = (std::filesystem::temp_directory_path() / "actorrun-XXXXXX").string();
   REQUIRE(::mkdtemp(name.data()));

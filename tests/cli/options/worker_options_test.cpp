@@ -11,7 +11,7 @@ TEST_CASE("store: the agent serves it by default", "[cli]") {
           .agent.agent_store);
 }
 
-TEST_CASE("store: the worker with rank 0 does if it is told to", "[cli]") {
+TEST_CASE("store: the worker with rank 0 serves it on request", "[cli]") {
   CHECK_FALSE(accepted({"--no-agent-store", "a"}).agent.agent_store);
   for (const auto* name :
        {"PET_NO_AGENT_STORE", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"})
@@ -20,7 +20,7 @@ TEST_CASE("store: the worker with rank 0 does if it is told to", "[cli]") {
             "PET_NO_AGENT_STORE"));
 }
 
-TEST_CASE("arguments: run-path wins over module and no-python", "[cli]") {
+TEST_CASE("arguments: run-path overrides module and no-python", "[cli]") {
   const auto x = accepted({"--run-path", "/a.py", "b"});
   CHECK(x.program.by_runpy);
   CHECK(x.program.name == "/a.py");
@@ -51,7 +51,8 @@ TEST_CASE("arguments: virtual local ranks need a device each", "[cli]") {
     accepted({"--nproc-per-node=2", "a"}, with("3")).agent.virtual_local_rank);
 }
 
-TEST_CASE("arguments: torchrun's word against a shared store counts", "[cli]") {
+TEST_CASE("arguments: torchrun's option against a shared store counts",
+          "[cli]") {
   const auto name = std::string{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE"};
   CHECK(accepted({"a"}).agent.agent_store);
   CHECK_FALSE(accepted({"a"}, {{name, "1"}}).agent.agent_store);

@@ -10,7 +10,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// What a person reads, line by line, without the line ends.
+/// The printed lines, without their line ends.
 std::vector<std::string> lines_of(const failure& problem) {
   std::vector<std::string> out;
   const auto text = explain(problem);
@@ -27,7 +27,7 @@ const auto first_line = std::string{"actorrun: error: "};
 
 } // namespace
 
-TEST_CASE("diagnostics: every error is explained in its own words", "[cli]") {
+TEST_CASE("diagnostics: every error has an explanation of its own", "[cli]") {
   std::set<std::string> seen;
   for (size_t i = 0; i <= size_t(errc::etcd_denied); ++i) {
     const auto code = errc(i);
@@ -50,7 +50,7 @@ TEST_CASE("diagnostics: the failure's own text comes first", "[cli]") {
   CHECK(lines.back().find("--rdzv-id") != std::string::npos);
 }
 
-TEST_CASE("diagnostics: a program says who it is", "[cli]") {
+TEST_CASE("diagnostics: a message begins with the program's name", "[cli]") {
   CHECK(explain({errc::bad_argument, "x"}, "actorctl")
           .starts_with("actorctl: error: x\n"));
   CHECK(warn("x") == "actorrun: warning: x\n");

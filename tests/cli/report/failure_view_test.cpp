@@ -14,7 +14,7 @@ namespace {
 
 using verdict = core::outcome::verdict;
 
-/// The local time of Tokyo, whatever the machine has.
+/// The local time of Tokyo, whatever the machine's time zone.
 struct tokyo {
   tokyo() {
     if (const auto* x = std::getenv("TZ"))
@@ -62,7 +62,7 @@ TEST_CASE("failure view: times are local", "[cli]") {
   const auto zone = tokyo{};
   CHECK(local_time(0) == "1970-01-01_09:00:00");
   CHECK(local_time(1'785'587'651'999) == "2026-08-01_21:34:11");
-  // What another node sends may be anything.
+  // Text from another node may be anything.
   CHECK(local_time(INT64_MAX) == "292278994-08-17_16:12:55");
   CHECK(local_time(INT64_MIN) == "-292275055-05-17_01:47:05");
 }
@@ -94,8 +94,8 @@ TEST_CASE("failure view: workers that cannot be killed do not hide the report",
   CHECK(failure_view("x", how) == report);
 }
 
-TEST_CASE_METHOD(worker_files, "own error file: it tells of the worker",
-                 "[cli]") {
+TEST_CASE_METHOD(worker_files,
+                 "own error file: it describes the worker's failure", "[cli]") {
   auto how = failed_on("node-a");
   auto& details = how.result->first_failure->details;
   details.error_file
@@ -103,11 +103,12 @@ TEST_CASE_METHOD(worker_files, "own error file: it tells of the worker",
   details.message = "E: told";
   CHECK(after_leaving(*this, how)
         == R"({"message": {"message": "E: here", "errorCode": 7}})");
-  // On another host the same path is another file.
+  // On another host the same path is a different file.
   CHECK(contains(after_leaving(*this, how, "node-b"), "E: told"));
 }
 
-TEST_CASE_METHOD(worker_files, "own error file: it tells of our own end",
+TEST_CASE_METHOD(worker_files,
+                 "own error file: it describes the launcher's failure",
                  "[cli]") {
   CHECK(contains(
     after_leaving(*this, {.result = {},
@@ -133,7 +134,8 @@ TEST_CASE_METHOD(worker_files, "own error file: success leaves none", "[cli]") {
   CHECK(leave_error_file("", failed_on("node-a"), "node-a", 0));
 }
 
-TEST_CASE_METHOD(worker_files, "own error file: that it cannot be is told",
+TEST_CASE_METHOD(worker_files,
+                 "own error file: a file that cannot be written is reported",
                  "[cli]") {
   const auto done
     = leave_error_file(path("no/own.json"), failed_on("node-a"), "node-a", 0);

@@ -11,7 +11,7 @@ using namespace actorrun::cli;
 
 namespace {
 
-/// A node with a GPU that tells everything and one that tells little.
+/// A node with a GPU that reports everything and one that reports little.
 v1::JobStatus job_with_gpus() {
   auto job = v1::JobStatus{};
   job.set_job_id("job-1");
@@ -68,7 +68,7 @@ TEST_CASE("status_gpus: a job without GPUs has no table of them", "[cli]") {
   CHECK_FALSE(has(to_text({job}), "MEMORY"));
 }
 
-TEST_CASE("status_gpus: the tables stand below each other", "[cli]") {
+TEST_CASE("status_gpus: the tables are printed one below the other", "[cli]") {
   auto job = job_with_gpus();
   const auto text = to_text({job});
   CHECK(has(text, "NODE  HOST"));
@@ -78,13 +78,14 @@ TEST_CASE("status_gpus: the tables stand below each other", "[cli]") {
   CHECK(has(to_text({job}), "there are more GPUs than one answer can hold"));
 }
 
-TEST_CASE("status_gpus: names of drivers cannot paint the terminal", "[cli]") {
+TEST_CASE("status_gpus: text of drivers cannot control the terminal", "[cli]") {
   auto job = job_with_gpus();
   job.mutable_agents(0)->mutable_gpus(0)->set_name("N\x1b[31m");
   CHECK_FALSE(has(to_text({job}), "\x1b"));
 }
 
-TEST_CASE("status_gpus: JSON has every number, and null for none", "[cli]") {
+TEST_CASE("status_gpus: JSON has every number, and null for unknown ones",
+          "[cli]") {
   const auto all = nlohmann::json::parse(to_json({job_with_gpus()}))["jobs"][0];
   CHECK(all["gpus_truncated"] == false);
   const auto& agent = all["agents"][0];

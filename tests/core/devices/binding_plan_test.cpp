@@ -49,8 +49,8 @@ const auto large = machine({2, 2, 2, 2, 2});
 /// One NUMA node with four cores.
 const auto small = machine({1, 1, 1, 4, 1});
 
-/// The CPUs of each worker, `|` between them, and behind `/` where its memory
-/// is from.
+/// The CPUs of each worker, separated by `|`, and after `/` the nodes of its
+/// memory.
 std::string plan(binding_mode mode, const places& cpus,
                  const std::vector<uint32_t>& nodes) {
   const auto bound = plan_bindings(mode, cpus, nodes);
@@ -109,7 +109,7 @@ TEST_CASE("binding_plan: a GPU whose CPUs may not be used is refused",
   CHECK_FALSE(choose_numa_nodes({}, wished));
 }
 
-TEST_CASE("binding_plan: none binds nobody", "[core]") {
+TEST_CASE("binding_plan: none binds no worker", "[core]") {
   const auto bound
     = plan_bindings(binding_mode::none, large, std::vector{0u, 1u});
   REQUIRE(bound);

@@ -20,7 +20,7 @@ TEST_CASE("device_health: a fault of a program does not", "[core]") {
   }
 }
 
-TEST_CASE("device_health: the end of a program is no news", "[core]") {
+TEST_CASE("device_health: the end of a program is not reported", "[core]") {
   CHECK(read_xid(45).verdict == gpu_verdict::nothing);
 }
 

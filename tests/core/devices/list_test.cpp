@@ -24,8 +24,8 @@ const auto parted = std::vector<gpu_identity>{
   {.uuid = "GPU-c3", .is_partitioned = true},
 };
 
-/// `0=0 1=2`: the names and whose they are; a part has a `p` behind it, and the
-/// name that ends the list stands behind a `!`.
+/// `0=0 1=2`: the names and their devices; a part has a `p` behind it, and the
+/// name that ends the list follows a `!`.
 std::string text(const visible_gpus& x) {
   auto out = std::string{};
   for (const auto& gpu : x.listed)
@@ -72,7 +72,7 @@ TEST_CASE("device_list: numbers choose and order devices", "[core]") {
   CHECK(seen("+1,-0") == "+1=1 -0=0");
 }
 
-TEST_CASE("device_list: what stands behind a number does not count", "[core]") {
+TEST_CASE("device_list: text after a number does not count", "[core]") {
   CHECK(seen("1x,2") == "1x=1 2=2");
 }
 
@@ -86,16 +86,15 @@ TEST_CASE("device_list: the first name without a device ends the list",
   CHECK(seen("0,99999999999999999999") == "0=0!99999999999999999999");
 }
 
-TEST_CASE("device_list: a device named twice hides all", "[core]") {
+TEST_CASE("device_list: a device named twice hides all devices", "[core]") {
   CHECK(seen("0,1,0") == "!0");
   CHECK(seen("GPU-aa11,GPU-aa11-1") == "!GPU-aa11-1");
 }
 
-TEST_CASE("device_list: a UUID may be cut short while it is clear which",
-          "[core]") {
+TEST_CASE("device_list: a UUID may be cut short while it is unique", "[core]") {
   CHECK(seen("GPU-bb33-3,GPU-aa2") == "GPU-bb33-3=2 GPU-aa2=1");
   CHECK(seen("GPU-c") == "GPU-c=3");
-  CHECK(seen("GPU-b,GPU-aa,GPU-c") == "GPU-b=2!GPU-aa"); // Two begin so.
+  CHECK(seen("GPU-b,GPU-aa,GPU-c") == "GPU-b=2!GPU-aa"); // Ambiguous.
   CHECK(seen("GPU-") == "!GPU-");
   CHECK(seen("GPU-dd") == "!GPU-dd");
   CHECK(seen("gpu-bb33-3") == "!gpu-bb33-3");
@@ -145,7 +144,7 @@ TEST_CASE("device_list: a list of GPUs has numbers and ranges", "[core]") {
   CHECK(parsed("63") == "63");
 }
 
-TEST_CASE("device_list: what is no list of GPUs is refused", "[core]") {
+TEST_CASE("device_list: other texts are refused as lists of GPUs", "[core]") {
   for (const auto* text : {"", ",", "0,", "a", "1x", "-1", "3-1", "1-", "-",
                            "0x1", "1.5", "99999999999999999999"}) {
     CAPTURE(text);
@@ -157,7 +156,7 @@ TEST_CASE("device_list: what is no list of GPUs is refused", "[core]") {
   CHECK(parsed("0-4294967295") == "error: GPU 4294967295 is not in 0..63");
 }
 
-TEST_CASE("device_list: chosen numbers count what is visible", "[core]") {
+TEST_CASE("device_list: chosen numbers count visible devices", "[core]") {
   const auto visible = find_visible("GPU-c,GPU-b", four).listed;
   const auto one = choose_gpus(std::vector{1u}, visible);
   REQUIRE(one);

@@ -8,12 +8,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Progress bars; what comes up is joined by "|", without line ends.
+/// Progress bars; shown lines are joined by "|", without line ends.
 struct fixture : line_sink {
   line_cursor uut;
   std::string stream;
   std::string lines;
-  size_t count = 0; ///< Of `lines`.
+  size_t count = 0; ///< Number of lines in `lines`.
 
   bool put(std::string_view text, std::string_view end) override {
     CHECK((end == "\n" || end == "\r\n"));
@@ -49,12 +49,12 @@ struct fixture : line_sink {
 
 TEST_CASE_METHOD(fixture, "progress: a CR before each state, as tqdm does it",
                  "[core]") {
-  CHECK(write(1'000ms, "\r 1%") == ""); // It may not be all of the state.
+  CHECK(write(1'000ms, "\r 1%") == ""); // The state may be incomplete.
   CHECK(write(1'010ms, "\r 2%") == " 1%");
   CHECK(write(1'100ms, "\r 3%\r 4%\r 5%") == "");
   CHECK(due() == 1'260);
   CHECK(write(1'259ms, "") == "");
-  CHECK(look(1'260ms) == " 4%"); // The newest that is complete.
+  CHECK(look(1'260ms) == " 4%"); // The newest complete state.
   CHECK(write(1'300ms, "\r100%\n") == "100%");
   CHECK(due() == -1);
 }
@@ -69,20 +69,20 @@ TEST_CASE_METHOD(fixture, "progress: a CR after each state", "[core]") {
   CHECK(write(1'320ms, "next\n") == "next");
 }
 
-TEST_CASE_METHOD(fixture, "progress: a state at rest is shown as it stands",
-                 "[core]") {
+TEST_CASE_METHOD(fixture, "progress: a state at rest is shown", "[core]") {
   CHECK(write(0ms, "\r10%") == "");
   CHECK(due() == 250);
   CHECK(look(249ms) == "");
   CHECK(look(250ms) == "10%");
   CHECK(due() == -1);
   CHECK(look(9s) == "");
-  CHECK(write(10s, "\r20%") == ""); // 10% has been seen.
+  CHECK(write(10s, "\r20%") == ""); // 10% has been shown.
   CHECK(look(10'250ms) == "20%");
-  CHECK(write(20s, "\n") == ""); // So has the final state.
+  CHECK(write(20s, "\n") == ""); // The final state has been shown, too.
 }
 
-TEST_CASE_METHOD(fixture, "progress: growth defers what would be at rest",
+TEST_CASE_METHOD(fixture,
+                 "progress: growth defers a state that would be at rest",
                  "[core]") {
   write(0ms, "\r1");
   write(200ms, "0");
@@ -91,14 +91,16 @@ TEST_CASE_METHOD(fixture, "progress: growth defers what would be at rest",
   CHECK(look(450ms) == "10");
 }
 
-TEST_CASE_METHOD(fixture, "progress: a state at rest may go on", "[core]") {
+TEST_CASE_METHOD(fixture, "progress: a state at rest may continue", "[core]") {
   write(0ms, "\rsaving");
   CHECK(look(250ms) == "saving");
   CHECK(write(300ms, " done") == "");
   CHECK(write(400ms, "\n") == "saving done");
 }
 
-TEST_CASE_METHOD(fixture, "progress: the same with the CR behind", "[core]") {
+TEST_CASE_METHOD(
+  fixture, "progress: a state at rest may continue with the CR at its end",
+  "[core]") {
   write(0ms, "50%\r");
   CHECK(due() == 250);
   CHECK(look(250ms) == "50%");
@@ -128,7 +130,7 @@ TEST_CASE_METHOD(fixture, "progress: at most one state in the interval",
   CHECK(shown_count == 40); // One each 250 ms.
 }
 
-TEST_CASE_METHOD(fixture, "progress: a bar without end does not add up",
+TEST_CASE_METHOD(fixture, "progress: a bar without an end does not accumulate",
                  "[core]") {
   for (auto i = 0; i < 100'000; ++i)
     write(i * 1ms, "\rstep " + std::to_string(i));
@@ -144,7 +146,8 @@ TEST_CASE_METHOD(fixture, "progress: the last state needs no line end",
   CHECK(due() == -1);
 }
 
-TEST_CASE_METHOD(fixture, "progress: a last state that was seen is not doubled",
+TEST_CASE_METHOD(fixture,
+                 "progress: a last state that was shown is not repeated",
                  "[core]") {
   write(0ms, "\r1%\r2%");
   CHECK(look(500ms) == "2%");
@@ -165,11 +168,12 @@ TEST_CASE_METHOD(fixture, "progress: a plain line after a bar is a plain line",
   CHECK(write(0ms, "\r1%\n") == "1%");
   CHECK(write(1ms, "half") == "");
   CHECK(due() == -1);
-  CHECK(look(9s) == ""); // It is no bar, it waits for its end.
+  CHECK(look(9s) == ""); // Not a bar: it waits for its line end.
   CHECK(write(9s, "\n") == "half");
 }
 
-TEST_CASE_METHOD(fixture, "progress: a state too long to wait is shown at once",
+TEST_CASE_METHOD(fixture,
+                 "progress: a state too long to be kept is shown at once",
                  "[core]") {
   CHECK(write(0ms, "a\rb").size() == 1);
   const auto longest = std::string(reread_max - 2, 'x');
@@ -178,7 +182,7 @@ TEST_CASE_METHOD(fixture, "progress: a state too long to wait is shown at once",
   CHECK(write(2ms, "z") == longest);
 }
 
-TEST_CASE_METHOD(fixture, "progress: huge states are lines in pieces",
+TEST_CASE_METHOD(fixture, "progress: huge states are shown in pieces",
                  "[core]") {
   const auto huge = std::string(line_max + 3, 'x');
   CHECK(

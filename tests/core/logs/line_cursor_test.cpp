@@ -10,11 +10,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A stream that is written, and looked at as the log tailer does.
+/// A stream that is written, and read as the log tailer does.
 struct fixture : line_sink {
   line_cursor uut;
   std::string stream;
-  std::vector<std::string> lines; ///< Since the last look.
+  std::vector<std::string> lines; ///< Since the last call.
   size_t room = SIZE_MAX;         ///< Lines until there is no more room.
   uint64_t read_count = 0;        ///< Bytes ever read.
 
@@ -25,8 +25,8 @@ struct fixture : line_sink {
 
   void write(std::string_view text) { stream += text; }
 
-  /// Reads until nothing is left to be done.
-  /// @returns the lines that came up
+  /// Reads until nothing is left to do.
+  /// @returns the lines found
   std::vector<std::string> look(duration t) {
     lines.clear();
     for (auto more = true; more;) {
@@ -102,19 +102,19 @@ TEST_CASE_METHOD(fixture, "line_cursor: bytes pass unchanged", "[core]") {
   CHECK(write_and_poll(0s, odd) == shown{odd});
 }
 
-TEST_CASE_METHOD(fixture, "line_cursor: both line ends stay what they are",
-                 "[core]") {
+TEST_CASE_METHOD(fixture, "line_cursor: both line ends are kept", "[core]") {
   CHECK(write_and_poll(0s, "a\r\nb\n\r\nc\r\n")
         == shown{"a\r\n", "b\n", "\r\n", "c\r\n"});
 }
 
-TEST_CASE_METHOD(fixture, "line_cursor: a line end may come in two halves",
+TEST_CASE_METHOD(fixture, "line_cursor: a line end may arrive in two halves",
                  "[core]") {
   CHECK(write_and_poll(0s, "a\r").empty());
   CHECK(write_and_poll(10ms, "\nb\n") == shown{"a\r\n", "b\n"});
 }
 
-TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
+TEST_CASE("line_cursor: the result does not depend on how bytes arrive",
+          "[core]") {
   const auto text
     = std::string{"one\ntwo two\r\n\n\r\nbar 1\rbar 2\rlast\nx\n"};
   for (size_t step = 1; step <= text.size(); ++step) {
@@ -123,7 +123,7 @@ TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
     for (size_t i = 0; i < text.size(); i += step)
       for (auto& line : x.write_and_poll(0s, text.substr(i, step)))
         all.push_back(line);
-    // The progress bar may also have been seen on its way.
+    // The progress bar may also have been shown before.
     std::erase_if(all,
                   [](const auto& line) { return line.starts_with("bar"); });
     CAPTURE(step);
@@ -131,7 +131,7 @@ TEST_CASE("line_cursor: how the bytes arrive makes no difference", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "line_cursor: who has no room gets the rest later",
+TEST_CASE_METHOD(fixture, "line_cursor: without room the rest comes later",
                  "[core]") {
   room = 1;
   CHECK(write_and_poll(0s, "a\nb\r\nc\nd") == shown{"a\n", "b\r\n", "c\n"});
@@ -201,8 +201,8 @@ TEST_CASE_METHOD(fixture, "line_cursor: a long line that grows is read twice",
   for (size_t i = 0; i < line_max; i += step)
     CHECK(write_and_poll(0s, std::string(step, 'x')).empty());
   CHECK(write_and_poll(0s, "\n").size() == 1);
-  // Once in search of its end and once to be shown. From the beginning each
-  // time, it would be two GiB.
+  // Once to search its end and once to show it. From the beginning each time,
+  // it would be two GiB.
   CHECK(read_count < 3 * line_max);
   CHECK(uut.next().size == read_size);
 }
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(fixture, "line_cursor: the last line needs no line end",
   CHECK(look(0s) == shown{"last\n"});
   CHECK_FALSE(uut.owes_flush());
   CHECK(look(0s).empty());
-  // Who writes on begins a new line.
+  // Later text begins a new line.
   CHECK(write_and_poll(0s, " word\n") == shown{" word\n"});
 }
 
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(fixture, "line_cursor: a flush adds nothing to whole lines",
                  "[core]") {
   uut.flush_at(2);
   CHECK(write_and_poll(0s, "a\nb") == shown{"a\n"});
-  CHECK_FALSE(uut.owes_flush()); // What came later waits as ever.
+  CHECK_FALSE(uut.owes_flush()); // Later text waits as usual.
   uut.flush_at(2);
   CHECK_FALSE(uut.owes_flush());
   CHECK(look(0s).empty());
@@ -277,7 +277,7 @@ TEST_CASE("line_cursor: a long last line is shown like others", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "line_cursor: what is given up is not shown",
+TEST_CASE_METHOD(fixture, "line_cursor: discarded text is not shown",
                  "[core]") {
   write_and_poll(0s, "a\nbcd");
   uut.flush_at(5);
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(fixture, "line_cursor: what is given up is not shown",
   CHECK(write_and_poll(0s, "e\n") == shown{"e\n"});
   uut.flush_at(10);
   uut.skip_to(9);
-  CHECK(uut.owes_flush()); // That is still to come.
+  CHECK(uut.owes_flush()); // The flush is still to come.
 }
 
 TEST_CASE_METHOD(fixture, "line_cursor: after a break a new line begins",

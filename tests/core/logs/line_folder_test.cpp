@@ -50,7 +50,8 @@ TEST_CASE_METHOD(fixture, "line_folder: a line of all ranks is shown at once",
   CHECK(due() == -1);
 }
 
-TEST_CASE_METHOD(fixture, "line_folder: a line waits for others so long",
+TEST_CASE_METHOD(fixture,
+                 "line_folder: a line waits for others for a limited time",
                  "[core]") {
   CHECK(due() == -1);
   put(5ms, 0, "a");
@@ -70,7 +71,7 @@ TEST_CASE_METHOD(fixture, "line_folder: a rank keeps the order of its lines",
   put(0ms, 0, "a");
   put(0ms, 0, "b");
   put(0ms, 1, "b");
-  put(0ms, 1, "a"); // Behind b, so not the a of rank 0.
+  put(0ms, 1, "a"); // After b, so not the a of rank 0.
   CHECK(show(1s) == "r0:a\n[×2 0-1] b\nr1:a\n");
 }
 
@@ -86,23 +87,24 @@ TEST_CASE_METHOD(fixture, "line_folder: line ends must be equal, too",
                  "[core]") {
   put(0ms, 0, "x", "\n");
   put(0ms, 1, "x", "\r\n");
-  put(0ms, 2, "x\r", "\n"); // Cannot come up, but must not be confused.
+  put(0ms, 2, "x\r", "\n"); // Cannot happen, but must not be confused.
   CHECK(show(1s).find("×2") != 0);
   put(2s, 0, "", "\n");
   put(2s, 1, "", "\n");
   CHECK(show(3s) == "[×2 0-1] \n");
 }
 
-TEST_CASE_METHOD(fixture, "line_folder: nothing is shown before what is older",
+TEST_CASE_METHOD(fixture, "line_folder: nothing is shown before older lines",
                  "[core]") {
   put(0ms, 0, "first");
   for (const uint32_t rank : {0, 1, 2})
     put(1ms, rank, "all");
-  CHECK(show(50ms) == ""); // All is complete, but first is not due.
+  CHECK(show(50ms) == ""); // Complete, but the first line is not due.
   CHECK(show(100ms) == "r0:first\n[×3 0-2] all\n");
 }
 
-TEST_CASE_METHOD(fixture, "line_folder: no line waits for who has retired",
+TEST_CASE_METHOD(fixture,
+                 "line_folder: no line waits for a rank that has retired",
                  "[core]") {
   uut.retire(2);
   uut.retire(2);
@@ -110,11 +112,11 @@ TEST_CASE_METHOD(fixture, "line_folder: no line waits for who has retired",
   put(0ms, 1, "x");
   CHECK(show(0ms) == "[×2 0-1] x\n");
   put(0ms, 2, "still");
-  CHECK(show(99ms) == ""); // Others may say it, too.
+  CHECK(show(99ms) == ""); // Others may write it, too.
   CHECK(show(100ms) == "r2:still\n");
   put(1s, 0, "bye");
   uut.retire(0);
-  CHECK(show(1s) == ""); // Rank 1 may say it.
+  CHECK(show(1s) == ""); // Rank 1 may write it.
   uut.retire(1);
   CHECK(show(1s) == "r0:bye\n");
 }
@@ -128,7 +130,8 @@ TEST_CASE_METHOD(fixture, "line_folder: lines stay when their rank goes",
   CHECK(show(2ms) == "[×2 0,2] bye\n");
 }
 
-TEST_CASE_METHOD(fixture, "line_folder: who comes later joins no older line",
+TEST_CASE_METHOD(fixture,
+                 "line_folder: a rank that is added later joins no older line",
                  "[core]") {
   put(0ms, 0, "x");
   uut.add(7, 7, "r7:");
@@ -136,7 +139,7 @@ TEST_CASE_METHOD(fixture, "line_folder: who comes later joins no older line",
   CHECK(show(1s) == "r0:x\nr7:x\n");
 }
 
-TEST_CASE_METHOD(fixture, "line_folder: somebody who waits shortens the wait",
+TEST_CASE_METHOD(fixture, "line_folder: a pending request shortens the wait",
                  "[core]") {
   put(0ms, 0, "a");
   const auto mark = uut.newest_of(0);
@@ -148,24 +151,24 @@ TEST_CASE_METHOD(fixture, "line_folder: somebody who waits shortens the wait",
   CHECK(show(15ms) == "r0:a\n");
   CHECK(uut.has_shown(mark));
   CHECK_FALSE(uut.has_shown(uut.newest_of(1)));
-  CHECK(due() == 105); // b was not meant.
+  CHECK(due() == 105); // b is not affected.
   uut.hurry(mark, time_point{20ms});
   CHECK(due() == 105);
   uut.hurry(uut.newest(), time_point{100ms}); // Later than it would be.
   CHECK(due() == 105);
 }
 
-TEST_CASE("line_folder: so many lines wait at most", "[core]") {
+TEST_CASE("line_folder: the number of waiting lines is bounded", "[core]") {
   auto x = fixture{2};
   for (size_t i = 1; i < fold_lines_max; ++i)
     REQUIRE(x.put(0ms, 0, std::to_string(i)));
   CHECK(x.show(0ms) == "");
   CHECK_FALSE(x.put(0ms, 0, "last"));
-  CHECK(x.show(0ms) == "r0:1\n"); // Only what must go.
+  CHECK(x.show(0ms) == "r0:1\n"); // As few as possible.
   CHECK(x.show(0ms) == "");
 }
 
-TEST_CASE("line_folder: so many bytes wait at most", "[core]") {
+TEST_CASE("line_folder: the number of waiting bytes is bounded", "[core]") {
   auto x = fixture{2};
   CHECK(x.put(0ms, 0, std::string(fold_bytes_max - 3, 'x')));
   CHECK(x.show(0ms) == "");
@@ -189,7 +192,7 @@ TEST_CASE("line_folder: a batch is not much larger than its size", "[core]") {
   CHECK(batch.size() == text.size() + 4);
 }
 
-// What is shown, taken apart again, is for each rank what it has put.
+// The shown lines, unfolded again, are for each rank the lines that it has put.
 TEST_CASE("line_folder: any mixture keeps every rank's lines and their order",
           "[core]") {
   for (uint32_t seed = 1; seed <= 200; ++seed) {

@@ -28,7 +28,7 @@ TEST_CASE("line_label: there is room until the batch has its size", "[core]") {
   CHECK(batch.size() == batch_max);
 }
 
-TEST_CASE("line_label: lines with a filter are copied", "[core]") {
+TEST_CASE("line_label: lines that match a filter are copied", "[core]") {
   auto batch = std::string{};
   auto filtered = std::string{};
   const auto filters = std::vector<std::string>{"loss=", "a.c"};
@@ -37,12 +37,12 @@ TEST_CASE("line_label: lines with a filter are copied", "[core]") {
   CHECK(uut.put("loss=1", "\n"));
   CHECK(uut.put("the loss is 1", "\n"));
   CHECK(uut.put("xx a.c loss=", "\r\n")); // Two filters, one copy.
-  CHECK(uut.put("abc", "\n"));            // No pattern.
+  CHECK(uut.put("abc", "\n"));            // No match.
   CHECK(filtered == "p:loss=1\np:xx a.c loss=\r\n");
   CHECK(batch == "p:loss=1\np:the loss is 1\np:xx a.c loss=\r\np:abc\n");
 }
 
-TEST_CASE("line_label: full copies stop the stream, too", "[core]") {
+TEST_CASE("line_label: a full copy stops the stream, too", "[core]") {
   auto batch = std::string{};
   auto filtered = std::string(batch_max, 'x');
   const auto filters = std::vector<std::string>{"n"};

@@ -71,7 +71,7 @@ TEST_CASE("line_prefix: a template knows four names", "[core]") {
         == "node-a/trainer/11/3> ");
 }
 
-TEST_CASE("line_prefix: what is put in is not expanded again", "[core]") {
+TEST_CASE("line_prefix: inserted values are not expanded again", "[core]") {
   auto odd = origin;
   odd.role = "$rank";
   CHECK(line_prefix("$role_name", odd) == "$rank");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t mib = 1024 * 1024;
 
-/// `<index>@<limit>`, with `!` if not all of it was seen; "-": nothing.
+/// `<index>@<limit>`, with `!` if not all of it was shown; "-": nothing.
 std::string choice(const std::vector<log_extent>& files) {
   const auto x = choose_discard(files);
   return !x ? "-"
@@ -21,7 +21,7 @@ std::string choice(const std::vector<log_extent>& files) {
 
 } // namespace
 
-TEST_CASE("log_upkeep: a file is rotated when so much of it was shown",
+TEST_CASE("log_retention: a file is rotated when enough of it was shown",
           "[core]") {
   CHECK_FALSE(is_due_for_rotation({0, 99, 1'000}, 100));
   CHECK(is_due_for_rotation({0, 100, 1'000}, 100));
@@ -30,25 +30,26 @@ TEST_CASE("log_upkeep: a file is rotated when so much of it was shown",
   CHECK_FALSE(is_due_for_rotation({0, mib, mib}, 0));
 }
 
-TEST_CASE("log_upkeep: the file with the most bytes shown is cut first",
+TEST_CASE("log_retention: the file with the most bytes shown is cut first",
           "[core]") {
   CHECK(choice({}) == "-");
   const auto all = [](uint64_t shown) { return log_extent{0, shown, shown}; };
   CHECK(choice({all(mib), all(3 * mib), all(2 * mib)})
         == "1@" + std::to_string(3 * mib - discard_keeps));
-  // What has gone already does not count.
+  // Bytes that are gone already do not count.
   CHECK(choice({{2 * mib, 3 * mib, 3 * mib}, all(2 * mib)})
         == "1@" + std::to_string(2 * mib - discard_keeps));
 }
 
-TEST_CASE("log_upkeep: what is not shown goes last, and half of it", "[core]") {
+TEST_CASE("log_retention: text that is not shown is cut last, and by half",
+          "[core]") {
   CHECK(choice({{0, 0, 9 * mib}, {0, mib, mib}})
         == "1@" + std::to_string(mib - discard_keeps));
   CHECK(choice({{0, 0, 2 * mib}, {0, 10, 9 * mib + 10}})
         == "1@" + std::to_string(9 * mib / 2 + 10) + "!");
 }
 
-TEST_CASE("log_upkeep: little is not worth it", "[core]") {
+TEST_CASE("log_retention: small amounts are not cut", "[core]") {
   const auto least = discard_keeps + discard_min;
   CHECK(choice({{5, least + 4, least + 4}}) == "-");
   CHECK(choice({{5, least + 5, least + 5}})
@@ -58,7 +59,7 @@ TEST_CASE("log_upkeep: little is not worth it", "[core]") {
         == "0@" + std::to_string(discard_min / 2 + 5) + "!");
 }
 
-TEST_CASE("log_upkeep: the disk is asked so often", "[core]") {
+TEST_CASE("log_retention: free space is checked at intervals", "[core]") {
   auto uut = space_ledger{};
   CHECK(uut.may_ask(time_point{0s}));
   uut.asked(time_point{5s}, true);
@@ -70,7 +71,7 @@ TEST_CASE("log_upkeep: the disk is asked so often", "[core]") {
   CHECK(uut.may_ask(time_point{7s}));
 }
 
-TEST_CASE("log_upkeep: losses are told once, and the total at the end",
+TEST_CASE("log_retention: losses are reported once, and the total at the end",
           "[core]") {
   auto uut = space_ledger{};
   CHECK_FALSE(uut.is_news());

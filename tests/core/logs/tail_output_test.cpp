@@ -58,7 +58,8 @@ TEST_CASE_METHOD(fixture, "tail_output: lines of all streams get their prefix",
   CHECK(uut.batch().empty());
 }
 
-TEST_CASE_METHOD(fixture, "tail_output: a batch has a size", "[core]") {
+TEST_CASE_METHOD(fixture, "tail_output: the size of a batch is bounded",
+                 "[core]") {
   const auto line = std::string(batch_max / 2, 'x') + "\n";
   CHECK(feed(0, line + line + line));
   CHECK(streams[0].cursor.begin() == 2 * line.size());
@@ -84,18 +85,20 @@ TEST_CASE_METHOD(fixture,
   CHECK(take() == "r0:a\n");
 }
 
-TEST_CASE("tail_output: lines with a filter are kept beside", "[core]") {
+TEST_CASE("tail_output: lines that match a filter are kept separately",
+          "[core]") {
   auto x = fixture{false, {"loss"}};
   x.streams[0].filter_path = "/log/filtered";
   x.feed(0, "loss 1\nother\n");
-  x.feed(1, "loss 2\n"); // Has no file for them.
+  x.feed(1, "loss 2\n"); // Has no file for matches.
   CHECK(x.uut.filtered() == "r0:loss 1\n");
   x.uut.filtered_taken();
   CHECK(x.uut.filtered().empty());
   CHECK(x.take() == "r0:loss 1\nr0:other\nr1:loss 2\n");
 }
 
-TEST_CASE_METHOD(fixture, "tail_output: what is waited for is shown when taken",
+TEST_CASE_METHOD(fixture,
+                 "tail_output: awaited lines are shown when they are taken",
                  "[core]") {
   auto& x = streams[0];
   CHECK(uut.is_shown(x));
@@ -104,7 +107,7 @@ TEST_CASE_METHOD(fixture, "tail_output: what is waited for is shown when taken",
   feed(0, "a\nhalf");
   CHECK_FALSE(uut.is_shown(x)); // Not taken yet.
   take();
-  CHECK(uut.is_shown(x)); // The half line was not meant.
+  CHECK(uut.is_shown(x)); // The half line is not part of it.
   uut.expect_end(x, 6, time_point{});
   CHECK_FALSE(uut.is_shown(x));
   feed(0, "half");
@@ -127,8 +130,7 @@ TEST_CASE_METHOD(folding, "tail_output: equal lines are folded", "[core]") {
   CHECK(show(100ms) == "r0:b\n");
 }
 
-TEST_CASE_METHOD(folding,
-                 "tail_output: what is waited for waits less for others",
+TEST_CASE_METHOD(folding, "tail_output: an awaited line waits less for others",
                  "[core]") {
   auto& x = streams[0];
   feed(0, "a\n");
@@ -136,7 +138,7 @@ TEST_CASE_METHOD(folding,
   CHECK(due() == 60);
   feed(0, "b\n", 52ms);
   CHECK_FALSE(uut.is_shown(x));
-  feed(0, "c\n", 53ms); // Came after.
+  feed(0, "c\n", 53ms); // Written later.
   CHECK(show(60ms) == "r0:a\n");
   CHECK_FALSE(uut.is_shown(x));
   CHECK(due() == 62);
@@ -146,7 +148,7 @@ TEST_CASE_METHOD(folding,
 }
 
 TEST_CASE_METHOD(folding,
-                 "tail_output: nobody waits for a worker that has ended",
+                 "tail_output: no line waits for a worker that has ended",
                  "[core]") {
   uut.expect_end(streams[1], 0, time_point{});
   feed(0, "a\n");
@@ -156,7 +158,7 @@ TEST_CASE_METHOD(folding,
   CHECK(show(0ms) == "r0:b\n");
 }
 
-TEST_CASE("tail_output: filters are found in folded lines, too", "[core]") {
+TEST_CASE("tail_output: filters apply to folded lines, too", "[core]") {
   auto x = fixture{true, {"a"}};
   x.streams[0].filter_path = x.streams[1].filter_path = "/log/filtered";
   x.feed(0, "a\n");
@@ -164,8 +166,7 @@ TEST_CASE("tail_output: filters are found in folded lines, too", "[core]") {
   CHECK(x.uut.filtered() == "r0:a\nr1:a\n");
 }
 
-TEST_CASE("tail_output: files that are not shown are looked at seldom",
-          "[core]") {
+TEST_CASE("tail_output: files that are not shown are polled seldom", "[core]") {
   auto uut = tail_output{tail_kind::watched, false, {}};
   auto x = tail_stream{};
   x.kind = tail_kind::watched;

@@ -13,7 +13,7 @@ constexpr size_t much = 1024 * 1024;
 struct fixture {
   tail_schedule uut;
 
-  /// 0: nobody's turn.
+  /// 0: no stream's turn.
   uint64_t next(duration t) { return uut.next(time_point{t}).value_or(0); }
 
   void some(duration t, uint64_t id, size_t count, bool has_more = false) {
@@ -30,7 +30,7 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "tail_schedule: without streams it is nobody's turn",
+TEST_CASE_METHOD(fixture, "tail_schedule: without streams there is no turn",
                  "[core]") {
   CHECK(next(0s) == 0);
   CHECK_FALSE(ready(1h));
@@ -54,7 +54,8 @@ TEST_CASE_METHOD(fixture, "tail_schedule: streams with more take turns",
   CHECK(order == "1231231");
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: a stream without news waits for them",
+TEST_CASE_METHOD(fixture,
+                 "tail_schedule: a stream without new text waits for it",
                  "[core]") {
   uut.add(1);
   CHECK(next(0s) == 1);
@@ -71,7 +72,7 @@ TEST_CASE_METHOD(fixture, "tail_schedule: a stream without news waits for them",
   CHECK(next(1h) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: a stream with news is polled",
+TEST_CASE_METHOD(fixture, "tail_schedule: a stream with new text is polled",
                  "[core]") {
   uut.add(1);
   next(0ms);
@@ -84,8 +85,9 @@ TEST_CASE_METHOD(fixture, "tail_schedule: a stream with news is polled",
   CHECK(due() == -1);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: who brings little is polled less",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "tail_schedule: a stream with little text is polled less often",
+  "[core]") {
   uut.add(1);
   const auto limits = poll_limits{};
   auto t = duration{0};
@@ -125,8 +127,7 @@ TEST_CASE_METHOD(fixture, "tail_schedule: polls fall on a grid", "[core]") {
   CHECK(next(4ms) == 2);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: a poll is given up for a notice",
-                 "[core]") {
+TEST_CASE_METHOD(fixture, "tail_schedule: a notice replaces a poll", "[core]") {
   uut.add(1);
   next(0ms);
   some(0ms, 1, much);
@@ -138,8 +139,8 @@ TEST_CASE_METHOD(fixture, "tail_schedule: a poll is given up for a notice",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "tail_schedule: who has news for nobody is looked at "
-                 "when it says",
+                 "tail_schedule: a stream that is not shown is polled at "
+                 "the time it gives",
                  "[core]") {
   uut.add(1);
   next(0ms);
@@ -152,7 +153,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(next(300ms) == 1);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: who is in a hurry goes first",
+TEST_CASE_METHOD(fixture, "tail_schedule: an urgent stream goes first",
                  "[core]") {
   for (const uint64_t id : {1, 2, 3, 4})
     uut.add(id);
@@ -164,7 +165,7 @@ TEST_CASE_METHOD(fixture, "tail_schedule: who is in a hurry goes first",
   CHECK(next(0s) == 4);
   some(0s, 4, much, true);
   CHECK(next(0s) == 3);
-  some(0s, 3, 1); // Nothing is left: it is like others again.
+  some(0s, 3, 1); // Nothing is left: it is no longer urgent.
   CHECK(next(0s) == 4);
   uut.read_nothing(4);
   CHECK(next(0s) == 1);
@@ -173,7 +174,8 @@ TEST_CASE_METHOD(fixture, "tail_schedule: who is in a hurry goes first",
   CHECK(next(2ms) == 3);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: hurrying wakes", "[core]") {
+TEST_CASE_METHOD(fixture, "tail_schedule: an urgent stream ends the wait",
+                 "[core]") {
   uut.add(1);
   uut.add(2);
   next(0s);
@@ -187,7 +189,8 @@ TEST_CASE_METHOD(fixture, "tail_schedule: hurrying wakes", "[core]") {
   CHECK(next(0s) == 1);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: who is gone has no turn", "[core]") {
+TEST_CASE_METHOD(fixture, "tail_schedule: a removed stream has no turn",
+                 "[core]") {
   for (const uint64_t id : {1, 2, 3, 4})
     uut.add(id);
   uut.remove(1);
@@ -202,7 +205,7 @@ TEST_CASE_METHOD(fixture, "tail_schedule: who is gone has no turn", "[core]") {
   CHECK(next(9ms) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "tail_schedule: a stream may be looked at later",
+TEST_CASE_METHOD(fixture, "tail_schedule: a poll of a stream can be deferred",
                  "[core]") {
   uut.add(1, time_point{99ms});
   CHECK(due() == 100);
@@ -213,7 +216,7 @@ TEST_CASE_METHOD(fixture, "tail_schedule: a stream may be looked at later",
   CHECK(next(100ms) == 2);
 }
 
-TEST_CASE("tail_schedule: limits can be others", "[core]") {
+TEST_CASE("tail_schedule: limits can be changed", "[core]") {
   auto uut = tail_schedule{{.shortest = 100ms, .longest = 300ms, .little = 9}};
   uut.add(1);
   const auto poll = [&](duration now, size_t count, duration due) {

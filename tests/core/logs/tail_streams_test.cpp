@@ -76,7 +76,7 @@ TEST_CASE_METHOD(fixture,
   follow(2, 1);
   auto& out = *uut.find(4);
   auto& err = *uut.find(5);
-  CHECK_FALSE(uut.has_to_wait(out)); // The old one may go on for ever.
+  CHECK_FALSE(uut.has_to_wait(out)); // The old one may go on forever.
   uut.find(2)->is_closed = true;
   CHECK(uut.has_to_wait(out));
   CHECK_FALSE(uut.has_to_wait(err));
@@ -88,8 +88,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "tail_streams: what is waited for has to be read and "
-                 "its last line shown",
+                 "tail_streams: a drained stream has been read and its "
+                 "last line shown",
                  "[core]") {
   auto x = tail_stream{};
   CHECK(x.is_at_goal());

@@ -122,7 +122,7 @@ TEST_CASE_METHOD(fixture, "agent_table: dismissed members are candidates still",
   CHECK(uut.counts().holding == 1);
 }
 
-TEST_CASE("agent_table: a taken rank goes to the agent that waits longest",
+TEST_CASE("agent_table: a free rank goes to the agent that has waited longest",
           "[core]") {
   auto uut
     = agent_table{{.agent_count_min = 2, .agent_count_max = 2, .ranked = true}};

@@ -8,7 +8,7 @@ using namespace actorrun::core;
 
 namespace {
 
-/// Up to three agents come back to a coordinator that knows nothing.
+/// Up to three agents come back to a coordinator without knowledge of epochs.
 struct fixture {
   epoch_recovery::progress claims(const std::string& agent, uint64_t epoch,
                                   share_state state, uint32_t node_count = 2,
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: numbers grow above all that were "
+                 "epoch_recovery: numbers are greater than all that were "
                  "seen",
                  "[core]") {
   uut.see({9});

@@ -37,8 +37,8 @@ struct fixture {
 
   void add(milliseconds now, collateral xs) { uut.add(xs, time_point{now}); }
 
-  /// All that are listed, with their ages at `now` in ms: `a0:5 b1:3`; what is
-  /// not listed as `+2`.
+  /// The listed failures with their ages at `now` in ms: `a0:5 b1:3`; the
+  /// number of others as `+2`.
   std::string at(milliseconds now) const {
     const auto say = [](const worker_failure& x) {
       return name_of(x) + ":" + std::to_string(x.age / 1ms);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(fixture,
   add(100ms, failure_of("a", 0, 2ms));
   CHECK_FALSE(uut.empty());
   CHECK(name_of(uut.first()) == "a0");
-  add(101ms, failure_of("b", 0, 90ms)); // Its report was slow.
+  add(101ms, failure_of("b", 0, 90ms)); // Its report came late.
   CHECK(name_of(uut.first()) == "b0");
   add(102ms, failure_of("c", 0, 1ms));
   CHECK(at(110ms) == "b0:99 a0:12 c0:9");
@@ -74,26 +74,28 @@ TEST_CASE_METHOD(fixture, "failure_order: one nanosecond decides", "[core]") {
   CHECK(name_of(uut.first()) == "b0");
 }
 
-TEST_CASE_METHOD(fixture, "failure_order: of two at a time who was heard first",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "failure_order: of two at the same time the first report counts",
+  "[core]") {
   add(100ms, failure_of("b", 0, 2ms));
   add(101ms, failure_of("a", 0, 3ms));
   CHECK(at(101ms) == "b0:3 a0:3");
 }
 
-TEST_CASE_METHOD(fixture, "failure_order: of one message the lowest rank",
+TEST_CASE_METHOD(fixture,
+                 "failure_order: of one message the lowest rank comes first",
                  "[core]") {
   add(100ms, {{failure_of("a", 2, 1ms, 6), failure_of("a", 1, 1ms, 5)}, 0});
   CHECK(at(100ms) == "a1:1 a2:1");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "failure_order: what an agent tells later happened later",
-                 "[core]") {
-  add(100ms, failure_of("a", 0, 0ms)); // Was on its way for 50 ms.
+TEST_CASE_METHOD(
+  fixture, "failure_order: later reports of an agent are of later failures",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 0ms)); // Travelled for 50 ms.
   add(100ms, failure_of("b", 0, 10ms));
   CHECK(at(100ms) == "b0:10 a0:0");
-  // A quicker message: before that a0 had died.
+  // A faster message shows that a0 had died before.
   add(101ms, {{failure_of("a", 1, 20ms), failure_of("a", 2, 0ms)}, 0});
   CHECK(at(101ms) == "a0:20 a1:20 b0:11 a2:0");
 }
@@ -101,13 +103,13 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "failure_order: a failure reported twice counts once",
                  "[core]") {
   add(100ms, failure_of("a", 0, 2ms));
-  add(150ms, failure_of("a", 0, 20ms)); // A slower message.
+  add(150ms, failure_of("a", 0, 20ms)); // The message was slower.
   CHECK(at(150ms) == "a0:52");
   add(150ms, failure_of("a", 1, 20ms));
   CHECK(at(150ms) == "a0:52 a1:20");
 }
 
-TEST_CASE_METHOD(fixture, "failure_order: the quicker message tells the time",
+TEST_CASE_METHOD(fixture, "failure_order: the faster message gives the time",
                  "[core]") {
   add(100ms, failure_of("a", 0, 2ms));
   add(101ms, failure_of("b", 0, 8ms));
@@ -126,7 +128,7 @@ TEST_CASE_METHOD(fixture, "failure_order: the list has a limit, the count none",
   add(100ms, failure_of("a", 99, 0ms, 99));
   CHECK(uut.others(time_point{100ms}).listed == full.listed);
   CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
-  add(100ms, failure_of("a", 99, 0ms, 99)); // It is known, if not listed.
+  add(100ms, failure_of("a", 99, 0ms, 99)); // Known, though not listed.
   CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
   add(100ms, {{}, 7});
   CHECK(uut.others(time_point{100ms}).unlisted_count == 8);

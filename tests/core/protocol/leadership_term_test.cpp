@@ -27,8 +27,8 @@ TEST_CASE_METHOD(fixture, "leadership: a renewed lease prolongs the leadership",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: an agent that looks meanwhile is told "
-                 "at once",
+                 "leadership: an agent that looks meanwhile gets the answer at "
+                 "once",
                  "[core]") {
   lead();
   at(5s, fired());
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(uut.is_leader());
 }
 
-TEST_CASE_METHOD(fixture, "leadership: etcd that is back in time is noted",
+TEST_CASE_METHOD(fixture, "leadership: the return of etcd in time is logged",
                  "[core]") {
   lead();
   at(5s, fired());
@@ -66,15 +66,14 @@ TEST_CASE_METHOD(fixture, "leadership: etcd that is back in time is noted",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: a renewal that comes after the end "
-                 "comes too late",
+                 "leadership: a renewal that arrives after the end is too late",
                  "[core]") {
   lead();
   at(14s, fired());
-  SECTION("one instant before, it does not") {
+  SECTION("one instant before the end") {
     CHECK(at(14'699ms, renewed(14s)) == "set_leadership_end 28700; read_entry");
   }
-  SECTION("at the end it does") {
+  SECTION("at the end") {
     CHECK(at(14'700ms, renewed(14s))
           == "set_leadership_end now; "
              "close_coordinator: its lease in etcd could not be renewed; "
@@ -83,8 +82,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(
-  fixture,
-  "leadership: a lease that etcd does not know any more ends the leadership",
+  fixture, "leadership: a lease that etcd no longer knows ends the leadership",
   "[core]") {
   lead();
   at(5s, fired());
@@ -95,18 +93,17 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-  fixture,
-  "leadership: an entry that is another's, or gone, ends the leadership",
+  fixture, "leadership: an entry of another, or none, ends the leadership",
   "[core]") {
   lead();
   at(5s, fired());
   at(5s, renewed(5s));
-  SECTION("another's") {
+  SECTION("an entry of another") {
     CHECK(at(5s, entry(9, "n2:4000"))
           == "set_leadership_end now; "
              "close_coordinator: etcd names another coordinator; end_lease 7");
   }
-  SECTION("gone") {
+  SECTION("no entry") {
     CHECK(at(5s, entry_read{})
           == "set_leadership_end now; "
              "close_coordinator: etcd has lost its entry; end_lease 7");
@@ -137,7 +134,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "leadership: a candidate that has known a coordinator is a "
-                 "successor, even if etcd has forgotten",
+                 "successor, even if etcd has forgotten it",
                  "[core]") {
   SECTION("as its agent") {
     follow();
@@ -171,7 +168,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(2s, resign_requested{}) == "");
 }
 
-TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
+TEST_CASE_METHOD(fixture, "leadership: a finished job leaves no entry",
                  "[core]") {
   lead();
   CHECK(at(1s, resign_requested{true})
@@ -179,18 +176,19 @@ TEST_CASE_METHOD(fixture, "leadership: of a job that is over nothing is left",
            "end_lease 7 and job");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "leadership: a candidate that resigns while it waits says so",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "leadership: a candidate that resigns while it waits reports so",
+  "[core]") {
   campaign();
   CHECK(at(0s, resign_requested{})
         == "end_lease 7; report_missing connection_failed");
 }
 
-// -- a candidate of its own ---------------------------------------------------
+// -- a candidate that always campaigns ----------------------------------------
 
-TEST_CASE_METHOD(candidate, "leadership: a standing candidate asks for itself",
-                 "[core]") {
+TEST_CASE_METHOD(
+  candidate, "leadership: a candidate may campaign without an agent's request",
+  "[core]") {
   CHECK(at(0s, candidate_started{}) == "read_entry");
   CHECK(at(0s, entry_read{}) == "open_lease");
   at(0s, lease(7));
@@ -200,8 +198,8 @@ TEST_CASE_METHOD(candidate, "leadership: a standing candidate asks for itself",
 }
 
 TEST_CASE_METHOD(candidate,
-                 "leadership: a standing candidate looks again while another "
-                 "is the leader or etcd away",
+                 "leadership: a constant candidate tries again while another "
+                 "is the leader or etcd is away",
                  "[core]") {
   at(0s, candidate_started{});
   CHECK(at(0s, entry(5, "n2:4000")) == "arm_timer 1");
@@ -213,8 +211,8 @@ TEST_CASE_METHOD(candidate,
 }
 
 TEST_CASE_METHOD(candidate,
-                 "leadership: a standing candidate that has left "
-                 "office stands again",
+                 "leadership: a constant candidate that has lost the "
+                 "leadership campaigns again",
                  "[core]") {
   lead();
   at(5s, fired());

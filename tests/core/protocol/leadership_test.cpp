@@ -1,4 +1,4 @@
-// How a coordinator is found, and how one is elected.
+// Tests how a coordinator is found, and how one is elected.
 #include "tests/support/leadership_fixture.hpp"
 
 using namespace actorrun;
@@ -16,7 +16,7 @@ struct bystander : leadership_fixture {
 
 // -- becoming the leader -----------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
+TEST_CASE_METHOD(fixture, "leadership: etcd is not asked before an agent looks",
                  "[core]") {
   CHECK(at(0s, candidate_started{}) == "");
   CHECK(uut.current_phase() == phase::idle);
@@ -24,8 +24,8 @@ TEST_CASE_METHOD(fixture, "leadership: nothing is asked before it is wanted",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where there is no leader a candidate takes it, "
-                 "publishes, and tells its agent",
+                 "leadership: where there is no leader a candidate becomes it, "
+                 "publishes its address and answers its agent",
                  "[core]") {
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
@@ -69,20 +69,21 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: a lease that is over when it comes is "
+                 "leadership: a lease that has expired when it arrives is "
                  "not used",
                  "[core]") {
   stand();
-  SECTION("one instant before, it is") {
+  SECTION("one instant before its end") {
     CHECK(at(14'699ms, lease(7)) == "campaign 7 over 0");
   }
-  SECTION("at its end it is not") {
+  SECTION("at its end") {
     CHECK(at(14'700ms, lease(7))
           == "end_lease 7; report_missing connection_failed");
   }
 }
 
-TEST_CASE_METHOD(fixture, "leadership: a victory that comes too late is none",
+TEST_CASE_METHOD(fixture,
+                 "leadership: a victory that comes too late does not count",
                  "[core]") {
   campaign();
   CHECK(
@@ -113,7 +114,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(bystander,
-                 "leadership: a candidate that is no candidate waits for one",
+                 "leadership: a node that does not campaign waits for a leader",
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, entry_read{}) == "report_missing connection_refused");
@@ -124,9 +125,7 @@ TEST_CASE_METHOD(bystander,
 
 // -- finding it ---------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture,
-                 "leadership: an agent is sent to whoever is in "
-                 "office",
+TEST_CASE_METHOD(fixture, "leadership: an agent is sent to the leader",
                  "[core]") {
   CHECK(seek() == "try_endpoint n2:4000");
   CHECK(at(0s, endpoint_reached{}) == "");
@@ -134,7 +133,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where the agent was never let in, a "
+                 "leadership: where the agent was never accepted, a "
                  "refusal proves nothing",
                  "[core]") {
   seek();
@@ -142,7 +141,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where the agent was let in before, a refusal "
+                 "leadership: where the agent was accepted before, a refusal "
                  "ends the other's leadership",
                  "[core]") {
   follow();
@@ -154,8 +153,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: a new entry at the old address is "
-                 "another's",
+                 "leadership: a new entry at the old address is of another "
+                 "leader",
                  "[core]") {
   follow();
   at(1s, coordinator_wanted{});
@@ -164,8 +163,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: every other failure to connect is told "
-                 "as it is",
+                 "leadership: every other failure to connect is reported "
+                 "unchanged",
                  "[core]") {
   follow();
   seek(1s);
@@ -176,15 +175,15 @@ TEST_CASE_METHOD(fixture,
 // -- etcd away ----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: without etcd a stranger finds no coordinator",
+                 "leadership: without etcd a new agent finds no coordinator",
                  "[core]") {
   at(0s, coordinator_wanted{});
   CHECK(at(0s, away()) == "report_missing etcd_unreachable");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: without etcd an agent tries where it "
-                 "was last let in, and a refusal proves nothing",
+                 "leadership: without etcd an agent tries where it was last "
+                 "accepted, and a refusal proves nothing",
                  "[core]") {
   follow();
   at(1s, coordinator_wanted{});
@@ -208,11 +207,11 @@ TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
   SECTION("no lease") {
     CHECK(at(0s, away()) == "report_missing etcd_unreachable");
   }
-  SECTION("no answer to the campaign, which may be won all the same") {
+  SECTION("no answer to the campaign, which may have been won") {
     at(0s, lease(7));
     CHECK(at(0s, away()) == "end_lease 7; report_missing etcd_unreachable");
   }
-  SECTION("nobody can be told where we are") {
+  SECTION("the address cannot be published") {
     at(0s, lease(7));
     at(0s, campaign_won{2, 0});
     at(0s, coordinator_opened{"n1:4000"});

@@ -109,7 +109,7 @@ TEST_CASE_METHOD(fixture, "lease_table: an agent that expired may come back",
   CHECK(expire(30s) == "a");
 }
 
-TEST_CASE_METHOD(fixture, "lease_table: stretching gives everybody more time",
+TEST_CASE_METHOD(fixture, "lease_table: stretching gives every agent more time",
                  "[core]") {
   renew(0s, "a");
   renew(1s, "b");
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(fixture, "lease_table: a renewal never shortens a lease",
   CHECK(due() == 16s);
 }
 
-// The same in the plainest way: a list that is searched each time.
+// The same table in the simplest way: a list that is searched each time.
 namespace {
 
 struct naive_table {
@@ -179,7 +179,7 @@ struct naive_table {
 
 } // namespace
 
-TEST_CASE("lease_table: it does what a naive table does", "[core]") {
+TEST_CASE("lease_table: it agrees with a naive table", "[core]") {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     auto random = std::mt19937{seed};

@@ -1,4 +1,4 @@
-// What an agent reports of its workers' failures, when, and how old they are by
+// Which failures of its workers an agent reports, when, and how old they are by
 // then.
 #include "tests/support/membership_fixture.hpp"
 
@@ -29,8 +29,8 @@ struct fixture : membership_fixture {
     return {{1}, 0, std::move(others), time_point{told}};
   }
 
-  /// Of what the latest step has sent as stopped: `0:5 1:3 +2`, local ranks
-  /// with ages in ms, and how many are not listed.
+  /// The failures that the latest step has sent as stopped: `0:5 1:3 +2`, local
+  /// ranks with ages in ms, and how many are not listed.
   std::string others() const {
     auto text = std::string{};
     const auto& xs = last<send_stopped>().others;
@@ -55,14 +55,14 @@ TEST_CASE_METHOD(fixture,
   CHECK(last<send_failed>().failure.age == 17ms); // 10 ms in the mailbox.
 }
 
-TEST_CASE_METHOD(fixture, "membership: without a time it is reported as it was",
+TEST_CASE_METHOD(fixture, "membership: without a time its age is unchanged",
                  "[core]") {
   run();
   at(110ms, group_failed{{1}, failure_of(1, 7ms)});
   CHECK(last<send_failed>().failure.age == 7ms);
 }
 
-TEST_CASE_METHOD(fixture, "membership: what is said again is older by then",
+TEST_CASE_METHOD(fixture, "membership: a repeated report has a greater age",
                  "[core]") {
   run_alone();
   at(100ms, failed_at(100ms, failure_of(1, 7ms)));
@@ -73,7 +73,8 @@ TEST_CASE_METHOD(fixture, "membership: what is said again is older by then",
   CHECK(last<send_join>().held->failure->age == 207ms);
 }
 
-TEST_CASE_METHOD(fixture, "membership: others do not make the first younger",
+TEST_CASE_METHOD(fixture,
+                 "membership: other failures do not make the first younger",
                  "[core]") {
   run_alone();
   at(100ms, failed_at(100ms, failure_of(1, 7ms)));
@@ -84,7 +85,7 @@ TEST_CASE_METHOD(fixture, "membership: others do not make the first younger",
 
 // -- what else has failed -----------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "membership: what failed after the first goes along",
+TEST_CASE_METHOD(fixture, "membership: failures after the first are sent along",
                  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(fixture, "membership: what failed after the first goes along",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: what failed before our order arrived goes along",
+                 "membership: failures before the order to stop are sent along",
                  "[core]") {
   run();
   at(100ms, revoked(1));
@@ -105,7 +106,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(others() == "1:119 0:110");
 }
 
-TEST_CASE_METHOD(fixture, "membership: the others are said as often as asked",
+TEST_CASE_METHOD(fixture,
+                 "membership: other failures are reported as often as asked",
                  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
@@ -119,7 +121,8 @@ TEST_CASE_METHOD(fixture, "membership: the others are said as often as asked",
   CHECK(others() == "0:45");
 }
 
-TEST_CASE_METHOD(fixture, "membership: others of one epoch are not the next's",
+TEST_CASE_METHOD(fixture,
+                 "membership: other failures of one epoch are not the next's",
                  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
@@ -130,7 +133,8 @@ TEST_CASE_METHOD(fixture, "membership: others of one epoch are not the next's",
   CHECK(at(170ms, group_stopped{{2}}) == "send_stopped 2");
 }
 
-TEST_CASE_METHOD(fixture, "membership: what others an older epoch had is past",
+TEST_CASE_METHOD(fixture,
+                 "membership: other failures of an older epoch are dropped",
                  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
@@ -138,7 +142,7 @@ TEST_CASE_METHOD(fixture, "membership: what others an older epoch had is past",
   CHECK(at(140ms, revoked(2)) == "send_stopped 2");
 }
 
-TEST_CASE_METHOD(fixture, "membership: there is a limit to what goes along",
+TEST_CASE_METHOD(fixture, "membership: the failures sent along are bounded",
                  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
@@ -155,11 +159,11 @@ TEST_CASE_METHOD(fixture, "membership: there is a limit to what goes along",
 // -- deaths by the fence ------------------------------------------------------
 
 TEST_CASE_METHOD(
-  fixture, "membership: an agent that died before the fence was not fenced",
+  fixture, "membership: a worker that died before the fence was not fenced",
   "[core]") {
   run();
   const auto kill = failure_kind::signalled;
-  // The agent has slept; its machine saw the death 1 ms before the fence.
+  // The agent slept; the machine saw the death 1 ms before the fence.
   CHECK(at(950ms, failed_at(950ms, failure_of(1, 51ms, kill, SIGKILL)))
         == "send_failed 1; stop_group 1");
   auto other = fixture{};
@@ -169,8 +173,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: past the fence it was the fence, whatever the "
-                 "timer says",
+                 "membership: past the fence a death is by the fence, whatever "
+                 "the timer says",
                  "[core]") {
   const auto timer = failure_kind::timer_expired;
   run();
@@ -183,11 +187,11 @@ TEST_CASE_METHOD(fixture,
   auto asked = fixture{};
   asked.run();
   CHECK(asked.at(950ms, failed_at(950ms, failure_of(1, 50ms, timer, SIGTERM)))
-        == "send_failed 1; stop_group 1"); // The fence does not ask.
+        == "send_failed 1; stop_group 1"); // The fence sends no SIGTERM.
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: a start that the fence called off is none",
+                 "membership: a start that the fence called off is no failure",
                  "[core]") {
   be_in();
   at(0s, formed(1));
@@ -196,8 +200,7 @@ TEST_CASE_METHOD(fixture,
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: what the fence has killed is not reported",
+TEST_CASE_METHOD(fixture, "membership: deaths by the fence are not reported",
                  "[core]") {
   const auto kill = failure_kind::signalled;
   run();
@@ -210,7 +213,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(others() == "0:51 3:50");
 }
 
-TEST_CASE_METHOD(fixture, "membership: out of touch, the fence's work is known",
+TEST_CASE_METHOD(fixture,
+                 "membership: without a link, deaths by the fence are known",
                  "[core]") {
   run();
   REQUIRE(at(900ms, fire(4)).starts_with("kill_group 1"));

@@ -7,7 +7,8 @@ using fixture = membership_fixture;
 
 // -- keeping it ---------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "membership: it speaks every interval", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: it sends a keep-alive every interval",
+                 "[core]") {
   be_in();
   CHECK(at(300ms, fire(3)) == "arm_timer 5; send_keep_alive");
   CHECK(last<send_keep_alive>().sent == time_point{300ms});
@@ -20,7 +21,7 @@ TEST_CASE_METHOD(fixture, "membership: it speaks every interval", "[core]") {
 TEST_CASE_METHOD(fixture, "membership: an answer moves the fence", "[core]") {
   run();
   CHECK(at(310ms, granted(300ms)) == "set_fence");
-  CHECK(fence() == 1'200ms); // From the sending, not from the answer.
+  CHECK(fence() == 1'200ms); // Counted from the sending, not the answer.
   CHECK(at(320ms, granted(300ms)) == "");
   CHECK(at(330ms, granted(100ms)) == ""); // An answer that was overtaken.
   CHECK(at(900ms, fire(4)) == "arm_timer 5");
@@ -51,7 +52,7 @@ TEST_CASE_METHOD(fixture, "membership: without an answer the fence falls",
   CHECK(at(950ms, coordinator_found{}) == "arm_timer 8; send_join 1 idle");
 }
 
-TEST_CASE_METHOD(fixture, "membership: the fence falls while looking, too",
+TEST_CASE_METHOD(fixture, "membership: the fence falls while seeking, too",
                  "[core]") {
   run_alone();
   CHECK(at(900ms, fire(4)) == "kill_group 1");
@@ -73,7 +74,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(fence() == 1'300ms); // There was no coordinator when the attempt began.
   CHECK(at(600ms, not_found(errc::connection_refused, 300ms)) == "arm_timer 8");
   CHECK(at(700ms, not_found(errc::connection_timed_out, 600ms))
-        == "arm_timer 9"); // There may be one that cannot be reached.
+        == "arm_timer 9"); // There may be an unreachable one.
   CHECK(at(900ms, fire(4)) == "arm_timer 10");
   CHECK(due(10) == 1'300ms);
 }
@@ -91,7 +92,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "membership: deaths by the fence are no failures",
                  "[core]") {
   run();
-  // The machine has killed them; the timer is not here yet.
+  // The machine has killed them; the timer has not arrived yet.
   CHECK(at(900ms, failed(1, failure_kind::signalled, SIGKILL))
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
   CHECK(uut.share() == share_state::stopping);
@@ -123,16 +124,16 @@ TEST_CASE_METHOD(fixture, "membership: an agent that has slept starts no epoch",
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: a fresh grant starts what had to wait",
+TEST_CASE_METHOD(fixture, "membership: a fresh grant starts a waiting epoch",
                  "[core]") {
   be_in();
   at(900ms, formed(1));
-  CHECK(at(901ms, granted(0ms)) == ""); // Of before we slept.
+  CHECK(at(901ms, granted(0ms)) == ""); // From before the sleep.
   CHECK(at(950ms, granted(900ms)) == "set_fence; start_group 1");
   CHECK(fence() == 1'800ms);
 }
 
-TEST_CASE_METHOD(fixture, "membership: what has to wait dies with the link",
+TEST_CASE_METHOD(fixture, "membership: a waiting epoch ends with the link",
                  "[core]") {
   be_in();
   at(900ms, formed(1));
@@ -141,17 +142,18 @@ TEST_CASE_METHOD(fixture, "membership: what has to wait dies with the link",
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: a slow acceptance is no silence",
+TEST_CASE_METHOD(fixture,
+                 "membership: a slow acceptance does not count as silence",
                  "[core]") {
   at(0s, agent_started{});
   at(0s, coordinator_found{});
   CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4; send_keep_alive");
   CHECK(at(2s, fire(4)) == "arm_timer 5");
-  CHECK(due(5) == 2'900ms); // As long as the last sign of life may last.
+  CHECK(due(5) == 2'900ms); // The fence counts from the acceptance.
   CHECK(at(2'900ms, fire(5)) == "drop_link; arm_timer 6; arm_timer 7");
 }
 
-TEST_CASE_METHOD(fixture, "membership: an answer slept over comes too late",
+TEST_CASE_METHOD(fixture, "membership: an answer after a sleep comes too late",
                  "[core]") {
   run();
   CHECK(at(900ms, granted(300ms)) == "");
@@ -184,5 +186,6 @@ TEST_CASE_METHOD(fixture, "membership: the fence forgets the epoch to come",
   CHECK(at(901ms, stopped(1)) == "");
   at(910ms, coordinator_found{});
   at(920ms, accepted());
-  CHECK(at(920ms, formed(2)) == "set_fence; start_group 2"); // If it is ours.
+  // If the coordinator sends its plan again, it starts.
+  CHECK(at(920ms, formed(2)) == "set_fence; start_group 2");
 }

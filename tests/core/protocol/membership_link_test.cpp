@@ -35,7 +35,7 @@ TEST_CASE_METHOD(fixture, "membership: it tries again, less and less often",
     CHECK(at(0s, not_found(errc::connection_refused))
           == "arm_timer " + std::to_string(timer));
     CHECK(due(timer) <= most);
-    CHECK(due(timer) > most * 3 / 4); // Agents do not come in one instant.
+    CHECK(due(timer) > most * 3 / 4); // Agents must not all come at once.
     CHECK(at(0s, fire(timer)) == "seek_coordinator");
     most = std::min<duration>(most * 2, 1s);
   }
@@ -68,7 +68,8 @@ TEST_CASE_METHOD(fixture, "membership: with workers it tries more often",
   CHECK(last_due > 150ms);
 }
 
-TEST_CASE_METHOD(fixture, "membership: once in, it begins with short delays",
+TEST_CASE_METHOD(fixture,
+                 "membership: once joined, it begins with short delays",
                  "[core]") {
   seek();
   for (int i = 0; i < 10; ++i)
@@ -80,8 +81,7 @@ TEST_CASE_METHOD(fixture, "membership: once in, it begins with short delays",
   CHECK(due(16) <= 20ms);
 }
 
-TEST_CASE("membership: only what cannot change ends the first search",
-          "[core]") {
+TEST_CASE("membership: only lasting errors end the first search", "[core]") {
   struct row {
     errc why;
     bool final;
@@ -106,21 +106,21 @@ TEST_CASE("membership: only what cannot change ends the first search",
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: the first search has an end", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: the first search is bounded", "[core]") {
   seek();
   at(1s, not_found(errc::unresolvable));
   CHECK(at(60s, fire(1)) == "finish unresolvable");
   CHECK(last<finish>().how.why == failure{errc::unresolvable, "as said"});
 }
 
-TEST_CASE_METHOD(fixture, "membership: there may be no answer at all",
+TEST_CASE_METHOD(fixture, "membership: an attempt may have no answer at all",
                  "[core]") {
   seek();
   CHECK(at(60s, fire(1)) == "finish connection_timed_out");
   CHECK(last<finish>().how.why->text == "the coordinator did not answer");
 }
 
-TEST_CASE_METHOD(fixture, "membership: a search may end at the last moment",
+TEST_CASE_METHOD(fixture, "membership: a search may succeed at the last moment",
                  "[core]") {
   join();
   CHECK(at(60s, fire(1)) == "finish connection_timed_out");
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(fixture, "membership: a stale attempt does not count",
   seek();
   at(0s, not_found(errc::connection_refused));
   at(0s, coordinator_found{});
-  CHECK(at(1s, fire(2)) == ""); // It has been found.
+  CHECK(at(1s, fire(2)) == ""); // Already found.
   CHECK(at(1s, not_found(errc::job_mismatch)) == "");
 }
 
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(
 
 // -- coming back --------------------------------------------------------------
 
-TEST_CASE("membership: an agent that comes back says what it has", "[core]") {
+TEST_CASE("membership: an agent that comes back claims what it has", "[core]") {
   struct row {
     std::vector<membership_event> events; ///< After epoch 1 was formed.
     std::string state;
@@ -215,7 +215,8 @@ TEST_CASE("membership: an agent that comes back says what it has", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: a short cut leaves the workers alone",
+TEST_CASE_METHOD(fixture,
+                 "membership: a short interruption leaves the workers alone",
                  "[core]") {
   run_alone();
   CHECK(at(20ms, fire(6)) == "seek_coordinator");
@@ -226,7 +227,7 @@ TEST_CASE_METHOD(fixture, "membership: a short cut leaves the workers alone",
   CHECK(at(60s, fire(5)) == "");
 }
 
-TEST_CASE_METHOD(fixture, "membership: what happens out of touch is not sent",
+TEST_CASE_METHOD(fixture, "membership: events without a link are not sent",
                  "[core]") {
   run_alone();
   CHECK(at(1ms, succeeded(1)) == "");
@@ -234,7 +235,7 @@ TEST_CASE_METHOD(fixture, "membership: what happens out of touch is not sent",
   CHECK(at(2ms, coordinator_found{}) == "arm_timer 7; send_join 1 succeeded");
 }
 
-TEST_CASE_METHOD(fixture, "membership: a failure out of touch stops the rest",
+TEST_CASE_METHOD(fixture, "membership: a failure without a link stops the rest",
                  "[core]") {
   run_alone();
   CHECK(at(1ms, failed(1)) == "stop_group 1");
@@ -244,7 +245,7 @@ TEST_CASE_METHOD(fixture, "membership: a failure out of touch stops the rest",
         == aged(failure_by(failure_kind::exited, 1), 2ms));
 }
 
-TEST_CASE("membership: what happens while joining goes behind the join",
+TEST_CASE("membership: events while joining are sent after the join",
           "[core]") {
   struct row {
     membership_event event;
@@ -268,9 +269,9 @@ TEST_CASE("membership: what happens while joining goes behind the join",
   CHECK(agent.at(0s, fixture::started(1)) == "send_started 1");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an agent that leaves out of touch says so later",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: an agent that leaves without a link reports it later",
+  "[core]") {
   run_alone();
   CHECK(at(0s, leave_requested{SIGTERM}) == "stop_group 1");
   CHECK(at(0s, coordinator_found{}) == "arm_timer 7; send_join 1 stopping");
@@ -279,9 +280,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, stopped(1)) == "send_stopped 1; send_left; arm_timer 10");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an agent that leaves out of touch just ends",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: an agent that leaves without a link ends without a report",
+  "[core]") {
   run_alone();
   at(0s, leave_requested{SIGTERM});
   CHECK(at(60s, fire(5)) == "");
@@ -349,7 +351,7 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
      {"finish signal 2", "finish signal 2",
       "send_leaving; send_left; arm_timer 5", "", ""}},
     {"seek timer", fixture::fire(1), {lost, lost, "", "", ""}},
-    {"patience timer",
+    {"search timer",
      fixture::fire(2),
      {"", "drop_link; arm_timer 3", "", "", ""}},
     {"keep-alive timer",
@@ -376,7 +378,7 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
   }
 }
 
-TEST_CASE("membership: links read as they are written", "[core]") {
+TEST_CASE("membership: links have their names as text", "[core]") {
   using link = membership::link;
   CHECK(to_string(link::seeking) == "seeking");
   CHECK(to_string(link::joining) == "joining");

@@ -35,7 +35,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, failed(1)) == "send_failed 1; stop_group 1");
   CHECK(last<send_failed>().failure == failure_by(failure_kind::exited, 1));
   CHECK(last<stop_group>().signal == 0);
-  CHECK(at(0s, revoked(1)) == ""); // They are being stopped.
+  CHECK(at(0s, revoked(1)) == ""); // Already being stopped.
   CHECK(at(1ms, stopped(1)) == "send_stopped 1");
   CHECK(uut.share() == share_state::idle);
   CHECK(at(2ms, formed(2)) == "set_fence; start_group 2");
@@ -68,11 +68,12 @@ TEST_CASE_METHOD(fixture, "membership: the next epoch gets a fresh port",
   CHECK(uut.offering().master_port == 31000);
   at(0s, formed(2));
   at(0s, revoked(2));
-  at(0s, stopped(2)); // There is none: the old one stays.
+  at(0s, stopped(2)); // No new port: the old one stays.
   CHECK(last<send_stopped>().master_port == 31000);
 }
 
-TEST_CASE_METHOD(fixture, "membership: workers that end by themselves stopped",
+TEST_CASE_METHOD(fixture,
+                 "membership: workers that end by themselves count as stopped",
                  "[core]") {
   run();
   at(0s, revoked(1));
@@ -80,7 +81,7 @@ TEST_CASE_METHOD(fixture, "membership: workers that end by themselves stopped",
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: two epochs never run at a time",
+TEST_CASE_METHOD(fixture, "membership: two epochs never run at the same time",
                  "[core]") {
   run();
   CHECK(at(0s, formed(2)) == "kill_group 1");
@@ -108,7 +109,7 @@ TEST_CASE_METHOD(fixture, "membership: an epoch may be over before it starts",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: an older revocation spares a newer epoch",
+                 "membership: an older revocation does not end a newer epoch",
                  "[core]") {
   run();
   at(0s, formed(2));
@@ -139,7 +140,7 @@ TEST_CASE_METHOD(fixture, "membership: a job that ended ends the agent",
   CHECK(uut.current_link() == link::finished);
 }
 
-TEST_CASE_METHOD(fixture, "membership: an answer is not waited for long",
+TEST_CASE_METHOD(fixture, "membership: it waits only briefly for an answer",
                  "[core]") {
   be_in();
   at(0s, ended());
@@ -272,7 +273,7 @@ void check(const std::vector<row>& rows) {
 
 } // namespace
 
-TEST_CASE("membership: every word of the coordinator has its answer",
+TEST_CASE("membership: every message of the coordinator has its answer",
           "[core]") {
   const auto begin = std::string{"set_fence; start_group 3"};
   const auto kill = std::string{"kill_group 2"};
@@ -301,7 +302,7 @@ TEST_CASE("membership: every word of the coordinator has its answer",
   });
 }
 
-TEST_CASE("membership: every word of the worker group has its answer",
+TEST_CASE("membership: every event of the worker group has its answer",
           "[core]") {
   const auto failed = std::string{"send_failed 2; stop_group 2"};
   const auto done = std::string{"send_succeeded 2"};
@@ -330,7 +331,7 @@ TEST_CASE("membership: every word of the worker group has its answer",
   });
 }
 
-TEST_CASE("membership: the fence leaves no worker behind", "[core]") {
+TEST_CASE("membership: the fence leaves no worker alive", "[core]") {
   const auto lone = std::string{"drop_link; arm_timer 5; arm_timer 6"};
   const auto kill = "kill_group 2; " + lone;
   const auto expected

@@ -1,4 +1,4 @@
-// What an agent does when workers of it outlive SIGKILL.
+// Tests an agent whose workers outlive SIGKILL.
 #include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
@@ -21,7 +21,7 @@ struct fixture : membership_fixture {
 
 TEST_CASE_METHOD(
   fixture,
-  "membership: an agent that cannot kill its workers says so and leaves",
+  "membership: an agent that cannot kill its workers reports it and leaves",
   "[core]") {
   run();
   at(1s, revoked(1));
@@ -35,7 +35,8 @@ TEST_CASE_METHOD(
            "in the kernel");
 }
 
-TEST_CASE_METHOD(fixture, "membership: several are counted", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: workers that hang are counted",
+                 "[core]") {
   run();
   at(1s, revoked(1));
   at(2s, stuck(1, 2));
@@ -55,9 +56,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(200ms, formed(3)) == "send_stopped 3");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: the end of the job does not hide what hangs",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: the end of the job does not hide a worker that hangs",
+  "[core]") {
   run();
   at(1s, ended());
   at(2s, stuck(1));
@@ -67,7 +68,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(how().result->kind == outcome::verdict::succeeded);
 }
 
-TEST_CASE_METHOD(fixture, "membership: nor does it if it comes later",
+TEST_CASE_METHOD(fixture,
+                 "membership: a later end of the job does not hide it either",
                  "[core]") {
   run();
   at(1s, revoked(1));
@@ -76,7 +78,9 @@ TEST_CASE_METHOD(fixture, "membership: nor does it if it comes later",
   CHECK(how().why->code == errc::worker_unkillable);
 }
 
-TEST_CASE_METHOD(fixture, "membership: nor an order to leave", "[core]") {
+TEST_CASE_METHOD(fixture,
+                 "membership: an order to leave does not hide it either",
+                 "[core]") {
   run();
   at(1s, leave_requested{SIGTERM});
   at(2s, stuck(1));
@@ -85,8 +89,7 @@ TEST_CASE_METHOD(fixture, "membership: nor an order to leave", "[core]") {
   CHECK(how().signal == SIGTERM);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: without a link it goes alone, and does not hang",
+TEST_CASE_METHOD(fixture, "membership: without a link it ends by itself",
                  "[core]") {
   run_alone();
   at(900ms, fire(4)); // The fence: its workers are killed.

@@ -9,9 +9,8 @@
 
 using namespace actorrun::core;
 
-TEST_CASE("natural_less: hosts come in the order in which people count",
-          "[core]") {
-  // Every text is less than all that follow.
+TEST_CASE("natural_less: hosts are ordered as people count", "[core]") {
+  // Every text is less than all texts after it.
   const std::vector<std::string> ascending = {
     "",
     "-",
@@ -67,8 +66,8 @@ std::string some_text(std::mt19937& random) {
   return text;
 }
 
-/// The same in the plainest way: a list of numbers and words. A number is
-/// compared with a word by their texts.
+/// The same comparison in the simplest way: lists of numbers and words. A
+/// number is compared with a word by their texts.
 struct part {
   std::string text;
   bool is_number;
@@ -103,7 +102,7 @@ bool naive_less(const std::string& a, const std::string& b) {
 
 } // namespace
 
-TEST_CASE("natural_less: it does what comparing numbers and words does",
+TEST_CASE("natural_less: it agrees with comparing numbers and words",
           "[core]") {
   auto random = std::mt19937{1};
   for (int i = 0; i < 20'000; ++i) {
@@ -125,7 +124,7 @@ TEST_CASE("natural_less: of two texts one is less, unless they are equal",
   }
 }
 
-TEST_CASE("natural_less: what is less than the lesser is less", "[core]") {
+TEST_CASE("natural_less: it is transitive", "[core]") {
   auto random = std::mt19937{3};
   for (int i = 0; i < 20'000; ++i) {
     const auto a = some_text(random);
@@ -137,7 +136,7 @@ TEST_CASE("natural_less: what is less than the lesser is less", "[core]") {
   }
 }
 
-TEST_CASE("natural_less: sorting gives one order, whatever the start",
+TEST_CASE("natural_less: sorting gives one order from any initial order",
           "[core]") {
   auto random = std::mt19937{4};
   auto texts = std::vector<std::string>{};

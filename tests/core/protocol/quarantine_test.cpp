@@ -6,7 +6,7 @@
 using namespace actorrun;
 using namespace actorrun::core;
 
-TEST_CASE("node_marks: an agent is marked once", "[core]") {
+TEST_CASE("quarantine: an agent is recorded once", "[core]") {
   auto uut = quarantine{};
   CHECK_FALSE(uut.contains({"a"}));
   CHECK(uut.add({{"a"}, "node-a", 2}));
@@ -15,7 +15,7 @@ TEST_CASE("node_marks: an agent is marked once", "[core]") {
   CHECK(uut.list() == std::vector{quarantined_node{{"a"}, "node-a", 2}});
 }
 
-TEST_CASE("node_marks: a host that is well loses all its marks", "[core]") {
+TEST_CASE("quarantine: a host that is well again has no entry left", "[core]") {
   auto uut = quarantine{};
   uut.add({{"a"}, "node-a", 1});
   uut.add({{"b"}, "node-b", 1});
@@ -26,7 +26,7 @@ TEST_CASE("node_marks: a host that is well loses all its marks", "[core]") {
   CHECK(uut.list().size() == 1);
 }
 
-TEST_CASE("node_marks: the newest are kept", "[core]") {
+TEST_CASE("quarantine: the newest are kept", "[core]") {
   auto uut = quarantine{};
   for (size_t i = 0; i < quarantined_nodes_max; ++i)
     uut.add({{std::to_string(i)}, "node", 1});

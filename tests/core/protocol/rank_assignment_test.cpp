@@ -59,7 +59,7 @@ TEST_CASE("rank_assignment: node ranks follow the offers", "[core]") {
            "a: node 1, 2 slots from 2, role 2 of 4");
 }
 
-TEST_CASE("rank_assignment: uneven nodes are summed up", "[core]") {
+TEST_CASE("rank_assignment: slots of uneven nodes are added up", "[core]") {
   CHECK(assigned({slots("a", 3), slots("b", 1), slots("c", 8)})
         == "a: node 0, 3 slots from 0, role 0 of 12; "
            "b: node 1, 1 slots from 3, role 3 of 12; "
@@ -86,12 +86,12 @@ TEST_CASE("rank_assignment: slot counts have bounds", "[core]") {
   CHECK(assigned({slots("a", 4097)}) == "bad_slot_count: a offers 4097 slots");
 }
 
-TEST_CASE("rank_assignment: an agent offers once", "[core]") {
+TEST_CASE("rank_assignment: an agent may offer once", "[core]") {
   CHECK(assigned({slots("a", 1), slots("b", 1), slots("a", 2)})
         == "duplicate_agent: a offers twice");
 }
 
-TEST_CASE("rank_assignment: an epoch holds so many agents and no more",
+TEST_CASE("rank_assignment: an epoch has a maximum number of agents",
           "[core]") {
   const auto most = assign_ranks(many(agents_per_epoch_max));
   REQUIRE(most);
@@ -113,8 +113,8 @@ TEST_CASE("rank_assignment: the largest world can be counted", "[core]") {
   CHECK(placements->back().role_world_size == 100'000u * 4096u);
 }
 
-// The same in the plainest way: one worker after the other.
-TEST_CASE("rank_assignment: it does what counting by hand does", "[core]") {
+// The same in the simplest way: one worker after the other.
+TEST_CASE("rank_assignment: it agrees with counting one by one", "[core]") {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     auto random = std::mt19937{seed};

@@ -1,4 +1,4 @@
-// Which failure of an epoch was the first, over all nodes.
+// Tests which failure of an epoch is the root cause, over all nodes.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -60,7 +60,7 @@ TEST_CASE("rendezvous: an agent that died first is the root cause, whichever "
   job.run();
   CHECK(job.at(1'000ms, job.failed("b", 5ms)) == "revoke_epoch 1: a b c");
   CHECK(job.last<revoke_epoch>().reason == line_of("b"));
-  CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // It was slow.
+  CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // Its report was slow.
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
   CHECK(job.uut.waiting_for()
         == "3 agents must stop the workers of epoch 1 (" + line_of("c") + ")");
@@ -95,7 +95,7 @@ TEST_CASE("rendezvous: the outcome lists failures as they happened", "[core]") {
   CHECK(job.uut.result()->reason == line_of("c"));
 }
 
-TEST_CASE("rendezvous: what was known too late for a report may be the first",
+TEST_CASE("rendezvous: a failure reported too late may be the root cause",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -107,7 +107,7 @@ TEST_CASE("rendezvous: what was known too late for a report may be the first",
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
-TEST_CASE("rendezvous: once it is decided the root cause stays", "[core]") {
+TEST_CASE("rendezvous: once settled the root cause does not change", "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.failed("b", 0ms));
@@ -121,7 +121,7 @@ TEST_CASE("rendezvous: once it is decided the root cause stays", "[core]") {
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
-TEST_CASE("rendezvous: an agent that was out of touch reports its failure",
+TEST_CASE("rendezvous: an agent without a link reports its failure later",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -169,7 +169,7 @@ TEST_CASE("rendezvous: the list of failures has a limit, the count none",
 
 // -- exemptions --------------------------------------------------------------
 
-TEST_CASE("rendezvous: it is the root cause that must be exempt", "[core]") {
+TEST_CASE("rendezvous: only the root cause can be exempt", "[core]") {
   auto job = fixture{};
   job.run();
   job.at(1'000ms, job.failed("b", 0ms));
@@ -183,7 +183,7 @@ TEST_CASE("rendezvous: it is the root cause that must be exempt", "[core]") {
   CHECK(job.last<announce_epoch>().reason == line_of("c"));
 }
 
-TEST_CASE("rendezvous: an exemption holds for what is reported after it",
+TEST_CASE("rendezvous: an exemption holds for failures reported after it",
           "[core]") {
   auto job = fixture{};
   job.run();
@@ -263,9 +263,9 @@ TEST_CASE(
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-// -- who comes back with a failure that it has been told to forget ------------
+// -- agents that come back with a failure although their workers have stopped -
 
-TEST_CASE("rendezvous: a failure of who stopped out of touch counts",
+TEST_CASE("rendezvous: a failure before a stop without a link counts",
           "[core]") {
   for (const auto state : {share_state::idle, share_state::stopping}) {
     CAPTURE(to_string(state));

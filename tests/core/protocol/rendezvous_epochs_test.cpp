@@ -1,4 +1,4 @@
-// How epochs form and end.
+// Tests how epochs form and end.
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "tests/support/rendezvous_fixture.hpp"
 
@@ -21,14 +21,16 @@ TEST_CASE_METHOD(fixture, "rendezvous: the maximum forms an epoch at once",
   CHECK(at(601s, fire(1)) == ""); // and so is the wait for the minimum.
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: quiet ends the last call", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: a quiet period ends the last call",
+                 "[core]") {
   at(0s, join("a"));
   at(1s, join("b"));
   CHECK(due(4) == 4s);
   CHECK(at(4s, fire(4)) == "announce_epoch 1: a=0+1 b=1+1");
 }
 
-TEST_CASE("rendezvous: quiet is counted from the latest arrival", "[core]") {
+TEST_CASE("rendezvous: the quiet period begins at the latest arrival",
+          "[core]") {
   auto x = fixture{{1, 9, 0}};
   x.at(0s, x.join("a"));
   CHECK(x.due(2) == 3s);
@@ -60,7 +62,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a last call of too few is abandoned",
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(at(3s, fire(4)) == "");
   CHECK(at(20s, join("b")) == "accept_agent b; arm_timer 6; arm_timer 7");
-  CHECK(at(30s, fire(3)) == ""); // Else it would cut the next one short.
+  CHECK(at(30s, fire(3)) == ""); // It must not cut the next one short.
   CHECK(at(23s, fire(7)) == "announce_epoch 1: a=0+1 b=1+1");
 }
 
@@ -71,7 +73,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an abandoned quiet period stays so",
   at(1s, left("a"));
   at(1s, left("b"));
   at(2s, join("c"));
-  CHECK(at(3s, fire(4)) == ""); // It does not look back at c.
+  CHECK(at(3s, fire(4)) == ""); // It does not count c.
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: the minimum must come in time",
@@ -91,8 +93,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: without agents there is no wait",
   CHECK(due(3) == 1'300s);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: timers of no one are ignored",
-                 "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: unknown timers are ignored", "[core]") {
   CHECK(at(0s, fire(0)) == "");
   CHECK(at(0s, fire(1)) == "");
   at(0s, join("a"));
@@ -167,9 +168,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that stays keeps its order",
   CHECK(at(1s, stopped("b", 1)) == "announce_epoch 2: b=0+1 c=1+1 0=2+1");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that was in comes before who waits",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: a member of the last epoch comes before a standby",
+  "[core]") {
   run();
   at(1s, join("d"));
   at(1s, failed("c", 1));
@@ -185,7 +186,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby takes a lost agent's place",
   at(2s, join("d"));
   CHECK(at(3s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
   at(3s, stopped("a", 1));
-  // Who has waited longer is in, whatever its host is called.
+  // The agent that has waited longer is in, whatever its host is called.
   CHECK(at(3s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1 e=2+1");
 }
 
@@ -199,7 +200,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a fresh port is used in the next epoch",
   CHECK(uut.agents().at({"c"}).offering.master_port == 29500);
 }
 
-TEST_CASE("rendezvous: an epoch holds as many agents as one can", "[core]") {
+TEST_CASE("rendezvous: an epoch holds as many agents as allowed", "[core]") {
   auto x = fixture{{agents_per_epoch_max, agents_per_epoch_max, 0}};
   for (uint32_t i = 1; i < agents_per_epoch_max; ++i)
     x.at(0s, x.join(std::to_string(i)));

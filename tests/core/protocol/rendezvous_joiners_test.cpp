@@ -1,4 +1,4 @@
-// How a running job grows and shrinks.
+// Tests how a running job grows and shrinks.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -18,7 +18,8 @@ struct fixture : rendezvous_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "rendezvous: a joiner is let in after a settle time",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a joiner becomes a member after a settle time",
                  "[core]") {
   CHECK(at(10s, join("c")) == "accept_agent c; arm_timer 5");
   CHECK(due(5) == 11s);
@@ -52,9 +53,10 @@ TEST_CASE_METHOD(fixture, "rendezvous: joiners that fill the job do not wait",
         == "announce_epoch 2: a=0+1 b=1+1 c=2+1 d=3+1 e=4+1");
 }
 
-TEST_CASE_METHOD(rendezvous_fixture,
-                 "rendezvous: a trickle of joiners is not waited out",
-                 "[core]") {
+TEST_CASE_METHOD(
+  rendezvous_fixture,
+  "rendezvous: a trickle of joiners does not delay an epoch forever",
+  "[core]") {
   auto x = rendezvous_fixture{{2, 99, 0}};
   x.run_two();
   x.at(10'000ms, x.join_here("c"));
@@ -79,7 +81,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a joiner that goes again is forgotten",
   CHECK(due(6) == 21s);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a joiner out of touch is not counted",
+TEST_CASE_METHOD(fixture, "rendezvous: a joiner without a link is not counted",
                  "[core]") {
   at(10s, join("c"));
   CHECK(at(10s, disconnect("c")) == "probe_agent c");
@@ -95,14 +97,15 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(11s, succeeded("b", 1)) == "end_job succeeded: a b c; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: success calls a regroup off", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: success cancels a regroup", "[core]") {
   at(10s, join("c"));
   at(10s, succeeded("a", 1));
   CHECK(at(11s, fire(5)) == "");
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a failure takes the joiners along",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: the epoch after a failure includes the joiners",
                  "[core]") {
   at(10s, join("c"));
   CHECK(at(10s, failed("a", 1)) == "revoke_epoch 1: a b");
@@ -138,13 +141,12 @@ TEST_CASE_METHOD(fixture, "rendezvous: below the minimum it waits for more",
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(due(5) == 611s);
   CHECK(at(20s, join("c")) == "accept_agent c; arm_timer 6; arm_timer 7");
-  CHECK(due(7) == 21s); // The group has met before; it does not wait as long.
+  CHECK(due(7) == 21s); // The group has met before, so the wait is shorter.
   CHECK(at(21s, fire(7)) == "announce_epoch 2: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: below the minimum it does not wait for "
-                 "ever",
+                 "rendezvous: below the minimum it does not wait forever",
                  "[core]") {
   at(10s, left("b"));
   at(11s, stopped("a", 1));

@@ -1,4 +1,4 @@
-// Every event in every phase, and how phases read.
+// Tests every event in every phase, and the text of phases.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -85,22 +85,22 @@ TEST_CASE("rendezvous: every event of an agent has its answer in every phase",
     {"too many slots", job.join("d", 4097),
      always("reject_agent d: bad_slot_count")},
     {"heard", job.heard("a"), always("grant_lease a")},
-    {"stranger heard", job.heard("x"), always("")},
+    {"unknown agent heard", job.heard("x"), always("")},
     {"disconnected",
      job.disconnect("a"),
      {"probe_agent a", "probe_agent a; arm_timer 5", "probe_agent a",
       "probe_agent a", "probe_agent a", "probe_agent a"}},
-    {"stranger disconnected", job.disconnect("x"), always("")},
+    {"unknown agent disconnected", job.disconnect("x"), always("")},
     {"lost though connected", job.lose("a"), always("")},
     {"leaving",
      job.leaving("a"),
      {"", "arm_timer 5", revoked, revoked, "", ""}},
-    {"stranger leaving", job.leaving("x"), always("")},
+    {"unknown agent leaving", job.leaving("x"), always("")},
     {"left",
      job.left("a"),
      {"forget_agent a", "forget_agent a; arm_timer 5", gone, gone,
       "forget_agent a", "forget_agent a"}},
-    {"stranger left", job.left("x"), always("")},
+    {"unknown agent left", job.left("x"), always("")},
   });
 }
 
@@ -118,10 +118,10 @@ TEST_CASE("rendezvous: every event of workers has its answer in every phase",
     {"old failed", job.failed("a", 0), always("")},
     {"old succeeded", job.succeeded("a", 0), always("")},
     {"old stopped", job.stopped("a", 0), always("")},
-    {"stranger started", job.started("x", 1), always("")},
-    {"stranger failed", job.failed("x", 1), always("")},
-    {"stranger succeeded", job.succeeded("x", 1), always("")},
-    {"stranger stopped", job.stopped("x", 1), always("")},
+    {"unknown agent started", job.started("x", 1), always("")},
+    {"unknown agent failed", job.failed("x", 1), always("")},
+    {"unknown agent succeeded", job.succeeded("x", 1), always("")},
+    {"unknown agent stopped", job.stopped("x", 1), always("")},
   });
 }
 
@@ -152,9 +152,9 @@ TEST_CASE("rendezvous: every timer has its answer in every phase", "[core]") {
   });
 }
 
-// -- how it reads -------------------------------------------------------------
+// -- as text ------------------------------------------------------------------
 
-TEST_CASE("rendezvous: phases read as they are written", "[core]") {
+TEST_CASE("rendezvous: phases have their names as text", "[core]") {
   CHECK(to_string(phase::gathering) == "gathering");
   CHECK(to_string(phase::last_call) == "last_call");
   CHECK(to_string(phase::starting) == "starting");
@@ -197,7 +197,8 @@ TEST_CASE("rendezvous: it counts nodes and agents as people do", "[core]") {
   CHECK(job.uut.waiting_for() == "1 agent must start the workers of epoch 1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: it says when old workers are in the way",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: it reports old workers that delay the epoch",
                  "[core]") {
   run_two();
   at(4s, left("a"));
@@ -212,7 +213,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: it says when old workers are in the way",
   CHECK(uut.current_phase() == phase::last_call);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a standby hears why it stands by",
+TEST_CASE_METHOD(fixture, "rendezvous: a standby learns why it stands by",
                  "[core]") {
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
   run();
@@ -225,7 +226,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby hears why it stands by",
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
 }
 
-TEST_CASE("rendezvous: a joiner hears when its turn comes", "[core]") {
+TEST_CASE("rendezvous: a joiner learns when it can become a member", "[core]") {
   auto job = fixture{{2, 4, 0}};
   job.run_two();
   job.at(4s, job.join("c"));

@@ -1,4 +1,4 @@
-// Nodes that bring their ranks: the backend `static`.
+// Tests nodes with fixed ranks: the backend `static`.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -37,7 +37,7 @@ struct fixture : rendezvous_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "rendezvous: nodes have the ranks they bring",
+TEST_CASE_METHOD(fixture, "rendezvous: nodes have the ranks that they ask for",
                  "[core]") {
   run();
   CHECK(uut.common_plan().master_address == "address-c");
@@ -84,8 +84,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a node of another backend is refused",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: a node that is started anew has its "
-                 "rank when the old one is lost",
+                 "rendezvous: a node that is started anew gets its "
+                 "rank when the old agent is lost",
                  "[core]") {
   run();
   at(1s, disconnect("a"));
@@ -98,8 +98,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: a node that comes back keeps its rank "
-                 "from who is waiting for it",
+                 "rendezvous: a node that comes back keeps its rank, "
+                 "though another waits for it",
                  "[core]") {
   run();
   at(1s, disconnect("a"));
@@ -114,8 +114,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: of two who wait for a rank the first "
-                 "gets it",
+                 "rendezvous: of two agents that wait for a rank the "
+                 "first gets it",
                  "[core]") {
   run();
   at(1s, disconnect("a"));
@@ -129,7 +129,8 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(uut.agents().at({"x"}).shadowed);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a leaving node's rank may be asked for",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent may wait for a leaving node's rank",
                  "[core]") {
   run();
   at(1s, leaving("a", 15));

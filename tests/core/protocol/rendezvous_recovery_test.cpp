@@ -1,4 +1,5 @@
-// What becomes of workers whose agents come back, or come from elsewhere.
+// Tests agents with workers that come back, or come from an earlier
+// coordinator.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -28,7 +29,7 @@ struct successor : rendezvous_fixture {
   explicit successor(uint32_t agent_count_max = 3)
     : rendezvous_fixture{{2, agent_count_max, 2}} {
     REQUIRE(at(0s, coordinator_started{true}) == "arm_timer 1");
-    REQUIRE(due(1) == 1'200ms); // Workers out of touch are dead by then.
+    REQUIRE(due(1) == 1'200ms); // Fenced workers are dead by then.
   }
 
   agent_joined back(const std::string& agent, uint64_t epoch = 7,
@@ -43,7 +44,7 @@ using fixture = rendezvous_fixture;
 
 // -- a new coordinator --------------------------------------------------------
 
-TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what runs",
+TEST_CASE_METHOD(successor, "rendezvous: a successor adopts a running epoch",
                  "[core]") {
   CHECK(at(0s, back("b")) == "accept_agent b; arm_timer 2");
   CHECK(uut.current_phase() == phase::gathering);
@@ -62,21 +63,21 @@ TEST_CASE_METHOD(fixture,
                  "no remaining agent may have seen",
                  "[core]") {
   at(0s, coordinator_started{true, {2'000}});
-  SECTION("nobody comes back") {
+  SECTION("no agent comes back") {
     at(0s, join("a"));
     at(0s, join("b"));
     at(0s, join("c"));
     at(1'200ms, fire(1));
     CHECK(uut.epoch() == epoch_id{2'001});
   }
-  SECTION("those who come back have stopped, as others may have ordered") {
+  SECTION("agents come back with stopped workers") {
     for (const auto* agent : {"a", "b"})
       at(0s, rejoin(agent, ::plan_of(agent, 7), share_state::idle));
     at(0s, join("c"));
     at(1'200ms, fire(1));
     CHECK(uut.epoch() == epoch_id{2'001});
   }
-  SECTION("where workers run, there are none") {
+  SECTION("agents come back with running workers") {
     at(0s, rejoin("a", ::plan_of("a", 7), share_state::running));
     at(0s, join("c"));
     at(1'200ms, fire(1));
@@ -86,7 +87,7 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what starts",
+TEST_CASE_METHOD(successor, "rendezvous: a successor adopts a starting epoch",
                  "[core]") {
   at(0s, back("a", 7, share_state::running));
   at(0s, back("b", 7, share_state::starting));
@@ -95,7 +96,7 @@ TEST_CASE_METHOD(successor, "rendezvous: a successor adopts what starts",
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: an adopted epoch is an epoch",
+TEST_CASE_METHOD(successor, "rendezvous: an adopted epoch is like any other",
                  "[core]") {
   at(0s, back("a"));
   at(0s, back("b"));
@@ -115,7 +116,7 @@ TEST_CASE_METHOD(successor, "rendezvous: a plan of an adopted epoch is resent",
 }
 
 TEST_CASE_METHOD(successor,
-                 "rendezvous: an agent that stays away ends the epoch",
+                 "rendezvous: the absence of a member ends the epoch",
                  "[core]") {
   at(0s, back("a"));
   CHECK(at(1s, heard("a")) == "grant_lease a");
@@ -127,11 +128,12 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: a successor of nothing begins anew",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: a successor without claims begins anew",
                  "[core]") {
   CHECK(at(0s, join("a")) == "accept_agent a; arm_timer 2");
   CHECK(at(0s, join("b")) == "accept_agent b");
-  CHECK(at(0s, join("c")) == "accept_agent c"); // Not before it has listened.
+  CHECK(at(0s, join("c")) == "accept_agent c"); // Still recovering.
   CHECK(at(1'200ms, fire(1)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
 }
 
@@ -163,10 +165,11 @@ TEST_CASE("rendezvous: an older epoch does not stop a newer one", "[core]") {
   CHECK(x.last<revoke_epoch>().reason == "the epoch is over");
   CHECK(x.uut.current_phase() == successor::phase::running);
   CHECK(x.uut.epoch() == epoch_id{7});
-  CHECK(x.due(3) == 1s); // Like any newcomer it is let in soon.
+  CHECK(x.due(3) == 1s); // Like any joiner it becomes a member soon.
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: where nothing runs it listens on",
+TEST_CASE_METHOD(successor,
+                 "rendezvous: without running workers it waits for more claims",
                  "[core]") {
   at(0s, back("b", 7, share_state::succeeded));
   CHECK(at(0s, back("a", 7, share_state::succeeded)) == "accept_agent a");
@@ -206,7 +209,7 @@ TEST_CASE("rendezvous: an agent that is about to stop must start again",
 }
 
 TEST_CASE_METHOD(successor,
-                 "rendezvous: of two epochs of one number the "
+                 "rendezvous: of two epochs with one number the "
                  "one that runs goes on",
                  "[core]") {
   auto rival = back("b");
@@ -220,7 +223,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.member_count() == 1);
 }
 
-TEST_CASE_METHOD(successor, "rendezvous: what stops does not count as a rival",
+TEST_CASE_METHOD(successor, "rendezvous: a stopping epoch does not compete",
                  "[core]") {
   auto rival = back("a", 7, share_state::stopping);
   rival.held->plan.world_size = 1;
@@ -229,7 +232,7 @@ TEST_CASE_METHOD(successor, "rendezvous: what stops does not count as a rival",
   CHECK(uut.member_count() == 1);
   CHECK(uut.common_plan().world_size == 2);
   CHECK(at(1'200ms, fire(1))
-        == "revoke_epoch 7: a; revoke_epoch 7: a b"); // Twice does no harm.
+        == "revoke_epoch 7: a; revoke_epoch 7: a b"); // Twice is harmless.
   CHECK(std::get<revoke_epoch>(effects.back()).reason
         == "1 of 2 agents of epoch 7 came back to the new coordinator");
 }
@@ -265,7 +268,7 @@ TEST_CASE_METHOD(successor,
 }
 
 TEST_CASE_METHOD(
-  fixture, "rendezvous: an agent that did not expect to succeed listens too",
+  fixture, "rendezvous: a claim makes any new coordinator wait for others",
   "[core]") {
   CHECK(at(0s, rejoin("a", ::plan_of("a", 7), share_state::running))
         == "accept_agent a; arm_timer 1; arm_timer 2");
@@ -276,7 +279,8 @@ TEST_CASE_METHOD(
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an ordinary start does not listen",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an ordinary start does not wait for claims",
                  "[core]") {
   CHECK(at(0s, coordinator_started{false}) == "");
 }
@@ -323,7 +327,8 @@ TEST_CASE("rendezvous: a member that comes back goes on where it is",
   }
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: news of a broken link's time is heard",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a claim contains what happened without a link",
                  "[core]") {
   start();
   at(0s, disconnect("b"));
@@ -361,7 +366,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(
-  fixture, "rendezvous: an agent that missed the revocation hears it again",
+  fixture, "rendezvous: an agent that missed the revocation gets it again",
   "[core]") {
   run();
   at(0s, disconnect("b"));
@@ -371,7 +376,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that was given up is stopped first",
+                 "rendezvous: an agent that was declared lost is stopped first",
                  "[core]") {
   run();
   const auto old = plan_of("b");

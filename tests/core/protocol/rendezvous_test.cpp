@@ -1,4 +1,4 @@
-// How agents come and go.
+// Tests how agents join and leave.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -10,7 +10,7 @@ using fixture = rendezvous_fixture;
 TEST_CASE_METHOD(fixture, "rendezvous: a first agent is accepted and waits",
                  "[core]") {
   CHECK(at(0s, join("a")) == "accept_agent a; arm_timer 1; arm_timer 2");
-  CHECK(due(1) == 600s);    // The minimum must come.
+  CHECK(due(1) == 600s);    // The wait for the minimum.
   CHECK(due(2) == 1'200ms); // Its lease.
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(uut.agents().size() == 1);
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: slot counts have bounds", "[core]") {
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that is beyond the maximum stands by",
+                 "rendezvous: an agent beyond the maximum is a standby",
                  "[core]") {
   start();
   CHECK(at(1s, join("d")) == "accept_agent d");
@@ -70,8 +70,7 @@ TEST_CASE("rendezvous: a job of one agent starts at once", "[core]") {
         == "accept_agent a; announce_epoch 1: a=0+1");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: joining twice is joining once",
-                 "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: joining twice counts once", "[core]") {
   at(0s, join("a"));
   CHECK(at(1s, join("a", 5)) == "accept_agent a");
   CHECK(uut.agents().size() == 1);
@@ -89,7 +88,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a keep-alive renews the lease",
   CHECK(at(2'200ms, fire(3)) == "forget_agent a");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an agent that is not here gets no lease",
+TEST_CASE_METHOD(fixture, "rendezvous: an unknown agent gets no lease",
                  "[core]") {
   CHECK(at(0s, heard("a")) == "");
   at(0s, join("a"));
@@ -97,9 +96,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that is not here gets no lease",
   CHECK(at(0s, heard("a")) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that shares our process needs no lease",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: an agent of the coordinator's process needs no lease",
+  "[core]") {
   CHECK(at(0s, join_here("a")) == "accept_agent a; arm_timer 1");
   CHECK(at(0s, heard("a")) == "");
 }
@@ -126,7 +125,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: several agents may be lost at once",
   CHECK(due(6) == 601'300ms); // One agent is not enough.
 }
 
-// Two tests: as late as a keep-alive is still on time, and later.
+// Tests the latest keep-alive that is still on time, and one that is too late.
 TEST_CASE_METHOD(fixture, "rendezvous: a late timer still counts as on time",
                  "[core]") {
   at(0s, join("a"));
@@ -153,7 +152,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a lease timer of the past is ignored",
 
 // -- links break --------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: a broken link is looked into",
+TEST_CASE_METHOD(fixture, "rendezvous: a broken link is investigated",
                  "[core]") {
   run();
   CHECK(at(1s, disconnect("b")) == "probe_agent b");
@@ -162,7 +161,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a broken link is looked into",
   CHECK(last<revoke_epoch>().reason == "agent b lost: connection refused");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a link that came back proves life",
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that comes back is alive",
                  "[core]") {
   run();
   at(1s, disconnect("b"));
@@ -171,24 +170,25 @@ TEST_CASE_METHOD(fixture, "rendezvous: a link that came back proves life",
   CHECK(uut.member_count() == 3);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: strangers cannot be lost", "[core]") {
+TEST_CASE_METHOD(fixture, "rendezvous: unknown agents cannot be lost",
+                 "[core]") {
   CHECK(at(0s, lose("x")) == "");
   CHECK(at(0s, disconnect("x")) == "");
   CHECK(at(0s, left("x")) == "");
   CHECK(at(0s, leaving("x")) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent in our process is lost with its link",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: an agent of the coordinator's process is lost with its link",
+  "[core]") {
   at(0s, join_here("a"));
   at(0s, join("b"));
   CHECK(at(1s, disconnect("a")).starts_with("forget_agent a"));
   CHECK(uut.agents().size() == 1);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that is out of touch is not placed",
+TEST_CASE_METHOD(fixture, "rendezvous: an agent without a link is not placed",
                  "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that was out of touch is placed again",
+                 "rendezvous: an agent that comes back is placed again",
                  "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
@@ -232,14 +232,14 @@ TEST_CASE_METHOD(fixture, "rendezvous: it may leave without a signal",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that leaves without a word is out",
+                 "rendezvous: an agent that leaves without notice is removed",
                  "[core]") {
   run();
   CHECK(at(1s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
   CHECK(last<revoke_epoch>().reason == "agent b left");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a standby leaves without a stir",
+TEST_CASE_METHOD(fixture, "rendezvous: a standby that leaves changes nothing",
                  "[core]") {
   run();
   at(1s, join("d"));
@@ -278,7 +278,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a request ends the job", "[core]") {
   CHECK(uut.result()->reason == "the job was asked to end by signal 15");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: the coordinator waits for the last",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: the coordinator waits for the last agent",
                  "[core]") {
   run();
   at(1s, stop_requested{15});
@@ -287,7 +288,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the coordinator waits for the last",
   CHECK(at(2s, left("c")) == "forget_agent c; close_job");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait for ever",
+TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait forever",
                  "[core]") {
   run();
   at(1s, stop_requested{15});
@@ -303,8 +304,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be notified",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: agents gone with their host are not "
-                 "waited for",
+                 "rendezvous: it does not wait for agents gone with their "
+                 "host",
                  "[core]") {
   run();
   at(1s, stop_requested{15});
@@ -321,7 +322,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job ends once", "[core]") {
   CHECK(uut.result()->signal == 15);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an agent that comes late hears the end",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent that comes late learns of the end",
                  "[core]") {
   run();
   at(1s, stop_requested{15});

@@ -1,4 +1,4 @@
-// What becomes of a job when workers of a node outlive SIGKILL.
+// Tests a job when workers of a node outlive SIGKILL.
 #include "tests/support/rendezvous_fixture.hpp"
 
 #include <algorithm>
@@ -69,20 +69,21 @@ TEST_CASE("rendezvous: with too few nodes left it ends at once", "[core]") {
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-TEST_CASE("rendezvous: what is exempt does not end the job, what hangs does",
-          "[core]") {
+TEST_CASE(
+  "rendezvous: an exempt failure does not end the job, workers that hang do",
+  "[core]") {
   auto job = fixture{settings_of_two};
   job.at(0s, job.join("a"));
   job.at(0s, job.join("b"));
   job.at(1s, job.failed("b", 1));
-  job.at(1s, job.leaving("a", SIGTERM)); // So that b's failure is exempt.
+  job.at(1s, job.leaving("a", SIGTERM)); // This exempts b's failure.
   job.at(1s, job.stopped("b", 1));
   job.at(31s, job.stuck("a"));
   CHECK(job.end().kind == outcome::verdict::failed);
   CHECK(job.end().first_failure->kind == failure_kind::unkillable);
 }
 
-TEST_CASE("rendezvous: that a quarantined node goes exempts no failure",
+TEST_CASE("rendezvous: the departure of a quarantined node exempts no failure",
           "[core]") {
   auto job = fixture{};
   job.revoke(); // A worker of b has failed.
@@ -93,7 +94,7 @@ TEST_CASE("rendezvous: that a quarantined node goes exempts no failure",
   CHECK(job.uut.budget().restart_count() == 1);
 }
 
-TEST_CASE("rendezvous: a new agent of the host takes the mark away", "[core]") {
+TEST_CASE("rendezvous: a new agent of the host ends the quarantine", "[core]") {
   auto job = fixture{};
   job.revoke();
   job.at(1s, job.stuck("c"));
@@ -104,7 +105,7 @@ TEST_CASE("rendezvous: a new agent of the host takes the mark away", "[core]") {
   CHECK(job.uut.quarantined_nodes().empty());
 }
 
-TEST_CASE("rendezvous: a bounded number of marks is kept, the newest ones",
+TEST_CASE("rendezvous: quarantined nodes are bounded, the newest are kept",
           "[core]") {
   const auto count = uint32_t(quarantined_nodes_max) + 1;
   auto job = fixture{job_settings{1, count + 1, 1}};

@@ -1,4 +1,4 @@
-// What workers' failures and successes lead to.
+// Tests the effects of failures and successes of workers.
 #include "tests/support/rendezvous_fixture.hpp"
 
 #include <cerrno>
@@ -9,7 +9,7 @@ using namespace actorrun::test;
 namespace {
 
 struct fixture : rendezvous_fixture {
-  /// All have stopped; the answer to the last of them.
+  /// Reports that all have stopped; returns the answer to the last report.
   std::string stop_all(milliseconds t, uint64_t epoch) {
     at(t, stopped("a", epoch));
     at(t, stopped("b", epoch));
@@ -47,7 +47,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure starts the group again",
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: one restart answers many failures",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: one restart covers many failures of an epoch",
                  "[core]") {
   run();
   at(1s, failed("b", 1));
@@ -101,12 +102,12 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   CHECK_FALSE(uut.last_failure());
 }
 
-// -- whose fault it was -------------------------------------------------------
+// -- exemptions ---------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent exempts failures",
                  "[core]") {
   run();
-  at(1s, failed("b", 1)); // It missed the workers of c …
+  at(1s, failed("b", 1)); // It lost its peers on c …
   at(1s, disconnect("c"));
   CHECK(at(1s, lose("c"))
         == "forget_agent c"); // … which died with their agent.
@@ -151,7 +152,7 @@ TEST_CASE_METHOD(fixture,
   at(1s, left("b"));
   at(1s, stopped("a", 1));
   CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
-  CHECK(uut.budget().restart_count() == 1); // It does not win restarts back.
+  CHECK(uut.budget().restart_count() == 1); // Restarts are not refunded.
   at(2s, failed("a", 2));
   at(2s, stopped("a", 2));
   CHECK(at(2s, stopped("c", 2)) == "end_job failed: a c; arm_timer 5");
@@ -195,7 +196,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a job runs when all workers do",
                  "[core]") {
   start();
   CHECK(at(0s, started("a", 1)) == "");
-  at(0s, started("a", 1)); // Said twice, counted once.
+  at(0s, started("a", 1)); // Reported twice, counted once.
   at(0s, started("b", 1));
   CHECK(uut.current_phase() == phase::starting);
   at(0s, started("c", 1));
@@ -222,7 +223,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: workers may succeed before others start",
   CHECK(at(2s, succeeded("c", 1)) == "end_job succeeded: a b c; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: standbys hear of the success too",
+TEST_CASE_METHOD(fixture, "rendezvous: standbys learn of the success too",
                  "[core]") {
   run();
   at(1s, join("d"));
@@ -250,9 +251,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: success while stopping is an end too",
   CHECK(at(1s, stopped("a", 1)) == ""); // It answers the revocation later.
 }
 
-// -- news of other epochs -----------------------------------------------------
+// -- reports on other epochs --------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
+TEST_CASE_METHOD(fixture, "rendezvous: reports on an older epoch are ignored",
                  "[core]") {
   revoke();
   for (const auto* agent : {"a", "b", "c"})
@@ -268,7 +269,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an older epoch is ignored",
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: news of an epoch to come is ignored",
+TEST_CASE_METHOD(fixture, "rendezvous: reports on a future epoch are ignored",
                  "[core]") {
   start();
   const rendezvous_event early[]
@@ -279,7 +280,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: news of an epoch to come is ignored",
   }
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: news of a standby's workers is ignored",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: reports on a standby's workers are ignored",
                  "[core]") {
   run();
   at(0s, join("d"));
@@ -300,9 +302,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: a late stop still brings its port",
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: an agent that stopped unasked starts all again",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: an agent that stopped without an order restarts all",
+  "[core]") {
   run();
   CHECK(at(1s, stopped("b", 1)) == "revoke_epoch 1: a c");
   CHECK(last<revoke_epoch>().reason

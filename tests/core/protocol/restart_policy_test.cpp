@@ -43,7 +43,7 @@ TEST_CASE("restart_policy: the budget is spent, then the job gives up",
   }
 }
 
-TEST_CASE("restart_policy: one restart answers all failures of an epoch",
+TEST_CASE("restart_policy: one restart covers all failures of an epoch",
           "[core]") {
   auto uut = restart_policy{2};
   CHECK(uut.on_failure({4}, exited) == answer::restart);
@@ -54,20 +54,20 @@ TEST_CASE("restart_policy: one restart answers all failures of an epoch",
   CHECK(uut.restart_count() == 2);
 }
 
-TEST_CASE("restart_policy: giving up is said once for an epoch", "[core]") {
+TEST_CASE("restart_policy: giving up is reported once for an epoch", "[core]") {
   auto uut = restart_policy{0};
   CHECK(uut.on_failure({1}, exited) == answer::give_up);
   CHECK(uut.on_failure({1}, exited) == answer::collateral);
 }
 
-TEST_CASE("restart_policy: what can never succeed is not tried again",
+TEST_CASE("restart_policy: a program that cannot be run is not tried again",
           "[core]") {
   auto uut = restart_policy{3};
   CHECK(uut.on_failure({1}, not_started(ENOENT)) == answer::give_up);
   CHECK(uut.restart_count() == 0);
 }
 
-TEST_CASE("restart_policy: a start that failed for want of memory is tried "
+TEST_CASE("restart_policy: a start that failed for lack of memory is tried "
           "again",
           "[core]") {
   auto uut = restart_policy{3};
@@ -83,7 +83,8 @@ TEST_CASE("restart_policy: epochs that ended otherwise cost nothing",
   CHECK(uut.restart_count() == 1);
 }
 
-TEST_CASE("restart_policy: what was spent elsewhere stays spent", "[core]") {
+TEST_CASE("restart_policy: restarts spent under a predecessor stay spent",
+          "[core]") {
   auto uut = restart_policy{3};
   uut.restore(2);
   CHECK(uut.restart_count() == 2);
@@ -93,7 +94,7 @@ TEST_CASE("restart_policy: what was spent elsewhere stays spent", "[core]") {
   CHECK(uut.on_failure({8}, exited) == answer::give_up);
 }
 
-TEST_CASE("restart_policy: no more than the budget can have been spent",
+TEST_CASE("restart_policy: spent restarts are limited by the budget",
           "[core]") {
   auto uut = restart_policy{3};
   uut.restore(3);

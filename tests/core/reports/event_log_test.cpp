@@ -43,7 +43,7 @@ struct fixture {
                .count();
   }
 
-  /// What is written of an event, which the group hears of afterwards.
+  /// The lines for an event, which the group handles afterwards.
   lines after(std::chrono::milliseconds time, const worker_group_event& event) {
     now += time;
     auto out = uut.note(event, group, now, wall());
@@ -121,7 +121,8 @@ TEST_CASE_METHOD(fixture, "event_log: a worker that runs has ranks and a pid",
            R"("duration_ms": null}})");
 }
 
-TEST_CASE_METHOD(fixture, "event_log: an end is a success, a failure or ours",
+TEST_CASE_METHOD(fixture,
+                 "event_log: an end is a success, a failure or ordered",
                  "[core]") {
   start_both();
   const auto good = one(1s, worker_exited{.local_rank = 0});
@@ -141,7 +142,7 @@ TEST_CASE_METHOD(fixture, "event_log: an end is a success, a failure or ours",
   CHECK(has(bad, R"(\"exit_code\": [3])"));
 }
 
-TEST_CASE_METHOD(fixture, "event_log: what we have ended is terminated",
+TEST_CASE_METHOD(fixture, "event_log: a worker ended by order is terminated",
                  "[core]") {
   start_both();
   CHECK(after(1s, stop_ordered{SIGTERM, 30s}).empty());
@@ -152,7 +153,8 @@ TEST_CASE_METHOD(fixture, "event_log: what we have ended is terminated",
   CHECK(has(x, "\"raw_error\": null"));
 }
 
-TEST_CASE_METHOD(fixture, "event_log: a signal has the number that shells show",
+TEST_CASE_METHOD(fixture,
+                 "event_log: a signal has the exit code that shells show",
                  "[core]") {
   start_both();
   const auto x = one(1s, worker_exited{.local_rank = 0, .signal = SIGSEGV});
@@ -161,7 +163,7 @@ TEST_CASE_METHOD(fixture, "event_log: a signal has the number that shells show",
   CHECK(has(x, "killed by signal 11"));
 }
 
-TEST_CASE_METHOD(fixture, "event_log: what was called off is no event",
+TEST_CASE_METHOD(fixture, "event_log: a cancelled start is no event",
                  "[core]") {
   after(0ms, start_ordered{});
   auto details = death_details{};
@@ -198,7 +200,7 @@ TEST_CASE_METHOD(fixture, "event_log: time counts from the last worker's end",
   CHECK(has(after(300ms, start_ordered{})[0], "\"duration_ms\": 300}}"));
 }
 
-TEST_CASE_METHOD(fixture, "event_log: the agent's end says how it was",
+TEST_CASE_METHOD(fixture, "event_log: the agent's end has its outcome",
                  "[core]") {
   CHECK(has(end(ended(outcome::verdict::succeeded, "")),
             "status.SUCCEEDED\", \"source\": \"AGENT\""));

@@ -53,7 +53,7 @@ std::string report(const worker_failure& first,
                         time_of);
 }
 
-/// The lines of the root cause's block behind `exitcode`.
+/// The lines of the root cause's block after `exitcode`.
 std::string root_of(const worker_failure& x) {
   const auto text = report(x);
   const auto start = text.rfind("  error_file: ");
@@ -74,8 +74,8 @@ const auto rule = std::string(60, '-') + "\n";
 
 } // namespace
 
-// What torch's ChildFailedError prints for these failures, from its second line
-// on.
+// The lines that torch's ChildFailedError prints for these failures, from its
+// second line on.
 TEST_CASE("failure report: it has torchrun's layout", "[core]") {
   const auto first
     = with_traceback(exited(1), "Traceback (most recent call last):\n"
@@ -116,7 +116,8 @@ TEST_CASE("failure report: a single failure has no others", "[core]") {
         != std::string::npos);
 }
 
-TEST_CASE("failure report: what is not listed is counted", "[core]") {
+TEST_CASE("failure report: failures that are not listed are counted",
+          "[core]") {
   CHECK(report(exited(0), {killed(1, 9)}, 3)
           .find("\n  and 3 more that are not listed\n---")
         != std::string::npos);
@@ -161,8 +162,9 @@ TEST_CASE("failure report: exit codes are counted as torchrun does", "[core]") {
         == 126);
 }
 
-TEST_CASE("failure report: without a traceback it says where to look",
-          "[core]") {
+TEST_CASE(
+  "failure report: without a traceback it links to torch's page on errors",
+  "[core]") {
   const auto where = std::string{
     "\n  output    : standard error was not kept: it went to the console of "
     "node-a; -t 2 keeps it, and shows its end here"};
@@ -181,7 +183,7 @@ TEST_CASE("failure report: without a traceback it says where to look",
              + where);
 }
 
-TEST_CASE("failure report: the end of standard error stands for a traceback",
+TEST_CASE("failure report: the end of standard error replaces a traceback",
           "[core]") {
   auto x = exited(0);
   x.details.traceback = "first\nlast";
@@ -199,7 +201,7 @@ TEST_CASE("failure report: the end of standard error stands for a traceback",
            "  output    : nothing was written to standard error");
 }
 
-TEST_CASE("failure report: a message is told once", "[core]") {
+TEST_CASE("failure report: a message is printed once", "[core]") {
   auto x = with_traceback(exited(0), "stack\nValueError: no data\n");
   x.details.message = "ValueError: no data";
   CHECK(root_of(x).find("message") == std::string::npos);
@@ -208,7 +210,7 @@ TEST_CASE("failure report: a message is told once", "[core]") {
     "\n  message   : the error file /logs/0/error.json is empty"));
 }
 
-TEST_CASE("failure report: what workers wrote cannot upset a console",
+TEST_CASE("failure report: text of workers cannot control a console",
           "[core]") {
   auto x = with_traceback(exited(0), "\x1b[2Jred \x07\xff");
   x.details.error_file = "/logs/\x1b]0;x\x07/error.json";
@@ -217,7 +219,7 @@ TEST_CASE("failure report: what workers wrote cannot upset a console",
            "  traceback : red \\x07\ufffd");
 }
 
-TEST_CASE("failure report: it says what the machine knows", "[core]") {
+TEST_CASE("failure report: it contains facts of the machine", "[core]") {
   auto x = killed(0, SIGKILL);
   x.details.out_of_memory = true;
   CHECK(root_of(x).find("\n  cause     : killed by the kernel: out of memory\n")
@@ -229,7 +231,7 @@ TEST_CASE("failure report: it says what the machine knows", "[core]") {
   CHECK(root_of(x).find("cause") == std::string::npos);
 }
 
-TEST_CASE("failure report: a timer that expired is told with its scope",
+TEST_CASE("failure report: an expired timer is reported with its scope",
           "[core]") {
   auto x = failure_of(0, failure_kind::timer_expired, SIGKILL);
   x.details.scope = "train_step";
@@ -249,7 +251,7 @@ TEST_CASE("failure report: a timer that expired is told with its scope",
   CHECK(root_of(x).find("stuck") == std::string::npos);
 }
 
-TEST_CASE("failure report: a worker that never ran is told by its error",
+TEST_CASE("failure report: a worker that never ran is reported with its error",
           "[core]") {
   auto x = failure_of(0, failure_kind::not_started, ENOENT);
   x.pid = 0;
@@ -265,14 +267,14 @@ TEST_CASE("failure report: a worker that never ran is told by its error",
   CHECK(root_of(x).ends_with("could not be started: error 9999"));
 }
 
-TEST_CASE("failure report: a time that is not known is not made up", "[core]") {
+TEST_CASE("failure report: an unknown time is left out", "[core]") {
   auto x = exited(0);
   x.details.wall_ms = 0;
   CHECK(report(x).find("  time      : <N/A>\n") != std::string::npos);
 }
 
 TEST_CASE(
-  "failure report: a worker that cannot be killed is told with its place",
+  "failure report: a worker that cannot be killed is reported with its place",
   "[core]") {
   auto x = failure_of(0, failure_kind::unkillable, SIGKILL);
   x.details.where = "uninterruptible in rpc_wait_bit_killable";

@@ -28,19 +28,19 @@ Thread 4711 (active): "MainThread"
 
 // -- what the kernel writes ---------------------------------------------------
 
-TEST_CASE("stuck_summary: state and name are read", "[core]") {
+TEST_CASE("hang_summary: state and name are read", "[core]") {
   CHECK(parse_stat("12 (sleep) S 1 2 3\n") == thread_stat{"sleep", 'S'});
   CHECK(parse_stat("12 (a) b) (c) D 1") == thread_stat{"a) b) (c", 'D'});
   CHECK(parse_stat("12 () R") == thread_stat{"", 'R'});
 }
 
-TEST_CASE("stuck_summary: what is no such line is none", "[core]") {
+TEST_CASE("hang_summary: other lines are refused", "[core]") {
   for (const auto* text : {"", "12", "12 (sleep", "12 sleep) S", "12 (sleep)",
                            "12 (sleep) ", "12 (sleep)S", ") ("})
     CHECK_FALSE(parse_stat(text));
 }
 
-TEST_CASE("stuck_summary: the number of a system call is read", "[core]") {
+TEST_CASE("hang_summary: the number of a system call is read", "[core]") {
   CHECK(parse_syscall("202 0x7f 0x80 0x0\n") == 202);
   CHECK(parse_syscall("0 0x3 0x7f\n") == 0);
   CHECK(parse_syscall("7") == 7);
@@ -49,7 +49,7 @@ TEST_CASE("stuck_summary: the number of a system call is read", "[core]") {
     CHECK_FALSE(parse_syscall(text));
 }
 
-TEST_CASE("stuck_summary: a place is told in a few words", "[core]") {
+TEST_CASE("hang_summary: a place is described in a few words", "[core]") {
   CHECK(place_of(snapshot('S', "futex_wait_queue", "futex"))
         == "in futex_wait_queue");
   CHECK(place_of(snapshot('S', "0", "futex")) == "in futex");
@@ -64,8 +64,7 @@ TEST_CASE("stuck_summary: a place is told in a few words", "[core]") {
   CHECK(place_of({}) == "in an unknown place");
 }
 
-TEST_CASE("stuck_summary: a place is one line, and no longer than may be",
-          "[core]") {
+TEST_CASE("hang_summary: a place is one line of bounded length", "[core]") {
   const auto at_bound = std::string(place_name_max, 'f');
   CHECK(place_of(snapshot('S', at_bound)) == "in " + at_bound);
   CHECK(place_of(snapshot('S', at_bound + "f")).size()
@@ -75,18 +74,18 @@ TEST_CASE("stuck_summary: a place is one line, and no longer than may be",
 
 // -- what py-spy writes -------------------------------------------------------
 
-TEST_CASE("stuck_summary: the main thread's innermost frame counts", "[core]") {
+TEST_CASE("hang_summary: the main thread's innermost frame counts", "[core]") {
   CHECK(innermost_frame(dump) == "train_step (train.py:41)");
 }
 
-TEST_CASE("stuck_summary: without a main thread the first thread counts",
+TEST_CASE("hang_summary: without a main thread the first thread counts",
           "[core]") {
   auto text = std::string{dump};
   text.resize(text.find("Thread 4711"));
   CHECK(innermost_frame(text) == "wait (threading.py:320)");
 }
 
-TEST_CASE("stuck_summary: what has no frame has none", "[core]") {
+TEST_CASE("hang_summary: other output has no frame", "[core]") {
   for (const auto* text :
        {"", "\n\n", "Process 1: python", "    frame (x.py:1)\n",
         "Thread 1 (idle)\nno frame (x.py:1)", "Thread 1 (idle)\n    text\n"})
@@ -99,7 +98,8 @@ TEST_CASE("stuck_summary: what has no frame has none", "[core]") {
 
 // -- the summary --------------------------------------------------------------
 
-TEST_CASE("stuck_summary: who is alone is the odd one out", "[core]") {
+TEST_CASE("hang_summary: a worker that differs from all others is the odd one",
+          "[core]") {
   CHECK(stuck_summary({{0, "in poll", ""},
                        {1, "in poll", ""},
                        {2, "in futex", ""},
@@ -110,7 +110,7 @@ TEST_CASE("stuck_summary: who is alone is the odd one out", "[core]") {
            "ranks 0-1,3 in poll");
 }
 
-TEST_CASE("stuck_summary: the odd one need not be the overdue one", "[core]") {
+TEST_CASE("hang_summary: the odd one need not be the overdue one", "[core]") {
   CHECK(stuck_summary(
           {{4, "in futex", ""}, {5, "running", ""}, {6, "in futex", ""}}, 4)
         == "rank 5 is the odd one out\n"
@@ -118,7 +118,7 @@ TEST_CASE("stuck_summary: the odd one need not be the overdue one", "[core]") {
            "rank 5 running");
 }
 
-TEST_CASE("stuck_summary: nobody is odd where all, two or many differ",
+TEST_CASE("hang_summary: no worker is odd where all, two or many differ",
           "[core]") {
   CHECK_FALSE(odd_one_out({}));
   CHECK_FALSE(odd_one_out({{0, "a", ""}}));
@@ -130,7 +130,7 @@ TEST_CASE("stuck_summary: nobody is odd where all, two or many differ",
   CHECK_FALSE(odd_one_out({{0, "a", ""}, {1, "a", ""}, {2, "a", ""}}));
 }
 
-TEST_CASE("stuck_summary: frames tell more than places, if they agree",
+TEST_CASE("hang_summary: frames count more than places, if they agree",
           "[core]") {
   CHECK(
     odd_one_out(

@@ -14,7 +14,7 @@ namespace {
 
 using enum store_verb;
 
-/// Small enough to be reached.
+/// Limits small enough to be reached.
 constexpr auto small = store_limits{.key_size_max = 8,
                                     .value_size_max = 16,
                                     .keys_per_request_max = 3,
@@ -25,7 +25,7 @@ struct fixture {
     : budget(std::make_shared<store_budget>(limits.memory_max)),
       uut(limits, budget) {}
 
-  /// All requests in `bytes`; then why there are no more, if there is a reason.
+  /// All requests in `bytes`; then the reason for the end, if there is one.
   std::vector<store_request> read(std::string_view bytes) {
     auto out = std::vector<store_request>{};
     while (!bytes.empty()) {
@@ -45,7 +45,7 @@ struct fixture {
   std::string refusal;
 };
 
-/// One of every kind that all versions have with the same meaning.
+/// One request of each kind that has the same meaning in all versions.
 std::vector<store_request> common_requests() {
   return {
     {.verb = set, .keys = {"k"}, .values = {"v"}},
@@ -123,20 +123,20 @@ TEST_CASE_METHOD(fixture, "store_parser: torch 2.1 is understood", "[core]") {
   CHECK(uut.dialect() == store_dialect::only_2_1);
 }
 
-TEST_CASE_METHOD(fixture, "store_parser: number 8 waits for what comes behind",
+TEST_CASE_METHOD(fixture, "store_parser: number 8 waits for the bytes after it",
                  "[core]") {
   const auto key
     = store_bytes(torch::v1_13, {.verb = delete_key, .keys = {"k"}});
   CHECK(read(key).empty());
   REQUIRE(uut.is_undecided());
-  SECTION("nothing: torch 2.0 or before deletes a key, from now on at once") {
+  SECTION("nothing follows: torch 2.0 or older deletes a key") {
     const auto expected = store_request{.verb = delete_key, .keys = {"k"}};
     CHECK(uut.decide_delete() == expected);
     CHECK(uut.dialect() == store_dialect::upto_2_0);
     CHECK(read(key) == std::vector{expected});
     CHECK(!uut.is_undecided());
   }
-  SECTION("a value: torch 2.1 appends") {
+  SECTION("a value follows: torch 2.1 appends") {
     CHECK(read(store_int(uint64_t{2}).substr(0, 1)).empty());
     CHECK(!uut.is_undecided());
     CHECK(uut.dialect() == store_dialect::only_2_1);
@@ -155,8 +155,7 @@ TEST_CASE_METHOD(fixture, "store_parser: number 8 of torch 2.14 is clear",
   CHECK(!uut.is_undecided());
 }
 
-TEST_CASE_METHOD(fixture,
-                 "store_parser: nobody but torch 2.1 has numbers from 9",
+TEST_CASE_METHOD(fixture, "store_parser: only torch 2.1 has numbers from 9",
                  "[core]") {
   read(store_bytes(torch::v1_13, {.verb = delete_key, .keys = {"k"}}));
   uut.decide_delete();
@@ -164,7 +163,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(refusal.find("unknown request 9") == 0);
 }
 
-TEST_CASE("store_parser: it does not matter how the bytes are cut", "[core]") {
+TEST_CASE("store_parser: the result does not depend on how bytes are cut",
+          "[core]") {
   const auto all = requests_of_2_14();
   const auto bytes = store_hello(7) + bytes_of(torch::v2_14, all);
   for (const auto size : {size_t{1}, size_t{2}, size_t{3}, size_t{7}}) {
@@ -214,7 +214,7 @@ TEST_CASE("store_parser: every limit holds", "[core]") {
 TEST_CASE("store_parser: half a request counts as memory", "[core]") {
   const auto bytes = store_bytes(
     torch::v1_13, {.verb = set, .keys = {"k"}, .values = {"1234"}});
-  // Three things are kept, the request, the key and the value, and 5 bytes.
+  // Three things are kept: the request, the key and the value, and 5 bytes.
   const auto size = 3 * store_overhead + 5;
   auto enough = fixture{{.memory_max = size}};
   CHECK(enough.read(bytes).size() == 1);
@@ -224,7 +224,7 @@ TEST_CASE("store_parser: half a request counts as memory", "[core]") {
   CHECK(little.refusal == store_is_full);
 }
 
-TEST_CASE("store_parser: a claimed size takes no room", "[core]") {
+TEST_CASE("store_parser: a claimed size takes no memory", "[core]") {
   auto x = fixture{store_limits{}};
   x.read(std::string{'\0'} + store_text("k")
          + store_int(uint64_t{64} * 1024 * 1024) + "v");
@@ -232,7 +232,7 @@ TEST_CASE("store_parser: a claimed size takes no room", "[core]") {
   CHECK(x.budget->used() == 3 * store_overhead + 2);
 }
 
-TEST_CASE("store_parser: strangers are distinguished", "[core]") {
+TEST_CASE("store_parser: other protocols are recognised", "[core]") {
   const std::string all[] = {
     "GET / HTTP/1.1\r\n\r\n",
     std::string{"\x16\x03\x01\x02\x00\x01\x00", 7},
@@ -250,9 +250,9 @@ TEST_CASE("store_parser: strangers are distinguished", "[core]") {
   CHECK(late.refusal.find("a wrong magic number") == 0);
 }
 
-// Random bytes, and true requests that are damaged, in random pieces: it must
-// neither die nor keep more than it may.
-TEST_CASE("store_parser: survives whatever comes", "[core]") {
+// Random bytes, and damaged requests in random pieces: the parser must neither
+// crash nor keep more than it may.
+TEST_CASE("store_parser: survives any input", "[core]") {
   auto random = std::mt19937{20261121};
   const auto below = [&](size_t n) { return random() % n; };
   const auto good = store_hello(9) + bytes_of(torch::v2_14, requests_of_2_14());

@@ -1,4 +1,4 @@
-// A store and its clients; what they get, as text.
+// A store and its clients; the replies as text.
 #pragma once
 
 #include "actors/core/store/store.hpp"
@@ -12,7 +12,7 @@
 
 namespace actorrun::test {
 
-// The requests that tests make most.
+// -- requests that many tests make --------------------------------------------
 
 inline core::store_request set_of(const char* key, std::string value) {
   return {
@@ -50,8 +50,8 @@ inline core::store_request meet_at(const char* name, int64_t count) {
 struct store_fixture {
   explicit store_fixture(const core::store_limits& limits = {}) : uut(limits) {}
 
-  /// What all clients get when `client` (1..) asks; the client is there from
-  /// its first request on, as one of torch 2.14.
+  /// The replies to all clients when `client` (1..) asks; a client exists from
+  /// its first request on, and speaks as torch 2.14.
   /// @returns `1: 00` per reply, in hexadecimal, and `1 is cut: why`
   std::string ask(uint64_t client, const core::store_request& x) {
     return send(client, store_bytes(torch::v2_14, x), torch::v2_14);
@@ -90,7 +90,7 @@ struct store_fixture {
     return out;
   }
 
-  /// Values as text in quotes: they are long otherwise.
+  /// Values as text in quotes, which is shorter.
   static std::string hex(const core::send_reply& x) {
     auto out = std::string{};
     for (const auto c : x.head) {

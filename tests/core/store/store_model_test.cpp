@@ -1,4 +1,4 @@
-// The store beside a model of it that is too simple to be wrong.
+// Compares the store with a model that is simple enough to be right.
 #include "tests/core/store/store_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -23,7 +23,7 @@ std::string hex_of(const std::string& bytes) {
   return store_fixture::hex({.client = {}, .head = bytes});
 }
 
-/// Waits are looked through one by one, in the order in which they came.
+/// Searches waits one by one, in the order in which they came.
 class model {
 public:
   std::string ask(uint64_t who, const store_request& x) {
@@ -181,7 +181,7 @@ private:
 
 store_request any_request(std::mt19937& random) {
   const auto pick = [&](size_t n) { return random() % n; };
-  // Numbers in one kind of key, anything in the others.
+  // Numbers under one kind of key, anything under the others.
   const auto text = "k" + std::to_string(pick(4));
   const auto number = "n" + std::to_string(pick(3));
   const auto queue = "q" + std::to_string(pick(2));
@@ -221,7 +221,7 @@ store_request any_request(std::mt19937& random) {
 
 } // namespace
 
-TEST_CASE("store: does what a simple model does", "[core]") {
+TEST_CASE("store: agrees with a simple model", "[core]") {
   for (auto seed = 1U; seed <= 40; ++seed) {
     auto random = std::mt19937{seed};
     auto uut = store_fixture{};
@@ -235,8 +235,7 @@ TEST_CASE("store: does what a simple model does", "[core]") {
   }
 }
 
-TEST_CASE("store: nothing is left of clients and keys that have gone",
-          "[core]") {
+TEST_CASE("store: removed clients and keys leave nothing behind", "[core]") {
   auto random = std::mt19937{7};
   auto uut = store_fixture{};
   auto keys = std::set<std::string>{};

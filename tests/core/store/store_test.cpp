@@ -17,16 +17,17 @@ constexpr auto full
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "store: who has gone is not answered", "[core]") {
+TEST_CASE_METHOD(fixture, "store: a client that has gone is not answered",
+                 "[core]") {
   ask(2, wait_for({"a"}));
   ask(3, meet_at("b", 2));
   uut.disconnect({2});
   uut.disconnect({3});
   CHECK(ask(1, set_of("a", "")) == "");
-  CHECK(ask(1, meet_at("b", 2)) == "1: 00\n"); // It has been there.
+  CHECK(ask(1, meet_at("b", 2)) == "1: 00\n"); // It had arrived at the barrier.
 }
 
-TEST_CASE_METHOD(fixture, "store: what is undecided is decided later",
+TEST_CASE_METHOD(fixture, "store: an ambiguous request is settled later",
                  "[core]") {
   ask(2, set_of("k", ""));
   const auto bytes
@@ -39,7 +40,7 @@ TEST_CASE_METHOD(fixture, "store: what is undecided is decided later",
   CHECK(uut.key_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "store: what a connection keeps counts, too",
+TEST_CASE_METHOD(fixture, "store: bytes kept for a connection count, too",
                  "[core]") {
   auto charge = uut.new_charge();
   CHECK(charge.grow(10));
@@ -67,7 +68,7 @@ TEST_CASE("store: memory has a limit, and comes back", "[core]") {
   CHECK(little.ask(1, request("c")) == "");
 }
 
-TEST_CASE("store: values that nobody fetches count", "[core]") {
+TEST_CASE("store: values that are never fetched count", "[core]") {
   auto x = fixture{};
   x.ask(1, set_of("a", std::string(1'000, 'a')));
   x.uut.connect({9});
@@ -91,7 +92,7 @@ TEST_CASE("store: each request that finds no room cuts its client", "[core]") {
     push_to("k", value.c_str()),
   };
   for (const auto& request : all) {
-    // The request can be read, and its value not be kept as well.
+    // The request can be read, but its value cannot be kept as well.
     auto x = fixture{{.memory_max = 1'001 + 3 * store_overhead}};
     x.ask(2, set_of("other", std::string(1, 'o')));
     const auto before = x.uut.memory();

@@ -14,7 +14,8 @@ using fixture = store_fixture;
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "store_table: what was set is got", "[core]") {
+TEST_CASE_METHOD(fixture, "store_table: a value that was set can be fetched",
+                 "[core]") {
   CHECK(ask(1, set_of("k", "one")) == "");
   CHECK(ask(2, get_of("k")) == "2: 'one'\n");
   CHECK(ask(2, set_of("k", "")) == "");
@@ -36,13 +37,13 @@ TEST_CASE_METHOD(fixture, "store_table: add counts in decimal text", "[core]") {
   CHECK(ask(1, add_to("n", 5)) == "1: 0500000000000000\n");
   CHECK(ask(2, add_to("n", -7)) == "2: feffffffffffffff\n");
   CHECK(ask(2, get_of("n")) == "2: '-2'\n");
-  ask(1, set_of("n", " +12 or so")); // As torch reads it.
+  ask(1, set_of("n", " +12 or so")); // Read as torch does.
   CHECK(ask(1, add_to("n", 0)) == "1: 0c00000000000000\n");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "store_table: add to what is no number cuts its client",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "store_table: add to a value that is no number cuts the client",
+  "[core]") {
   for (const auto* text : {"", "abc", "-", "+-1", "9223372036854775808"}) {
     ask(2, set_of("n", text));
     CHECK(ask(1, add_to("n", 1))
@@ -133,7 +134,7 @@ TEST_CASE_METHOD(fixture, "store_table: a wait can be cancelled", "[core]") {
 }
 
 TEST_CASE_METHOD(fixture,
-                 "store_table: who asks for something else waits no more",
+                 "store_table: another request of a client ends its wait",
                  "[core]") {
   const auto bytes
     = [](const store_request& x) { return store_bytes(torch::v1_13, x); };
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(fixture, "store_table: queues are first in, first out",
   CHECK(ask(2, wait_for({"q"})) == "");
 }
 
-TEST_CASE_METHOD(fixture, "store_table: one item wakes one who waits for it",
+TEST_CASE_METHOD(fixture, "store_table: one item wakes one waiting client",
                  "[core]") {
   ask(1, wait_for({"q"}));
   ask(2, wait_for({"q"}));
@@ -187,16 +188,17 @@ TEST_CASE_METHOD(fixture, "store_table: one item wakes one who waits for it",
   CHECK(ask(3, push_to("q", "c")) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "store_table: who waits for more leaves the item to others",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "store_table: a client that waits for more leaves the item to others",
+  "[core]") {
   ask(1, wait_for({"k", "q"}));
   ask(2, wait_for({"q"}));
   CHECK(ask(3, push_to("q", "a")) == "2: 00\n");
   CHECK(ask(3, set_of("k", "")) == "1: 00\n");
 }
 
-TEST_CASE("store_table: a list of all keys needs its room", "[core]") {
+TEST_CASE("store_table: a list of all keys needs memory", "[core]") {
   constexpr auto kept = 2 * (2 * store_overhead + 1);
   constexpr auto listed = 2 * (sizeof(uint64_t) + 1);
   auto enough = fixture{{.memory_max = kept + listed + store_overhead}};

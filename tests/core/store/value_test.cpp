@@ -15,7 +15,8 @@ std::shared_ptr<store_budget> budget_of(size_t max) {
 
 } // namespace
 
-TEST_CASE("store_budget: gives what it has, and takes it back", "[core]") {
+TEST_CASE("store_budget: gives bytes while it has some, and takes them back",
+          "[core]") {
   auto uut = store_budget{10};
   CHECK(!uut.take(11));
   CHECK(uut.take(10));
@@ -50,7 +51,7 @@ TEST_CASE("store_charge: counts for as long as it lives", "[core]") {
   CHECK(budget->used() == 0);
 }
 
-TEST_CASE("store_value: is made if there is room for it", "[core]") {
+TEST_CASE("store_value: is created if the budget allows it", "[core]") {
   const auto budget = budget_of(store_overhead + 3);
   CHECK(!store_value::make(budget, "four"));
   CHECK(budget->used() == 0);
@@ -60,8 +61,7 @@ TEST_CASE("store_value: is made if there is room for it", "[core]") {
   CHECK(!store_value::make(budget, ""));
 }
 
-TEST_CASE("store_value: a copy keeps the same bytes, and counts no more",
-          "[core]") {
+TEST_CASE("store_value: a copy shares the bytes and counts nothing", "[core]") {
   const auto budget = budget_of(1'000);
   auto uut = store_value::make(budget, "bytes");
   const auto before = budget->used();
@@ -74,11 +74,11 @@ TEST_CASE("store_value: a copy keeps the same bytes, and counts no more",
   CHECK(budget->used() == 0);
 }
 
-TEST_CASE("store_value: what is appended is not seen by older copies",
+TEST_CASE("store_value: appended bytes do not appear in older copies",
           "[core]") {
   const auto budget = budget_of(2 * store_overhead + 8);
   auto uut = *store_value::make(budget, "ab");
-  CHECK(uut.append(budget, "cd")); // It is alone.
+  CHECK(uut.append(budget, "cd")); // No other copy exists.
   CHECK(budget->used() == store_overhead + 4);
   {
     const auto older = uut;

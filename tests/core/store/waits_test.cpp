@@ -15,7 +15,7 @@ constexpr auto a = store_client{2};
 constexpr auto b = store_client{3};
 constexpr auto c = store_client{4};
 
-/// For one wait for one key of one letter.
+/// The memory of one wait for one key of one letter.
 constexpr auto size_of_one = 2 * (store_overhead + 1);
 
 struct fixture {
@@ -28,8 +28,9 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "store_waits: who came first is told first",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "store_waits: clients are answered in the order of their waits",
+  "[core]") {
   CHECK(uut.wait(c, {"k"}));
   CHECK(uut.wait(a, {"k"}));
   CHECK(uut.on_key("other").empty());
@@ -56,7 +57,7 @@ TEST_CASE_METHOD(fixture, "store_waits: a client has one wait", "[core]") {
   CHECK(uut.on_barrier("m") == clients{a});
 }
 
-TEST_CASE_METHOD(fixture, "store_waits: keys and barriers have names apart",
+TEST_CASE_METHOD(fixture, "store_waits: keys and barriers have separate names",
                  "[core]") {
   CHECK(uut.wait(a, {"n"}));
   CHECK(uut.join(b, "n"));
@@ -64,18 +65,18 @@ TEST_CASE_METHOD(fixture, "store_waits: keys and barriers have names apart",
   CHECK(uut.on_key("n") == clients{a});
 }
 
-TEST_CASE_METHOD(fixture, "store_waits: an item in a queue is for one",
+TEST_CASE_METHOD(fixture, "store_waits: an item in a queue is for one client",
                  "[core]") {
   CHECK(uut.wait(a, {"q", "k"}));
   CHECK(uut.wait(b, {"q"}));
   CHECK(uut.wait(c, {"q"}));
-  CHECK(uut.on_queue("q") == b); // The first wants more, and is passed over.
+  CHECK(uut.on_queue("q") == b); // The first client wants more and is skipped.
   CHECK(uut.on_queue("q") == c);
   CHECK(uut.on_queue("q") == std::nullopt);
   CHECK(uut.on_key("k") == clients{a});
 }
 
-TEST_CASE_METHOD(fixture, "store_waits: nothing is kept of what was cancelled",
+TEST_CASE_METHOD(fixture, "store_waits: cancelled waits leave nothing behind",
                  "[core]") {
   uut.cancel(a);
   CHECK(uut.wait(a, {"k", "l"}));
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(fixture, "store_waits: nothing is kept of what was cancelled",
   CHECK(uut.on_barrier("m").empty());
 }
 
-TEST_CASE("store_waits: waits have room up to the limit", "[core]") {
+TEST_CASE("store_waits: waits are bounded by the limit", "[core]") {
   auto x = fixture{2 * size_of_one};
   CHECK(x.uut.wait(a, {"k"}));
   CHECK(x.uut.join(b, "k"));
@@ -97,7 +98,7 @@ TEST_CASE("store_waits: waits have room up to the limit", "[core]") {
   auto less = fixture{2 * size_of_one - 1};
   CHECK(less.uut.wait(a, {"k"}));
   CHECK(!less.uut.join(b, "k"));
-  CHECK(!less.uut.wait(a, {"k", "l"})); // The wait before is over.
+  CHECK(!less.uut.wait(a, {"k", "l"})); // The previous wait has ended.
   CHECK(less.uut.size() == 0);
   CHECK(less.budget->used() == 0);
 }

@@ -20,28 +20,29 @@ struct fixture {
 TEST_CASE_METHOD(fixture, "timer_clock: wall time becomes monotonic time",
                  "[core]") {
   CHECK(due(1030s, 1000s, 20s) == 30s);
-  CHECK(due(1010s, 1000s, 20s) == 10s); // It is over.
+  CHECK(due(1010s, 1000s, 20s) == 10s); // Already expired.
   CHECK(due(0s, 1000s, 20s) == -1000s);
 }
 
-TEST_CASE_METHOD(fixture, "timer_clock: a clock that is put right is followed",
+TEST_CASE_METHOD(fixture,
+                 "timer_clock: gradual corrections of the clock are followed",
                  "[core]") {
   CHECK(due(1030s, 1000s, 20s) == 30s);
   CHECK(due(1030s, 1000s + 5ms, 20s) == 30s - 5ms);
   CHECK(due(1030s, 1000s, 20s) == 30s);
 }
 
-TEST_CASE_METHOD(fixture, "timer_clock: a step forward ends no timer of before",
+TEST_CASE_METHOD(fixture, "timer_clock: a step forward ends no earlier timer",
                  "[core]") {
   due(1030s, 1000s, 20s);
   // Written before the step of an hour, read after it.
   CHECK(due(1030s, 4600s, 20s) == 30s);
-  // Written after it: an hour late, as long as one cannot tell.
+  // Written after it: an hour late while the step is unknown.
   CHECK(due(4630s, 4600s, 20s + clock_settle - 1ns) == 3630s);
   CHECK(due(4630s, 4600s, 20s + clock_settle) == 30s);
 }
 
-TEST_CASE_METHOD(fixture, "timer_clock: a step back ends no timer of after",
+TEST_CASE_METHOD(fixture, "timer_clock: a step back ends no later timer",
                  "[core]") {
   due(4630s, 4600s, 20s);
   CHECK(due(1030s, 1000s, 20s) == 30s);
@@ -57,7 +58,7 @@ TEST_CASE_METHOD(fixture, "timer_clock: a step is more than five milliseconds",
         == 30s - clock_step_min);
 }
 
-TEST_CASE_METHOD(fixture, "timer_clock: what is out of range stays within",
+TEST_CASE_METHOD(fixture, "timer_clock: out-of-range times are clamped",
                  "[core]") {
   CHECK(due(duration::max(), -1s, 0s) == duration::max());
   due(0s, duration::max(), 1h);

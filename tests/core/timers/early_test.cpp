@@ -17,7 +17,7 @@ struct fixture {
     return uut.hold(worker, x, time_point{at});
   }
 
-  /// The scopes of what was held, each followed by a blank.
+  /// The scopes of the held requests, each followed by a blank.
   std::string take(int64_t worker, duration at) {
     auto out = std::string{};
     for (const auto& x : uut.take(worker, time_point{at}))
@@ -44,7 +44,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "early_requests: they keep what the clock said then",
+TEST_CASE_METHOD(fixture,
+                 "early_requests: they keep the time at which they were read",
                  "[core]") {
   hold(1, "a", 5ms);
   const auto held = uut.take(1, time_point{6ms});
@@ -62,8 +63,8 @@ TEST_CASE_METHOD(fixture, "early_requests: they are not kept forever",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "early_requests: there is room for so many, until the "
-                 "old ones go",
+                 "early_requests: their number is bounded, until the old "
+                 "ones are dropped",
                  "[core]") {
   for (size_t i = 0; i < early_requests_max; ++i)
     REQUIRE(hold(int64_t(i), "a", 0s));

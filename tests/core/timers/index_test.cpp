@@ -9,7 +9,7 @@ using namespace actorrun::core;
 
 namespace {
 
-/// An index over records that are their number's key and hash.
+/// An index over records that are known by number and hash.
 struct records {
   timer_index uut;
   std::map<uint32_t, uint32_t> hashes; ///< By number.
@@ -72,7 +72,8 @@ TEST_CASE("timer_index: it grows when three of four cells are used", "[core]") {
   CHECK(x.holds_all());
 }
 
-TEST_CASE("timer_index: what wraps around the end is found when others go",
+TEST_CASE("timer_index: records that wrap around the end are found when others "
+          "are erased",
           "[core]") {
   auto x = records{};
   for (auto i = 0u; i < 4; ++i)
@@ -85,8 +86,7 @@ TEST_CASE("timer_index: what wraps around the end is found when others go",
   }
 }
 
-TEST_CASE("timer_index: clearing forgets all, and it can be used again",
-          "[core]") {
+TEST_CASE("timer_index: after clearing it is empty and usable", "[core]") {
   auto x = records{};
   x.insert(1, 1);
   x.uut.clear();
@@ -97,7 +97,7 @@ TEST_CASE("timer_index: clearing forgets all, and it can be used again",
   CHECK(x.holds_all());
 }
 
-TEST_CASE("timer_index: does what a map does", "[core]") {
+TEST_CASE("timer_index: agrees with a map", "[core]") {
   auto random = std::mt19937{20'261'121};
   auto x = records{};
   for (auto round = 0; round < 20'000; ++round) {

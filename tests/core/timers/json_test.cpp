@@ -61,14 +61,15 @@ TEST_CASE("json_cursor: half of a surrogate pair becomes U+FFFD", "[core]") {
   CHECK(string_in(R"("\ud83d\ud83d\ude00")") == replaced + "\xF0\x9F\x98\x80");
 }
 
-TEST_CASE("json_cursor: what is no string is refused", "[core]") {
+TEST_CASE("json_cursor: other text is refused as a string", "[core]") {
   for (const auto* x : {"", "a", "\"", "\"a", R"("\)", R"("\")", R"("\x41")",
                         R"("\u")", R"("\u12")", R"("\u12g4")", R"("\u123)",
                         R"("\ud83d\u12")", R"("\ud83d\u)", "'a'"})
     CHECK(string_in(x) == "!");
 }
 
-TEST_CASE("json_cursor: bytes that are no text are said to be that", "[core]") {
+TEST_CASE("json_cursor: bytes that are not UTF-8 are reported as such",
+          "[core]") {
   for (const auto* x :
        {"\"\x01\"", "\"\n\"", "\x02", "\"\xFF\"", "\"\x80\"", "\"\xC3\"",
         "\"\xC0\x80\"", "\"\xE0\x80\x80\"", "\"\xED\xA0\x80\"", "\"\xE2\x82\"",
@@ -78,7 +79,7 @@ TEST_CASE("json_cursor: bytes that are no text are said to be that", "[core]") {
   CHECK(error_in(std::string_view{"\0", 1}) == error::not_text);
 }
 
-TEST_CASE("json_cursor: numbers are what JSON and Python call so", "[core]") {
+TEST_CASE("json_cursor: numbers are those of JSON and Python", "[core]") {
   for (const auto* x :
        {"0", "-0", "1", "-1", "10", "0.5", "-0.25", "1e9", "1E9", "1e+9",
         "1e-9", "1.5e300", "1795211734.7", "NaN", "Infinity", "-Infinity"})

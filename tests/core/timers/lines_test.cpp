@@ -58,7 +58,7 @@ TEST_CASE_METHOD(fixture, "timer_lines: a line may come in pieces", "[core]") {
   CHECK(feed("\n") == ";");
 }
 
-TEST_CASE_METHOD(fixture, "timer_lines: a line has a longest length",
+TEST_CASE_METHOD(fixture, "timer_lines: the length of a line is bounded",
                  "[core]") {
   const auto longest = std::string(timer_line_max, 'a');
   CHECK(feed(longest + "\n") == longest + ";");
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(reader_fixture, "timer_reader: requests come out in order",
 }
 
 TEST_CASE_METHOD(reader_fixture,
-                 "timer_reader: what is no request is counted by kind",
+                 "timer_reader: lines that are no requests are counted by kind",
                  "[core]") {
   CHECK(feed("hello\n" + request(1) + "\n\x01\x02\n" + request(2) + "\n"
              + std::string(5'000, 'x') + "\n" + request(3) + "\n\n{}\nte")
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(reader_fixture,
 }
 
 TEST_CASE_METHOD(reader_fixture,
-                 "timer_reader: few beginnings of a request are tried",
+                 "timer_reader: the number of tried beginnings is bounded",
                  "[core]") {
   CHECK(feed("x{{{" + request(1) + "\n") == "1;");
   // With three braces in its scope its own is the fourth from the end; with four
@@ -161,5 +161,5 @@ TEST_CASE_METHOD(reader_fixture,
   CHECK(feed("x" + line + "\n") == "1;");
   line.insert(line.find("\"{") + 1, "{");
   CHECK(feed("x" + line + "\n") == "");
-  CHECK(feed(line + "\n") == "1;"); // Whole, it needs no try.
+  CHECK(feed(line + "\n") == "1;"); // A whole line needs no try.
 }

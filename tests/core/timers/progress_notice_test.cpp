@@ -33,7 +33,7 @@ TEST_CASE("progress_notice: the interval is in microseconds", "[core]") {
     == duration{2us});
 }
 
-TEST_CASE("progress_notice: everything else says nothing", "[core]") {
+TEST_CASE("progress_notice: everything else is ignored", "[core]") {
   const auto nothing = progress_notice{};
   for (const auto* text :
        {"", "\n", "\n\n", "WATCHDOG", "WATCHDOG=", "WATCHDOG=0", "WATCHDOG=11",
@@ -43,14 +43,14 @@ TEST_CASE("progress_notice: everything else says nothing", "[core]") {
   CHECK(read_notice(std::string_view{"WATCHDOG=1\n\0", 12}) == nothing);
 }
 
-TEST_CASE("progress_notice: so long may a datagram be", "[core]") {
+TEST_CASE("progress_notice: the length of a datagram is bounded", "[core]") {
   auto text = std::string{"WATCHDOG=1\n"};
   text.resize(notice_size_max, 'x');
   CHECK(read_notice(text).is_alive);
   CHECK_FALSE(read_notice(text + "x").is_alive);
 }
 
-TEST_CASE("progress_notice: no bytes do harm", "[core]") {
+TEST_CASE("progress_notice: any bytes are harmless", "[core]") {
   auto random = std::mt19937{7};
   const auto words
     = std::string{"WATCHDOG=1\nWATCHDOG_USEC=99999999999999999999"

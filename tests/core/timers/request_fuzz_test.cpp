@@ -1,4 +1,4 @@
-// Lines that were damaged by chance, and another parser's opinion of them.
+// Compares two parsers on randomly damaged lines.
 #include "actors/core/timers/lines.hpp"
 #include "actors/core/timers/request.hpp"
 #include "tests/support/catch.hpp"
@@ -71,7 +71,7 @@ public:
           line.resize(at);
       }
     }
-    std::erase(line, '\n'); // That would be two lines.
+    std::erase(line, '\n'); // A line end would make two lines.
     return line;
   }
 
@@ -79,7 +79,7 @@ private:
   std::mt19937 random_;
 };
 
-/// The same decision by way of nlohmann's parser.
+/// The same result by nlohmann's parser.
 std::optional<timer_request> opinion_on(const std::string& line) {
   using nlohmann::json;
   const auto x = json::parse(line, nullptr, false);
@@ -111,9 +111,9 @@ std::optional<timer_request> opinion_on(const std::string& line) {
   return found;
 }
 
-// Where we take what nlohmann refuses, since Python writes it, and where we
-// refuse what it takes: numbers at the edge of a type, and a field that is wrong
-// the first time it comes and right the second.
+// Accepted here but refused by nlohmann, since Python writes it; and refused
+// here but accepted by nlohmann: numbers at the edge of a type, and a field
+// that is wrong the first time and right the second.
 bool is_ours_alone(const std::string& line) {
   for (const auto* x : {"\"pid\"", "\"scope_id\"", "\"signal\"", "_time\""})
     if (line.find(x) != line.rfind(x))
@@ -154,7 +154,7 @@ TEST_CASE("timer_request: another parser agrees", "[core]") {
       if (expected)
         REQUIRE(found == *expected);
     }
-    // The damage leaves some right and most wrong: both are tested.
+    // The damage leaves some lines right and most wrong: both are tested.
     CHECK(taken_count > 2'600);
     CHECK(taken_count < 7'000);
   }
@@ -166,7 +166,7 @@ TEST_CASE("timer_reader: a damaged line costs no other line", "[core]") {
     auto writer = line_writer{seed};
     auto stream = std::string{};
     auto valid_pids = std::set<int64_t>{};
-    // Of the damaged ones, every other loses its end, too.
+    // Every other damaged line loses its end, too.
     for (int64_t pid = 1'000'000; pid < 1'002'000; ++pid) {
       if (writer.below(2) == 0) {
         valid_pids.insert(pid);
@@ -197,7 +197,7 @@ TEST_CASE("timer_reader: a damaged line costs no other line", "[core]") {
   }
 }
 
-TEST_CASE("timer_reader: noise does no harm", "[core]") {
+TEST_CASE("timer_reader: noise is harmless", "[core]") {
   auto writer = line_writer{1};
   auto uut = timer_reader{};
   auto found = timer_request{};

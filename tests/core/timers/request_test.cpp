@@ -10,7 +10,7 @@ namespace {
 
 using kind = timer_fault::kind;
 
-/// What torch's client writes, with its fields replaced one at a time.
+/// A line of torch's client, with its fields replaced one at a time.
 struct fixture {
   std::string pid = "4711";
   std::string scope = R"("train.py#42")";
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture, "timer_request: seconds are read as Python writes",
 
 TEST_CASE_METHOD(fixture, "timer_request: a double is precise enough",
                  "[core]") {
-  // Half a century from now a double still tells 0.5 µs from another.
+  // Half a century from now a double still resolves 0.5 µs.
   expiration = "3355443199.123456789";
   REQUIRE(!parse());
   CHECK(found.expiration >= 3'355'443'199'123'456us);
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(fixture, "timer_request: a name may be written with escapes",
   CHECK(found.scope == "\xC3\xA4\"");
 }
 
-TEST_CASE_METHOD(fixture, "timer_request: a pid has its range", "[core]") {
+TEST_CASE_METHOD(fixture, "timer_request: a pid has a range", "[core]") {
   for (const auto* x : {"1", "2147483647"}) {
     pid = x;
     CHECK(!parse());
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(fixture, "timer_request: a pid has its range", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "timer_request: a signal has its range", "[core]") {
+TEST_CASE_METHOD(fixture, "timer_request: a signal has a range", "[core]") {
   for (const auto* x : {"0", "-1", "64", "-2147483648"}) {
     signal = x;
     CHECK(!parse());
@@ -169,7 +169,8 @@ TEST_CASE_METHOD(fixture, "timer_request: a missing field is named", "[core]") {
         == kind::no_signal);
 }
 
-TEST_CASE_METHOD(fixture, "timer_request: what is no object is refused",
+TEST_CASE_METHOD(fixture,
+                 "timer_request: other values than objects are refused",
                  "[core]") {
   for (const auto* x :
        {"", " ", "x", "[]", "null", "{", "}", "{,}", "{\"pid\"}", "{\"x\":}",
@@ -182,7 +183,7 @@ TEST_CASE_METHOD(fixture, "timer_request: what is no object is refused",
   CHECK(fault_of("{\"a\": " + std::string(100, '[')) == kind::too_deep);
 }
 
-TEST_CASE_METHOD(fixture, "timer_request: a fault says what and where",
+TEST_CASE_METHOD(fixture, "timer_request: a fault has a kind and a place",
                  "[core]") {
   pid = "0";
   CHECK(to_string(*parse())

@@ -28,7 +28,7 @@ TEST_CASE_METHOD(fixture, "timer_scopes: a name is kept once", "[core]") {
   CHECK(uut.size() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "timer_scopes: a name goes with its last user",
+TEST_CASE_METHOD(fixture, "timer_scopes: a name is removed with its last user",
                  "[core]") {
   const auto a = uut.hold("step");
   uut.hold("step");
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(fixture, "timer_scopes: names of any bytes are distinguished",
   CHECK(uut.text(two).size() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "timer_scopes: a short name costs no long text",
+TEST_CASE_METHOD(fixture, "timer_scopes: a short name uses no long text",
                  "[core]") {
   const auto x = uut.hold(std::string(30, 'a'));
   CHECK(uut.long_text_size() == 0);
@@ -83,12 +83,12 @@ TEST_CASE_METHOD(fixture, "timer_scopes: long names together are bounded",
   CHECK(uut.hold(std::string(2'000, 'd')) != timer_scopes::none);
 }
 
-TEST_CASE("timer_scopes: it does what a map does", "[core]") {
+TEST_CASE("timer_scopes: it agrees with a map", "[core]") {
   auto random = std::mt19937{7};
   const auto below = [&](uint32_t n) { return uint32_t(random() % n); };
   auto uut = timer_scopes{1 << 20};
   auto model = std::map<std::string, uint32_t>{};
-  // Grows to thousands of names, shrinks to none, and again.
+  // Grows to thousands of names, shrinks to none, and grows again.
   for (int round = 0; round < 4; ++round)
     for (int i = 0; i < 40'000; ++i) {
       const auto name

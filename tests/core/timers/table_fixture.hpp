@@ -1,4 +1,4 @@
-// A timer table whose events read like a story and whose effects are text.
+// A timer table with readable events, and its effects as text.
 #pragma once
 
 #include "actors/core/timers/table.hpp"
@@ -11,8 +11,8 @@ namespace actorrun::core::test_timers {
 /// The wall clock minus the monotonic one.
 inline constexpr auto wall_offset = std::chrono::seconds{1'000'000};
 
-/// Workers are named by their epoch, local rank and pid; the pid of one that a
-/// test says nothing else of is 100 * epoch + local rank.
+/// Workers are named by their epoch, local rank and pid; the pid is
+/// 100 * epoch + local rank unless a test gives another.
 struct timer_table_fixture {
   timer_table uut;
   duration now{0};

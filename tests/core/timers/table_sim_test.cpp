@@ -1,5 +1,5 @@
-// Random histories of workers, lines and late answers; what must hold whatever
-// happens.
+// Runs random histories of workers, lines and late answers, and checks what
+// must always hold.
 #include "tests/core/timers/table_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// An agent with four slots, epoch after epoch; pids are few and used again.
-/// Lines wait in the FIFO for a while. The answer to a drain waits behind those
-/// that were there when it was ordered, and not for later ones.
+/// An agent with four slots, epoch after epoch; pids are few and are reused.
+/// Lines wait in the FIFO for a while. The answer to a drain comes after the
+/// lines that were there when it was ordered, but not after later ones.
 class history {
 public:
   explicit history(uint32_t seed) : random_(seed) {}
@@ -50,9 +50,9 @@ private:
   struct process {
     int64_t pid = 0;
     bool is_reported = false;
-    /// What it has acquired and not released, by its own reckoning.
+    /// Timers that it has acquired and not released, by its own count.
     std::map<std::string, time_point> held{};
-    /// What it has held beyond its deadline, even if it let go later.
+    /// Timers that it has held beyond their deadline, even if released later.
     std::set<std::pair<std::string, time_point>> overruns{};
 
     void let_go(const std::string& scope, time_point now) {
@@ -95,20 +95,20 @@ private:
   void obey(const report_overrun& x) {
     ++report_count_;
     const auto& what = x.what;
-    // It lives, it is the one that is meant, it hears it once …
+    // It lives, it is the right one, it is reported once …
     const auto i = alive_.find(what.who);
     REQUIRE(i != alive_.end());
     REQUIRE(i->second.pid == what.pid);
     REQUIRE(!i->second.is_reported);
     i->second.is_reported = true;
-    // … and by its own reckoning it has overrun this very scope.
+    // … and by its own count it has overrun this very scope.
     i->second.let_go(what.scope, now_);
     REQUIRE(i->second.overruns.contains({what.scope, what.due}));
     REQUIRE(what.due <= now_);
     REQUIRE(what.lateness == now_ - what.due);
   }
 
-  // Who is left and stuck is found.
+  // A worker that is left and stuck is found.
   void end() {
     answer_orders();
     for (const auto& [who, x] : alive_)
@@ -192,7 +192,7 @@ private:
     while (!armed_.empty() && armed_.begin()->first <= now_) {
       const auto timer = armed_.begin()->second;
       armed_.erase(armed_.begin());
-      // It would time out: the answer comes in time.
+      // Otherwise it would time out: the answer comes in time.
       answer_orders();
       step(timer_fired{timer});
     }
@@ -204,14 +204,14 @@ private:
   uint64_t epoch_ = 1;
   std::map<timed_worker, process> alive_;
   std::deque<timer_event> fifo_;
-  uint32_t order_count_ = 0; ///< In the FIFO.
+  uint32_t order_count_ = 0; ///< Orders in the FIFO.
   std::multimap<time_point, timer_id> armed_;
   size_t report_count_ = 0;
 };
 
 } // namespace
 
-TEST_CASE("timer_table: only who has overrun is reported, whatever happens",
+TEST_CASE("timer_table: in random histories only overrun workers are reported",
           "[core]") {
   for (uint32_t seed = 1; seed <= 500; ++seed) {
     CAPTURE(seed);

@@ -33,7 +33,7 @@ TEST_CASE_METHOD(fixture, "timer_table: a worker that releases is left alone",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timer_table: a release that had to wait comes in time",
+                 "timer_table: a release that had to wait counts as on time",
                  "[core]") {
   start(1, 0);
   acquire(100, "step", 30s);
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timer_table: what is due during a confirmation has its own",
+                 "timer_table: a timer due during a confirmation has its own",
                  "[core]") {
   start(1, 0);
   start(1, 1);
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(fixture, "timer_table: a worker is reported once", "[core]") {
   CHECK(drained(1)
         == "report_overrun 1/0 pid 100 \"a\" 10000000000 ns late, signal 15");
   CHECK(uut.size() == 0);
-  // What it still says is not heard.
+  // Its later requests are ignored.
   CHECK(acquire(100, "d", 20s) == "");
   CHECK(step(progress_reported{100, "d", 0s, 9}) == "");
   CHECK(step(timer_acquired{worker(1, 0), "d", time_point{}, 9}) == "");
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(drained(1)
         == "record_overrun 1/0 pid 100 \"a\" 1000000000 ns late, signal 0; "
            "record_overrun 1/0 pid 100 \"b\" 0 ns late, signal -5");
-  CHECK(uut.size() == 3); // The worker goes on with the others.
+  CHECK(uut.size() == 3); // The worker's other timers continue.
   at(13s).fire(2);
   CHECK(drained(2)
         == "report_overrun 1/0 pid 100 \"c\" 1000000000 ns late, signal 9");
@@ -193,7 +193,8 @@ TEST_CASE_METHOD(fixture, "timer_table: a dead worker's timers vanish",
 }
 
 TEST_CASE_METHOD(
-  fixture, "timer_table: a worker that dies while it is suspected is let go",
+  fixture,
+  "timer_table: a worker that dies while it is suspected is not reported",
   "[core]") {
   start(1, 0);
   acquire(100, "a", 10s);
@@ -202,9 +203,9 @@ TEST_CASE_METHOD(
   CHECK(drained(2) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "timer_table: the next epoch has no timers of the last",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "timer_table: the next epoch has no timers of the previous one",
+  "[core]") {
   start(1, 0, 500);
   acquire(500, "a", 10s);
   end(1, 0);
@@ -212,19 +213,19 @@ TEST_CASE_METHOD(fixture,
   start(2, 0, 500); // The same pid and local rank.
   CHECK(uut.size_of(worker(2, 0)) == 0);
   CHECK(at(1h).fire(1) == "");
-  CHECK(end(1, 0) == ""); // It is told twice: not of the one that lives.
+  CHECK(end(1, 0) == ""); // A repeated end is not that of the living one.
   CHECK(acquire(500, "a", 2h) == "arm_timer 2");
   CHECK(uut.size_of(worker(2, 0)) == 1);
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timer_table: what a dead worker left in the source is not of "
-                 "the next with its pid",
+                 "timer_table: requests of a dead worker are not those of the "
+                 "next with its pid",
                  "[core]") {
   start(1, 0, 500);
   CHECK(end(1, 0) == "drain_source 1");
   start(2, 0, 500);
-  // Written by the dead one, read now.
+  // Written by the dead worker, read now.
   CHECK(acquire(500, "a", -1s) == "");
   CHECK(release(500, "a") == "");
   CHECK(step(progress_reported{500, "a", 0s, 9}) == "");
@@ -236,9 +237,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.counts().late == 4);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "timer_table: a start proves that the last with its pid ended",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "timer_table: a start proves that the previous worker with its pid ended",
+  "[core]") {
   start(1, 0, 500);
   acquire(500, "a", 10s);
   CHECK(start(2, 3, 500) == "drain_source 1");
@@ -247,7 +249,7 @@ TEST_CASE_METHOD(fixture,
   drained(1);
   acquire(500, "a", 10s);
   CHECK(uut.size_of(worker(2, 3)) == 1);
-  // And one with its name, whatever its pid.
+  // So does a worker with its epoch and rank, whatever its pid.
   CHECK(start(2, 3, 501) == "drain_source 2");
   CHECK(uut.size() == 0);
   CHECK(acquire(500, "a", 10s) == "");
@@ -281,7 +283,7 @@ TEST_CASE_METHOD(fixture, "timer_table: progress moves a deadline on",
         == "report_overrun 1/0 pid 100 \"watchdog\" 0 ns late, signal 6");
 }
 
-TEST_CASE_METHOD(fixture, "timer_table: a worker may say that it is stuck",
+TEST_CASE_METHOD(fixture, "timer_table: a worker may report itself stuck",
                  "[core]") {
   start(1, 0);
   CHECK(step(progress_reported{100, "watchdog", -5s, 6})
@@ -316,7 +318,7 @@ TEST_CASE_METHOD(fixture, "timer_table: a signal beyond the last is refused",
   CHECK(uut.size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "timer_table: what is beyond a limit is refused",
+TEST_CASE_METHOD(fixture, "timer_table: requests beyond a limit are refused",
                  "[core]") {
   const auto longest = std::string(scope_text_max, 'x');
   start(1, 0);

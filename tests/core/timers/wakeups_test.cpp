@@ -26,7 +26,7 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "timer_wakeups: one that comes in time is enough",
+TEST_CASE_METHOD(fixture, "timer_wakeups: one wake-up in time is enough",
                  "[core]") {
   CHECK(want(30s) == "1@30000");
   CHECK(want(30s) == "");
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(fixture, "timer_wakeups: one that comes in time is enough",
   CHECK(want(40s, 30s) == "4@40000");
 }
 
-TEST_CASE_METHOD(fixture, "timer_wakeups: one that is unknown is ignored",
+TEST_CASE_METHOD(fixture, "timer_wakeups: an unknown wake-up is ignored",
                  "[core]") {
   want(30s);
   uut.fired({7});
@@ -50,8 +50,7 @@ TEST_CASE_METHOD(fixture, "timer_wakeups: one that is unknown is ignored",
   CHECK(want(30s) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "timer_wakeups: none comes sooner than the least delay",
+TEST_CASE_METHOD(fixture, "timer_wakeups: none comes before the minimum delay",
                  "[core]") {
   const auto x = uut.want(time_point{10s}, time_point{20s});
   REQUIRE(x);
@@ -59,19 +58,19 @@ TEST_CASE_METHOD(fixture,
   CHECK(!uut.want(time_point{20s} + 1ns, time_point{20s}));
 }
 
-TEST_CASE_METHOD(fixture, "timer_wakeups: none comes later than the longest",
+TEST_CASE_METHOD(fixture, "timer_wakeups: none comes after the maximum delay",
                  "[core]") {
   const auto x = uut.want(time_point::max(), time_point{20s});
   REQUIRE(x);
   CHECK(x->due == time_point{20s} + wakeup_delay_max);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "timer_wakeups: nearer and nearer ones do not pile up",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "timer_wakeups: ever earlier deadlines do not accumulate wake-ups",
+  "[core]") {
   for (auto due = duration{1h}; due > 0s; due -= 1ms) {
     const auto x = uut.want(time_point{due}, time_point{});
-    // In time: this one, or one before.
+    // In time: this wake-up, or an earlier one.
     if (x)
       REQUIRE(x->due <= time_point{std::max<duration>(due, wakeup_delay_min)});
   }
@@ -79,7 +78,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.size() <= 8 + 60);
 }
 
-TEST_CASE("timer_wakeups: whatever is wanted comes in time", "[core]") {
+TEST_CASE("timer_wakeups: any deadline has a wake-up in time", "[core]") {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     auto random = std::mt19937_64{seed};

@@ -1,5 +1,5 @@
-// The wheel beside the plainest thing that could stand for it, and what a
-// million timers cost.
+// Compares the wheel with the simplest model of it, and measures the memory of
+// a million timers.
 #include "actors/core/timers/wheel.hpp"
 #include "tests/support/catch.hpp"
 
@@ -29,7 +29,7 @@ using model = std::map<key, value>;
 
 constexpr uint32_t worker_count = 12;
 
-/// One seeded history: every call goes to both, every answer is compared.
+/// One seeded history: both get every call, and every answer is compared.
 class history {
 public:
   explicit history(uint32_t seed) : random_(seed) {}
@@ -48,7 +48,7 @@ public:
 private:
   uint32_t below(uint32_t n) { return uint32_t(random_() % n); }
 
-  // Of any magnitude: from nanoseconds to beyond a century.
+  // Any magnitude: from nanoseconds to more than a century.
   duration any_span() {
     const auto bits = below(62);
     return duration{int64_t(random_() & ((uint64_t{1} << bits) - 1))};
@@ -117,7 +117,7 @@ private:
   }
 
   void wait() {
-    // Mostly short, so that the history does not run out of time.
+    // Mostly short, so that the history does not reach the end of time.
     const auto room = (time_point::max() - now_) / 2;
     now_ += std::min<duration>(
       below(50) == 0 ? any_span() / 64 : any_span() % 50'000'000, room);
@@ -144,7 +144,7 @@ private:
     std::sort(found.begin(), found.end());
     std::sort(expected.begin(), expected.end());
     REQUIRE(found == expected);
-    // Looking now has made the bound a time to come.
+    // The lookup has moved the bound into the future.
     REQUIRE((!uut_.next_due() || *uut_.next_due() > now_));
   }
 
@@ -167,7 +167,7 @@ private:
 
 } // namespace
 
-TEST_CASE("timer_wheel: it does what a naive model does", "[core]") {
+TEST_CASE("timer_wheel: it agrees with a naive model", "[core]") {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     history{seed}.run(5'000);
@@ -175,7 +175,7 @@ TEST_CASE("timer_wheel: it does what a naive model does", "[core]") {
 }
 
 TEST_CASE("timer_wheel: a wake-up that finds nothing is rare", "[core]") {
-  // Steps of a loop: each moves its own timer on before it is due.
+  // Steps of a loop: each defers its own timer before it is due.
   auto uut = timer_wheel{};
   auto now = time_point{};
   auto wakeup_count = 0;
@@ -190,7 +190,7 @@ TEST_CASE("timer_wheel: a wake-up that finds nothing is rare", "[core]") {
       REQUIRE(!uut.has_expired());
     }
   }
-  // Once per deadline that was moved, at most: 1000 s in pieces of 30 s.
+  // At most once per deferred deadline: 1000 s in pieces of 30 s.
   CHECK(wakeup_count <= 34);
 }
 
@@ -210,7 +210,7 @@ size_t heap_in_use() {
 } // namespace
 
 TEST_CASE("timer_wheel: a million timers need 100 bytes each", "[core]") {
-  // Eight workers; every timer with a scope of its own, or all workers with the
+  // Eight workers: every timer has a scope of its own, or all workers share the
   // same 125,000.
   const auto is_shared = GENERATE(true, false);
   const auto before = heap_in_use();
@@ -228,7 +228,7 @@ TEST_CASE("timer_wheel: a million timers need 100 bytes each", "[core]") {
   CHECK(each <= timer_size_max);
   for (uint32_t worker = 0; worker < 8; ++worker)
     uut.clear(worker);
-  // Nearly all of it is given back.
+  // Nearly all memory is freed again.
   CHECK((heap_in_use() - before) / million == 0);
 }
 

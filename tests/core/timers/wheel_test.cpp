@@ -58,7 +58,7 @@ TEST_CASE_METHOD(fixture, "timer_wheel: a timer expires when it is due",
   CHECK(expire(15s - 1ns) == "");
   CHECK(uut.next_due() == at(15s));
   uut.advance(at(15s));
-  CHECK(uut.size() == 1); // Until it is taken.
+  CHECK(uut.size() == 1); // It stays until it is taken.
   const auto x = uut.take_expired();
   REQUIRE(x);
   CHECK(*x == expired_timer{1, "a", at(15s), 9});
@@ -89,8 +89,7 @@ TEST_CASE_METHOD(fixture, "timer_wheel: deadlines within one slot keep order",
   CHECK(uut.next_due() == at(1s + 3ns));
 }
 
-TEST_CASE_METHOD(fixture,
-                 "timer_wheel: a deadline that is over expires at once",
+TEST_CASE_METHOD(fixture, "timer_wheel: a deadline in the past expires at once",
                  "[core]") {
   uut.advance(at(10s));
   acquire(1, "late", 5s);
@@ -132,7 +131,7 @@ TEST_CASE_METHOD(fixture, "timer_wheel: workers do not share timers",
   CHECK(expire(1h) == "2.a@20000");
 }
 
-TEST_CASE_METHOD(fixture, "timer_wheel: what has expired can be taken back",
+TEST_CASE_METHOD(fixture, "timer_wheel: an expired timer can be taken back",
                  "[core]") {
   for (const auto* scope : {"a", "b", "c", "d"})
     acquire(1, scope, 10s);
@@ -143,14 +142,14 @@ TEST_CASE_METHOD(fixture, "timer_wheel: what has expired can be taken back",
   acquire(1, "b", 20s);
   uut.clear(2);
   acquire(1, "c", 5s);
-  CHECK(taken() == "1.d@10000"); // c is found with the next advance.
+  CHECK(taken() == "1.d@10000"); // The next advance finds c.
   CHECK(expire(10s) == "1.c@5000");
   CHECK(expire(20s) == "1.b@20000");
   CHECK(uut.size() == 0);
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timer_wheel: what is found later is sorted in with the rest",
+                 "timer_wheel: timers found later are sorted in with the rest",
                  "[core]") {
   acquire(1, "b", 10s);
   uut.advance(at(10s));
@@ -179,7 +178,7 @@ TEST_CASE_METHOD(fixture, "timer_wheel: no deadline is too far", "[core]") {
   CHECK(uut.take_expired()->scope == "never");
 }
 
-TEST_CASE_METHOD(fixture, "timer_wheel: next_due is early once after a release",
+TEST_CASE_METHOD(fixture, "timer_wheel: after a release next_due is early once",
                  "[core]") {
   acquire(1, "a", 10s);
   acquire(1, "b", 11s);
@@ -207,10 +206,10 @@ TEST_CASE("timer_wheel: the number of timers is bounded", "[core]") {
   CHECK(uut.acquire(1, "b", at(1s), 9));
   CHECK(!uut.acquire(1, "c", at(1s), 9)); // The worker's limit …
   CHECK(uut.acquire(2, "a", at(1s), 9));
-  CHECK(!uut.acquire(2, "b", at(1s), 9)); // … and that of all.
-  CHECK(uut.acquire(1, "a", at(2s), 9));  // It is there already.
+  CHECK(!uut.acquire(2, "b", at(1s), 9)); // … and that of the table.
+  CHECK(uut.acquire(1, "a", at(2s), 9));  // Already there.
   CHECK(uut.size() == 3);
-  CHECK(uut.scope_count() == 2); // What is refused leaves nothing behind.
+  CHECK(uut.scope_count() == 2); // A refused timer leaves nothing behind.
   uut.release(1, "b");
   CHECK(uut.acquire(2, "b", at(1s), 9));
 }

@@ -13,7 +13,7 @@ using facts = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("held_queue: what waits for nothing is ready", "[core]") {
+TEST_CASE("held_queue: an item that waits for nothing is ready", "[core]") {
   auto uut = queue{};
   CHECK(uut.empty());
   CHECK(uut.take_ready().empty());
@@ -24,7 +24,7 @@ TEST_CASE("held_queue: what waits for nothing is ready", "[core]") {
   CHECK(uut.empty());
 }
 
-TEST_CASE("held_queue: nothing overtakes what waits", "[core]") {
+TEST_CASE("held_queue: no item overtakes a waiting one", "[core]") {
   auto uut = queue{};
   uut.push("a");
   uut.push("b", 1);
@@ -37,7 +37,7 @@ TEST_CASE("held_queue: nothing overtakes what waits", "[core]") {
   CHECK(uut.take_ready() == facts{"b", "c", "d"});
 }
 
-TEST_CASE("held_queue: a key that nobody waits for is ignored", "[core]") {
+TEST_CASE("held_queue: a key without a waiting item is ignored", "[core]") {
   auto uut = queue{};
   uut.release(1);
   uut.push("a", 1);
@@ -48,7 +48,7 @@ TEST_CASE("held_queue: a key that nobody waits for is ignored", "[core]") {
   CHECK(uut.take_ready() == facts{"a"});
 }
 
-TEST_CASE("held_queue: one key may hold several", "[core]") {
+TEST_CASE("held_queue: one key may hold several items", "[core]") {
   auto uut = queue{};
   uut.push("a", 1);
   uut.push("b", 1);
@@ -56,13 +56,13 @@ TEST_CASE("held_queue: one key may hold several", "[core]") {
   CHECK(uut.take_ready() == facts{"a", "b"});
 }
 
-TEST_CASE("held_queue: when nobody waits any more all go, in order", "[core]") {
+TEST_CASE("held_queue: once none waits all are released, in order", "[core]") {
   auto uut = queue{};
   uut.push("a", 1);
   uut.push("b");
   uut.push("c", 2);
   CHECK(uut.take_all() == facts{"a", "b", "c"});
   CHECK(uut.empty());
-  uut.release(1); // It comes too late.
+  uut.release(1); // Too late.
   CHECK(uut.take_ready().empty());
 }

@@ -45,7 +45,8 @@ TEST_CASE("overdue_worker: without grace it is killed at once", "[core]") {
   CHECK(uut.is_killed());
 }
 
-TEST_CASE("overdue_worker: before the signal no end is its effect", "[core]") {
+TEST_CASE("overdue_worker: an end before the signal is not its effect",
+          "[core]") {
   auto uut = overdue(SIGTERM, 3s);
   CHECK_FALSE(uut.has_caused(killed_by(SIGTERM)));
   uut.end(time_point{2s});
@@ -60,7 +61,8 @@ TEST_CASE("overdue_worker: any end after its signal is its effect", "[core]") {
   CHECK(uut.has_caused(killed_by(SIGSEGV)));
 }
 
-TEST_CASE("overdue_worker: SIGKILL explains no other end", "[core]") {
+TEST_CASE("overdue_worker: other ends are not the effect of SIGKILL",
+          "[core]") {
   auto uut = overdue(SIGKILL, 0s);
   uut.end(time_point{1s});
   CHECK(uut.has_caused(killed_by(SIGKILL)));

@@ -55,7 +55,7 @@ std::string variable(const lines& all, const std::string& name) {
   return i == all.end() ? "" : *i;
 }
 
-/// What differs between workers, in torchrun's order:
+/// The variables that differ between workers, in torchrun's order:
 /// `LOCAL_RANK RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE
 /// ROLE_RANK ROLE_WORLD_SIZE ROLE_NAME`.
 std::string ranks(const lines& all) {
@@ -151,7 +151,7 @@ TEST_CASE("worker_environment: three trainers and one reader", "[core]") {
         == "0 3 4 1 1 2 0 1 reader");
 }
 
-TEST_CASE("worker_environment: what was inherited is overridden", "[core]") {
+TEST_CASE("worker_environment: inherited variables are overridden", "[core]") {
   const auto fresh = environment({});
   auto inherited = lines{};
   for (const auto& x : fresh)
@@ -184,7 +184,7 @@ TEST_CASE("worker_environment: names are unique and in order", "[core]") {
   CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
 }
 
-TEST_CASE("worker_environment: what is no variable is left out", "[core]") {
+TEST_CASE("worker_environment: invalid entries are left out", "[core]") {
   const auto fresh = environment({});
   CHECK(environment({"", "NAME", "=", "=value"}) == fresh);
 }
@@ -254,13 +254,15 @@ TEST_CASE("worker_environment: a worker with a virtual rank sees one device",
   CHECK(seen({}, 1) == name + "=1");
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 0) == name + "=4");
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 1) == name + "=GPU-8f2e");
-  CHECK(seen({name + "=4"}, 1) == name + "="); // None, rather than another's.
+  // None, rather than another worker's.
+  CHECK(seen({name + "=4"}, 1) == name + "=");
   job.visible_devices = {"7", "5"};
   CHECK(seen({name + "=4,6"}, 0) == name + "=7");
   CHECK(seen({name + "=4,6"}, 1) == name + "=5");
 }
 
-TEST_CASE("worker_environment: a node's devices are its workers'", "[core]") {
+TEST_CASE("worker_environment: the workers of a node share its devices",
+          "[core]") {
   auto job = training;
   job.visible_devices = {"0", "GPU-8f2e"};
   const auto plan = plans({offered("a", 2)})[0];
@@ -291,7 +293,7 @@ TEST_CASE("worker_environment: each local rank has a device or none",
                    "there is no device for local rank 2: the devices are 4,6"});
 }
 
-TEST_CASE("worker_environment: timers and watchdog are announced under the "
+TEST_CASE("worker_environment: timers and watchdog are announced by the "
           "names that programs know",
           "[core]") {
   auto job = job_environment{};

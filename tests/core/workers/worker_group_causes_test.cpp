@@ -1,4 +1,4 @@
-// Which deaths of a worker group are failures, and how old they are when told.
+// Which deaths of a worker group are failures, and their ages when reported.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
@@ -40,7 +40,7 @@ struct fixture {
     return test::transcript(effects);
   }
 
-  /// All that still run end with 0; what is told then: `0:5 1:3 +2`, local
+  /// Ends all running workers with 0; returns the report: `0:5 1:3 +2`, local
   /// ranks with ages in ms, and how many are not listed.
   std::string others_at(milliseconds t) {
     for (uint32_t i = 0; i < worker_count; ++i)
@@ -75,7 +75,8 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "worker_group: a failure is told with its details",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a failure is reported with its details",
                  "[core]") {
   auto death = exited(1, 7, 30ms);
   death.details.message = "RuntimeError: no data";
@@ -100,23 +101,23 @@ TEST_CASE_METHOD(fixture, "worker_group: a start that failed has details, too",
   CHECK(failure.kind == failure_kind::not_started);
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: a death without a time is one now",
+TEST_CASE_METHOD(fixture, "worker_group: a death without a time happened now",
                  "[core]") {
   at(50ms, exited(1, 7));
   CHECK(std::get<report_failed>(effects.at(0)).failure.age == 0ms);
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: no death is younger than now",
+TEST_CASE_METHOD(fixture, "worker_group: no death has a negative age",
                  "[core]") {
-  at(50ms, exited(1, 7, 60ms)); // Clocks are read one after the other.
+  at(50ms, exited(1, 7, 60ms)); // Two clock readings may differ.
   CHECK(std::get<report_failed>(effects.at(0)).failure.age == 0ms);
 }
 
 // -- after the first failure --------------------------------------------------
 
-TEST_CASE_METHOD(fixture,
-                 "worker_group: later failures are told when all ended",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "worker_group: later failures are reported when all have ended",
+  "[core]") {
   at(10ms, exited(0, 1, 10ms));
   CHECK(at(20ms, exited(1, 1, 15ms)) == "");
   CHECK(at(30ms, exited(2, 1, 28ms)) == "");
@@ -124,7 +125,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(others_at(50ms) == "1:35 2:22");
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: who succeeds is never listed",
+TEST_CASE_METHOD(fixture, "worker_group: workers that succeed are never listed",
                  "[core]") {
   at(10ms, exited(0, 1, 10ms));
   at(20ms, exited(1, 0, 20ms));
@@ -147,8 +148,7 @@ TEST_CASE_METHOD(fixture, "worker_group: the later failures have a limit",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: a start called off is no failure of its "
-                 "own",
+                 "worker_group: a cancelled start is no failure of its own",
                  "[core]") {
   auto group = worker_group{uut.plan(), "node-a"};
   group.step(start_ordered{}, time_point{0ms});
@@ -161,22 +161,22 @@ TEST_CASE_METHOD(fixture,
         == "signal_workers 15; arm_timer 1; release_workers; report_stopped");
 }
 
-// -- our order to stop --------------------------------------------------------
+// -- the order to stop --------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "worker_group: what we ordered is never listed",
+TEST_CASE_METHOD(fixture, "worker_group: ordered deaths are never listed",
                  "[core]") {
   at(10ms, exited(0, 1, 10ms));
   CHECK_FALSE(uut.has_ordered(time_point{40ms}));
   at(40ms, stop);
   CHECK(uut.has_ordered(time_point{40ms}));
-  CHECK(uut.has_ordered({})); // A death now.
+  CHECK(uut.has_ordered({})); // A death at this time.
   at(41ms, exited(1, 1, 40ms));
   at(42ms, exited(2, 1));
   CHECK(others_at(50ms) == "");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: who died before the order did not obey",
+                 "worker_group: a death before the order is not an ordered one",
                  "[core]") {
   at(40ms, stop);
   CHECK_FALSE(uut.has_ordered(time_point{40ms} - 1ns));
@@ -186,7 +186,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(others_at(50ms) == "1:10");
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: the order to kill is one to stop",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: the order to kill is an order to stop, too",
                  "[core]") {
   at(40ms, kill_ordered{});
   at(42ms, exited(1, 1, 39ms));
@@ -194,9 +195,7 @@ TEST_CASE_METHOD(fixture, "worker_group: the order to kill is one to stop",
   CHECK(others_at(50ms) == "1:11");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "worker_group: the first order counts for the time, "
-                 "too",
+TEST_CASE_METHOD(fixture, "worker_group: the time of the first order counts",
                  "[core]") {
   at(40ms, stop);
   at(60ms, kill_ordered{});

@@ -1,4 +1,4 @@
-// What becomes of a worker that overran a timer.
+// How a group treats a worker that overran a timer.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
@@ -76,8 +76,9 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "worker_group: who overran a timer is killed at once",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "worker_group: a worker that overran a timer is killed at once",
+  "[core]") {
   CHECK(at(1s, overran(1)) == "signal_worker 1 9");
   CHECK(at(1s, killed(1, SIGKILL, 1000ms))
         == "report_failed: rank 9 (local rank 1, pid 101) on node-a was killed "
@@ -89,7 +90,7 @@ TEST_CASE_METHOD(fixture, "worker_group: who overran a timer is killed at once",
   CHECK(failure().details.where.empty());
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: the peers are looked at first",
+TEST_CASE_METHOD(fixture, "worker_group: the workers are inspected first",
                  "[core]") {
   CHECK(at(1s, overran(1, SIGKILL, 500ms)) == "arm_timer 1; probe_workers 1");
   CHECK(armed.due == time_point{1500ms});
@@ -101,7 +102,8 @@ TEST_CASE_METHOD(fixture, "worker_group: the peers are looked at first",
   CHECK(failure().details.where == "in futex");
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: nobody waits for a look for ever",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: the wait for the inspection is bounded",
                  "[core]") {
   at(1s, overran(1, SIGKILL, 500ms));
   CHECK(at(1500ms, timer_fired{}).empty());
@@ -111,7 +113,8 @@ TEST_CASE_METHOD(fixture, "worker_group: nobody waits for a look for ever",
   CHECK(failure().details.where.empty());
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: who survives its signal is killed",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a worker that survives its signal is killed",
                  "[core]") {
   CHECK(at(1s, overran(0, SIGTERM)) == "signal_worker 0 15; arm_timer 1");
   CHECK(armed.due == time_point{31s});
@@ -128,8 +131,8 @@ TEST_CASE_METHOD(fixture, "worker_group: without grace the signal is SIGKILL",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: however the overdue worker ends, its timer did "
-                 "it",
+                 "worker_group: however the overdue worker ends, its timer is "
+                 "the cause",
                  "[core]") {
   struct row {
     worker_exited death;
@@ -146,8 +149,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: who dies before it is signalled did not die of "
-                 "its timer",
+                 "worker_group: a worker that dies before its signal did not "
+                 "die of its timer",
                  "[core]") {
   at(1s, overran(0, SIGKILL, 500ms));
   at(1100ms, killed(0, SIGSEGV, 1100ms));
@@ -155,7 +158,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(1200ms, worker_probed{0, "gone"}).empty());
   CHECK(at(1500ms, timer_fired{armed.timer}).empty());
   at(2s, overran(1));
-  at(2001ms, killed(1, SIGSEGV, 1999ms)); // It is collateral.
+  at(2001ms, killed(1, SIGSEGV, 1999ms)); // A consequence of the first failure.
   at(3s, stop);
   const auto& others = std::get<report_stopped>(effects.back()).others;
   REQUIRE(others.listed.size() == 1);
@@ -169,13 +172,15 @@ TEST_CASE_METHOD(fixture, "worker_group: the first overrun of a worker counts",
   CHECK(at(2s, overran(1)) == "signal_worker 1 9");
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: who has ended cannot overrun",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a worker that has ended cannot overrun",
                  "[core]") {
   at(1s, exited(0, 0));
   CHECK(at(2s, overran(0)).empty());
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: once all must end nobody ends alone",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: once all must end no worker is signalled alone",
                  "[core]") {
   at(1s, overran(0, SIGKILL, 500ms));
   const auto timeout = armed;

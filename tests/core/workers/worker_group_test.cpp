@@ -86,7 +86,7 @@ TEST_CASE_METHOD(fixture, "worker_group: workers start, run and succeed",
   CHECK(uut.current_phase() == phase::succeeded);
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: every worker can be looked at",
+TEST_CASE_METHOD(fixture, "worker_group: the state of every worker can be read",
                  "[core]") {
   using state = worker_record::state;
   REQUIRE(uut.workers().size() == 2);
@@ -105,9 +105,10 @@ TEST_CASE_METHOD(fixture, "worker_group: every worker can be looked at",
   CHECK(uut.workers()[0].pid == 0);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "worker_group: who is done early waits for those who start",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: a worker that is done early waits for the others' start",
+  "[core]") {
   at(0s, start_ordered{});
   at(0s, started(0));
   CHECK(at(0s, exited(0)) == "");
@@ -196,14 +197,14 @@ TEST_CASE_METHOD(fixture, "worker_group: only the first failure is reported",
   CHECK(at(1s, exited(0, 1)) != "");
   CHECK(at(1s, killed(1, SIGSEGV)) == "");
   CHECK(uut.current_phase() == phase::failed);
-  // What the workers have left behind gets its signal before its release.
+  // Processes left by the workers get the signal before the release.
   CHECK(at(2s, grace)
         == "signal_workers 15; arm_timer 1; release_workers; report_stopped "
            "+1");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: a failure stays one, though others succeed",
+                 "worker_group: a failure remains one, though others succeed",
                  "[core]") {
   run();
   at(1s, exited(0, 1));
@@ -236,7 +237,7 @@ TEST_CASE_METHOD(fixture, "worker_group: no grace period kills at once",
                  "[core]") {
   run();
   CHECK(at(1s, at_once) == "signal_workers 9");
-  CHECK(at(1s, timer_fired{{0}}) == ""); // There is no timer.
+  CHECK(at(1s, timer_fired{{0}}) == ""); // No timer is armed.
   CHECK(at(1s, timer_fired{{1}}) == "");
   CHECK(at(1s, killed(0, SIGKILL)) == "");
   CHECK(at(1s, killed(1, SIGKILL)) == "release_workers; report_stopped");
@@ -264,10 +265,10 @@ TEST_CASE_METHOD(fixture, "worker_group: killing ends the grace period",
   at(1s, grace);
   CHECK(at(2s, kill_ordered{}) == "signal_workers 9");
   CHECK(at(6s, timer_fired{{1}}) == "");
-  CHECK(at(7s, kill_ordered{}) == "signal_workers 9"); // It does no harm.
+  CHECK(at(7s, kill_ordered{}) == "signal_workers 9"); // Harmless.
 }
 
-TEST_CASE_METHOD(fixture, "worker_group: a timer of somebody else is ignored",
+TEST_CASE_METHOD(fixture, "worker_group: an unknown timer is ignored",
                  "[core]") {
   run();
   at(1s, grace);
@@ -277,9 +278,9 @@ TEST_CASE_METHOD(fixture, "worker_group: a timer of somebody else is ignored",
   CHECK(at(6s, timer_fired{{1}}) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "worker_group: who was about to start is stopped as well",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "worker_group: a worker that is about to start is stopped as well",
+  "[core]") {
   at(0s, start_ordered{});
   at(0s, started(0));
   CHECK(at(0s, grace) == "signal_workers 15; arm_timer 1");
@@ -288,9 +289,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(1s, killed(1, SIGTERM)) == "release_workers; report_stopped");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "worker_group: who cannot start while stopping has ended",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "worker_group: a worker that cannot start while stopping has ended",
+  "[core]") {
   at(0s, start_ordered{});
   at(0s, grace);
   CHECK(at(0s, not_started(0, ENOENT)) == "");
@@ -301,7 +302,7 @@ TEST_CASE_METHOD(fixture,
 
 namespace {
 
-/// In each phase, where there is a choice worker 0 runs and worker 1 differs.
+/// Where a phase allows it, worker 0 runs and worker 1 is in another state.
 fixture in_phase(phase x) {
   auto group = fixture{};
   switch (x) {
@@ -365,7 +366,7 @@ TEST_CASE("worker_group: every event has its answer in every phase", "[core]") {
     {"exited 1", exited(0, 1), {"", rank_8, rank_8, "", "", done, ""}},
     {"exited early",
      exited(1, 1),
-     {"", "", // Nothing can end that has not started.
+     {"", "", // A worker that has not started cannot end.
       "report_failed: rank 9 (local rank 1, pid 101) on node-a exited with "
       "code 1",
       "", "", "", ""}},

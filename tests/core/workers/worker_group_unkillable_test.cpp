@@ -1,4 +1,4 @@
-// What becomes of workers that SIGKILL does not end.
+// How a group treats workers that SIGKILL does not end.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
@@ -67,7 +67,8 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE("worker_group: who outlives SIGKILL is given up", "[core]") {
+TEST_CASE("worker_group: a worker that outlives SIGKILL is given up",
+          "[core]") {
   auto group = fixture{};
   CHECK(group.at(1s, kill_ordered{}) == "signal_workers 9; arm_timer 1");
   CHECK(group.armed.due == time_point{31s});
@@ -90,7 +91,7 @@ TEST_CASE("worker_group: who outlives SIGKILL is given up", "[core]") {
            "hangs in the kernel");
 }
 
-TEST_CASE("worker_group: who ends after it was given up is not news",
+TEST_CASE("worker_group: the late end of a worker that was given up is ignored",
           "[core]") {
   auto group = fixture{};
   group.at(1s, kill_ordered{});
@@ -100,7 +101,8 @@ TEST_CASE("worker_group: who ends after it was given up is not news",
   CHECK(group.at(33s, kill_ordered{}).empty());
 }
 
-TEST_CASE("worker_group: who ends in time was killed, and nobody fires at it",
+TEST_CASE("worker_group: workers that end in time were killed, and the timer "
+          "is ignored",
           "[core]") {
   auto group = fixture{};
   group.at(1s, kill_ordered{});
@@ -111,8 +113,9 @@ TEST_CASE("worker_group: who ends in time was killed, and nobody fires at it",
   CHECK(group.at(31s, timer_fired{group.armed.timer}).empty());
 }
 
-TEST_CASE("worker_group: patience with SIGKILL begins after the grace period",
-          "[core]") {
+TEST_CASE(
+  "worker_group: the timeout after SIGKILL begins after the grace period",
+  "[core]") {
   auto group = fixture{};
   CHECK(group.at(1s, stop) == "signal_workers 15; arm_timer 1");
   CHECK(group.at(6s, timer_fired{group.armed.timer})
@@ -122,7 +125,7 @@ TEST_CASE("worker_group: patience with SIGKILL begins after the grace period",
         == "release_workers; report_stopped +3 unkillable=3");
 }
 
-TEST_CASE("worker_group: a second order to kill brings no more patience",
+TEST_CASE("worker_group: a second order to kill does not extend the timeout",
           "[core]") {
   auto group = fixture{};
   group.at(1s, kill_ordered{});
@@ -132,7 +135,7 @@ TEST_CASE("worker_group: a second order to kill brings no more patience",
         == "release_workers; report_stopped +3 unkillable=3");
 }
 
-TEST_CASE("worker_group: a patience of 0 never ends", "[core]") {
+TEST_CASE("worker_group: a timeout of 0 never ends", "[core]") {
   auto group = fixture{0ms};
   CHECK(group.at(1s, kill_ordered{}) == "signal_workers 9");
   group.overrun(1s, 1);
@@ -152,10 +155,10 @@ TEST_CASE("worker_group: an overdue worker that cannot be killed has failed",
   group.exit(32s, 0);
   group.exit(32s, 2);
   CHECK(group.news().unkillable_count == 1);
-  CHECK(group.news().others.empty()); // It has been told already.
+  CHECK(group.news().others.empty()); // Already reported.
 }
 
-TEST_CASE("worker_group: a signal that is ignored goes before SIGKILL",
+TEST_CASE("worker_group: a signal that may be ignored is sent before SIGKILL",
           "[core]") {
   auto group = fixture{};
   group.overrun(1s, 1, SIGTERM);
@@ -172,18 +175,18 @@ TEST_CASE("worker_group: all are given up only when all were killed",
   group.overrun(1s, 1);
   const auto own = group.armed.timer;
   group.at(2s, stop);
-  CHECK(group.at(31s, timer_fired{own}).empty()); // The group's time counts.
+  CHECK(group.at(31s, timer_fired{own}).empty()); // The group's timeout counts.
   CHECK(group.uut.current_phase() == worker_group::phase::stopping);
 }
 
-TEST_CASE("worker_group: SIGKILL has one effect, other signals have many",
+TEST_CASE("worker_group: only a death by SIGKILL is the effect of SIGKILL",
           "[core]") {
   for (const auto exit_code : {0, 3}) {
     auto group = fixture{};
     group.overrun(1s, 1);
     const auto text
       = group.at(2s, worker_exited{.local_rank = 1, .exit_code = exit_code});
-    // It has ended by itself, a moment before.
+    // It has ended by itself, just before.
     CHECK(text.empty() == (exit_code == 0));
     CHECK(text.find("timer") == std::string::npos);
   }

@@ -25,7 +25,7 @@ std::string to_text(const worker_outputs& x) {
 
 } // namespace
 
-TEST_CASE("outputs: without a wish all goes to the console", "[core]") {
+TEST_CASE("outputs: by default all output goes to the console", "[core]") {
   const auto plan = plan_outputs({}, "a", 2);
   REQUIRE(plan.workers.size() == 2);
   for (const auto& x : plan.workers)
@@ -58,7 +58,7 @@ TEST_CASE("outputs: a teed stream is in its file and shown", "[core]") {
         == "a/0/stdout.log, a/0/stderr.log and shown");
 }
 
-TEST_CASE("outputs: ranks may have wishes of their own", "[core]") {
+TEST_CASE("outputs: ranks may have choices of their own", "[core]") {
   auto options = log_options{};
   options.redirects.by_rank = {{0, std_streams::all}, {12, std_streams::err}};
   const auto plan = plan_outputs(options, "a", 13);
@@ -88,7 +88,7 @@ TEST_CASE("outputs: without a folder there are no files", "[core]") {
   CHECK(plan.filtered_out.empty());
 }
 
-TEST_CASE("outputs: lines with a filter have a file per node", "[core]") {
+TEST_CASE("outputs: lines that match a filter have a file per node", "[core]") {
   auto options = log_options{};
   options.stdout_filters = {"x"};
   CHECK(plan_outputs(options, "a", 1).filtered_out == "a/filtered_stdout.log");

@@ -7,9 +7,9 @@
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
-// The right column is what Python's string.Template(text).safe_substitute(
-// local_rank=3) gives.
-TEST_CASE("worker_spec: macros expand as torchrun's do", "[core]") {
+// The right column is the result of Python's string.Template(text)
+// .safe_substitute(local_rank=3).
+TEST_CASE("worker_settings: macros expand as torchrun's do", "[core]") {
   struct row {
     std::string_view text;
     std::string expected;
@@ -37,7 +37,7 @@ TEST_CASE("worker_spec: macros expand as torchrun's do", "[core]") {
     // Characters next to the ranges of letters and digits end a name.
     {"$local_rank/$local_rank:$local_rank@", "3/3:3@"},
     {"$local_rank[$local_rank`$local_rank{", "3[3`3{"},
-    // What is no macro stays.
+    // Text that is no macro is kept.
     {"$LOCAL_RANK ${LOCAL_RANK}", "$LOCAL_RANK ${LOCAL_RANK}"},
     {"$rank ${rank} $HOME", "$rank ${rank} $HOME"},
     {"${local_rank", "${local_rank"},
@@ -47,7 +47,7 @@ TEST_CASE("worker_spec: macros expand as torchrun's do", "[core]") {
     {"$", "$"},
     {"a$", "a$"},
     {"$1", "$1"},
-    // Two dollars are one, and begin nothing.
+    // Two dollars are one dollar and begin no macro.
     {"$$", "$"},
     {"$$$", "$$"},
     {"$$$$", "$$"},
@@ -62,13 +62,13 @@ TEST_CASE("worker_spec: macros expand as torchrun's do", "[core]") {
   }
 }
 
-TEST_CASE("worker_spec: every rank can be written", "[core]") {
+TEST_CASE("worker_settings: every rank can be written", "[core]") {
   CHECK(expand("<$local_rank>", 0) == "<0>");
   CHECK(expand("<$local_rank>", slots_per_agent_max - 1) == "<4095>");
   CHECK(expand("<$local_rank>", UINT32_MAX) == "<4294967295>");
 }
 
-TEST_CASE("worker_spec: a text may hold any byte", "[core]") {
+TEST_CASE("worker_settings: a text may hold any byte", "[core]") {
   const auto text = std::string{"a\0$local_rank\0\n", 15};
   CHECK(expand(text, 12)
         == std::string{"a\0"
@@ -76,7 +76,7 @@ TEST_CASE("worker_spec: a text may hold any byte", "[core]") {
                        6});
 }
 
-TEST_CASE("worker_spec: program and arguments are expanded one by one",
+TEST_CASE("worker_settings: program and arguments are expanded one by one",
           "[core]") {
   auto spec = worker_settings{};
   spec.command = {"bin/$local_rank", "", "--rank", "${local_rank}", "a b"};
@@ -85,7 +85,7 @@ TEST_CASE("worker_spec: program and arguments are expanded one by one",
   CHECK(spec.command.front() == "bin/$local_rank");
 }
 
-TEST_CASE("worker_spec: by default one worker gets SIGTERM and 30 s",
+TEST_CASE("worker_settings: by default one worker gets SIGTERM and 30 s",
           "[core]") {
   const auto x = worker_settings{};
   CHECK(x.role == "default");

@@ -25,7 +25,7 @@ bool has_loaded(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("accelerator_count: CUDA's driver is asked by somebody else",
+TEST_CASE("accelerator_count: CUDA's driver is asked by another process",
           "[gpu]") {
   const auto world = standin{};
   world.write("cuda 3\n");
@@ -34,11 +34,11 @@ TEST_CASE("accelerator_count: CUDA's driver is asked by somebody else",
   REQUIRE(count);
   CHECK(*count == 3);
   CHECK_FALSE(has_loaded("libcuda.so"));
-  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1); // Nobody is left.
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1); // No child is left.
   CHECK(errno == ECHILD);
 }
 
-TEST_CASE("accelerator_count: what fails says why", "[gpu]") {
+TEST_CASE("accelerator_count: a failure has a reason", "[gpu]") {
   const auto world = standin{};
   world.write("cuda 0\n");
   CHECK(count_cuda_devices().error().text

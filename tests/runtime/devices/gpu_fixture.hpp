@@ -23,7 +23,7 @@ namespace actorrun::detail::gpu_test {
 
 namespace fs = std::filesystem;
 
-/// For what must happen; nothing waits so long when all is well.
+/// Limit for expected events; a test that passes never waits that long.
 inline constexpr auto timeout = std::chrono::seconds{20};
 
 inline bool uses_real_gpus() {
@@ -50,7 +50,7 @@ public:
   standin(const standin&) = delete;
   standin& operator=(const standin&) = delete;
 
-  /// From now on the world is so; nobody sees half of it.
+  /// Replaces the world; readers never see half of it.
   void write(const std::string& text) const {
     std::ofstream{folder_ / "next"} << text;
     fs::rename(folder_ / "next", folder_ / "world");
@@ -60,7 +60,7 @@ private:
   fs::path folder_;
 };
 
-/// What the code under test tells on threads of its own, which may outlive it.
+/// Collects the events of the code under test on threads that may outlive it.
 template <class Note>
 class notes {
 public:
@@ -70,7 +70,7 @@ public:
     changed_.notify_all();
   }
 
-  /// @returns false if there are fewer even after a long time
+  /// @returns false if there are fewer after a long time
   bool wait_for(size_t count) {
     auto guard = std::unique_lock{mutex_};
     return changed_.wait_for(guard, timeout,
@@ -94,7 +94,7 @@ private:
   std::vector<Note> all_;
 };
 
-/// Two ordinary GPUs.
+/// The world of two ordinary GPUs.
 inline constexpr auto two_gpus
   = "gpu uuid=GPU-aa name=NVIDIA_H200 pci=00000000:65:00.0 used=1000"
     " total=150000 util=87 temp=54 pids=\n"
@@ -102,7 +102,7 @@ inline constexpr auto two_gpus
     " total=150000 util=0 temp=41 pids=\n"
     "cuda 2\n";
 
-/// Real GPUs if these are to be tested, or else two of a stand-in.
+/// The real GPUs if these are to be tested, otherwise two of a stand-in.
 class any_gpus {
 public:
   any_gpus() {

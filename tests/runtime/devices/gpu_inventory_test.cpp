@@ -46,7 +46,7 @@ TEST_CASE("gpu_inventory: every GPU has a UUID and a place of its own",
   CHECK(places.size() == listed->size());
 }
 
-TEST_CASE("gpu_inventory: every GPU tells its name, memory and heat",
+TEST_CASE("gpu_inventory: every GPU has a name, memory and a temperature",
           "[gpu][anygpu]") {
   const auto gpus = any_gpus{};
   if (!gpus.are_there())
@@ -65,7 +65,8 @@ TEST_CASE("gpu_inventory: every GPU tells its name, memory and heat",
   }
 }
 
-TEST_CASE("gpu_inventory: CUDA and NVML count alike", "[gpu][anygpu]") {
+TEST_CASE("gpu_inventory: CUDA and NVML count the same number",
+          "[gpu][anygpu]") {
   const auto gpus = any_gpus{};
   if (!gpus.are_there())
     return;
@@ -115,7 +116,7 @@ TEST_CASE("gpu_inventory: a driver without GPUs has none", "[gpu]") {
   CHECK(inspect_gpus(library()) == core::devices_status{});
 }
 
-TEST_CASE("gpu_inventory: a lost GPU says so", "[gpu]") {
+TEST_CASE("gpu_inventory: a lost GPU is reported as lost", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a name=N pci=0 used=1 total=2\n"
               "gpu uuid=GPU-b name=N pci=1 lost=1\n");
@@ -129,7 +130,8 @@ TEST_CASE("gpu_inventory: a lost GPU says so", "[gpu]") {
   CHECK(seen.gpus[1].trouble == "GPU is lost");
 }
 
-TEST_CASE("gpu_inventory: what a GPU cannot tell stays empty", "[gpu]") {
+TEST_CASE("gpu_inventory: facts that a GPU does not report stay empty",
+          "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a name=a_b used=1 total=2\n");
   const auto seen = inspect_gpus(library());
@@ -150,14 +152,14 @@ TEST_CASE("gpu_inventory: more GPUs than a node can have are left out",
   CHECK(inspect_gpus(library()).gpus.size() == core::gpus_per_node_max);
 }
 
-TEST_CASE("gpu_inventory: processes on several GPUs are told once", "[gpu]") {
+TEST_CASE("gpu_inventory: processes on several GPUs are listed once", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a pids=7,3\ngpu uuid=GPU-b pids=3,9\n"
               "gpu uuid=GPU-c lost=1 pids=11\n");
   CHECK(gpu_processes(library()) == std::vector<int64_t>{3, 7, 9});
 }
 
-TEST_CASE("gpu_inventory: GPUs that others were given are left out", "[gpu]") {
+TEST_CASE("gpu_inventory: GPUs assigned to others are left out", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a pci=0 denied=1 pids=5\n"
               "gpu uuid=GPU-b name=N pci=1 total=2 pids=6\n");
@@ -172,7 +174,7 @@ TEST_CASE("gpu_inventory: GPUs that others were given are left out", "[gpu]") {
   CHECK(gpu_processes(library()) == std::vector<int64_t>{6});
 }
 
-TEST_CASE("gpu_inventory: parts tell what the whole keeps to itself", "[gpu]") {
+TEST_CASE("gpu_inventory: parts report what the whole GPU does not", "[gpu]") {
   const auto world = standin{};
   world.write("gpu uuid=GPU-a name=N pci=0 mig=1 private=1 parts=MIG-1,MIG-2"
               " used=3 total=5 pids=7,8\n");

@@ -17,20 +17,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a watch has told.
+/// The reports of a watch.
 struct complaints : notes<std::string> {
   gpu_memory_watch::freed_handler handler() {
     return [this](std::string complaint) { add(std::move(complaint)); };
   }
 
-  /// The first.
+  /// The first report.
   std::string wait() {
     REQUIRE(wait_for(1));
     return last();
   }
 };
 
-/// A watch over a stand-in. The watch goes first.
+/// A watch over a stand-in. The watch is destroyed first.
 struct watched {
   standin world;
   complaints told;
@@ -63,7 +63,7 @@ struct session {
 
 } // namespace
 
-TEST_CASE("gpu_memory_watch: nobody waits for who has held none",
+TEST_CASE("gpu_memory_watch: it does not wait for processes without memory",
           "[gpu][anygpu]") {
   const auto gpus = any_gpus{};
   if (!gpus.are_there())
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: a worker's memory is waited for",
 }
 
 TEST_CASE_METHOD(
-  watched, "gpu_memory_watch: so is that of what a worker has left behind",
+  watched, "gpu_memory_watch: memory of a worker's child processes is, too",
   "[gpu]") {
   const auto left = session{};
   write_pids(std::to_string(left.pid));
@@ -93,15 +93,16 @@ TEST_CASE_METHOD(
              + std::to_string(left.pid) + "; starts the workers all the same");
 }
 
-TEST_CASE_METHOD(watched, "gpu_memory_watch: that of others is not waited for",
-                 "[gpu]") {
+TEST_CASE_METHOD(
+  watched, "gpu_memory_watch: memory of other processes is not waited for",
+  "[gpu]") {
   const auto other = session{};
   write_pids(std::to_string(other.pid));
   uut->await({::getpid()}, told.handler(), timeout);
   CHECK(told.wait().empty());
 }
 
-TEST_CASE_METHOD(watched, "gpu_memory_watch: the wait has an end", "[gpu]") {
+TEST_CASE_METHOD(watched, "gpu_memory_watch: the wait is bounded", "[gpu]") {
   write_pids("12");
   uut->await({12}, told.handler(), 100ms);
   CHECK(told.wait().find("after 100 ms, by process 12;") != std::string::npos);
@@ -131,7 +132,7 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: several waits do not mix",
   CHECK(told.count() == 1);
 }
 
-TEST_CASE_METHOD(watched, "gpu_memory_watch: nothing is told once it is gone",
+TEST_CASE_METHOD(watched, "gpu_memory_watch: it reports nothing after its end",
                  "[gpu]") {
   write_pids("12");
   uut->await({12}, told.handler(), timeout);

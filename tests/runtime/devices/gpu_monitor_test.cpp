@@ -11,7 +11,7 @@ using namespace actorrun::detail::gpu_test;
 
 namespace {
 
-/// What a monitor has told.
+/// The reports of a monitor.
 struct look {
   core::devices_status now;
   std::string event;
@@ -25,7 +25,7 @@ struct looks : notes<look> {
   }
 };
 
-/// A monitor over a stand-in. The monitor goes first.
+/// A monitor over a stand-in. The monitor is destroyed first.
 struct watched {
   standin world;
   looks told;
@@ -46,7 +46,7 @@ struct watched {
 
 } // namespace
 
-TEST_CASE("gpu_monitor: the first look is told, and each that is asked for",
+TEST_CASE("gpu_monitor: it reports the first sample and each requested one",
           "[gpu][anygpu]") {
   const auto gpus = any_gpus{};
   if (!gpus.are_there())
@@ -63,7 +63,7 @@ TEST_CASE("gpu_monitor: the first look is told, and each that is asked for",
   CHECK_FALSE(told.last().now.gpus.empty());
 }
 
-TEST_CASE_METHOD(watched, "gpu_monitor: looks show how things stand by then",
+TEST_CASE_METHOD(watched, "gpu_monitor: samples show the state at their time",
                  "[gpu]") {
   world.write("gpu uuid=GPU-a name=N used=1 total=9 util=3 temp=40\n");
   watch();
@@ -92,12 +92,12 @@ TEST_CASE_METHOD(watched, "gpu_monitor: an XID of the machine marks the GPU",
   CHECK(sample().gpus.at(1).trouble == "XID 79: has fallen off the bus");
 }
 
-TEST_CASE_METHOD(watched,
-                 "gpu_monitor: an XID of a program is told and marks nothing",
-                 "[gpu]") {
+TEST_CASE_METHOD(
+  watched, "gpu_monitor: an XID of a program is reported and marks no GPU",
+  "[gpu]") {
   world.write(two_gpus);
   watch();
-  // That of a program which was killed is no news.
+  // The XID of a killed program is not reported.
   world.write(std::string{two_gpus} + "xid 0 45\nxid 0 31\n");
   REQUIRE(told.wait_for(2));
   CHECK(told.last().event == "GPU 0: XID 31: page fault of a program");
@@ -117,8 +117,7 @@ TEST_CASE_METHOD(watched, "gpu_monitor: a lost GPU is an event, once",
   CHECK(told.last().event.empty());
 }
 
-TEST_CASE_METHOD(watched,
-                 "gpu_monitor: looks at the same time are all answered",
+TEST_CASE_METHOD(watched, "gpu_monitor: simultaneous requests are all answered",
                  "[gpu]") {
   world.write(two_gpus);
   for (auto i = 0; i < 20; ++i)
@@ -127,20 +126,21 @@ TEST_CASE_METHOD(watched,
   CHECK(told.last().now.gpus.size() == 2);
 }
 
-TEST_CASE_METHOD(watched, "gpu_monitor: a driver that hangs owes few answers",
+TEST_CASE_METHOD(watched,
+                 "gpu_monitor: with a driver that hangs few requests wait",
                  "[gpu]") {
   world.write(std::string{two_gpus} + "hang\n");
   for (size_t i = 0; i <= gpu_monitor::samples_max; ++i)
     uut->sample(told.listener());
   world.write(two_gpus);
   REQUIRE(told.wait_for(gpu_monitor::samples_max));
-  sample(); // Looks are answered in order: no other has been under way.
+  sample(); // Requests are answered in order: no other was pending.
   CHECK(told.count() == gpu_monitor::samples_max + 1);
 }
 
-TEST_CASE_METHOD(watched,
-                 "gpu_monitor: an XID of no known GPU is told, marks none",
-                 "[gpu]") {
+TEST_CASE_METHOD(
+  watched, "gpu_monitor: an XID of an unknown GPU is reported and marks none",
+  "[gpu]") {
   world.write(two_gpus);
   watch();
   world.write(std::string{two_gpus} + "xid 9 79\n");
@@ -150,7 +150,8 @@ TEST_CASE_METHOD(watched,
     CHECK(gpu.trouble.empty());
 }
 
-TEST_CASE_METHOD(watched, "gpu_monitor: what a GPU may not tell is no trouble",
+TEST_CASE_METHOD(watched,
+                 "gpu_monitor: a fact that a GPU may not report is no failure",
                  "[gpu]") {
   world.write("gpu uuid=GPU-a name=N mig=1 private=1\n");
   watch();
@@ -158,7 +159,7 @@ TEST_CASE_METHOD(watched, "gpu_monitor: what a GPU may not tell is no trouble",
   CHECK(told.last().event.empty());
 }
 
-TEST_CASE_METHOD(watched, "gpu_monitor: nothing is told once it is gone",
+TEST_CASE_METHOD(watched, "gpu_monitor: it reports nothing after its end",
                  "[gpu]") {
   world.write(two_gpus);
   watch();

@@ -27,7 +27,7 @@ TEST_CASE("nvml_library: processes are read from drivers old and new",
   CHECK(processes_told_by(GPU_STANDIN_535) == expected);
 }
 
-TEST_CASE("nvml_library: a driver that fails says how", "[gpu]") {
+TEST_CASE("nvml_library: a driver that fails gives its error", "[gpu]") {
   const auto world = standin{};
   world.write("init 9\n");
   const auto opened = open_nvml(GPU_STANDIN);
@@ -37,7 +37,7 @@ TEST_CASE("nvml_library: a driver that fails says how", "[gpu]") {
         == "the NVIDIA driver does not answer: Stand-in Error");
 }
 
-TEST_CASE("nvml_library: what is no NVML is refused", "[gpu]") {
+TEST_CASE("nvml_library: another library is refused", "[gpu]") {
   const auto missing = open_nvml("libactorrun-none.so");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().text.starts_with(

@@ -14,8 +14,8 @@ namespace {
 
 using lines = std::vector<std::string>;
 
-/// Two NUMA nodes of two cores each; four GPUs, two at each node, the first two
-/// at the second.
+/// Two NUMA nodes of two cores each; four GPUs, two near each node, the first
+/// two near the second node.
 struct machine {
   binding_order order;
   std::map<std::string, uint32_t> nodes{{"0000:01:00.0", 1},
@@ -107,7 +107,7 @@ TEST_CASE("numa_binding: a GPU that the kernel cannot place takes a turn",
   CHECK(uut.report()[0].starts_with("local rank 0: CPUs 0-1 of NUMA node 0"));
 }
 
-TEST_CASE("numa_binding: a driver that fails is as good as none, and told",
+TEST_CASE("numa_binding: a driver that fails counts as none and is reported",
           "[runtime]") {
   auto uut = machine{1};
   uut.order.gpus = []() -> result<std::vector<core::gpu_identity>> {
@@ -120,7 +120,8 @@ TEST_CASE("numa_binding: a driver that fails is as good as none, and told",
         == lines{"workers are bound without regard to GPUs: lost"});
 }
 
-TEST_CASE("numa_binding: a GPU that is named by UUID is told so", "[runtime]") {
+TEST_CASE("numa_binding: a GPU that is chosen by UUID is reported by UUID",
+          "[runtime]") {
   auto uut = machine{1};
   uut.add_gpus();
   uut.order.visible_devices = "GPU-0000:02";
@@ -168,7 +169,7 @@ TEST_CASE("numa_binding: too few cores are refused", "[runtime]") {
   CHECK(bound.error().code == errc::bad_argument);
 }
 
-TEST_CASE("numa_binding: a machine that does not say how it is built is "
+TEST_CASE("numa_binding: a machine that does not show its topology is "
           "refused",
           "[runtime]") {
   auto uut = machine{1};
@@ -178,7 +179,7 @@ TEST_CASE("numa_binding: a machine that does not say how it is built is "
   CHECK(bound.error().code == errc::system_failure);
 }
 
-TEST_CASE("numa_binding: who is not bound has all CPUs of the agent",
+TEST_CASE("numa_binding: a worker that is not bound has all CPUs of the agent",
           "[runtime]") {
   const auto uut = machine{2, core::binding_mode::none};
   CHECK(uut.report()

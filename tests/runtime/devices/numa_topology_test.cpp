@@ -25,7 +25,7 @@ std::vector<core::cpu_place> machine(const std::string& text) {
   return *cpus;
 }
 
-/// How many CPUs there are of each `property`.
+/// Number of different values of `property` among the CPUs.
 size_t kinds(const std::vector<core::cpu_place>& cpus,
              uint32_t core::cpu_place::*property) {
   auto out = std::set<uint32_t>{};
@@ -37,7 +37,7 @@ size_t kinds(const std::vector<core::cpu_place>& cpus,
 } // namespace
 
 TEST_CASE("numa_topology: packages, NUMA nodes, caches, cores and threads are "
-          "told apart",
+          "distinguished",
           "[runtime]") {
   const auto cpus = machine("pack:2 [numa] l3:2 core:3 pu:2");
   CHECK(cpus.size() == 24);
@@ -60,16 +60,15 @@ TEST_CASE("numa_topology: a package may have several NUMA nodes", "[runtime]") {
   CHECK(kinds(cpus, &core::cpu_place::node) == 4);
 }
 
-TEST_CASE("numa_topology: memory without CPUs is nobody's NUMA node",
-          "[runtime]") {
-  // Node 0 is near to all CPUs alike, 1 and 2 are those of the packages.
+TEST_CASE("numa_topology: memory without CPUs is no NUMA node", "[runtime]") {
+  // Node 0 is equally near to all CPUs, 1 and 2 are those of the packages.
   const auto cpus = machine("[numa(indexes=1,2,0)] pack:2 [numa] core:2 pu:1");
   REQUIRE(cpus.size() == 4);
   CHECK(cpus[0].node == 1);
   CHECK(cpus[1].node == 1);
   CHECK(cpus[2].node == 2);
   CHECK(cpus[3].node == 2);
-  // Of two memories that are equally near the first counts.
+  // Of two memories at the same distance the first counts.
   const auto fast = machine("pack:2 [numa] [numa] core:1 pu:1");
   CHECK(fast.front().node == 0);
   CHECK(fast.back().node == 2);
@@ -83,7 +82,7 @@ TEST_CASE("numa_topology: caches of the second level count without a third",
   CHECK(kinds(cpus, &core::cpu_place::node) == 1);
 }
 
-TEST_CASE("numa_topology: a machine without anything between is one of each",
+TEST_CASE("numa_topology: a machine without details has one of each",
           "[runtime]") {
   const auto cpus = machine("pu:4");
   CHECK(cpus.size() == 4);
@@ -93,7 +92,8 @@ TEST_CASE("numa_topology: a machine without anything between is one of each",
   CHECK(kinds(cpus, &core::cpu_place::core) == 4);
 }
 
-TEST_CASE("numa_topology: synthetic machines can be shared out", "[runtime]") {
+TEST_CASE("numa_topology: workers can be bound on synthetic machines",
+          "[runtime]") {
   const auto cpus = machine("pack:2 [numa] l3:2 core:2 pu:2");
   const auto nodes
     = core::choose_numa_nodes(cpus, std::vector<std::optional<uint32_t>>(3));
@@ -112,8 +112,9 @@ TEST_CASE("numa_topology: synthetic machines can be shared out", "[runtime]") {
   CHECK(plan(core_complex) == "0-3 | 8-11 | 4-7");
 }
 
-TEST_CASE("numa_topology: on this machine it shows the CPUs that we may use",
-          "[runtime]") {
+TEST_CASE(
+  "numa_topology: on this machine it shows the CPUs that the process may use",
+  "[runtime]") {
   auto own = cpu_set_t{};
   REQUIRE(::sched_getaffinity(0, sizeof own, &own) == 0);
   const auto cpus = machine("");
@@ -122,7 +123,7 @@ TEST_CASE("numa_topology: on this machine it shows the CPUs that we may use",
     CHECK(CPU_ISSET(x.cpu, &own));
 }
 
-TEST_CASE("numa_topology: CPUs that we are kept from do not show",
+TEST_CASE("numa_topology: CPUs outside the affinity mask are left out",
           "[runtime]") {
   auto own = cpu_set_t{};
   REQUIRE(::sched_getaffinity(0, sizeof own, &own) == 0);
@@ -148,7 +149,7 @@ TEST_CASE("numa_topology: a missing hwloc is named with its package",
   CHECK_FALSE(read_topology("nonsense"));
 }
 
-TEST_CASE("numa_topology: the NUMA node of a device is what the kernel says",
+TEST_CASE("numa_topology: the NUMA node of a device is the kernel's",
           "[runtime]") {
   const auto here = folder{};
   const auto put = [&](const std::string& address, const std::string& text) {

@@ -1,5 +1,5 @@
-// Compares what we take for NVML's binary interface with NVIDIA's header, where
-// there is one.
+// Compares the declarations of NVML's binary interface with NVIDIA's header,
+// where it is installed.
 #if __has_include(<nvml.h>)
 
 #include "runtime/devices/nvml.hpp"
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-// Its macros rename functions; only types and numbers are of interest.
+// Its macros rename functions; only types and numbers are compared.
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 
@@ -65,7 +65,8 @@ TEST_CASE("nvml_api: numbers are as in NVIDIA's header", "[gpu]") {
   STATIC_REQUIRE(ours::text_size_max >= NVML_DEVICE_NAME_V2_BUFFER_SIZE);
 }
 
-TEST_CASE("nvml_api: functions take what NVIDIA's header says", "[gpu]") {
+TEST_CASE("nvml_api: functions take the arguments of NVIDIA's header",
+          "[gpu]") {
   using f = ours::functions;
   STATIC_REQUIRE(is_like<&f::init>(&nvmlInit_v2));
   STATIC_REQUIRE(is_like<&f::error_string>(&nvmlErrorString));

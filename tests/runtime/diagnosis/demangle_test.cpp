@@ -13,12 +13,12 @@ TEST_CASE("demangle: names are replaced where they stand", "[runtime]") {
         == "./a(step()+0x1) a::b(int)\n");
 }
 
-TEST_CASE("demangle: what is no name stays", "[runtime]") {
+TEST_CASE("demangle: other text is kept", "[runtime]") {
   for (const auto* x : {"_Z", "_Zx", "x_Z4stepv", "_ZN", "_Z99x", "_Z4stepv_"})
     CHECK(demangled(x) == x);
 }
 
-TEST_CASE("demangle: a long name stays", "[runtime]") {
+TEST_CASE("demangle: a long name is kept", "[runtime]") {
   const auto name = [](int length) {
     return "_Z" + std::to_string(length) + std::string(length, 'f') + "v";
   };
@@ -26,8 +26,8 @@ TEST_CASE("demangle: a long name stays", "[runtime]") {
   CHECK(demangled(name(507)) == name(507));
 }
 
-// Each further pair holds the one before it twice.
-TEST_CASE("demangle: a name that stands for gigabytes stays", "[runtime]") {
+// Each further pair contains the previous one twice.
+TEST_CASE("demangle: a name that expands to gigabytes is kept", "[runtime]") {
   const auto digits = std::string{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"};
   const auto bomb = [&](size_t levels) {
     auto name = std::string{"_Z1fSt4pairIiiE"};
@@ -45,7 +45,7 @@ TEST_CASE("demangle: a name that stands for gigabytes stays", "[runtime]") {
   CHECK(demangled(packs + "DpT_") == packs + "DpT_");
 }
 
-TEST_CASE("demangle: all names together become no more than so much",
+TEST_CASE("demangle: the expansion of all names together is bounded",
           "[runtime]") {
   auto text = std::string{};
   for (int i = 0; i < 20'000; ++i)

@@ -18,7 +18,7 @@ using namespace actorrun::detail;
 
 namespace {
 
-// As torch's @record wrote them.
+// Error files as torch's @record wrote them.
 const auto of_torch = std::string{
   R"({"message": {"message": "ValueError: no data", "extraInfo": )"
   R"({"py_callstack": "Traceback (most recent call last):\n  File )"
@@ -35,7 +35,7 @@ struct fixture : worker_files {
     return *x;
   }
 
-  /// What is wrong with a file, behind its name.
+  /// The reason why a file is refused, without its name.
   std::string fault(const error_file_text& x,
                     const std::string& name = "error.json") {
     CHECK(x.traceback == "");
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(fixture, "error file: the plain form is understood",
   CHECK(x.traceback == "out of luck");
 }
 
-TEST_CASE_METHOD(fixture, "error file: parts that are missing do no harm",
+TEST_CASE_METHOD(fixture, "error file: missing fields are harmless",
                  "[runtime]") {
   auto x = say(R"({"message": {"message": "E: x"}})");
   CHECK(x.message == "E: x");
@@ -104,7 +104,8 @@ TEST_CASE_METHOD(fixture, "error file: parts that are missing do no harm",
   CHECK(x.traceback == "");
 }
 
-TEST_CASE_METHOD(fixture, "error file: none is none", "[runtime]") {
+TEST_CASE_METHOD(fixture, "error file: a missing file is no failure",
+                 "[runtime]") {
   CHECK_FALSE(read_error_file(""));
   CHECK_FALSE(read_error_file(path("missing.json")));
   CHECK_FALSE(read_error_file(path("no/such/folder/error.json")));
@@ -112,7 +113,7 @@ TEST_CASE_METHOD(fixture, "error file: none is none", "[runtime]") {
   CHECK_FALSE(read_error_file(path("file/error.json")));
 }
 
-TEST_CASE_METHOD(fixture, "error file: a truncated one is reported",
+TEST_CASE_METHOD(fixture, "error file: a truncated file is reported",
                  "[runtime]") {
   CHECK(fault_of("") == "is empty");
   CHECK(fault_of(" \n") == "is empty");
@@ -122,7 +123,7 @@ TEST_CASE_METHOD(fixture, "error file: a truncated one is reported",
   }
 }
 
-TEST_CASE_METHOD(fixture, "error file: a foreign one is reported",
+TEST_CASE_METHOD(fixture, "error file: a file of another format is reported",
                  "[runtime]") {
   CHECK(fault_of("Segmentation fault") == "is not JSON");
   CHECK(fault_of("{\"message\": \"x\"} y") == "is not JSON");
@@ -135,7 +136,7 @@ TEST_CASE_METHOD(fixture, "error file: a foreign one is reported",
   CHECK(fault_of("{\"message\": [\"x\"]}") == "has no message in it");
 }
 
-TEST_CASE_METHOD(fixture, "error file: a huge one is not read", "[runtime]") {
+TEST_CASE_METHOD(fixture, "error file: a huge file is not read", "[runtime]") {
   const auto frame = std::string{"{\"message\": \"\"}"};
   auto text = frame;
   text.insert(text.size() - 2, error_file_size_max - text.size(), 'x');
@@ -143,12 +144,12 @@ TEST_CASE_METHOD(fixture, "error file: a huge one is not read", "[runtime]") {
   CHECK(say(text).traceback == std::string(core::failure_traceback_max, 'x'));
   text.insert(text.size() - 2, 1, 'x');
   CHECK(fault_of(text) == "is larger than 1 MiB");
-  // Nor one that is huge and has no bytes.
+  // Neither is a huge sparse file.
   REQUIRE(::truncate(path("error.json").c_str(), off_t{1} << 40) == 0);
   CHECK(fault_at("error.json") == "is larger than 1 MiB");
 }
 
-TEST_CASE_METHOD(fixture, "error file: a deep or wide one is reported",
+TEST_CASE_METHOD(fixture, "error file: a deep or wide document is reported",
                  "[runtime]") {
   const auto nested = [](int depth) {
     return "{\"message\": \"x\", \"y\": " + std::string(depth - 1, '[')
@@ -164,7 +165,7 @@ TEST_CASE_METHOD(fixture, "error file: a deep or wide one is reported",
   CHECK(fault_of(wide + "}") == "has too many parts to be one");
 }
 
-TEST_CASE_METHOD(fixture, "error file: what is no file of ours is not opened",
+TEST_CASE_METHOD(fixture, "error file: other kinds of files are not opened",
                  "[runtime]") {
   REQUIRE(::mkfifo(path("fifo").c_str(), 0600) == 0);
   CHECK(fault_at("fifo") == "cannot be used: it is a FIFO");
@@ -186,7 +187,7 @@ TEST_CASE_METHOD(fixture, "error file: what is no file of ours is not opened",
   ::close(socket);
 }
 
-TEST_CASE_METHOD(fixture, "error file: one that cannot be read is reported",
+TEST_CASE_METHOD(fixture, "error file: an unreadable file is reported",
                  "[runtime]") {
   write("error.json", of_torch);
   const auto too_long = read_error_file(path(std::string(300, 'x')));
@@ -204,7 +205,8 @@ TEST_CASE_METHOD(fixture, "error file: one that cannot be read is reported",
   }
 }
 
-TEST_CASE_METHOD(fixture, "error file: of long texts the best part is kept",
+TEST_CASE_METHOD(fixture,
+                 "error file: of long texts the most useful part is kept",
                  "[runtime]") {
   const auto most = std::string(core::failure_message_max, 'm');
   const auto stack = std::string(core::failure_traceback_max, 's');
@@ -230,7 +232,7 @@ TEST_CASE_METHOD(fixture, "error file: texts are made readable", "[runtime]") {
   CHECK(x.traceback == "a\\x07\n");
 }
 
-TEST_CASE_METHOD(fixture, "error file: Python's halves of pairs are no fault",
+TEST_CASE_METHOD(fixture, "error file: lone surrogates of Python are accepted",
                  "[runtime]") {
   CHECK(say(R"({"message": "caf\udce9 \\ud800 \ud83d\ude00 \ud800"})").message
         == "caf\ufffd \\ud800 \U0001F600 \ufffd");
@@ -245,10 +247,11 @@ TEST_CASE_METHOD(fixture, "error file: names of C++ are demangled",
         == "  ./train(step(std::vector<int, std::allocator<int> >&)+0x12)");
 }
 
-// -- the launcher's own -------------------------------------------------------
+// -- the launcher's own error file --------------------------------------------
 
-TEST_CASE_METHOD(fixture, "own error file: it is the worker's, with its code",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "own error file: it is a copy of the worker's, with the exit code",
+  "[runtime]") {
   const auto file = write("error.json", of_torch);
   auto with_code = of_torch;
   with_code.insert(with_code.size() - 2, ", \"errorCode\": 7");
@@ -258,7 +261,7 @@ TEST_CASE_METHOD(fixture, "own error file: it is the worker's, with its code",
   with_code = of_torch;
   with_code.insert(with_code.size() - 2, ", \"errorCode\": -15");
   CHECK(own_file(killed) == with_code);
-  // A code of the worker's own gives way, in its place.
+  // A code that the worker has written is replaced.
   write("error.json", R"({"message": {"errorCode": 1, "message": "E: x"}})");
   CHECK(own_file(failure_with(file, 7))
         == R"({"message": {"errorCode": 7, "message": "E: x"}})");
@@ -271,7 +274,7 @@ TEST_CASE_METHOD(fixture, "own error file: the plain form is left as it is",
   CHECK(own_file(failure_with(write("error.json", text), 7)) == text);
 }
 
-TEST_CASE_METHOD(fixture, "own error file: a remote worker's words are kept",
+TEST_CASE_METHOD(fixture, "own error file: a remote worker's text is kept",
                  "[runtime]") {
   const auto file = write("error.json", of_torch);
   auto x = failure_with(file);
@@ -282,15 +285,16 @@ TEST_CASE_METHOD(fixture, "own error file: a remote worker's words are kept",
     R"({"py_callstack": "stack\nE: \u20ac\n", "timestamp": "1785587651"}, )"
     R"("errorCode": 1}})"};
   CHECK(own_file(x, false) == expected);
-  // Nor does it matter that the file is gone, or not sound.
+  // It does not matter whether the local file is gone or invalid.
   x.details.error_file = path("missing.json");
   CHECK(own_file(x) == expected);
   x.details.error_file = write("error.json", "{");
   CHECK(own_file(x) == expected);
 }
 
-TEST_CASE_METHOD(fixture, "own error file: without the worker's it says how",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "own error file: without the worker's file it describes the end",
+  "[runtime]") {
   CHECK(
     own_file(failure_with("", 7))
     == R"({"message": {"message": "WorkerFailed: rank 3 (local rank 0, pid )"
@@ -305,7 +309,7 @@ TEST_CASE_METHOD(fixture, "own error file: without the worker's it says how",
         != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "own error file: bytes of any kind can be written",
+TEST_CASE_METHOD(fixture, "own error file: any bytes can be written",
                  "[runtime]") {
   auto x = failure_with("");
   x.details.message = "E: \xff";
@@ -313,7 +317,8 @@ TEST_CASE_METHOD(fixture, "own error file: bytes of any kind can be written",
   CHECK(own_file(x).find(R"("message": "E: \ufffd")") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "own error file: failures of ours have the same form",
+TEST_CASE_METHOD(fixture,
+                 "own error file: failures of the launcher have the same form",
                  "[runtime]") {
   REQUIRE(write_error_file(path("own.json"), "RendezvousFailed: alone", 1'999));
   CHECK(read("own.json")
@@ -322,18 +327,19 @@ TEST_CASE_METHOD(fixture, "own error file: failures of ours have the same form",
            R"("timestamp": "1"}}})");
 }
 
-TEST_CASE_METHOD(fixture, "own error file: what was there is replaced",
+TEST_CASE_METHOD(fixture, "own error file: an existing file is replaced",
                  "[runtime]") {
   write("own.json", std::string(100'000, 'x'));
   CHECK(own_file(failure_with("")).starts_with("{\"message\""));
-  // No draft stays behind.
+  // No temporary file is left.
   auto count = 0;
   for (const auto& x : std::filesystem::directory_iterator{folder})
     count += x.path().filename() == "own.json" ? 1 : 100;
   CHECK(count == 1);
 }
 
-TEST_CASE_METHOD(fixture, "own error file: it cannot be written everywhere",
+TEST_CASE_METHOD(fixture,
+                 "own error file: a file that cannot be written is an error",
                  "[runtime]") {
   const auto x = failure_with("");
   const auto why = [&](const std::string& where) {

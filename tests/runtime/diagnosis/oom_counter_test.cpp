@@ -19,14 +19,14 @@ constexpr auto counters_v2 = "low 0\nhigh 7\nmax 9\noom 3\noom_kill ";
 constexpr auto counters_v1 = "oom_kill_disable 0\nunder_oom 0\noom_kill ";
 constexpr auto counters_machine = "nr_free_pages 5\noom_kill ";
 
-/// A machine of its own: what the kernel shows, as files.
+/// A simulated machine: the kernel's files in a folder.
 struct fixture : worker_files {
   void set(const std::string& name, const std::string& counters, int value) {
     write(name, counters + std::to_string(value) + "\nother 1\n");
   }
 
-  /// Where control groups are mounted; `type` and what follows as the kernel
-  /// has it.
+  /// Where control groups are mounted; `type` and the rest in the kernel's
+  /// format.
   void mount(const std::string& root, const std::string& point,
              const std::string& type, const std::string& options) {
     table_ += "33 32 0:29 " + root + " " + path(point)
@@ -47,11 +47,11 @@ private:
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "memory kills: each can be claimed once",
+TEST_CASE_METHOD(fixture, "oom_counter: each can be claimed once",
                  "[runtime]") {
   set("proc/vmstat", counters_machine, 5);
   auto uut = open();
-  CHECK_FALSE(uut.claim()); // Before it has begun.
+  CHECK_FALSE(uut.claim()); // It has not begun yet.
   uut.begin();
   CHECK_FALSE(uut.claim());
   set("proc/vmstat", counters_machine, 7);
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(fixture, "memory kills: each can be claimed once",
   CHECK_FALSE(uut.claim());
 }
 
-TEST_CASE_METHOD(fixture, "memory kills: of its own group it knows most",
+TEST_CASE_METHOD(fixture, "oom_counter: the own control group counts most",
                  "[runtime]") {
   group("4:memory:/\n0::/job/1\n");
   mount("/", "unified", "cgroup2", "");
@@ -72,13 +72,14 @@ TEST_CASE_METHOD(fixture, "memory kills: of its own group it knows most",
   auto uut = open();
   CHECK(uut.source() == path("unified/job/1/memory.events"));
   uut.begin();
-  set("proc/vmstat", counters_machine, 6); // Somebody else's.
+  set("proc/vmstat", counters_machine, 6); // Of another process.
   CHECK_FALSE(uut.claim());
   set("unified/job/1/memory.events", counters_v2, 3);
   CHECK(uut.claim());
 }
 
-TEST_CASE_METHOD(fixture, "memory kills: the first version has them, too",
+TEST_CASE_METHOD(fixture,
+                 "oom_counter: control groups of version 1 are read, too",
                  "[runtime]") {
   group("9:name=systemd:/\n4:cpu,memory:/job\n0::/\n");
   mount("/", "cpuset", "cgroup", ",cpuset");
@@ -92,7 +93,7 @@ TEST_CASE_METHOD(fixture, "memory kills: the first version has them, too",
   CHECK(uut.claim());
 }
 
-TEST_CASE_METHOD(fixture, "memory kills: a container shows a part of the tree",
+TEST_CASE_METHOD(fixture, "oom_counter: a container shows a part of the tree",
                  "[runtime]") {
   group("0::/docker/4f/workers\n");
   mount("/docker/4f", "a\\040b", "cgroup2", "");
@@ -103,7 +104,7 @@ TEST_CASE_METHOD(fixture, "memory kills: a container shows a part of the tree",
   CHECK(open().source() == path("a b/memory.events"));
 }
 
-TEST_CASE_METHOD(fixture, "memory kills: without a counter there are none",
+TEST_CASE_METHOD(fixture, "oom_counter: without a counter there are no kills",
                  "[runtime]") {
   auto uut = open();
   CHECK(uut.source() == "");
@@ -114,21 +115,22 @@ TEST_CASE_METHOD(fixture, "memory kills: without a counter there are none",
   CHECK(open().source() == "");
 }
 
-TEST_CASE_METHOD(fixture, "memory kills: a counter that goes away counts not",
+TEST_CASE_METHOD(fixture,
+                 "oom_counter: a counter that disappears does not count",
                  "[runtime]") {
   set("proc/vmstat", counters_machine, 5);
   auto uut = open();
   uut.begin();
   std::filesystem::remove(path("proc/vmstat"));
   CHECK_FALSE(uut.claim());
-  uut.begin(); // It begins with nothing known.
+  uut.begin(); // It begins without a counter.
   set("proc/vmstat", counters_machine, 9);
   CHECK_FALSE(uut.claim());
 }
 
 namespace {
 
-/// A control group with little memory, in whichever version is mounted; gone
+/// A control group with little memory, of the mounted version; removed
 /// with its processes at the end.
 struct small_group {
   small_group() {
@@ -162,7 +164,7 @@ struct small_group {
   std::string folder;
 };
 
-// Asks for more memory than there is, and uses it.
+// Allocates and uses more memory than the group has.
 [[noreturn]] void run_short() {
   const auto size = 16 * small_group::memory;
   auto* bytes = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -178,7 +180,7 @@ int status_of(pid_t child) {
   return status;
 }
 
-// What the child of a test finds out; it must be in the group alone.
+// Runs in a child that is alone in the group.
 int watch_a_kill(const small_group& group) {
   if (!group.put("cgroup.procs", "0"))
     return 10;
@@ -197,10 +199,10 @@ int watch_a_kill(const small_group& group) {
 
 } // namespace
 
-TEST_CASE("memory kills: the kernel's are noticed", "[runtime]") {
+TEST_CASE("oom_counter: kills by the kernel are noticed", "[runtime]") {
   const auto group = small_group{};
   if (group.folder.empty()) {
-    WARN("skipped: no control group of ours may limit memory here");
+    WARN("skipped: no control group may limit memory here");
     return;
   }
   const auto child = ::fork();

@@ -1,4 +1,4 @@
-// Looks at real processes that do not get on.
+// Inspects real processes that hang.
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_inspector.hpp"
 #include "runtime/diagnosis/py_spy.hpp"
@@ -24,7 +24,7 @@ using script_test::folder;
 
 namespace {
 
-/// A child of ours that hangs; it ends with the test.
+/// A child process that hangs; it ends with the test.
 class hanging {
 public:
   template <class F>
@@ -36,7 +36,7 @@ public:
   }
 
   ~hanging() {
-    ::kill(-pid_, SIGKILL); // Of who has a group of its own.
+    ::kill(-pid_, SIGKILL); // If it has a group of its own.
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
@@ -46,7 +46,7 @@ public:
 
   pid_t pid() const { return pid_; }
 
-  /// Waits until it is where it will stay.
+  /// Waits until it has reached its final state.
   bool is_in(char state) const {
     return soon([&] { return see_process(pid_).stat.state == state; });
   }
@@ -73,7 +73,7 @@ void wait_in_vfork() {
     ::pause();
 }
 
-/// Nobody ever writes to the pipe.
+/// The pipe is never written.
 void read_for_ever() {
   int ends[2];
   char place = 0;
@@ -109,7 +109,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What a py-spy writes that has found Python.
+/// The output of a py-spy that has found Python.
 constexpr auto answering = R"x(#!/bin/sh
 echo "Process $3: python train.py"
 echo
@@ -121,7 +121,9 @@ echo "    train_step (train.py:41)"
 
 // -- one process --------------------------------------------------------------
 
-TEST_CASE("process_sight: tells who runs, waits and is stopped", "[runtime]") {
+TEST_CASE(
+  "proc_inspector: running, waiting and stopped processes are distinguished",
+  "[runtime]") {
   const auto spinning = hanging{spin};
   const auto stopped = hanging{pause_for_ever};
   const auto reading = hanging{read_for_ever};
@@ -132,18 +134,19 @@ TEST_CASE("process_sight: tells who runs, waits and is stopped", "[runtime]") {
   CHECK(core::place_of(see_process(spinning.pid())) == "running");
   CHECK(core::place_of(see_process(stopped.pid())) == "stopped (SIGSTOP)");
   const auto place = core::place_of(see_process(reading.pid()));
-  // The kernel's function, or where that is kept secret the system call.
+  // The kernel's function, or where that is hidden the system call.
   CHECK((contains(place, "pipe") || contains(place, "read")));
 }
 
-TEST_CASE("process_sight: tells who cannot be interrupted", "[runtime]") {
+TEST_CASE("proc_inspector: uninterruptible processes are recognised",
+          "[runtime]") {
   const auto x = hanging{wait_in_vfork};
   REQUIRE(x.is_in('D'));
   CHECK(
     core::place_of(see_process(x.pid())).starts_with("uninterruptible in "));
 }
 
-TEST_CASE("process_sight: who is gone is nowhere", "[runtime]") {
+TEST_CASE("proc_inspector: a process that is gone has no place", "[runtime]") {
   auto pid = pid_t{0};
   {
     const auto x = hanging{pause_for_ever};
@@ -153,8 +156,9 @@ TEST_CASE("process_sight: who is gone is nowhere", "[runtime]") {
   CHECK(contains(describe_process(pid, core::time_point::max()), "unknown"));
 }
 
-TEST_CASE("process_sight: the first thread is described, however late it is",
-          "[runtime]") {
+TEST_CASE(
+  "proc_inspector: the first thread is described even after a long time",
+  "[runtime]") {
   const auto x = hanging{pause_for_ever};
   REQUIRE(x.is_in('S'));
   const auto text = describe_process(x.pid(), core::time_point{});
@@ -162,7 +166,7 @@ TEST_CASE("process_sight: the first thread is described, however late it is",
   CHECK(contains(text, "Threads:"));
 }
 
-TEST_CASE("process_sight: system calls have names", "[runtime]") {
+TEST_CASE("proc_inspector: system calls have names", "[runtime]") {
   CHECK(system_call_name(-1) == "syscall -1");
   CHECK(system_call_name(100'000) == "syscall 100000");
 }
@@ -182,7 +186,7 @@ TEST_CASE("posix_stuck_probe: the odd one out is named", "[runtime]") {
   CHECK(text.ends_with("\nrank 5 running"));
 }
 
-TEST_CASE("posix_stuck_probe: everything is written beside the error file",
+TEST_CASE("posix_stuck_probe: all details are written next to the error file",
           "[runtime]") {
   const auto logs = folder{};
   const auto x = hanging{pause_for_ever};
@@ -191,15 +195,14 @@ TEST_CASE("posix_stuck_probe: everything is written beside the error file",
   {
     auto uut = posix_stuck_probe{""};
     look(uut, {worker(3, x, error_file)}, 3);
-  } // Waits for the file.
+  } // The destructor waits for the file.
   const auto text = content_of(logs.path / "stuck.txt");
   CHECK(text.starts_with("rank 7 in "));
   CHECK(contains(text, "local rank 3, pid " + std::to_string(x.pid())));
   CHECK(contains(text, "thread " + std::to_string(x.pid())));
 }
 
-TEST_CASE("posix_stuck_probe: a file that is there stays as it is",
-          "[runtime]") {
+TEST_CASE("posix_stuck_probe: an existing file is not changed", "[runtime]") {
   const auto logs = folder{};
   const auto x = hanging{pause_for_ever};
   const auto path = logs.file("stuck.txt", "mine", 0600);
@@ -210,8 +213,9 @@ TEST_CASE("posix_stuck_probe: a file that is there stays as it is",
   CHECK(content_of(path) == "mine");
 }
 
-TEST_CASE("posix_stuck_probe: looks soon after each other share an answer",
-          "[runtime]") {
+TEST_CASE(
+  "posix_stuck_probe: inspections at almost the same time share a result",
+  "[runtime]") {
   const auto tools = folder{};
   const auto count = (tools.path / "count").string();
   tools.file("py-spy", "#!/bin/sh\necho x >> " + count + "\n", 0755);
@@ -225,14 +229,14 @@ TEST_CASE("posix_stuck_probe: looks soon after each other share an answer",
              [&answers, i](const std::string&) { answers[i].set_value(); });
   for (auto& x : answers)
     REQUIRE(x.get_future().wait_for(timeout) == std::future_status::ready);
-  CHECK(content_of(count) == "x\nx\n"); // One per process, not per look.
+  CHECK(content_of(count) == "x\nx\n"); // One per process, not per inspection.
 }
 
 TEST_CASE("posix_stuck_probe: without py-spy an answer takes milliseconds",
           "[runtime]") {
   const auto x = hanging{pause_for_ever};
   auto uut = posix_stuck_probe{""};
-  look(uut, {worker(0, x)}, 0); // Now it has its thread.
+  look(uut, {worker(0, x)}, 0); // Now its thread runs.
   auto best = core::duration::max();
   for (auto i = 0; i < 20; ++i) {
     const auto begin = clock_type::now();
@@ -242,7 +246,7 @@ TEST_CASE("posix_stuck_probe: without py-spy an answer takes milliseconds",
   CHECK(best < 5ms);
 }
 
-TEST_CASE("posix_stuck_probe: a glance says where one process is",
+TEST_CASE("posix_stuck_probe: a summary gives the place of one process",
           "[runtime]") {
   const auto x = hanging{spin};
   REQUIRE(x.is_in('R'));
@@ -261,7 +265,7 @@ TEST_CASE("posix_stuck_probe: its file has the name of the error file",
 
 // -- py-spy -------------------------------------------------------------------
 
-TEST_CASE("python_stacks: py-spy is found where the shell would", "[runtime]") {
+TEST_CASE("py_spy: py-spy is found where the shell would", "[runtime]") {
   const auto first = folder{};
   const auto second = folder{};
   first.file("py-spy", "", 0644); // Not to be executed.
@@ -272,7 +276,7 @@ TEST_CASE("python_stacks: py-spy is found where the shell would", "[runtime]") {
   CHECK(find_py_spy(first.path.string()).empty());
 }
 
-TEST_CASE("python_stacks: a frame stands in the summary", "[runtime]") {
+TEST_CASE("py_spy: the summary contains a frame", "[runtime]") {
   const auto tools = folder{};
   tools.file("py-spy", answering, 0755);
   const auto x = hanging{spin};
@@ -282,7 +286,7 @@ TEST_CASE("python_stacks: a frame stands in the summary", "[runtime]") {
         == "rank 4 running at train_step (train.py:41)");
 }
 
-TEST_CASE("python_stacks: one that hangs is ended in time, with its children",
+TEST_CASE("py_spy: a program that hangs is ended in time, with its children",
           "[runtime]") {
   const auto tools = folder{};
   const auto program
@@ -294,7 +298,7 @@ TEST_CASE("python_stacks: one that hangs is ended in time, with its children",
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1); // None is left.
 }
 
-TEST_CASE("python_stacks: one that fails says nothing", "[runtime]") {
+TEST_CASE("py_spy: a program that fails has no result", "[runtime]") {
   const auto tools = folder{};
   const auto program = tools.file(
     "py-spy", "#!/bin/sh\necho \"Thread 1\"\necho '    f (x.py:1)'\nexit 1\n",
@@ -305,7 +309,7 @@ TEST_CASE("python_stacks: one that fails says nothing", "[runtime]") {
         == std::vector<std::string>{""});
 }
 
-TEST_CASE("python_stacks: what is too long is cut, and too many are left out",
+TEST_CASE("py_spy: long output is cut, and surplus processes are left out",
           "[runtime]") {
   const auto tools = folder{};
   const auto program = tools.file(

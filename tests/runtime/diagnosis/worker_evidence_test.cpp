@@ -65,7 +65,7 @@ std::string without_last_end(std::string text) {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "evidence: a kill of the kernel's explains a SIGKILL",
+TEST_CASE_METHOD(fixture, "evidence: a kill by the kernel explains a SIGKILL",
                  "[runtime]") {
   CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
   set_kills(1);
@@ -73,11 +73,11 @@ TEST_CASE_METHOD(fixture, "evidence: a kill of the kernel's explains a SIGKILL",
   CHECK(killed_by(SIGKILL).out_of_memory);
   CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
   set_kills(2);
-  uut.begin(); // That was an earlier epoch's.
+  uut.begin(); // The kill was an earlier epoch's.
   CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
 }
 
-TEST_CASE_METHOD(fixture, "evidence: an error file says most", "[runtime]") {
+TEST_CASE_METHOD(fixture, "evidence: an error file counts most", "[runtime]") {
   write("error.json", R"({"message": {"message": "E: x", "extraInfo": )"
                       R"({"py_callstack": "stack\nE: x\n"}}})");
   write("stderr.log", "last words\n");
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(fixture, "evidence: an error file says most", "[runtime]") {
   CHECK_FALSE(x.is_from_stderr);
 }
 
-TEST_CASE_METHOD(fixture, "evidence: last words stand in for an error file",
+TEST_CASE_METHOD(fixture, "evidence: last lines replace a missing error file",
                  "[runtime]") {
   write("stderr.log", "Traceback\nValueError\n");
   const auto x = exited();
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(fixture, "evidence: last words stand in for an error file",
   CHECK(x.is_from_stderr);
 }
 
-TEST_CASE_METHOD(fixture, "evidence: an error file that is not sound is told",
+TEST_CASE_METHOD(fixture, "evidence: an invalid error file is reported",
                  "[runtime]") {
   write("error.json", "{\"mess");
   write("stderr.log", "last words\n");
@@ -110,7 +110,8 @@ TEST_CASE_METHOD(fixture, "evidence: an error file that is not sound is told",
   CHECK(x.is_from_stderr);
 }
 
-TEST_CASE_METHOD(fixture, "evidence: silence is told from not having listened",
+TEST_CASE_METHOD(fixture,
+                 "evidence: no output differs from output that was not kept",
                  "[runtime]") {
   write("stderr.log", "");
   CHECK(exited().traceback == "");
@@ -135,7 +136,8 @@ TEST_CASE_METHOD(fixture, "evidence: a death is dated by the wall clock",
   CHECK(fresh.wall_ms <= after);
 }
 
-TEST_CASE_METHOD(fixture, "evidence: who never ran is told by its file",
+TEST_CASE_METHOD(fixture,
+                 "evidence: a worker that never ran is explained by its file",
                  "[runtime]") {
   const auto spec = ports::process_spec{.arguments = {"./train", "x"}};
   auto x = uut.examine({.epoch = {1}, .error = ENOENT}, spec);
@@ -149,7 +151,7 @@ TEST_CASE_METHOD(fixture, "evidence: who never ran is told by its file",
     == "");
 }
 
-TEST_CASE_METHOD(fixture, "last words: so many lines are shown", "[runtime]") {
+TEST_CASE_METHOD(fixture, "last lines: their number is bounded", "[runtime]") {
   const auto last = static_cast<int>(last_words_lines_max);
   CHECK(last_words(write("x", lines(1, last)))
         == without_last_end(lines(1, last)));
@@ -157,7 +159,7 @@ TEST_CASE_METHOD(fixture, "last words: so many lines are shown", "[runtime]") {
         == without_last_end(lines(1, last)));
 }
 
-TEST_CASE_METHOD(fixture, "last words: only whole lines are shown",
+TEST_CASE_METHOD(fixture, "last lines: only whole lines are shown",
                  "[runtime]") {
   const auto half = std::string(last_words_size_max / 2 - 1, 'x') + "\n";
   CHECK(last_words(write("x", half + half)) == without_last_end(half + half));
@@ -169,7 +171,7 @@ TEST_CASE_METHOD(fixture, "last words: only whole lines are shown",
         == std::string(last_words_size_max + 1, 'x'));
 }
 
-TEST_CASE_METHOD(fixture, "last words: any bytes can be shown", "[runtime]") {
+TEST_CASE_METHOD(fixture, "last lines: any bytes can be shown", "[runtime]") {
   CHECK(last_words(write("x", "\x1b[31m 1%\r 2%\r\n\xff\x01\n"))
         == " 2%\n\ufffd\\x01");
   const auto wild
@@ -179,7 +181,7 @@ TEST_CASE_METHOD(fixture, "last words: any bytes can be shown", "[runtime]") {
   CHECK(wild.starts_with("\ufffd"));
 }
 
-TEST_CASE_METHOD(fixture, "last words: a rotation does not cut them",
+TEST_CASE_METHOD(fixture, "last lines: a rotation does not cut them",
                  "[runtime]") {
   write("x.1", lines(1, 5));
   CHECK(last_words(write("x", lines(6, 7))) == without_last_end(lines(1, 7)));
@@ -189,7 +191,8 @@ TEST_CASE_METHOD(fixture, "last words: a rotation does not cut them",
         == without_last_end(lines(1, 7)));
 }
 
-TEST_CASE_METHOD(fixture, "last words: what is no file has none", "[runtime]") {
+TEST_CASE_METHOD(fixture, "last lines: other kinds of files have none",
+                 "[runtime]") {
   CHECK(last_words(path("missing")) == "");
   REQUIRE(::mkfifo(path("fifo").c_str(), 0600) == 0);
   CHECK(last_words(path("fifo")) == "");

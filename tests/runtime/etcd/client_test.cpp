@@ -1,4 +1,4 @@
-// Against a real etcd.
+// Runs the client against a real etcd.
 #include "runtime/etcd/client.hpp"
 #include "tests/runtime/etcd/etcd_certificates.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
@@ -44,7 +44,8 @@ core::campaign_won win(etcd_client& x, int64_t lease, int64_t revision) {
 
 } // namespace
 
-TEST_CASE("etcd client: one wins, publishes, and others see it", "[runtime]") {
+TEST_CASE("etcd client: one candidate wins and publishes, and others see it",
+          "[runtime]") {
   if (!etcd_server::is_here())
     return;
   const auto server = etcd_server{};
@@ -89,8 +90,8 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
   CHECK(value_of(b->read(soon())) == core::leader_entry{won.revision, ""});
 }
 
-TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
-          "the job stays until its end",
+TEST_CASE("etcd client: the end of a lease ends the leadership, and the key of "
+          "the job remains until its end",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;
@@ -103,7 +104,7 @@ TEST_CASE("etcd client: the end of a lease ends the office, and the mark of "
   CHECK_FALSE(value_of(x->renew(first.lease, soon())));
   const auto second = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, second.lease, 0).terms_before == 1);
-  // Whose office is over says nothing of the job.
+  // A leader whose term is over does not affect the job.
   x->end_lease(first.lease, true, soon());
   x->end_lease(second.lease, false, soon());
   const auto last = value_of(x->open_lease(15s, soon()));
@@ -146,7 +147,7 @@ TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
 // -- waiting ------------------------------------------------------------------
 
 TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
-          "until somebody hurries",
+          "until the caller hurries",
           "[runtime]") {
   const auto server = test_http::mute_server{};
   const auto x = open(server.port());
@@ -163,15 +164,15 @@ TEST_CASE("etcd client: a mute server is waited for until the deadline, or "
     const auto answer = x->read(begin + 60s);
     other.join();
     CHECK_FALSE(answer);
-    // And so do all later requests.
+    // All later requests end at once, too.
     CHECK_FALSE(x->read(clock::now() + 60s));
   }
   CHECK(clock::now() - begin < 30s);
 }
 
-// -- who is let in ------------------------------------------------------------
+// -- authentication -----------------------------------------------------------
 
-TEST_CASE("etcd client: TLS lets in who shows the right certificate",
+TEST_CASE("etcd client: TLS accepts clients with the right certificate",
           "[runtime]") {
   const auto files = certificates{};
   if (!etcd_server::is_here() || !files)
@@ -190,27 +191,27 @@ TEST_CASE("etcd client: TLS lets in who shows the right certificate",
     REQUIRE_FALSE(x);
     return x.error();
   };
-  // The server's word of it may be lost: it has closed the connection.
+  // The server's reason may be lost: it has closed the connection.
   const auto is_about_ours = [](const failure& x) {
     INFO(x.text);
     CHECK((x.code == errc::etcd_denied
            || x.text.find("(cert, key)") != std::string::npos));
   };
   auto x = good;
-  SECTION("no certificate of ours") {
+  SECTION("no client certificate") {
     x.certificate_file = x.key_file = "";
     is_about_ours(refused(x));
   }
-  SECTION("somebody else's") {
-    x.certificate_file = files.strange_certificate();
-    x.key_file = files.strange_key();
+  SECTION("a certificate of another authority") {
+    x.certificate_file = files.foreign_certificate();
+    x.key_file = files.foreign_key();
     is_about_ours(refused(x));
   }
-  SECTION("a server that we do not trust") {
-    x.authority_file = files.strange_certificate();
+  SECTION("a server that is not trusted") {
+    x.authority_file = files.foreign_certificate();
     CHECK(refused(x).code == errc::etcd_denied);
   }
-  SECTION("a file that is not there") {
+  SECTION("a missing file") {
     x.key_file = files.key() + ".gone";
     const auto early
       = etcd_client::open({"127.0.0.1", server.port()}, x, {"job"});
@@ -218,24 +219,24 @@ TEST_CASE("etcd client: TLS lets in who shows the right certificate",
     CHECK(early.error().code == errc::etcd_denied);
     CHECK(early.error().text.starts_with("key: " + x.key_file));
   }
-  SECTION("a file that holds no key") {
+  SECTION("a file without a key") {
     x.key_file = files.authority();
     CHECK(refused(x).code == errc::etcd_denied);
   }
-  SECTION("a key with a password, which nobody is asked for") {
+  SECTION("a key with a password") {
     x.key_file = files.locked_key();
     CHECK(refused(x).code == errc::etcd_denied);
   }
-  SECTION("a certificate of the past") {
+  SECTION("an expired certificate") {
     x.certificate_file = files.expired_certificate();
     is_about_ours(refused(x));
   }
-  SECTION("no TLS at all") {
+  SECTION("no TLS") {
     CHECK(refused({}).code == errc::etcd_unreachable);
   }
 }
 
-TEST_CASE("etcd client: a server whose certificate is of the past is not "
+TEST_CASE("etcd client: a server with an expired certificate is not "
           "trusted",
           "[runtime]") {
   const auto files = certificates{};
@@ -253,7 +254,7 @@ TEST_CASE("etcd client: a server whose certificate is of the past is not "
   CHECK(x.error().text.find("expired") != std::string::npos);
 }
 
-TEST_CASE("etcd client: a server that asks for users lets in who has the "
+TEST_CASE("etcd client: a server with users accepts clients with the "
           "password",
           "[runtime]") {
   if (!etcd_server::is_here())
@@ -293,7 +294,7 @@ TEST_CASE("etcd client: a server that asks for users lets in who has the "
   CHECK_FALSE(etcd_client::open(
     {"127.0.0.1", server.port()},
     {.user = "root", .password_file = server.folder() + "/none"}, {"job"}));
-  // A new server does not know our token, and we ask for another.
+  // A new server does not know the token, so the client asks for another.
   server.kill();
   server.start();
   CHECK(x->read(soon()));
@@ -301,7 +302,8 @@ TEST_CASE("etcd client: a server that asks for users lets in who has the "
 
 // -- libcurl ------------------------------------------------------------------
 
-TEST_CASE("etcd client: without libcurl it says what to install", "[runtime]") {
+TEST_CASE("etcd client: without libcurl the error names the package",
+          "[runtime]") {
   const auto x = load_curl({"libno-such-curl.so.4", "libno-such-curl.so.5"});
   REQUIRE_FALSE(x);
   CHECK(x.error().code == errc::system_failure);

@@ -1,4 +1,4 @@
-// An authority, and a certificate of it for both ends, as PEM files.
+// An authority, and its certificate for both ends, as PEM files.
 #pragma once
 
 #include "tests/runtime/folders.hpp"
@@ -13,7 +13,7 @@ public:
   certificates() {
     is_made_
       = run(make_self_signed("ca", "/CN=authority"))
-        && run(make_self_signed("stranger", "/CN=stranger"))
+        && run(make_self_signed("foreign", "/CN=foreign"))
         && run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
                " -subj /CN=node -keyout "
                + key() + " -out " + (folder_ / "node.csr"))
@@ -26,22 +26,22 @@ public:
       WARN("SKIPPED: openssl(1) cannot make certificates");
   }
 
-  /// False: there are none; the test case cannot be run.
+  /// False if there are none: the test case cannot be run.
   explicit operator bool() const { return is_made_; }
 
   std::string authority() const { return folder_ / "ca.pem"; }
   std::string certificate() const { return folder_ / "node.pem"; }
   std::string key() const { return folder_ / "node.key"; }
 
-  /// For the same key, and yesterday was its last day.
+  /// For the same key; expired yesterday.
   std::string expired_certificate() const { return folder_ / "expired.pem"; }
 
-  /// The same key behind a password.
+  /// The same key, encrypted with a password.
   std::string locked_key() const { return folder_ / "locked.key"; }
 
-  /// Of somebody whom nobody trusts.
-  std::string strange_certificate() const { return folder_ / "stranger.pem"; }
-  std::string strange_key() const { return folder_ / "stranger.key"; }
+  /// Of an authority that is not trusted.
+  std::string foreign_certificate() const { return folder_ / "foreign.pem"; }
+  std::string foreign_key() const { return folder_ / "foreign.key"; }
 
 private:
   std::string make_self_signed(const std::string& name,

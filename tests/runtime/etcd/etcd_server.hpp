@@ -1,5 +1,5 @@
-// A real etcd for one test case, of one member or of three, which is gone with
-// its data afterwards.
+// A real etcd for one test case, of one member or of three; removed afterwards
+// with its data.
 #pragma once
 
 #include "tests/runtime/deadline.hpp"
@@ -20,7 +20,7 @@
 namespace actorrun::detail {
 
 struct etcd_server_options {
-  std::vector<std::string> more{}; ///< More words of its command line.
+  std::vector<std::string> more{}; ///< More options.
   bool is_secure = false;          ///< Clients speak TLS; `more` has the files.
   std::string address = "127.0.0.1"; ///< Where clients find it.
   std::vector<std::string> prefix{}; ///< In front of its command line.
@@ -31,7 +31,7 @@ class etcd_server {
 public:
   using words = std::vector<std::string>;
 
-  /// What is wrong with tests of etcd on this machine; empty if nothing is.
+  /// Why etcd cannot be tested on this machine; empty if it can.
   static std::string obstacle() {
     return ::access(program, X_OK) == 0
              ? ""
@@ -39,7 +39,7 @@ public:
                  + " is not installed (Debian's etcd-server)";
   }
 
-  /// Says whether they can be run, and why not, once.
+  /// Returns whether etcd can be tested, and warns once if not.
   static bool is_here() {
     const auto why = obstacle();
     if (!why.empty())
@@ -47,7 +47,7 @@ public:
     return why.empty();
   }
 
-  /// Fails the test case if it does not come up.
+  /// Fails the test case if it does not start.
   explicit etcd_server(etcd_server_options options = {})
     : options_(std::move(options)), port_(free_port()),
       peer_port_(free_port()) {
@@ -70,7 +70,7 @@ public:
   pid_t pid() const { return pid_; }
   const std::string& folder() const { return folder_.path(); }
 
-  /// With SIGKILL; its data stay.
+  /// Kills it with SIGKILL; keeps its data.
   void kill() {
     if (pid_ <= 0)
       return;
@@ -79,7 +79,7 @@ public:
     pid_ = 0;
   }
 
-  /// Comes back without its data.
+  /// Starts it again without its data.
   void forget() {
     kill();
     auto ignored = std::error_code{};
@@ -87,20 +87,20 @@ public:
     start();
   }
 
-  /// Again, with the same ports and data.
+  /// Starts it again with the same ports and data.
   void start() {
     launch();
     await();
   }
 
-  /// The first half of `start`, for a member that waits for others.
+  /// Begins the start of a member that waits for others.
   void launch(const words& more = {}) {
     options_.more.insert(options_.more.end(), more.begin(), more.end());
     log_ = folder_ / ("log" + std::to_string(++start_count_));
     pid_ = spawn(command(), log_);
   }
 
-  /// The second half.
+  /// Waits until the start is complete.
   void await() const {
     const auto serves = test_deadline::soon([&] {
       return test_folders::content_of(log_).find("serving client")
@@ -126,7 +126,7 @@ private:
           "--initial-advertise-peer-urls=" + peer_url(),
           "--initial-cluster=default=" + peer_url(),
           std::string{"--logger=zap"},
-          // One member elects itself: it need not wait for others.
+          // A single member elects itself: it need not wait for others.
           std::string{"--heartbeat-interval=10"},
           std::string{"--election-timeout=100"}})
       out.push_back(x);

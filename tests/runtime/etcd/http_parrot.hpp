@@ -1,4 +1,4 @@
-// HTTP servers of little conversation, on loopback.
+// Minimal HTTP servers on loopback.
 #pragma once
 
 #include "tests/support/catch.hpp"
@@ -16,7 +16,7 @@
 
 namespace actorrun::detail::test_http {
 
-/// Lets everybody connect and never says a word.
+/// Accepts all connections and never sends anything.
 class mute_server {
 public:
   mute_server() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -43,7 +43,7 @@ private:
   uint16_t port_ = 0;
 };
 
-/// Gives one answer to one request, whatever it is, and hangs up.
+/// Gives a fixed answer to one request, and closes the connection.
 class parrot {
 public:
   explicit parrot(std::string answer)
@@ -63,7 +63,7 @@ private:
       return;
     const auto fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     char buffer[4'096];
-    // All of our requests end with the brace that closes the body.
+    // All requests end with the brace that closes the body.
     while (heard_.empty() || heard_.back() != '}') {
       const auto n = ::read(fd, buffer, sizeof buffer);
       if (n <= 0)
@@ -81,7 +81,7 @@ private:
   }
 
   mute_server listener_;
-  std::string heard_; ///< Read it after the answer has come.
+  std::string heard_; ///< Read it only after the answer.
   std::thread thread_;
 };
 

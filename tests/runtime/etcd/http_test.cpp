@@ -1,4 +1,4 @@
-// Against servers that are no etcd.
+// Runs the HTTP client against servers that are no etcd.
 #include "runtime/etcd/http.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
@@ -36,15 +36,15 @@ TEST_CASE("etcd http: a request has path, token and body", "[runtime]") {
   CHECK(heard.find("Content-Type: application/json\r\n") != heard.npos);
 }
 
-TEST_CASE("etcd http: an answer has a longest length", "[runtime]") {
-  SECTION("which it may have") {
+TEST_CASE("etcd http: the length of an answer is bounded", "[runtime]") {
+  SECTION("an answer of the maximum length") {
     const auto server
       = parrot{http("200 OK", std::string(http_answer_size_max, 'x'))};
     const auto x = ask(server);
     REQUIRE(x);
     CHECK(x->body.size() == http_answer_size_max);
   }
-  SECTION("and not exceed") {
+  SECTION("a longer answer") {
     const auto server
       = parrot{http("200 OK", std::string(http_answer_size_max + 1, 'x'))};
     const auto x = ask(server);
@@ -54,8 +54,7 @@ TEST_CASE("etcd http: an answer has a longest length", "[runtime]") {
   }
 }
 
-TEST_CASE("etcd http: the head of an answer has a longest length",
-          "[runtime]") {
+TEST_CASE("etcd http: the length of an answer's head is bounded", "[runtime]") {
   const auto begin = std::string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"};
   const auto end = std::string{"\r\n{}"};
   const auto line = "X: " + std::string(1'000, 'x') + "\r\n";
@@ -66,11 +65,11 @@ TEST_CASE("etcd http: the head of an answer has a longest length",
     // "X: \r\n" and the empty line.
     return out + "X: " + std::string(size - out.size() - 7, 'x') + "\r\n" + end;
   };
-  SECTION("which it may have") {
+  SECTION("a head of the maximum length") {
     const auto server = parrot{answer_with(http_answer_size_max)};
     CHECK(ask(server));
   }
-  SECTION("and not exceed") {
+  SECTION("a longer head") {
     const auto server = parrot{answer_with(http_answer_size_max + 1)};
     const auto x = ask(server);
     REQUIRE_FALSE(x);
@@ -79,7 +78,7 @@ TEST_CASE("etcd http: the head of an answer has a longest length",
   }
 }
 
-TEST_CASE("etcd http: nobody is sent elsewhere", "[runtime]") {
+TEST_CASE("etcd http: redirects are not followed", "[runtime]") {
   const auto server
     = parrot{"HTTP/1.1 307 Temporary Redirect\r\nLocation: "
              "http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"};
@@ -88,7 +87,7 @@ TEST_CASE("etcd http: nobody is sent elsewhere", "[runtime]") {
   CHECK(x->status == 307);
 }
 
-TEST_CASE("etcd http: what is not HTTP, or torn, is no answer", "[runtime]") {
+TEST_CASE("etcd http: invalid or truncated HTTP is no answer", "[runtime]") {
   for (const auto* answer :
        {"", "SSH-2.0-OpenSSH_9.2\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}"}) {

@@ -1,4 +1,4 @@
-// Against a real etcd.
+// Runs the leadership against a real etcd.
 #include "runtime/etcd/leadership.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
 #include "tests/support/catch.hpp"
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A candidate whose coordinator is a name.
+/// A candidate whose coordinator is only a name.
 struct candidate {
   candidate(uint16_t port, std::string where, bool always_campaigns = false,
             core::duration lease = 15s)
@@ -42,7 +42,7 @@ struct candidate {
     return future.get();
   }
 
-  /// Where it is sent to; `here`, or why nowhere.
+  /// The endpoint it is sent to; `here`, or why there is none.
   std::string find() {
     const auto x = seek();
     if (const auto* where = std::get_if<std::string>(&x)) {
@@ -63,7 +63,7 @@ struct candidate {
   std::optional<etcd_leadership> uut;
 };
 
-/// Two who want the same office.
+/// Two candidates for the same leadership.
 struct rivals {
   explicit rivals(core::duration lease = 15s)
     : a{server.port(), "a:1", false, lease} {}
@@ -90,7 +90,8 @@ TEST_CASE("etcd leadership: the first that looks leads, the next follows",
   CHECK(x.a.find() == "here");
 }
 
-TEST_CASE("etcd leadership: who resigns is followed at once", "[runtime]") {
+TEST_CASE("etcd leadership: a candidate that resigns has a successor at once",
+          "[runtime]") {
   if (!etcd_server::is_here())
     return;
   auto x = rivals{};
@@ -102,15 +103,15 @@ TEST_CASE("etcd leadership: who resigns is followed at once", "[runtime]") {
   CHECK(x.b.is_successor);
 }
 
-TEST_CASE("etcd leadership: who finds its coordinator's process gone takes "
-          "over at once",
+TEST_CASE("etcd leadership: a candidate that finds its coordinator's process "
+          "gone takes over at once",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;
   auto x = rivals{600s};
   CHECK(x.a.find() == "here");
   CHECK(x.b.find() == "a:1");
-  // What a killed process leaves behind is what `a` has in etcd now.
+  // A killed process leaves in etcd what `a` has there now.
   auto answers = std::vector<etcd_leadership::answer>{};
   auto promise = std::promise<void>{};
   x.b.uut->seek([&](const etcd_leadership::answer& y) {
@@ -126,8 +127,8 @@ TEST_CASE("etcd leadership: who finds its coordinator's process gone takes "
   CHECK(x.b.is_successor);
 }
 
-TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
-          "finds the next",
+TEST_CASE("etcd leadership: a candidate that loses its lease gives up the "
+          "leadership, and its agent finds the next leader",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;
@@ -149,9 +150,10 @@ TEST_CASE("etcd leadership: who loses its lease leaves office, and its agent "
   CHECK(x.a.is_successor);
 }
 
-TEST_CASE("etcd leadership: while etcd is away nobody leaves office before the "
-          "end of its lease, and nobody stays longer",
-          "[runtime]") {
+TEST_CASE(
+  "etcd leadership: while etcd is away no leader ends before its lease, "
+  "and none continues longer",
+  "[runtime]") {
   if (!etcd_server::is_here())
     return;
   auto x = rivals{3s};
@@ -167,8 +169,7 @@ TEST_CASE("etcd leadership: while etcd is away nobody leaves office before the "
   CHECK(x.a.find() == "etcd_unreachable");
 }
 
-TEST_CASE("etcd leadership: etcd may be started again without harm",
-          "[runtime]") {
+TEST_CASE("etcd leadership: a restart of etcd is harmless", "[runtime]") {
   if (!etcd_server::is_here())
     return;
   auto x = rivals{3s};
@@ -183,7 +184,7 @@ TEST_CASE("etcd leadership: etcd may be started again without harm",
 }
 
 TEST_CASE("etcd leadership: a coordinator that cannot be opened frees the "
-          "office",
+          "leadership",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;
@@ -193,8 +194,8 @@ TEST_CASE("etcd leadership: a coordinator that cannot be opened frees the "
   CHECK(x.b.find() == "here");
 }
 
-TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
-          "whoever was there before",
+TEST_CASE("etcd leadership: a candidate that always campaigns needs no agent, "
+          "and follows an earlier leader",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;
@@ -207,7 +208,7 @@ TEST_CASE("etcd leadership: a standing candidate needs no agent, and follows "
   CHECK(b.is_successor);
 }
 
-TEST_CASE("etcd leadership: it ends in time although etcd is mute",
+TEST_CASE("etcd leadership: it ends in time even if etcd is mute",
           "[runtime]") {
   if (!etcd_server::is_here())
     return;

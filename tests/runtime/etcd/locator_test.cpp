@@ -18,31 +18,32 @@ std::string place(const std::string& announced, const std::string& seen,
 
 } // namespace
 
-TEST_CASE("etcd office: a coordinator listens where etcd sees its host",
+TEST_CASE("etcd locator: a coordinator listens where etcd sees its host",
           "[runtime]") {
   CHECK(place("", "10.0.0.1", elsewhere) == "10.0.0.1 10.0.0.1:0");
   CHECK(place("", "::1", here) == "::1 [::1]:0");
 }
 
-TEST_CASE("etcd office: what the user says comes first", "[runtime]") {
+TEST_CASE("etcd locator: an address given by the user comes first",
+          "[runtime]") {
   CHECK(place("127.0.0.2", "10.0.0.1", elsewhere) == "127.0.0.2 127.0.0.2:0");
   CHECK(place("no.such.host.invalid", "10.0.0.1", elsewhere) == "unresolvable");
 }
 
-TEST_CASE("etcd office: beside etcd, loopback is for jobs of this host",
+TEST_CASE("etcd locator: next to etcd, loopback is for jobs of this host",
           "[runtime]") {
   CHECK(place("", "127.0.0.1", here) == "127.0.0.1 127.0.0.1:0");
   CHECK(place("", "127.0.0.1", {"127.0.0.1", 1}) == "127.0.0.1 127.0.0.1:0");
-  // Others know this host by the name that they have for etcd.
+  // Other hosts know this host by the name that they use for etcd.
   const auto name = local_host_name();
   CHECK(place("", "127.0.0.1", {name, 1}).starts_with(name + " "));
 }
 
-TEST_CASE("etcd office: without any address it cannot listen", "[runtime]") {
+TEST_CASE("etcd locator: without any address it cannot listen", "[runtime]") {
   CHECK(place("", "", elsewhere) == "cannot_listen");
 }
 
-TEST_CASE("etcd office: endpoints are read as they are written", "[runtime]") {
+TEST_CASE("etcd locator: endpoints are read as they are written", "[runtime]") {
   for (const auto& x :
        {endpoint{"10.0.0.1", 1}, endpoint{"fe80::1%eth0", 65'535},
         endpoint{"node-1.example", 4'000}}) {
@@ -52,7 +53,7 @@ TEST_CASE("etcd office: endpoints are read as they are written", "[runtime]") {
   }
 }
 
-TEST_CASE("etcd office: what is no endpoint is refused", "[runtime]") {
+TEST_CASE("etcd locator: other texts than endpoints are refused", "[runtime]") {
   for (const auto* text : {"", ":", "host", "host:", "host:0", "host:65536",
                            "host:1x", ":1", "ho st:1", "[]:1", "host:-1"}) {
     INFO(text);

@@ -1,4 +1,5 @@
-// Against servers that are members of no cluster, and a real cluster.
+// Runs the member list against servers of no cluster, and against a real
+// cluster.
 #include "runtime/etcd/client.hpp"
 #include "runtime/network/frames.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using clock = etcd_members::clock;
 
-/// Nobody listens there.
+/// An endpoint without a listener.
 uint16_t closed_port() {
   return mute_server{}.port();
 }
@@ -50,7 +51,8 @@ TEST_CASE("etcd members: the first that answers is asked first from then on",
   CHECK(uut->link().local_address == "127.0.0.1");
 }
 
-TEST_CASE("etcd members: a mute one costs its part of the time", "[runtime]") {
+TEST_CASE("etcd members: a mute member costs its share of the time",
+          "[runtime]") {
   const auto mute = mute_server{};
   const auto good = parrot{http("200 OK", "{}")};
   const auto uut = members_at({mute.port(), good.port()});
@@ -60,17 +62,18 @@ TEST_CASE("etcd members: a mute one costs its part of the time", "[runtime]") {
   CHECK(clock::now() - begin < 1s);
 }
 
-TEST_CASE("etcd members: one that is cut off from its cluster is no answer",
-          "[runtime]") {
+TEST_CASE(
+  "etcd members: a member that is cut off from its cluster does not count",
+  "[runtime]") {
   const auto cut
     = parrot{http("503 Service Unavailable",
                   R"({"error":"etcdserver: request timed out","code":14})")};
-  SECTION("as long as another gives one") {
+  SECTION("while another member answers") {
     const auto good = parrot{http("200 OK", "{}")};
     const auto uut = members_at({cut.port(), good.port()});
     CHECK(ask(*uut)->status == 200);
   }
-  SECTION("nor if it is alone") {
+  SECTION("even if it is the only member") {
     const auto x = ask(*members_at({cut.port()}));
     REQUIRE_FALSE(x);
     CHECK(x.error().code == errc::etcd_unreachable);
@@ -78,7 +81,7 @@ TEST_CASE("etcd members: one that is cut off from its cluster is no answer",
   }
 }
 
-TEST_CASE("etcd members: who says no is not asked again elsewhere",
+TEST_CASE("etcd members: after a refusal no other member is asked",
           "[runtime]") {
   const auto other = closed_port();
   const auto no = parrot{http("403 Forbidden", R"({"error":"no","code":7})")};
@@ -88,12 +91,12 @@ TEST_CASE("etcd members: who says no is not asked again elsewhere",
   CHECK(x->status == 403);
 }
 
-TEST_CASE("etcd members: a coordinator of ours is no etcd", "[runtime]") {
+TEST_CASE("etcd members: a coordinator of actorrun is no etcd", "[runtime]") {
   const auto ours = parrot{std::string{not_etcd}};
   auto ports = std::vector{ours.port()};
   auto expected = errc::settings_mismatch;
-  SECTION("and that is final") {}
-  SECTION("but another member may come yet") {
+  SECTION("a single member") {}
+  SECTION("another member may answer") {
     ports.push_back(closed_port());
     expected = errc::etcd_unreachable;
   }
@@ -113,7 +116,7 @@ TEST_CASE("etcd members: when none answers, all are named", "[runtime]") {
   CHECK(has(x.error().text, ":" + std::to_string(b)));
 }
 
-TEST_CASE("etcd members: somebody in a hurry waits for none of them",
+TEST_CASE("etcd members: a hurried caller waits for none of them",
           "[runtime]") {
   const auto mute = mute_server{};
   const auto uut = members_at({mute.port(), mute.port()});
@@ -123,7 +126,7 @@ TEST_CASE("etcd members: somebody in a hurry waits for none of them",
   CHECK(clock::now() - begin < 10s);
 }
 
-TEST_CASE("etcd members: an office outlives any one of them", "[runtime]") {
+TEST_CASE("etcd members: a leadership outlives any one member", "[runtime]") {
   if (!etcd_server::is_here())
     return;
   auto cluster = etcd_cluster{};
@@ -142,7 +145,7 @@ TEST_CASE("etcd members: an office outlives any one of them", "[runtime]") {
   REQUIRE(renewed);
   CHECK(*renewed == core::duration{15s});
   CHECK((*uut)->read(soon()));
-  // One of three knows nothing for sure.
+  // One member of three cannot know the state.
   cluster.member(1).kill();
   const auto x = (*uut)->read(clock::now() + 2s);
   REQUIRE_FALSE(x);

@@ -28,7 +28,7 @@ errc code_of(const result<T>& x) {
   return x ? errc::none : x.error().code;
 }
 
-// As etcd 3.4 writes them.
+// Answers as etcd 3.4 writes them.
 const std::string header = R"("header":{"cluster_id":"3","revision":"9"})";
 const std::string entry
   = R"({"key":"L3A=","create_revision":"2","mod_revision":"7","version":"2",)"
@@ -46,7 +46,7 @@ TEST_CASE("etcd messages: a job has keys of its own", "[runtime]") {
   CHECK(keys_of("/p", {"a%2fb"}).job != keys_of("/p", {"a/b"}).job);
 }
 
-TEST_CASE("etcd messages: a campaign compares, takes the entry and marks the "
+TEST_CASE("etcd messages: a campaign compares, takes the entry and records the "
           "job",
           "[runtime]") {
   const auto x = json::parse(campaign_body(keys, 5, 7));
@@ -62,7 +62,7 @@ TEST_CASE("etcd messages: a campaign compares, takes the entry and marks the "
   CHECK(x["failure"][0].contains("request_range"));
 }
 
-TEST_CASE("etcd messages: only who has the entry forgets the job",
+TEST_CASE("etcd messages: only the owner of the entry forgets the job",
           "[runtime]") {
   const auto x = json::parse(forget_job_body(keys, 5));
   const auto& compare = x["compare"][0];
@@ -74,7 +74,7 @@ TEST_CASE("etcd messages: only who has the entry forgets the job",
   CHECK(x["success"][0]["request_delete_range"]["key"] == "L3Avam9iL2pvYg==");
 }
 
-TEST_CASE("etcd messages: texts go as base64", "[runtime]") {
+TEST_CASE("etcd messages: texts are sent as base64", "[runtime]") {
   const auto value_of = [](const std::string& endpoint) {
     const auto x = json::parse(publish_body(keys, 5, 7, endpoint));
     return x["success"][0]["request_put"]["value"].get<std::string>();
@@ -84,7 +84,7 @@ TEST_CASE("etcd messages: texts go as base64", "[runtime]") {
   CHECK(value_of("n1:4000") == "bjE6NDAwMA==");
 }
 
-TEST_CASE("etcd messages: numbers go as texts", "[runtime]") {
+TEST_CASE("etcd messages: numbers are sent as texts", "[runtime]") {
   CHECK(open_lease_body(15s) == R"({"TTL":"15"})");
   CHECK(renew_body(int64_t{1} << 62) == R"({"ID":"4611686018427387904"})");
   CHECK(end_lease_body(5) == R"({"ID":"5"})");
@@ -136,12 +136,13 @@ TEST_CASE("etcd messages: a campaign is won, the first time or again",
   CHECK(again("\"3\"") == 3);
   CHECK(again("\"4294967295\"") == UINT32_MAX);
   CHECK(again("\"4294967296\"") == UINT32_MAX);
-  // It is there, whatever it says.
+  // The key exists, whatever its version.
   CHECK(again("\"0\"") == 1);
   CHECK(again("[]") == 1);
 }
 
-TEST_CASE("etcd messages: a campaign is lost to somebody", "[runtime]") {
+TEST_CASE("etcd messages: a campaign is lost to another candidate",
+          "[runtime]") {
   const auto x = read_campaign(
     ok("{" + header + R"(,"responses":[{"response_range":{"kvs":[)" + entry
        + "]}}]}"));
@@ -151,13 +152,13 @@ TEST_CASE("etcd messages: a campaign is lost to somebody", "[runtime]") {
         == core::leader_entry{7, "n1:4000"});
 }
 
-TEST_CASE("etcd messages: an entry is published, or not ours", "[runtime]") {
+TEST_CASE("etcd messages: an entry is published, or another's", "[runtime]") {
   CHECK(value_of(read_published(ok("{" + header + R"(,"succeeded":true})")))
         == 9);
   CHECK_FALSE(value_of(read_published(ok("{" + header + "}"))));
 }
 
-TEST_CASE("etcd messages: a lease is renewed, or over", "[runtime]") {
+TEST_CASE("etcd messages: a lease is renewed, or has expired", "[runtime]") {
   const auto body = [](const std::string& rest) {
     return ok(R"({"result":{)" + header + R"(,"ID":"5")" + rest + "}}\n");
   };
@@ -167,7 +168,8 @@ TEST_CASE("etcd messages: a lease is renewed, or over", "[runtime]") {
     {404, R"({"error":"etcdserver: requested lease not found","code":5})"})));
 }
 
-TEST_CASE("etcd messages: who is not let in is told why", "[runtime]") {
+TEST_CASE("etcd messages: a client that is not authenticated learns why",
+          "[runtime]") {
   const auto refused = [](long status, const std::string& text, int code) {
     return refusal_of({status, R"({"error":")" + text + R"(","code":)"
                                  + std::to_string(code) + "}"});
@@ -190,8 +192,8 @@ TEST_CASE("etcd messages: who is not let in is told why", "[runtime]") {
   CHECK_FALSE(refusal_of(ok("{}")));
 }
 
-TEST_CASE("etcd messages: who is cut off from its cluster is told from who "
-          "says no",
+TEST_CASE("etcd messages: a member that is cut off from its cluster differs "
+          "from one that refuses",
           "[runtime]") {
   for (const auto status : {502, 503, 504})
     CHECK(is_unavailable({status, ""}));
@@ -199,7 +201,7 @@ TEST_CASE("etcd messages: who is cut off from its cluster is told from who "
     CHECK_FALSE(is_unavailable({status, ""}));
 }
 
-TEST_CASE("etcd messages: what is not etcd's is refused", "[runtime]") {
+TEST_CASE("etcd messages: answers of other servers are refused", "[runtime]") {
   const auto answers = std::vector<http_answer>{
     {200, ""},
     {200, "[]"},
@@ -245,11 +247,11 @@ TEST_CASE("etcd messages: parts of the wrong kind are refused", "[runtime]") {
     CHECK(code_of(read_campaign(ok("{" + header + "," + rest + "}")))
           == errc::etcd_unreachable);
   }
-  // Odd, and no harm: nobody is in office.
+  // Odd, but harmless: there is no leader.
   CHECK(read_campaign(ok("{" + header + R"(,"responses":[]})")));
 }
 
-TEST_CASE("etcd messages: what is shown of an error is short and harmless",
+TEST_CASE("etcd messages: the text of an error is short and printable",
           "[runtime]") {
   const auto x = refusal_of(
     {500, R"({"error":"\u001b[2Jno\nmore)" + std::string(9'000, 'x') + "\"}"});
@@ -257,8 +259,8 @@ TEST_CASE("etcd messages: what is shown of an error is short and harmless",
   CHECK(x->text == "etcd: no");
 }
 
-TEST_CASE("etcd messages: what is shown of a strange answer is short and "
-          "harmless",
+TEST_CASE("etcd messages: the text of an unknown answer is short and "
+          "printable",
           "[runtime]") {
   const auto x = read_entry({200, "\x1b[2J" + std::string(9'000, 'x')});
   REQUIRE_FALSE(x);

@@ -1,5 +1,5 @@
-// What happens to workers when their agent cannot help any more. Each test runs
-// an agent in a process of its own.
+// Tests the workers of an agent that can no longer act. Each test runs an agent
+// in a process of its own.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 struct agent_pids {
   pid_t warden = 0;
-  pid_t bystander = 0; // A fork of the host program: keeps all that is open.
+  pid_t bystander = 0; // A fork of the program: keeps its descriptors open.
   std::array<pid_t, 2> workers{};
 };
 
@@ -91,7 +91,7 @@ struct agent {
 
 } // namespace
 
-TEST_CASE("agent end: a killed agent leaves nothing behind", "[runtime]") {
+TEST_CASE("agent end: a killed agent leaves no process behind", "[runtime]") {
   auto test = agent{};
   CHECK(test.workers_run());
   CHECK(runs(test.pids.warden));
@@ -100,7 +100,7 @@ TEST_CASE("agent end: a killed agent leaves nothing behind", "[runtime]") {
   CHECK(soon([&] { return !runs(test.pids.warden); }));
 }
 
-TEST_CASE("agent end: an agent killed while it starts leaves nothing",
+TEST_CASE("agent end: an agent killed while it starts leaves no process",
           "[runtime]") {
   using maker = std::function<ports::process_spec(uint32_t)>;
   const auto leave_more = [] { return std::system("sleep 1000 & wait"); };
@@ -114,7 +114,8 @@ TEST_CASE("agent end: an agent killed while it starts leaves nothing",
     REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
     const auto pid = ::fork();
     if (pid == 0) {
-      ::dup2(fds[1], STDOUT_FILENO); // All workers and their children have it.
+      // Inherited by all workers and their children.
+      ::dup2(fds[1], STDOUT_FILENO);
       auto host = fixture{};
       auto specs = std::vector<ports::process_spec>{};
       for (auto i = 0U; i < 200; ++i)
@@ -128,7 +129,7 @@ TEST_CASE("agent end: an agent killed while it starts leaves nothing",
     CHECK(::poll(&fd, 1, static_cast<int>(delay.count())) == 0);
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    // The end of the file comes when nobody holds it any more.
+    // The pipe ends when no process has it open any more.
     const auto limit = std::chrono::milliseconds{timeout}.count();
     CHECK(::poll(&fd, 1, static_cast<int>(limit)) == 1);
     CHECK(fd.revents == POLLHUP);
@@ -136,7 +137,7 @@ TEST_CASE("agent end: an agent killed while it starts leaves nothing",
   }
 }
 
-TEST_CASE("agent end: the fence holds for a stopped agent", "[runtime]") {
+TEST_CASE("agent end: the fence works for a stopped agent", "[runtime]") {
   auto test = agent{2s};
   CHECK(test.workers_run());
   ::kill(test.pid, SIGSTOP);

@@ -1,4 +1,4 @@
-// What a launcher does with the output of its workers.
+// How a launcher handles the output of its workers.
 #include "runtime/launcher.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
@@ -24,7 +24,7 @@ using core::output_stream;
 
 namespace {
 
-/// Takes lines, or does not.
+/// A console that takes lines, or does not.
 class fake_console final : public ports::console {
 public:
   explicit fake_console(bool is_blocked) : is_blocked_(is_blocked) {}
@@ -66,7 +66,7 @@ private:
   std::vector<std::function<void()>> waiting_;
 };
 
-/// Puts everything into one folder.
+/// A layout that puts all files into one folder.
 class own_layout final : public ports::log_layout {
 public:
   explicit own_layout(std::string path) : path_(std::move(path)) {}
@@ -140,7 +140,7 @@ constexpr auto failed = core::outcome::verdict::failed;
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "launcher logs: what workers write is shown and kept",
+TEST_CASE_METHOD(fixture, "launcher logs: output of workers is shown and kept",
                  "[runtime]") {
   const auto console = show_all();
   agent.logs.folder = here / "logs";
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(fixture, "launcher logs: what workers write is shown and kept",
   CHECK(content_of(worker + "/stderr.log") == "err\n");
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: nothing is left of unused folders",
+TEST_CASE_METHOD(fixture, "launcher logs: unused folders are removed",
                  "[runtime]") {
   start("test -n \"$TORCHELASTIC_ERROR_FILE\"", 3);
   CHECK(verdict() == succeeded);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "launcher logs: nothing is left of unused folders",
   CHECK(is_empty(temporary));
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: error files stay", "[runtime]") {
+TEST_CASE_METHOD(fixture, "launcher logs: error files are kept", "[runtime]") {
   start("echo '{}' >$TORCHELASTIC_ERROR_FILE; exit 1");
   CHECK(verdict() == failed);
   const auto path = uut->log_folder();
@@ -172,7 +172,8 @@ TEST_CASE_METHOD(fixture, "launcher logs: error files stay", "[runtime]") {
   CHECK(content_of(path + "/attempt_0/error_0.json") == "{}\n");
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: a folder that cannot be made is said",
+TEST_CASE_METHOD(fixture,
+                 "launcher logs: a folder that cannot be made is reported",
                  "[runtime]") {
   std::ofstream{here / "file"} << "x";
   agent.logs.folder = here / "file";
@@ -183,14 +184,14 @@ TEST_CASE_METHOD(fixture, "launcher logs: a folder that cannot be made is said",
   CHECK(ended_count == 0);
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: who asks for no files needs no place",
+TEST_CASE_METHOD(fixture, "launcher logs: without files no folder is needed",
                  "[runtime]") {
   ::setenv("TMPDIR", "/proc/none", 1);
-  SECTION("there is one") {
+  SECTION("the folder is possible") {
     start("test -n \"$TORCHELASTIC_ERROR_FILE\"");
     CHECK(verdict() == succeeded);
   }
-  SECTION("files are not wanted") {
+  SECTION("files are turned off") {
     agent.logs.folder = "/dev/null";
     agent.logs.tees.everywhere = core::std_streams::all;
     start("test -z \"$TORCHELASTIC_ERROR_FILE\"");
@@ -205,12 +206,12 @@ TEST_CASE_METHOD(fixture, "launcher logs: the end waits for the console",
   CHECK(soon([&] { return uut->awaits_console(); }));
   uut->leave(SIGTERM);
   CHECK(uut->awaits_console());
-  SECTION("until it takes the lines") {
+  SECTION("until the console takes the lines") {
     console->unblock();
     CHECK(verdict() == succeeded);
     CHECK(console->text() == "[default0]:last words\n");
   }
-  SECTION("or until somebody insists") {
+  SECTION("or until a second request to end") {
     uut->leave(SIGTERM);
     CHECK(verdict() == succeeded);
     CHECK(console->text().empty());
@@ -219,7 +220,8 @@ TEST_CASE_METHOD(fixture, "launcher logs: the end waits for the console",
   CHECK(ended_count == 1);
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: it can go while a console blocks",
+TEST_CASE_METHOD(fixture,
+                 "launcher logs: it can be destroyed while a console blocks",
                  "[runtime]") {
   const auto console = show_all(true);
   start("echo last words");
@@ -240,7 +242,7 @@ TEST_CASE_METHOD(fixture, "launcher logs: a console that blocks delays no end",
   CHECK(verdict() == failed);
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: a host may lay them out itself",
+TEST_CASE_METHOD(fixture, "launcher logs: a host may bring its own layout",
                  "[runtime]") {
   const auto console = show_all();
   agent.logs = {};
@@ -254,7 +256,8 @@ TEST_CASE_METHOD(fixture, "launcher logs: a host may lay them out itself",
   CHECK(is_empty(temporary));
 }
 
-TEST_CASE_METHOD(fixture, "launcher logs: workers get notices", "[runtime]") {
+TEST_CASE_METHOD(fixture, "launcher logs: workers get notice signals",
+                 "[runtime]") {
   const auto console = show_all();
   start("trap 'echo noted; exit 0' USR1; echo ready; while :; do sleep 0.01;"
         " done");

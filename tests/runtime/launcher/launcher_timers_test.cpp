@@ -1,4 +1,4 @@
-// Timers of a launcher's workers and of the program around it.
+// Timers of a launcher's workers and of the program that embeds it.
 #include "runtime/launcher.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
@@ -75,11 +75,11 @@ TEST_CASE_METHOD(fixture, "launcher timers: an overdue worker fails the job",
   CHECK(x.kind == core::failure_kind::timer_expired);
   CHECK(x.code == SIGTERM);
   CHECK(x.details.scope == "step");
-  CHECK(x.details.lateness > 24h); // It was over in 1970.
+  CHECK(x.details.lateness > 24h); // It expired in 1970.
 }
 
 TEST_CASE_METHOD(fixture,
-                 "launcher timers: another server decides in our place",
+                 "launcher timers: another server replaces the launcher's own",
                  "[runtime]") {
   auto call_count = 0;
   auto had_source = false;
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "launcher timers: the program around it has timers, "
+                 "launcher timers: the embedding program has timers, "
                  "too",
                  "[runtime]") {
   start("exec sleep 60");
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(fixture,
   uut->wait();
 }
 
-TEST_CASE_METHOD(fixture, "launcher timers: there need not be any",
+TEST_CASE_METHOD(fixture, "launcher timers: timers can be turned off",
                  "[runtime]") {
   agent.timers.enabled = false;
   start("test -z \"$TORCHELASTIC_TIMER_FILE\"");
@@ -125,8 +125,8 @@ TEST_CASE_METHOD(fixture, "launcher timers: there need not be any",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "launcher timers: a path that cannot be is refused "
-                 "before anything runs",
+                 "launcher timers: an impossible path is refused "
+                 "before any worker starts",
                  "[runtime]") {
   agent.workers.command = {"/bin/true"};
   agent.timers.path = "/proc/none/timers";

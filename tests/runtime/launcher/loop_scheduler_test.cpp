@@ -57,14 +57,14 @@ caf::behavior adder(caf::event_based_actor*, reactor* home) {
 
 } // namespace
 
-TEST_CASE("loop_scheduler: a system has one thread more, and no other",
-          "[runtime]") {
+TEST_CASE("loop_scheduler: a system has exactly one more thread", "[runtime]") {
   const auto before = thread_count();
   const auto x = fixture{};
   CHECK(thread_count() == before + 1);
 }
 
-TEST_CASE("loop_scheduler: only its systems share their reactor", "[runtime]") {
+TEST_CASE("loop_scheduler: only systems of its kind share their reactor",
+          "[runtime]") {
   auto x = fixture{};
   CHECK(loop_scheduler::reactor_for(x.system) == x.home);
   auto config = system_config{};
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture, "loop_scheduler: actors run on the reactor",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "loop_scheduler: what is due comes in order, and not"
+                 "loop_scheduler: due messages come in order, and not"
                  " early",
                  "[runtime]") {
   auto done = std::promise<std::vector<int>>{};
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "loop_scheduler: a request has its time, from any"
+                 "loop_scheduler: a request has a timeout, from any"
                  " thread",
                  "[runtime]") {
   const auto mute = system.spawn([](caf::event_based_actor* self) {
@@ -138,8 +138,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "loop_scheduler: a busy actor leaves descriptors their"
-                 " turn",
+                 "loop_scheduler: a busy actor does not starve"
+                 " descriptors",
                  "[runtime]") {
   auto is_over = std::atomic<bool>{false};
   int ends[2];

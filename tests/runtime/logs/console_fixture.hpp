@@ -1,4 +1,4 @@
-// What the tests of the console share: ends to read from, and to leave unread.
+// Pipes and terminals for tests of the console: read, or left unread.
 #pragma once
 
 #include "runtime/logs/posix_console.hpp"
@@ -23,7 +23,7 @@ namespace actorrun::detail::console_test {
 using namespace test_deadline;
 using core::output_stream;
 
-/// Two ends of something. What is written to one is read from the other.
+/// The two ends of a channel. Bytes written to one are read from the other.
 struct ends {
   unique_fd reading;
   unique_fd writing;
@@ -47,14 +47,14 @@ inline ends make_terminal() {
   return {std::move(outer), std::move(inner)};
 }
 
-/// What can be read at once.
+/// Reads what is available at once.
 inline size_t readable(int fd) {
   auto count = 0;
   REQUIRE(::ioctl(fd, FIONREAD, &count) == 0);
   return static_cast<size_t>(count);
 }
 
-/// Reads until `size` bytes have come, or the end, or patience is over.
+/// Reads until `size` bytes have arrived, or the end, or the timeout.
 inline std::string read_text(int fd, size_t size) {
   auto text = std::string{};
   auto part = std::string(std::min(size, size_t{64 * 1024}), '\0');
@@ -70,7 +70,7 @@ inline std::string read_text(int fd, size_t size) {
   return text;
 }
 
-/// Cuts text into lines, without their ends. What follows the last end stays.
+/// Splits text into lines, without their ends. Text after the last end is kept.
 inline std::vector<std::string> take_lines(std::string& text) {
   auto lines = std::vector<std::string>{};
   size_t begin = 0;
@@ -83,7 +83,7 @@ inline std::vector<std::string> take_lines(std::string& text) {
   return lines;
 }
 
-/// One line of `size` bytes, that says which it is.
+/// One line of `size` bytes that contains its number.
 inline std::string line_of(size_t number, size_t size) {
   auto text = std::to_string(number);
   text.resize(size - 1, '.');

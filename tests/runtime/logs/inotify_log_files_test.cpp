@@ -48,7 +48,7 @@ struct fixture {
     return text;
   }
 
-  // What was told to the reactor up to now has been done.
+  // Waits until the reactor has run all pending tasks.
   void settle() {
     for (auto i = 0; i < 3; ++i) {
       auto done = std::promise<void>{};
@@ -58,7 +58,7 @@ struct fixture {
   }
 };
 
-// Lets nothing be opened any more while it lives.
+// While it lives no further descriptor can be opened.
 class no_descriptors {
 public:
   no_descriptors() {
@@ -77,7 +77,7 @@ private:
   rlimit before_{};
 };
 
-// A setting of the system that root may change, changed back at the end.
+// Changes a setting of the system, as root may, and restores it at the end.
 class system_setting {
 public:
   system_setting(std::string path, const std::string& value)
@@ -111,12 +111,12 @@ TEST_CASE_METHOD(fixture, "log files: bytes are read where they are",
   CHECK(read(file, 9).empty());
 }
 
-TEST_CASE_METHOD(fixture, "log files: what is there is kept", "[runtime]") {
+TEST_CASE_METHOD(fixture, "log files: an existing file is kept", "[runtime]") {
   write("a", "old");
   CHECK(read(open("a"), 0) == "old");
 }
 
-TEST_CASE_METHOD(fixture, "log files: what cannot be opened is named",
+TEST_CASE_METHOD(fixture, "log files: a file that cannot be opened is named",
                  "[runtime]") {
   const auto missing = uut->open(here / "no/file");
   REQUIRE(!missing);
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fixture, "log files: what cannot be opened is named",
   CHECK(!uut->open(here / "fifo"));
 }
 
-TEST_CASE_METHOD(fixture, "log files: growth is told once", "[runtime]") {
+TEST_CASE_METHOD(fixture, "log files: growth is reported once", "[runtime]") {
   const auto file = open("a");
   write("a", "before");
   auto calls = std::atomic<int>{0};
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "log files: growth is told once", "[runtime]") {
   CHECK(soon([&] { return calls == 11; }));
 }
 
-TEST_CASE_METHOD(fixture, "log files: the newest wish to be called counts",
+TEST_CASE_METHOD(fixture, "log files: the newest callback replaces older ones",
                  "[runtime]") {
   const auto file = open("a");
   auto calls = std::atomic<int>{0};
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(fixture, "log files: the newest wish to be called counts",
   CHECK(soon([&] { return calls == 1; }));
 }
 
-TEST_CASE_METHOD(fixture, "log files: each file is told for itself",
+TEST_CASE_METHOD(fixture, "log files: each file is reported separately",
                  "[runtime]") {
   constexpr auto count = size_t{200};
   auto calls = std::vector<std::atomic<int>>(count);
@@ -172,7 +172,8 @@ TEST_CASE_METHOD(fixture, "log files: each file is told for itself",
     CHECK(calls[i] == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log files: who follows one file twice hears twice",
+TEST_CASE_METHOD(fixture,
+                 "log files: a file that is followed twice is reported twice",
                  "[runtime]") {
   const auto first = open("a");
   const auto second = open("a");
@@ -200,15 +201,15 @@ TEST_CASE_METHOD(fixture, "log files: a file without a name is still followed",
   CHECK(read(file, 0) == "x");
 }
 
-TEST_CASE_METHOD(fixture, "log files: nobody is called for what is closed",
+TEST_CASE_METHOD(fixture, "log files: closed files are not reported",
                  "[runtime]") {
   auto calls = std::atomic<int>{0};
   const auto file = open("a");
   uut->call_when_grown(file, [&] { ++calls; });
-  SECTION("the file") {
+  SECTION("one file") {
     uut->close(file);
   }
-  SECTION("all of them") {
+  SECTION("all files") {
     uut.reset();
   }
   write("a", "x");
@@ -216,7 +217,7 @@ TEST_CASE_METHOD(fixture, "log files: nobody is called for what is closed",
   CHECK(calls == 0);
 }
 
-TEST_CASE_METHOD(fixture, "log files: a file that cannot be watched is asked",
+TEST_CASE_METHOD(fixture, "log files: a file that cannot be watched is polled",
                  "[runtime]") {
   const auto file = open("a");
   auto calls = std::atomic<int>{0};
@@ -227,7 +228,8 @@ TEST_CASE_METHOD(fixture, "log files: a file that cannot be watched is asked",
   CHECK(soon([&] { return calls == 1; }));
 }
 
-TEST_CASE_METHOD(fixture, "log files: lost events wake all", "[runtime]") {
+TEST_CASE_METHOD(fixture, "log files: lost events report all files",
+                 "[runtime]") {
   const auto limit
     = system_setting{"/proc/sys/fs/inotify/max_queued_events", "4"};
   if (!limit) {
@@ -238,7 +240,7 @@ TEST_CASE_METHOD(fixture, "log files: lost events wake all", "[runtime]") {
   for (auto i = 0; i < 20; ++i)
     uut->call_when_grown(open(std::to_string(i)), [&] { ++calls; });
   auto release = std::promise<void>{};
-  loop.post([&] { release.get_future().wait(); }); // Nobody reads the events.
+  loop.post([&] { release.get_future().wait(); }); // The events are not read.
   for (auto i = 0; i < 10; ++i)
     write(std::to_string(i), "x");
   release.set_value();
@@ -252,7 +254,8 @@ TEST_CASE_METHOD(fixture, "log files: lines are appended whole", "[runtime]") {
   CHECK(!uut->append(here / "no/file", "x\n"));
 }
 
-TEST_CASE_METHOD(fixture, "log files: what does not fit is not there at all",
+TEST_CASE_METHOD(fixture,
+                 "log files: a line that does not fit is not written at all",
                  "[runtime]") {
   const auto disk = small_disk{"64k"};
   if (!disk)
@@ -265,7 +268,7 @@ TEST_CASE_METHOD(fixture, "log files: what does not fit is not there at all",
 
 TEST_CASE_METHOD(fixture, "log files: a disk that is nearly full is noticed",
                  "[runtime]") {
-  const auto disk = small_disk{"32m"}; // Short is below 2 MiB, a 16th.
+  const auto disk = small_disk{"32m"}; // Short means less than 2 MiB, a 16th.
   if (!disk)
     return;
   const auto file = uut->open(disk / "a");

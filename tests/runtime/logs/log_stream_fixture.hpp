@@ -1,5 +1,5 @@
-// A log tailer over real files and a real console: what a test writes to the
-// files of workers, it reads again at the other end of a pipe.
+// A log tailer over real files and a real console: a test writes to the files
+// of workers, and reads the other end of a pipe.
 #pragma once
 
 #include "actors/log_tailer.hpp"
@@ -36,7 +36,7 @@ using core::output_stream;
 
 inline constexpr auto epoch = epoch_id{1};
 
-/// Reads a pipe to its end, all the time or when it is told to.
+/// Reads a pipe to its end, all the time or on request.
 class reader {
 public:
   explicit reader(int fd) : fd_(fd) {}
@@ -85,13 +85,13 @@ public:
     tailer = nullptr;
     files.reset();
     console.reset();
-    pipe.writing.reset(); // The end of what is read.
+    pipe.writing.reset(); // The reader sees the end.
   }
 
   fixture(const fixture&) = delete;
   fixture& operator=(const fixture&) = delete;
 
-  /// Follows both streams of so many workers.
+  /// Follows both streams of `count` workers.
   void follow(uint32_t worker_count) {
     options.tees.everywhere = core::std_streams::all;
     console
@@ -148,8 +148,8 @@ public:
     return true;
   }
 
-  /// A process that writes to the file of a worker. Its code may only call what
-  /// a fork of a program with threads may.
+  /// A process that writes to the file of a worker. Its code may only call
+  /// functions that are safe after a fork of a program with threads.
   pid_t fork_worker(uint32_t rank, const std::function<void(int)>& body) {
     const auto fd = open_log(rank);
     const auto pid = ::fork();
@@ -180,14 +180,14 @@ public:
     return done && console->flush(clock_type::now() + timeout);
   }
 
-  /// What came out, once it has this length or patience is over.
+  /// The console's output, once it has this length or the timeout is over.
   std::string shown(size_t size) {
     soon([&] { return out.text().size() >= size; });
     return out.text();
   }
 
   folder here;
-  std::string disk_path; ///< Empty: the folder is not on a disk of its own.
+  std::string disk_path; ///< Empty unless the folder is on a disk of its own.
   core::log_options options;
   ends pipe = make_pipe();
   reader out{pipe.reading.get()};

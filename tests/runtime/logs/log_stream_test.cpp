@@ -1,4 +1,4 @@
-// What a person sees of what workers write, over real files.
+// Tests the way of workers' output to the console, over real files.
 #include "tests/runtime/logs/log_stream_fixture.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ size_t resident_size() {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "log stream: a line comes when it is written",
+TEST_CASE_METHOD(fixture, "log stream: a line is shown when it is written",
                  "[runtime]") {
   out.start();
   follow(1);
@@ -42,7 +42,8 @@ TEST_CASE_METHOD(fixture, "log stream: a line comes when it is written",
   CHECK(shown(20) == "0:one\n0:two\n0:three\n");
 }
 
-TEST_CASE_METHOD(fixture, "log stream: any bytes come unchanged", "[runtime]") {
+TEST_CASE_METHOD(fixture, "log stream: any bytes are shown unchanged",
+                 "[runtime]") {
   out.start();
   follow(1);
   auto text = text_of_worker{};
@@ -57,7 +58,7 @@ TEST_CASE_METHOD(fixture, "log stream: any bytes come unchanged", "[runtime]") {
   CHECK((shown(text.shown.size()) == text.shown)); // Too long to be printed.
 }
 
-TEST_CASE_METHOD(fixture, "log stream: a killed worker's last words are shown",
+TEST_CASE_METHOD(fixture, "log stream: a killed worker's last lines are shown",
                  "[runtime]") {
   out.start();
   follow(1);
@@ -73,7 +74,7 @@ TEST_CASE_METHOD(fixture, "log stream: a killed worker's last words are shown",
   CHECK(shown(15) == "0:last\n0:words\n");
 }
 
-TEST_CASE_METHOD(fixture, "log stream: a progress bar is shown now and then",
+TEST_CASE_METHOD(fixture, "log stream: a progress bar is shown at intervals",
                  "[runtime]") {
   constexpr auto state_count = 3'000;
   out.start();
@@ -193,8 +194,8 @@ TEST_CASE_METHOD(fixture,
   write(0, "first\n");
   drain(0);
   const auto before = resident_size();
-  write(0, text.written); // Does not wait.
-  drain(0);               // Neither does the death of the worker.
+  write(0, text.written); // Must not wait.
+  drain(0);               // Nor must the death of the worker.
   close();
   CHECK(!flush(std::chrono::milliseconds{100}));
   CHECK(resident_size() - before < 8 * 1024 * 1024);
@@ -217,7 +218,8 @@ TEST_CASE_METHOD(fixture, "log stream: a console that is closed costs nothing",
   CHECK(std::filesystem::file_size(path(1)) == 100 * 100'001);
 }
 
-TEST_CASE_METHOD(fixture, "log stream: a full disk costs bytes, no worker",
+TEST_CASE_METHOD(fixture,
+                 "log stream: a full disk loses bytes but ends no worker",
                  "[runtime]") {
   const auto disk = small_disk{"8m"};
   if (!disk)

@@ -14,7 +14,7 @@ using namespace actorrun::detail::console_test;
 
 namespace {
 
-// What one line at each level comes to.
+// The output of one line at each level.
 std::string lines_at(const ends& to, const char* level, size_t count) {
   const auto console
     = std::make_shared<posix_console>(to.writing.get(), to.writing.get());
@@ -33,7 +33,7 @@ std::string lines_at(const ends& to, const char* level, size_t count) {
 
 } // namespace
 
-TEST_CASE("logging: a line says who, when and how bad", "[runtime]") {
+TEST_CASE("logging: a line has program, time and level", "[runtime]") {
   CHECK(lines_at(make_pipe(), "info", 3)
         == "[prog TIME info] i\n[prog TIME warning] w\n[prog TIME error] e\n");
 }
@@ -46,7 +46,7 @@ TEST_CASE("logging: levels have torchrun's names", "[runtime]") {
   CHECK(lines_at(make_pipe(), "", 3).starts_with("[prog TIME info] i"));
 }
 
-TEST_CASE("logging: what is no level is told and means INFO", "[runtime]") {
+TEST_CASE("logging: an unknown level is reported and means INFO", "[runtime]") {
   const auto lines = lines_at(make_pipe(), "loud", 4);
   CHECK(
     lines.starts_with("[prog TIME warning] LOGLEVEL: \"loud\" is not a level"));
@@ -61,7 +61,8 @@ TEST_CASE("logging: a terminal gets colours", "[runtime]") {
            "[prog TIME \033[31m\033[1merror\033[m] e\r\n");
 }
 
-TEST_CASE("logging: nobody waits for a console that is not read", "[runtime]") {
+TEST_CASE("logging: it does not wait for a console that is not read",
+          "[runtime]") {
   constexpr auto line_count = size_t{10'000};
   const auto pipe = make_pipe();
   const auto console

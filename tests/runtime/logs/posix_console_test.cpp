@@ -50,16 +50,16 @@ TEST_CASE("console: lines go to their stream", "[runtime]") {
   CHECK(uut.is_flushed());
 }
 
-TEST_CASE("console: what nobody reads is kept up to a bound", "[runtime]") {
+TEST_CASE("console: unread lines are kept up to a bound", "[runtime]") {
   const auto pipe = make_pipe();
   const auto is_full
     = [&] { return readable(pipe.reading.get()) == 1024 * 1024; };
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
   auto all = line_of(0, 1024 * 1024 + console_backlog_max);
-  CHECK(uut.offer(out, all)); // Any size, if little waits.
+  CHECK(uut.offer(out, all)); // Any size, while little is waiting.
   REQUIRE(soon(is_full));
   CHECK(!uut.offer(out, "\n"));
-  // A page of a pipe is free when all of it has been read.
+  // A page of a pipe becomes free when all of it has been read.
   constexpr auto page = size_t{4096};
   auto text = read_text(pipe.reading.get(), page);
   REQUIRE(soon(is_full));
@@ -73,7 +73,8 @@ TEST_CASE("console: what nobody reads is kept up to a bound", "[runtime]") {
   CHECK(uut.flush());
 }
 
-TEST_CASE("console: who waits is called when there is room", "[runtime]") {
+TEST_CASE("console: a writer that waits is called when there is room",
+          "[runtime]") {
   const auto pipe = make_pipe();
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
   const auto taken = fill(uut, out);
@@ -141,10 +142,10 @@ TEST_CASE("console: a closed end takes everything", "[runtime]") {
   auto pipe = make_pipe();
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
   CHECK(!uut.is_closed(out));
-  SECTION("before anything is written") {
+  SECTION("closed before anything is written") {
     pipe.reading.reset();
   }
-  SECTION("while a lot waits") {
+  SECTION("closed while much is waiting") {
     fill(uut, out);
     auto called = std::atomic<bool>{false};
     uut.call_when_ready(out, [&] { called = true; });
@@ -169,7 +170,7 @@ TEST_CASE("console: descriptors that cannot be written to are closed",
   CHECK(uut.is_flushed());
 }
 
-TEST_CASE("console: what others share with us stays blocking", "[runtime]") {
+TEST_CASE("console: a shared descriptor stays blocking", "[runtime]") {
   for (const auto& x : {make_pipe(), make_terminal()}) {
     auto uut = posix_console{x.writing.get(), x.writing.get()};
     fill(uut, out);
@@ -177,7 +178,7 @@ TEST_CASE("console: what others share with us stays blocking", "[runtime]") {
   }
 }
 
-TEST_CASE("console: a terminal is written to as a pipe is", "[runtime]") {
+TEST_CASE("console: a terminal is written like a pipe", "[runtime]") {
   const auto terminal = make_terminal();
   auto uut = posix_console{terminal.writing.get(), terminal.writing.get()};
   CHECK(uut.is_terminal(out));
@@ -192,18 +193,18 @@ TEST_CASE("console: a terminal is written to as a pipe is", "[runtime]") {
   CHECK(uut.flush());
 }
 
-TEST_CASE("console: nothing stays open behind it", "[runtime]") {
+TEST_CASE("console: it leaves no descriptor open", "[runtime]") {
   auto pipe = make_pipe();
   auto uut
     = std::make_unique<posix_console>(pipe.writing.get(), pipe.writing.get());
   const auto taken = fill(*uut, out);
   pipe.writing.reset();
   uut.reset();
-  // Ends with the end of the pipe: what was not flushed is lost.
+  // Reads to the end of the pipe: lines that were not flushed are lost.
   CHECK(read_text(pipe.reading.get(), taken.size()).size() < taken.size());
 }
 
-TEST_CASE("console: a socket is written to as a pipe is", "[runtime]") {
+TEST_CASE("console: a socket is written like a pipe", "[runtime]") {
   auto fds = std::array<int, 2>{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data())
           == 0);
@@ -216,7 +217,7 @@ TEST_CASE("console: a socket is written to as a pipe is", "[runtime]") {
   CHECK(soon([&] { return uut.is_closed(out); }));
 }
 
-TEST_CASE("console: a pipe that cannot be opened again makes nobody wait",
+TEST_CASE("console: a pipe that cannot be opened again makes no writer wait",
           "[runtime]") {
   const auto pipe = make_pipe();
   const auto uut = open_denied(pipe.writing.get());
@@ -226,7 +227,8 @@ TEST_CASE("console: a pipe that cannot be opened again makes nobody wait",
   CHECK(uut->flush());
 }
 
-TEST_CASE("console: a console that hangs in a write can be left", "[runtime]") {
+TEST_CASE("console: a console that hangs in a write can be destroyed",
+          "[runtime]") {
   const auto pipe = make_pipe();
   auto uut = open_denied(pipe.writing.get());
   fill(*uut, out);
@@ -247,7 +249,7 @@ TEST_CASE("console: a file shares its offset with others", "[runtime]") {
   ::unlink(name.c_str());
 }
 
-TEST_CASE("console: a device without room costs the lines only", "[runtime]") {
+TEST_CASE("console: a device without room loses only the lines", "[runtime]") {
   const auto full = unique_fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)};
   auto uut = posix_console{full.get(), full.get()};
   for (auto i = 0; i < 100; ++i)
@@ -256,7 +258,7 @@ TEST_CASE("console: a device without room costs the lines only", "[runtime]") {
   CHECK(uut.is_flushed());
 }
 
-TEST_CASE("console: a flush ends in time, and when somebody gives up",
+TEST_CASE("console: a flush ends in time, and when it is cancelled",
           "[runtime]") {
   const auto pipe = make_pipe();
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
@@ -268,7 +270,7 @@ TEST_CASE("console: a flush ends in time, and when somebody gives up",
   other.join();
 }
 
-TEST_CASE("console: who waits for the end is called when nothing waits",
+TEST_CASE("console: a waiting flush is called when all is written",
           "[runtime]") {
   const auto a = make_pipe();
   const auto b = make_pipe();
@@ -285,7 +287,8 @@ TEST_CASE("console: who waits for the end is called when nothing waits",
   CHECK(soon([&] { return called == 2; }));
 }
 
-TEST_CASE("console: last words are taken whatever waits", "[runtime]") {
+TEST_CASE("console: final lines are accepted whatever is waiting",
+          "[runtime]") {
   const auto pipe = make_pipe();
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
   const auto taken = fill(uut, out);
@@ -296,12 +299,13 @@ TEST_CASE("console: last words are taken whatever waits", "[runtime]") {
         == taken + words + words);
 }
 
-TEST_CASE("console: our own lines have a reserve, and are counted beyond it",
-          "[runtime]") {
+TEST_CASE(
+  "console: the launcher's lines have a reserve and are counted beyond it",
+  "[runtime]") {
   const auto pipe = make_pipe();
   auto uut = posix_console{pipe.writing.get(), pipe.writing.get()};
   auto expected = fill(uut, out);
-  // The reserve is taken up: nothing is read, so nothing becomes free.
+  // The reserve is full: nothing is read, so nothing becomes free.
   const auto room = [&] {
     return static_cast<size_t>(::fcntl(pipe.writing.get(), F_GETPIPE_SZ));
   };

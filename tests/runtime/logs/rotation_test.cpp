@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto block = size_t{4096};
 
-// Text in which every position can be told from every other.
+// Text in which every position can be distinguished.
 std::string numbers(size_t size) {
   auto text = std::string{};
   for (size_t i = 0; text.size() < size; ++i)
@@ -55,7 +55,7 @@ struct log_under_test {
   }
 };
 
-// True if the temporary folder can do what most tests here are about.
+// True if the temporary folder can collapse files, as most tests here need.
 bool can_collapse(const folder& here) {
   if (probe_rotation(here.path()) == rotation_means::collapse)
     return true;
@@ -65,7 +65,8 @@ bool can_collapse(const folder& here) {
 
 } // namespace
 
-TEST_CASE("log rotation: whole blocks move, the rest stays", "[runtime]") {
+TEST_CASE("log rotation: whole blocks are moved, the rest is kept",
+          "[runtime]") {
   const auto here = folder{};
   if (!can_collapse(here))
     return;
@@ -79,10 +80,10 @@ TEST_CASE("log rotation: whole blocks move, the rest stays", "[runtime]") {
   CHECK(!std::filesystem::exists(uut.path + ".rotating"));
 }
 
-TEST_CASE("log rotation: less than a block does not move", "[runtime]") {
+TEST_CASE("log rotation: less than a block is not moved", "[runtime]") {
   const auto here = folder{};
   auto uut = log_under_test{here / "log"};
-  CHECK(uut.rotate(block, 3) == 0); // There is nothing at all.
+  CHECK(uut.rotate(block, 3) == 0); // The file is empty.
   const auto text = numbers(2 * block);
   uut.write(text);
   CHECK(uut.rotate(0, 3) == 0);
@@ -91,7 +92,7 @@ TEST_CASE("log rotation: less than a block does not move", "[runtime]") {
   CHECK(content_of(uut.path) == text);
 }
 
-TEST_CASE("log rotation: the last block stays", "[runtime]") {
+TEST_CASE("log rotation: the last block is kept", "[runtime]") {
   const auto here = folder{};
   if (!can_collapse(here))
     return;
@@ -103,7 +104,7 @@ TEST_CASE("log rotation: the last block stays", "[runtime]") {
   CHECK(content_of(uut.path) == text.substr(block));
 }
 
-TEST_CASE("log rotation: the oldest files go", "[runtime]") {
+TEST_CASE("log rotation: the oldest files are removed", "[runtime]") {
   const auto here = folder{};
   if (!can_collapse(here))
     return;
@@ -174,7 +175,7 @@ TEST_CASE("log rotation: nothing is lost while others write", "[runtime]") {
   CHECK((all == expected)); // Too long to be shown.
 }
 
-TEST_CASE("log rotation: where files keep their beginning, holes are made",
+TEST_CASE("log rotation: where files cannot be collapsed, holes are made",
           "[runtime]") {
   const auto disk = small_disk{"4m"};
   if (!disk)
@@ -218,7 +219,8 @@ TEST_CASE("log rotation: without room for a copy nothing changes",
   CHECK(!std::filesystem::exists(uut.path + ".rotating"));
 }
 
-TEST_CASE("log rotation: what stands in the way is left alone", "[runtime]") {
+TEST_CASE("log rotation: an existing file in the way is left alone",
+          "[runtime]") {
   const auto here = folder{};
   auto uut = log_under_test{here / "log"};
   uut.write(numbers(3 * block));
@@ -230,7 +232,6 @@ TEST_CASE("log rotation: what stands in the way is left alone", "[runtime]") {
   CHECK(content_of(uut.path) == numbers(3 * block));
 }
 
-TEST_CASE("log rotation: a folder that is not there can do nothing",
-          "[runtime]") {
+TEST_CASE("log rotation: a missing folder supports nothing", "[runtime]") {
   CHECK(probe_rotation("/nowhere/at/all") == rotation_means::none);
 }

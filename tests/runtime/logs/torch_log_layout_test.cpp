@@ -40,7 +40,7 @@ struct fixture {
     return uut.error();
   }
 
-  // Below a folder, sorted.
+  // All paths below a folder, sorted.
   static std::set<std::string> tree(const std::string& path) {
     auto names = std::set<std::string>{};
     for (const auto& x : fs::recursive_directory_iterator{path})
@@ -64,7 +64,7 @@ core::epoch_outputs prepare(torch_log_layout& uut, const core::epoch_plan& x) {
   return *outputs;
 }
 
-// Temporary files go elsewhere while it lives.
+// Redirects temporary files while it lives.
 struct temporary_base {
   explicit temporary_base(const std::string& path) {
     ::setenv("TMPDIR", path.c_str(), 1);
@@ -72,7 +72,7 @@ struct temporary_base {
   ~temporary_base() { ::unsetenv("TMPDIR"); }
 };
 
-// Permissions count for root, too, while it lives.
+// Makes permissions apply to root, too, while it lives.
 struct no_privileges {
   no_privileges() { ::setfsuid(65534); }
   ~no_privileges() { ::setfsuid(::geteuid()); }
@@ -92,7 +92,8 @@ TEST_CASE_METHOD(fixture, "log folders: an agent has a private folder",
   CHECK(open()->folder() != uut->folder());
 }
 
-TEST_CASE_METHOD(fixture, "log folders: a relative path starts where we are",
+TEST_CASE_METHOD(fixture,
+                 "log folders: a relative path starts at the working directory",
                  "[runtime]") {
   const auto before = fs::current_path();
   fs::current_path(here.path());
@@ -118,7 +119,7 @@ TEST_CASE_METHOD(fixture, "log folders: each worker has a folder",
   CHECK(outputs.workers[2].error_file == attempt + "/2/error.json");
 }
 
-TEST_CASE_METHOD(fixture, "log folders: an attempt is never used again",
+TEST_CASE_METHOD(fixture, "log folders: an attempt's folder is never reused",
                  "[runtime]") {
   const auto uut = open();
   prepare(*uut, plan(1, 0, 1));
@@ -138,10 +139,11 @@ TEST_CASE_METHOD(fixture, "log folders: an attempt is never used again",
   CHECK(content_of(file) == "x");
 }
 
-TEST_CASE_METHOD(fixture, "log folders: what cannot be made leaves nothing",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "log folders: a folder that cannot be made leaves nothing behind",
+  "[runtime]") {
   const auto uut = open();
-  SECTION("the attempt") {
+  SECTION("the folder of the attempt") {
     fs::create_directory(uut->folder() + "/attempt_0");
     const auto outputs = uut->prepare(plan(1, 0, 2));
     REQUIRE(!outputs);
@@ -150,14 +152,14 @@ TEST_CASE_METHOD(fixture, "log folders: what cannot be made leaves nothing",
           == "the log folder " + uut->folder()
                + "/attempt_0 cannot be made: File exists");
   }
-  SECTION("all of it") {
+  SECTION("all folders") {
     fs::remove(uut->folder());
     CHECK(!uut->prepare(plan(1, 0, 2)));
     CHECK(tree(here / "logs").empty());
   }
 }
 
-TEST_CASE_METHOD(fixture, "log folders: a full disk leaves nothing",
+TEST_CASE_METHOD(fixture, "log folders: a full disk leaves nothing behind",
                  "[runtime]") {
   const auto disk = small_disk{"4m", "20"};
   if (!disk)
@@ -178,7 +180,7 @@ TEST_CASE_METHOD(fixture, "log folders: a full disk leaves nothing",
              + "/more/logs cannot be made: No space left on device");
 }
 
-TEST_CASE_METHOD(fixture, "log folders: what is in the way is named",
+TEST_CASE_METHOD(fixture, "log folders: a file in the way is named",
                  "[runtime]") {
   std::ofstream{here / "file"} << "x";
   CHECK(refuse(here / "file").text
@@ -226,7 +228,7 @@ TEST_CASE_METHOD(fixture, "log folders: a disk that cannot rotate is named",
   CHECK(!fs::exists(disk / "more"));
 }
 
-TEST_CASE_METHOD(fixture, "log folders: a folder of others is named",
+TEST_CASE_METHOD(fixture, "log folders: another user's folder is named",
                  "[runtime]") {
   fs::create_directory(here / "theirs");
   fs::permissions(here.path(), fs::perms{0755});
@@ -254,7 +256,8 @@ TEST_CASE_METHOD(fixture, "log folders: /dev/null means no files",
   CHECK(!uut->holds_files());
 }
 
-TEST_CASE_METHOD(fixture, "log folders: without one a temporary folder is made",
+TEST_CASE_METHOD(fixture,
+                 "log folders: without a folder a temporary one is made",
                  "[runtime]") {
   const auto base = temporary_base{here.path()};
   options.folder.clear();
@@ -266,7 +269,7 @@ TEST_CASE_METHOD(fixture, "log folders: without one a temporary folder is made",
   CHECK(file == uut->folder() + "/attempt_0/0/error.json");
 }
 
-TEST_CASE_METHOD(fixture, "log folders: a bad TMPDIR does not count",
+TEST_CASE_METHOD(fixture, "log folders: an invalid TMPDIR does not count",
                  "[runtime]") {
   const auto base = temporary_base{here / "missing"};
   options.folder.clear();
@@ -275,7 +278,7 @@ TEST_CASE_METHOD(fixture, "log folders: a bad TMPDIR does not count",
   uut->remove_if_unused();
 }
 
-TEST_CASE_METHOD(fixture, "log folders: nobody's files need no folders each",
+TEST_CASE_METHOD(fixture, "log folders: without files workers get no folders",
                  "[runtime]") {
   const auto base = temporary_base{here.path()};
   options = {};
@@ -290,7 +293,7 @@ TEST_CASE_METHOD(fixture, "log folders: nobody's files need no folders each",
   CHECK(outputs.workers[1].out.where == core::stream_target::kind::inherited);
 }
 
-TEST_CASE_METHOD(fixture, "log folders: an unused temporary folder goes",
+TEST_CASE_METHOD(fixture, "log folders: an unused temporary folder is removed",
                  "[runtime]") {
   const auto base = temporary_base{here.path()};
   options.folder.clear();
@@ -303,7 +306,7 @@ TEST_CASE_METHOD(fixture, "log folders: an unused temporary folder goes",
     uut->remove_if_unused();
     CHECK(tree(here.path()).empty());
   }
-  SECTION("not when something was") {
+  SECTION("but not when something was written") {
     std::ofstream{uut->folder() + "/attempt_0/1/error.json"};
     CHECK(uut->holds_files());
     uut->remove_if_unused();
@@ -311,7 +314,7 @@ TEST_CASE_METHOD(fixture, "log folders: an unused temporary folder goes",
   }
 }
 
-TEST_CASE_METHOD(fixture, "log folders: a folder that was asked for stays",
+TEST_CASE_METHOD(fixture, "log folders: a folder that was asked for is kept",
                  "[runtime]") {
   const auto uut = open();
   prepare(*uut, plan(1, 0, 1));
@@ -320,7 +323,7 @@ TEST_CASE_METHOD(fixture, "log folders: a folder that was asked for stays",
   CHECK(tree(here.path()) == all);
 }
 
-TEST_CASE("log folders: a job's name is made fit for a file", "[runtime]") {
+TEST_CASE("log folders: a job's name is made a valid file name", "[runtime]") {
   const auto name = [](const std::string& x) { return log_job_name({x}); };
   CHECK(name("none") == "none");
   CHECK(name("My-job_1.2+3=4@5,6") == "My-job_1.2+3=4@5,6");

@@ -1,5 +1,5 @@
-// CAF over connections that somebody else has made: two actor systems and a
-// pair of sockets between them.
+// CAF over connections that it did not make: two actor systems and a pair of
+// sockets between them.
 
 #include "actors/rendezvous_coordinator.hpp"
 #include "runtime/network/caf_links.hpp"
@@ -33,7 +33,7 @@ socket_pair connected_sockets() {
   return {unique_fd{fds[0]}, unique_fd{fds[1]}};
 }
 
-/// What the coordinator asks of the network, on its own thread.
+/// The coordinator's requests to the network, on its own thread.
 class links_inbox final : public ports::agent_links {
 public:
   void probe(const std::string&, uint16_t, std::function<void()>) override {
@@ -50,7 +50,7 @@ public:
   inbox<std::string> calls;
 };
 
-/// A process of its own but for the memory it lives in.
+/// A simulated process: it has its own actor system.
 struct side {
   side() { system.await_actors_before_shutdown(false); }
 
@@ -116,8 +116,8 @@ struct caf_links_fixture {
     return *out;
   }
 
-  /// Both sides speak CAF over a new connection.
-  /// @returns the coordinator as the client sees it
+  /// Lets both sides speak CAF over a new connection.
+  /// @returns the client's handle of the coordinator
   caf::strong_actor_ptr connect() {
     auto pair = connected_sockets();
     cutter.reset(::dup(pair.server.get()));
@@ -151,7 +151,7 @@ struct caf_links_fixture {
 } // namespace
 
 TEST_CASE_METHOD(caf_links_fixture,
-                 "caf_links: what an agent says reaches the coordinator, and "
+                 "caf_links: an agent's messages reach the coordinator, and "
                  "its answers the agent",
                  "[runtime]") {
   const auto there = connect();
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(caf_links_fixture,
 }
 
 TEST_CASE_METHOD(caf_links_fixture,
-                 "caf_links: when a connection ends, both sides are told",
+                 "caf_links: when a connection ends, both sides are notified",
                  "[runtime]") {
   const auto there = connect();
   caf::anon_send(agent, there);
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(caf_links_fixture,
 }
 
 TEST_CASE_METHOD(caf_links_fixture,
-                 "caf_links: the other side's silence is a time-out",
+                 "caf_links: silence of the other side is a timeout",
                  "[runtime]") {
   auto pair = connected_sockets();
   const auto got
@@ -202,9 +202,10 @@ TEST_CASE_METHOD(caf_links_fixture,
   CHECK(got->error().code == errc::connection_timed_out);
 }
 
-TEST_CASE_METHOD(caf_links_fixture,
-                 "caf_links: who hangs up before the first word is no actorrun",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  caf_links_fixture,
+  "caf_links: a peer that closes before its first byte is no actorrun",
+  "[runtime]") {
   auto pair = connected_sockets();
   pair.server.reset();
   const auto got = attach_to(std::move(pair.client));
@@ -213,7 +214,7 @@ TEST_CASE_METHOD(caf_links_fixture,
 }
 
 TEST_CASE_METHOD(caf_links_fixture,
-                 "caf_links: who says something else is no actorrun",
+                 "caf_links: a peer with another protocol is no actorrun",
                  "[runtime]") {
   auto pair = connected_sockets();
   const auto text = std::string(64, 'x');

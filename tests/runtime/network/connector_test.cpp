@@ -14,8 +14,8 @@ using namespace actorrun::detail::test;
 
 namespace {
 
-// Somebody else's server: takes one connection, reads a hello, answers what it
-// was told to, and closes or holds the line.
+// A foreign server: takes one connection, reads a hello, sends a given answer,
+// and closes or keeps the connection.
 class other_server {
 public:
   other_server(std::string answer, bool hold)
@@ -40,8 +40,8 @@ private:
   std::thread thread_;
 };
 
-// Its queue is full, so the system drops whoever else comes, like a host that
-// is gone or a firewall.
+// Its queue is full, so the system drops further connects, like a host that is
+// gone or a firewall.
 class deaf_server {
 public:
   deaf_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -69,7 +69,7 @@ struct fixture : listener_fixture {
     const auto outcome = try_to_enter(port, an_agent(), "127.0.0.1", deadline);
     if (!outcome || *outcome)
       return {errc::none, "no failure"};
-    // Every failure says where.
+    // Every failure names the endpoint.
     CHECK(outcome->error().text.starts_with("127.0.0.1:" + std::to_string(port)
                                             + " "));
     return outcome->error();
@@ -83,7 +83,7 @@ uint16_t free_port() {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "connector: nobody listening is a refusal",
+TEST_CASE_METHOD(fixture, "connector: a port without a listener is a refusal",
                  "[runtime]") {
   const auto why = failure_at(free_port());
   CHECK(why.code == errc::connection_refused);
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(fixture, "connector: nobody listening is a refusal",
 
 TEST_CASE_METHOD(fixture, "connector: a silent server costs the deadline",
                  "[runtime]") {
-  // Connects wait in the backlog; nobody ever accepts.
+  // Connects wait in the backlog and are never accepted.
   const auto mute = open_listening(loopback(0));
   const auto port = port_of(*local_address_of(mute->get()));
   const auto before = std::chrono::steady_clock::now();
@@ -102,13 +102,13 @@ TEST_CASE_METHOD(fixture, "connector: a silent server costs the deadline",
   CHECK(why.text.find("sends nothing") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "connector: other services are known as such",
+TEST_CASE_METHOD(fixture, "connector: other services are recognised",
                  "[runtime]") {
-  SECTION("that speak their own protocol") {
+  SECTION("with a protocol of their own") {
     const auto other = other_server{"HTTP/1.1 400 Bad Request\r\n\r\n", true};
     CHECK(failure_at(other.port()).code == errc::not_actorrun);
   }
-  SECTION("that hang up without a word") {
+  SECTION("that close at once") {
     const auto other = other_server{"", false};
     CHECK(failure_at(other.port()).code == errc::connection_failed);
   }
@@ -116,13 +116,13 @@ TEST_CASE_METHOD(fixture, "connector: other services are known as such",
     const auto other = other_server{"ARUN", false};
     CHECK(failure_at(other.port()).code == errc::connection_failed);
   }
-  SECTION("that repeat what they hear") {
+  SECTION("that echo") {
     const auto other = other_server{
       encode(client_hello{protocol_version, purpose::join, {}, {}, "n1"}),
       true};
     CHECK(failure_at(other.port()).code == errc::not_actorrun);
   }
-  SECTION("that speak a later version") {
+  SECTION("of a later version") {
     const auto other = other_server{
       encode(server_hello{2, verdict::version_differs, {}}), false};
     const auto why = failure_at(other.port());
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(fixture, "connector: other services are known as such",
       encode(server_hello{protocol_version, verdict::busy, {}}), false};
     CHECK(failure_at(other.port()).code == errc::connection_failed);
   }
-  SECTION("that let everybody in") {
+  SECTION("that accept every client") {
     const auto other
       = other_server{encode(server_hello{protocol_version, verdict::ok, {}})
                        + encode(server_verdict{verdict::ok, {}}),
@@ -146,20 +146,20 @@ TEST_CASE_METHOD(fixture, "connector: other services are known as such",
 
 TEST_CASE_METHOD(fixture, "connector: names are resolved", "[runtime]") {
   const auto uut = listen();
-  // It may have ::1 first, where nobody listens: the next one is tried.
+  // It may have ::1 first, where there is no listener: the next one is tried.
   const auto outcome = try_to_enter(uut.port(), an_agent(), "localhost");
   REQUIRE(outcome);
   REQUIRE(*outcome);
   CHECK((*outcome)->local_address == "127.0.0.1");
 }
 
-TEST_CASE_METHOD(fixture, "connector: a name without an address is named",
+TEST_CASE_METHOD(fixture, "connector: a name without an address is reported",
                  "[runtime]") {
   const auto outcome
     = try_to_enter(29'400, an_agent(), "no-such-host.invalid", 10s);
   REQUIRE(outcome);
   REQUIRE_FALSE(*outcome);
-  // A resolver that has no network may be slow to say so.
+  // A resolver without a network may answer slowly.
   const auto code = outcome->error().code;
   CHECK((code == errc::unresolvable || code == errc::connection_timed_out));
   CHECK(outcome->error().text.find("no-such-host.invalid")
@@ -180,11 +180,11 @@ TEST_CASE_METHOD(fixture, "connector: many names at once all get an answer",
   }
 }
 
-TEST_CASE_METHOD(fixture, "connector: an abandoned attempt says nothing",
+TEST_CASE_METHOD(fixture, "connector: an abandoned attempt reports nothing",
                  "[runtime]") {
   const auto mute = open_listening(loopback(0));
   const auto port = port_of(*local_address_of(mute->get()));
-  SECTION("while it connects and proves") {
+  SECTION("while it connects and authenticates") {
     connect(loop, endpoint{"127.0.0.1", port}, an_agent(), 1ms, on_outcome())
       .reset();
   }
@@ -193,11 +193,12 @@ TEST_CASE_METHOD(fixture, "connector: an abandoned attempt says nothing",
             on_outcome())
       .reset();
   }
-  // Longer than the deadline would have taken to speak up.
+  // Longer than the deadline, at which it would have reported.
   CHECK_FALSE(outcomes.take(100ms));
 }
 
-TEST_CASE_METHOD(fixture, "connector: an attempt may end in its own callback",
+TEST_CASE_METHOD(fixture,
+                 "connector: an attempt may be destroyed in its own callback",
                  "[runtime]") {
   const auto uut = listen();
   auto attempt = reactor_handle{};
@@ -212,8 +213,9 @@ TEST_CASE_METHOD(fixture, "connector: an attempt may end in its own callback",
   CHECK(done.take() == true);
 }
 
-TEST_CASE_METHOD(fixture, "connector: a socket that met itself is found out",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "connector: a socket that is connected to itself is recognised",
+  "[runtime]") {
   const auto uut = listen();
   const auto other = connect_to(loopback(uut.port()));
   REQUIRE(other);
@@ -236,10 +238,10 @@ TEST_CASE_METHOD(fixture, "connector: a host that drops packets is given up",
   CHECK(why.text.find("does not answer") != std::string::npos);
 }
 
-// -- life ---------------------------------------------------------------------
+// -- liveness -----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "liveness: a probe tells a living process from a dead",
+                 "liveness: a probe distinguishes living and dead processes",
                  "[runtime]") {
   auto sign = std::optional<liveness_listener>{};
   auto opened = liveness_listener::listen(loop, "127.0.0.1");
@@ -253,7 +255,7 @@ TEST_CASE_METHOD(fixture,
     return answers.take();
   };
   CHECK(ask(timeout) == liveness::alive);
-  // It takes connections for ever and keeps none.
+  // It accepts connections forever and keeps none.
   const auto fd = connect_to(where);
   CHECK(is_closed(fd.get()));
   CHECK(ask(timeout) == liveness::alive);
@@ -261,7 +263,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(ask(timeout) == liveness::refused);
 }
 
-TEST_CASE_METHOD(fixture, "liveness: who cannot be asked is silent",
+TEST_CASE_METHOD(fixture,
+                 "liveness: a process that cannot be probed counts as silent",
                  "[runtime]") {
   auto answers = inbox<liveness>{};
   const auto deaf = deaf_server{};
@@ -270,12 +273,12 @@ TEST_CASE_METHOD(fixture, "liveness: who cannot be asked is silent",
   CHECK(answers.take() == liveness::silent);
 }
 
-TEST_CASE_METHOD(fixture, "liveness: an abandoned probe says nothing",
+TEST_CASE_METHOD(fixture, "liveness: an abandoned probe reports nothing",
                  "[runtime]") {
   auto answers = inbox<liveness>{};
   const auto deaf = deaf_server{};
   probe(loop, deaf.address(), 1ms, [&](liveness x) { answers.put(x); }).reset();
-  // Longer than the deadline would have taken to speak up.
+  // Longer than the deadline, at which it would have reported.
   CHECK_FALSE(answers.take(50ms));
 }
 

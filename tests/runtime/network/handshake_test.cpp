@@ -32,8 +32,8 @@ client_handshake client(const std::string& job = "job",
           nonce(9), how};
 }
 
-// Feeds at most `step` bytes at a time and at most what is wanted; gives back
-// what was answered and leaves what was not taken.
+// Feeds at most `step` bytes at a time and at most as many as are wanted;
+// returns the answer and leaves the bytes that were not taken.
 std::string feed(handshake& side, std::string& input, size_t step) {
   auto out = std::string{};
   while (!input.empty() && side.wanted() > 0) {
@@ -44,8 +44,8 @@ std::string feed(handshake& side, std::string& input, size_t step) {
   return out;
 }
 
-// Lets the two talk until nothing moves; `tail` follows the client's last
-// frame on the same stream. Gives back what is left for the server's owner.
+// Runs both sides until neither has output; `tail` follows the client's last
+// frame on the same stream. Returns the bytes left for the server's owner.
 std::string converse(client_handshake& c, server_handshake& s,
                      size_t step = 1000, const std::string& tail = {}) {
   auto to_server = c.opening();
@@ -111,7 +111,7 @@ TEST_CASE("handshake: a hello split at any boundary is one hello",
   }
 }
 
-TEST_CASE("handshake: a stranger is refused at the first wrong byte",
+TEST_CASE("handshake: a foreign peer is refused at the first wrong byte",
           "[runtime]") {
   for (const std::string& words :
        {std::string{"GET / HTTP/1.1\r\n"}, std::string{"ARUM"},
@@ -126,7 +126,7 @@ TEST_CASE("handshake: a stranger is refused at the first wrong byte",
   }
 }
 
-TEST_CASE("handshake: who takes us for etcd is told that we are not",
+TEST_CASE("handshake: a client of etcd learns that this is no etcd",
           "[runtime]") {
   auto s = server();
   CHECK(s.feed("POST /v3/kv/range HTTP/1.1\r\n") == not_etcd);
@@ -138,7 +138,7 @@ TEST_CASE("handshake: who takes us for etcd is told that we are not",
   }
 }
 
-TEST_CASE("handshake: a malformed hello is refused without a word",
+TEST_CASE("handshake: a malformed hello is refused without an answer",
           "[runtime]") {
   const auto good = hello_with(protocol_version);
   const auto with = [&](size_t index, char value) {
@@ -166,7 +166,7 @@ TEST_CASE("handshake: another version is refused by both, which name it",
   CHECK(code_of(s) == errc::protocol_mismatch);
   CHECK(s.why().text.find("version 2, this program speaks version 1")
         != std::string::npos);
-  // A client of a newer version knows this frame too.
+  // A client of a newer version knows this frame, too.
   const auto told = decode_server_hello(answer);
   REQUIRE(told);
   CHECK(told->status == verdict::version_differs);
@@ -211,13 +211,12 @@ TEST_CASE("handshake: a server that cannot prove itself is refused",
   auto c = client();
   c.feed(encode(server_hello{protocol_version, verdict::ok, nonce(1)}));
   REQUIRE(c.wanted() == server_verdict_size);
-  // As one does who accepts everybody.
+  // Like a server that accepts every client.
   c.feed(encode(server_verdict{verdict::ok, {}}));
   CHECK(code_of(c) == errc::secret_mismatch);
 }
 
-TEST_CASE("handshake: a client that meets its own echo is not taken in",
-          "[runtime]") {
+TEST_CASE("handshake: a client is not deceived by its own echo", "[runtime]") {
   auto c = client();
   c.feed(c.opening().substr(0, c.wanted()));
   CHECK(code_of(c) == errc::not_actorrun);
@@ -246,9 +245,10 @@ TEST_CASE("handshake: a recorded conversation cannot be replayed",
   CHECK(first.state() == handshake_state::accepted);
 }
 
-TEST_CASE("handshake: every bit of the hello is under the proof", "[runtime]") {
+TEST_CASE("handshake: the proof covers every bit of the hello", "[runtime]") {
   const auto honest = client().opening();
-  // Fingerprint and head have their own refusals; nonce and id have the proof.
+  // Fingerprint and head have refusals of their own; the proof covers nonce and
+  // id.
   for (size_t i = 8 + fingerprint_size; i < honest.size(); ++i) {
     auto c = client();
     auto s = server();
@@ -261,14 +261,14 @@ TEST_CASE("handshake: every bit of the hello is under the proof", "[runtime]") {
   }
 }
 
-TEST_CASE("handshake: a busy server says so and can be asked again",
+TEST_CASE("handshake: a busy server reports it and can be tried again",
           "[runtime]") {
   auto c = client();
   c.feed(busy_answer());
   CHECK(code_of(c) == errc::connection_failed);
 }
 
-TEST_CASE("handshake: where the system names the peer nothing is proven",
+TEST_CASE("handshake: where the system identifies the peer no proof is needed",
           "[runtime]") {
   SECTION("any job") {
     auto s = server("job", "secret", trust::system);
@@ -301,13 +301,13 @@ TEST_CASE("handshake: where the system names the peer nothing is proven",
   }
 }
 
-TEST_CASE("handshake: noise is refused and breaks nothing", "[runtime]") {
+TEST_CASE("handshake: noise is refused and harmless", "[runtime]") {
   auto random = std::mt19937{20'240'131};
   const auto byte = [&] { return static_cast<char>(random() & 0xff); };
   for (auto round = 0; round < 20'000; ++round) {
     auto s = server();
     auto c = client();
-    // A good beginning of any length, so that noise gets everywhere.
+    // A valid beginning of any length, so that noise gets everywhere.
     const auto good = c.opening();
     auto noise = good.substr(0, random() % (good.size() + 1));
     noise.resize(noise.size() + 1 + random() % 300);
@@ -341,7 +341,7 @@ TEST_CASE("handshake: a peer id has 1 to 128 printable characters",
   CHECK(back->peer_id == longest.peer_id);
 }
 
-TEST_CASE("keys: they differ by job, by secret and by having one",
+TEST_CASE("keys: they differ by job, by secret and without a secret",
           "[runtime]") {
   const auto keys = std::set<job_key>{
     derive_key(job_id{"a"}, ""),  derive_key(job_id{"b"}, ""),
@@ -354,7 +354,7 @@ TEST_CASE("keys: they differ by job, by secret and by having one",
   CHECK(random_nonce() != random_nonce());
 }
 
-TEST_CASE("keys: what is derived never changes between releases", "[runtime]") {
+TEST_CASE("keys: derived keys never change between releases", "[runtime]") {
   const auto hex = [](const auto& bytes) {
     auto out = std::string{};
     for (const auto x : bytes) {

@@ -1,5 +1,5 @@
-// Shared by the tests of listeners: an inbox that waits with a deadline, and
-// plain blocking sockets to play unauthenticated peers with.
+// Shared by the tests of listeners: an inbox with a deadline, and plain
+// blocking sockets for unauthenticated peers.
 #pragma once
 
 #include "runtime/network/connector.hpp"
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 /// No event of these tests takes longer than this, on any machine.
 inline constexpr auto timeout = std::chrono::seconds{20};
 
-/// Takes things on one thread and gives them out on another.
+/// Takes items on one thread and returns them on another.
 template <class T>
 class inbox {
 public:
@@ -40,7 +40,7 @@ public:
     arrived_.notify_one();
   }
 
-  /// The oldest; none if `wait` passes without one.
+  /// The oldest item; none if `wait` passes without one.
   std::optional<T> take(std::chrono::milliseconds wait = timeout) {
     auto lock = std::unique_lock{mutex_};
     if (!arrived_.wait_for(lock, wait, [this] { return !items_.empty(); }))
@@ -72,7 +72,7 @@ inline bool is_ready(int fd, short events,
   return ::poll(&entry, 1, static_cast<int>(wait.count())) == 1;
 }
 
-/// Connects and waits until it is done; empty if it is refused.
+/// Connects and waits for the result; empty if it is refused.
 inline unique_fd connect_to(const socket_address& where) {
   auto fd = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
   if (::connect(fd.get(), where.get(), where.size) != 0)
@@ -80,7 +80,7 @@ inline unique_fd connect_to(const socket_address& where) {
   return fd;
 }
 
-/// Reads until `size` bytes are there or the other side ends.
+/// Reads until `size` bytes have arrived or the other side closes.
 inline std::string read_up_to(int fd, size_t size) {
   auto out = std::string{};
   auto buffer = std::array<char, 512>{};
@@ -95,8 +95,8 @@ inline std::string read_up_to(int fd, size_t size) {
   return out;
 }
 
-/// Whether the other side closes before anybody loses patience; what it says
-/// before that is dropped.
+/// Whether the other side closes before the timeout; bytes before that are
+/// dropped.
 inline bool is_closed(int fd) {
   auto buffer = std::array<char, 512>{};
   while (is_ready(fd, POLLIN)) {
@@ -116,9 +116,9 @@ inline visitor an_agent(const std::string& job = "job",
   return {credentials_of(job_id{job}, secret), purpose::join, "n1-7-0badcafe"};
 }
 
-/// A reactor, and what came in and went wrong at one listener.
+/// A reactor, and the peers and failures of one listener.
 struct listener_fixture {
-  // Outlive the reactor, whose last tasks still speak to them.
+  // Outlive the reactor, whose last tasks still use them.
   inbox<pending_peer> peers;
   inbox<rejection_report> reports;
   inbox<std::shared_ptr<result<connected>>> outcomes;
@@ -143,7 +143,7 @@ struct listener_fixture {
     };
   }
 
-  /// What comes of an attempt to connect; null if nothing does.
+  /// The result of an attempt to connect; null if there is none.
   std::shared_ptr<result<connected>>
   try_to_enter(uint16_t port, const visitor& who = an_agent(),
                const std::string& host = "127.0.0.1",

@@ -48,7 +48,7 @@ std::string client_hello_bytes(uint16_t version) {
 } // namespace
 
 TEST_CASE_METHOD(listener_fixture,
-                 "listener: a member comes in, and its words with it",
+                 "listener: a member is accepted together with its first bytes",
                  "[runtime]") {
   const auto uut = listen();
   CHECK(uut.port() != 0);
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(listener_fixture,
   REQUIRE(outcome);
   REQUIRE(*outcome);
   const auto mine = (*outcome)->connection.get();
-  // Said before the server knows that it is asked to read.
+  // Sent before the server asks to read it.
   CHECK(send_whole(mine, "BASP"));
   const auto pending_peer = peers.take();
   REQUIRE(pending_peer);
@@ -71,7 +71,8 @@ TEST_CASE_METHOD(listener_fixture,
 }
 
 TEST_CASE_METHOD(listener_fixture,
-                 "listener: connections are quick and watched", "[runtime]") {
+                 "listener: connections have no delay and are kept alive",
+                 "[runtime]") {
   const auto uut = listen();
   const auto outcome = try_to_enter(uut.port());
   REQUIRE(outcome);
@@ -103,22 +104,23 @@ TEST_CASE_METHOD(listener_fixture, "listener: it opens on IPv6 too",
   CHECK((*outcome)->local_address == "::1");
 }
 
-TEST_CASE_METHOD(listener_fixture, "listener: mute connections keep nobody out",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: mute connections exclude no agent", "[runtime]") {
   const auto uut = listen({.handshake = 1h});
   const auto mute = connect_often(uut.port(), 200);
   const auto outcome = try_to_enter(uut.port());
   REQUIRE(outcome);
   CHECK(*outcome);
-  // All but the last 64 had to go, the agent had a seat among them.
+  // All but the last 64 had to go, and the agent had a place among them.
   for (size_t i = 0; i < 200 - 64; ++i)
     CHECK(is_closed(mute[i].get()));
   CHECK_FALSE(is_ready(mute.back().get(), POLLIN, 0ms));
 }
 
-TEST_CASE_METHOD(listener_fixture,
-                 "listener: who has spoken stays before the silent",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  listener_fixture,
+  "listener: a peer that has sent bytes stays longer than silent ones",
+  "[runtime]") {
   const auto uut = listen({.half_open_max = 2, .handshake = 1h});
   const auto speaker = connect_to(loopback(uut.port()));
   const auto hello = client_hello_bytes(protocol_version);
@@ -132,8 +134,7 @@ TEST_CASE_METHOD(listener_fixture,
 }
 
 TEST_CASE_METHOD(listener_fixture,
-                 "listener: the silent and the slow are sent away",
-                 "[runtime]") {
+                 "listener: silent and slow peers are rejected", "[runtime]") {
   const auto uut = listen({.handshake = 50ms});
   const auto mute = connect_to(loopback(uut.port()));
   const auto slow = connect_to(loopback(uut.port()));
@@ -143,8 +144,8 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(peers.size() == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "listener: strangers never reach the job",
-                 "[runtime]") {
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: foreign peers never reach the job", "[runtime]") {
   const auto uut = listen({.handshake = 1h, .report_interval = 1ms});
   auto random = std::mt19937{4711};
   constexpr auto count = 60;
@@ -175,8 +176,10 @@ TEST_CASE_METHOD(listener_fixture, "listener: strangers never reach the job",
   CHECK(refusal(uut.port()) == errc::none);
 }
 
-TEST_CASE_METHOD(listener_fixture,
-                 "listener: a report sums up, once per interval", "[runtime]") {
+TEST_CASE_METHOD(
+  listener_fixture,
+  "listener: a report summarises rejected peers once per interval",
+  "[runtime]") {
   const auto uut = listen({.report_interval = 1h});
   for (auto i = 0; i < 20; ++i) {
     const auto fd = connect_to(loopback(uut.port()));
@@ -188,16 +191,17 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(first->count >= 1);
   CHECK(first->last_address.starts_with("127.0.0.1:"));
   CHECK(first->last_reason == "does not speak actorrun's protocol");
-  // All twenty are through, and the rest of them waits for the hour.
+  // All twenty have been rejected; the next report is due in an hour.
   CHECK(reports.size() == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture,
-                 "listener: another version hears which we speak",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  listener_fixture,
+  "listener: a peer of another version learns the server's version",
+  "[runtime]") {
   const auto uut = listen();
   const auto fd = connect_to(loopback(uut.port()));
-  // More than a hello of ours, and more of it on its way.
+  // More than a hello of this version, and more of it follows.
   REQUIRE(send_whole(fd.get(), client_hello_bytes(9) + std::string(400, 'x')));
   const auto told
     = decode_server_hello(read_up_to(fd.get(), server_hello_size));
@@ -210,7 +214,8 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(::recv(fd.get(), &rest, 1, MSG_DONTWAIT) == 0);
 }
 
-TEST_CASE_METHOD(listener_fixture, "listener: another job or secret is told so",
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: a peer of another job or secret learns so",
                  "[runtime]") {
   const auto uut = listen({.report_interval = 1ms});
   CHECK(refusal(uut.port(), an_agent("other")) == errc::job_mismatch);
@@ -221,7 +226,8 @@ TEST_CASE_METHOD(listener_fixture, "listener: another job or secret is told so",
 }
 
 TEST_CASE_METHOD(listener_fixture,
-                 "listener: a taken or foreign address is named", "[runtime]") {
+                 "listener: an address in use or of another host is named",
+                 "[runtime]") {
   const auto first = listen();
   const auto again = listener::listen(loop, loopback(first.port()),
                                       an_agent().mine, callbacks());
@@ -235,7 +241,8 @@ TEST_CASE_METHOD(listener_fixture,
   CHECK(foreign.error().text.find("192.0.2.1:29400") != std::string::npos);
 }
 
-TEST_CASE_METHOD(listener_fixture, "listener: it may be closed by who comes in",
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: it may be closed by a peer's callback",
                  "[runtime]") {
   auto uut = std::optional<listener>{};
   auto closed = inbox<bool>{};
@@ -253,7 +260,8 @@ TEST_CASE_METHOD(listener_fixture, "listener: it may be closed by who comes in",
   CHECK_FALSE(connect_to(loopback(port)));
 }
 
-TEST_CASE_METHOD(listener_fixture, "listener: closed, it leaves nothing behind",
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: it leaves nothing behind when it is closed",
                  "[runtime]") {
   auto uut = std::optional{listen({.handshake = 1h})};
   const auto port = uut->port();

@@ -20,7 +20,7 @@ namespace {
 
 struct fixture : listener_fixture {
   fixture() {
-    auto pattern = std::string{"/tmp/actorrun-door-XXXXXX"};
+    auto pattern = std::string{"/tmp/actorrun-unix-XXXXXX"};
     REQUIRE(::mkdtemp(pattern.data()));
     folder = pattern;
     path = folder + "/job.agent.sock";
@@ -50,9 +50,10 @@ visitor an_operator() {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture,
-                 "unix listener: our user needs neither job nor secret",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "unix listener: processes of the same user need neither job nor secret",
+  "[runtime]") {
   const auto uut = listen_here();
   CHECK(uut.address() == path);
   CHECK(uut.port() == 0);
@@ -69,8 +70,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(read_up_to(pending_peer->connection.get(), 4) == "BASP");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "unix listener: an agent of another job stays outside",
+TEST_CASE_METHOD(fixture, "unix listener: an agent of another job is rejected",
                  "[runtime]") {
   const auto uut = listen_here();
   const auto outcome = try_to_enter_here(an_agent("other"));
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "unix listener: the socket is private and goes with it",
+                 "unix listener: the socket is private and removed with it",
                  "[runtime]") {
   {
     const auto uut = listen_here();
@@ -93,7 +93,8 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: what a dead process left is replaced",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: a socket left by a dead process is replaced",
                  "[runtime]") {
   open_listening_unix(path)->reset();
   REQUIRE(std::filesystem::exists(path));
@@ -106,7 +107,7 @@ TEST_CASE_METHOD(fixture, "unix listener: what a dead process left is replaced",
   CHECK(*outcome);
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: no socket is a refusal too",
+TEST_CASE_METHOD(fixture, "unix listener: a missing socket is a refusal, too",
                  "[runtime]") {
   const auto outcome = try_to_enter_here(an_operator());
   REQUIRE(outcome);
@@ -115,19 +116,20 @@ TEST_CASE_METHOD(fixture, "unix listener: no socket is a refusal too",
   CHECK(outcome->error().text.starts_with(path));
 }
 
-TEST_CASE_METHOD(fixture,
-                 "unix listener: asking whether it lives is no rejection",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "unix listener: a liveness probe is not counted as a rejection",
+  "[runtime]") {
   const auto uut = listen_here();
   for (auto i = 0; i < 10; ++i)
     CHECK(connect_to(*unix_address(path)));
-  // Comes after all of these.
+  // Comes after all probes.
   CHECK(*try_to_enter_here(an_operator()));
   run_and_wait(loop, [] {});
   CHECK(reports.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: strangers' words end the connection",
+TEST_CASE_METHOD(fixture,
+                 "unix listener: bytes of another protocol end the connection",
                  "[runtime]") {
   const auto uut = listen_here();
   const auto fd = connect_to(*unix_address(path));
@@ -138,7 +140,7 @@ TEST_CASE_METHOD(fixture, "unix listener: strangers' words end the connection",
   CHECK(report->last_address.starts_with("pid " + std::to_string(::getpid())));
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: another user's process stays outside",
+TEST_CASE_METHOD(fixture, "unix listener: another user's process is rejected",
                  "[runtime]") {
   if (::geteuid() != 0) {
     WARN("only root can become another user");
@@ -147,8 +149,8 @@ TEST_CASE_METHOD(fixture, "unix listener: another user's process stays outside",
   const auto uut = listen_here();
   REQUIRE(::chmod(folder.c_str(), 0777) == 0);
   REQUIRE(::chmod(path.c_str(), 0777) == 0);
-  // The system notes who connects when it does. The plain call changes this
-  // thread alone; the library's would change the listener's too.
+  // The system records the user at the time of the connect. The plain call
+  // changes only this thread; the library's would also change the listener's.
   REQUIRE(::syscall(SYS_setresuid, -1, 65'534, -1) == 0);
   const auto fd = connect_to(*unix_address(path));
   REQUIRE(::syscall(SYS_setresuid, -1, 0, -1) == 0);
@@ -159,7 +161,7 @@ TEST_CASE_METHOD(fixture, "unix listener: another user's process stays outside",
   CHECK(report->last_reason == "is another user's process");
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: a folder tidied away is made again",
+TEST_CASE_METHOD(fixture, "unix listener: a removed folder is made again",
                  "[runtime]") {
   path = folder + "/run/job.agent.sock";
   const auto opened = run_folder::open_at(folder + "/run", true);
@@ -174,7 +176,7 @@ TEST_CASE_METHOD(fixture, "unix listener: a folder tidied away is made again",
   CHECK((info.st_mode & 0777) == 0700);
 }
 
-TEST_CASE_METHOD(fixture, "unix listener: too long a path is named",
+TEST_CASE_METHOD(fixture, "unix listener: a path that is too long is named",
                  "[runtime]") {
   path = folder + "/" + std::string(108, 'x');
   const auto uut

@@ -1,5 +1,5 @@
-// What happens when descriptors run out: in a child process, whose limit is
-// lowered until it has as few of them left as a test wants.
+// How an acceptor behaves when descriptors run out: in a child process whose
+// limit is lowered to leave as few as a test wants.
 #include "runtime/os/acceptor.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -23,17 +23,17 @@ void set_descriptor_limit(rlim_t count) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Listens with `free_count` descriptors to spare (below 0: not even the
-// acceptor's own) until it is told to have more, and then until the end.
+// Listens with `free_count` free descriptors (below 0: not even the acceptor's
+// own) until it is ordered to have more, and then until the end.
 [[noreturn]] void serve(int orders, int reports, int free_count) {
-  auto guests = std::vector<unique_fd>{};
+  auto accepted = std::vector<unique_fd>{};
   {
     auto loop = reactor{};
     auto before = rlimit{};
     ::getrlimit(RLIMIT_NOFILE, &before);
     auto callbacks = listener_callbacks{};
     callbacks.on_peer
-      = [&](unique_fd fd, const peer&) { guests.push_back(std::move(fd)); };
+      = [&](unique_fd fd, const peer&) { accepted.push_back(std::move(fd)); };
     const auto uut = listener::listen(loop, loopback(0), an_agent().mine,
                                       callbacks, {.handshake = 1h});
     const auto next = ::dup(orders);
@@ -87,7 +87,7 @@ public:
     REQUIRE(::read(reports_.get(), &done, 1) == 1);
   }
 
-  /// Ends it. Says how much processor time it took.
+  /// Ends it. Returns the processor time that it used.
   std::chrono::microseconds end() {
     orders_.reset();
     auto usage = rusage{};
@@ -116,7 +116,8 @@ void watch_for_a_while(int fd) {
 
 } // namespace
 
-TEST_CASE("acceptor: with few descriptors the silent make room", "[runtime]") {
+TEST_CASE("acceptor: with few descriptors silent peers make room",
+          "[runtime]") {
   auto server = poor_server{8};
   auto mute = std::vector<unique_fd>{};
   for (auto i = 0; i < 40; ++i)
@@ -139,7 +140,7 @@ TEST_CASE("acceptor: the last descriptor serves the only newcomer",
   CHECK(*outcome);
 }
 
-TEST_CASE("acceptor: with no descriptor a newcomer is told to come again",
+TEST_CASE("acceptor: with no descriptor a newcomer gets a busy reply",
           "[runtime]") {
   auto server = poor_server{0};
   auto fixture = listener_fixture{};
@@ -154,7 +155,7 @@ TEST_CASE("acceptor: with no descriptor a newcomer is told to come again",
   CHECK(*later);
 }
 
-TEST_CASE("acceptor: without even its spare it waits and does not spin",
+TEST_CASE("acceptor: without its reserve it waits and does not spin",
           "[runtime]") {
   auto server = poor_server{-1};
   auto mute = std::vector<unique_fd>{};

@@ -1,4 +1,4 @@
-// What a worker does at its birth, and what the kernel says of it then.
+// Binds children at their start, and checks what the kernel reports.
 #include "actors/core/devices/binding_plan.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "runtime/os/cpu_binding.hpp"
@@ -60,8 +60,7 @@ struct sleeping_child {
 
 } // namespace
 
-TEST_CASE("cpu_binding: a child runs where it is bound to from its birth on",
-          "[runtime]") {
+TEST_CASE("cpu_binding: a child is bound from its start on", "[runtime]") {
   const auto own = status_line(::getpid(), "Cpus_allowed_list");
   const auto cpu = some_cpu();
   const auto uut = sleeping_child{{.cpus = {cpu}}};
@@ -95,7 +94,7 @@ TEST_CASE("cpu_binding: memory is preferred from its NUMA node", "[runtime]") {
 
 TEST_CASE("cpu_binding: several NUMA nodes are preferred together",
           "[runtime]") {
-  // Those that are not there are left out by the kernel.
+  // The kernel leaves out nodes that do not exist.
   const auto binding
     = core::process_binding{.cpus = {}, .memory_nodes = {0, 1}};
   if (const auto error = check_memory_policy(binding)) {
@@ -117,8 +116,8 @@ TEST_CASE("cpu_binding: a child that cannot be bound is not started",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "cpu_binding: the process host binds, and names the CPUs it "
-                 "could not",
+                 "cpu_binding: the process host binds, and names the CPUs "
+                 "that failed",
                  "[runtime]") {
   const auto cpu = some_cpu();
   auto good = worker(0, {"sleep", "1000"});

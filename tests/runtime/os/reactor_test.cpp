@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto timeout = 10s;
 
-// Something a test waits for; it fails if that takes too long.
+// An event that a test waits for; fails the test if it takes too long.
 struct event {
   std::promise<void> promise;
   std::future<void> future = promise.get_future();
@@ -73,7 +73,8 @@ TEST_CASE("reactor: a task posted on the thread does not run inline",
   CHECK(trace == "ab");
 }
 
-TEST_CASE("reactor: every posted task has run when it has gone", "[runtime]") {
+TEST_CASE("reactor: every posted task has run when it is destroyed",
+          "[runtime]") {
   auto count = 0;
   {
     auto uut = reactor{};
@@ -200,8 +201,7 @@ TEST_CASE("reactor: what a handler owns lives until the handler returns",
   CHECK(value == 42);
 }
 
-TEST_CASE("reactor: ending a watch that is not there does nothing",
-          "[runtime]") {
+TEST_CASE("reactor: ending an unknown watch does nothing", "[runtime]") {
   auto uut = reactor{};
   const auto fd = make_eventfd();
   on_thread_of(uut, [&] { uut.unwatch(fd.get()); });

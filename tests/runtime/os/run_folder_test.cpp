@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A place for run folders, and the environment as it was at the end.
+// A place for run folders; restores the environment at its end.
 struct fixture {
   fixture() {
     auto pattern = std::string{"/tmp/actorrun-run-XXXXXX"};
@@ -54,7 +54,7 @@ struct fixture {
     return out.error().text;
   }
 
-  // A socket that somebody listens on for as long as the result lives.
+  // A socket with a listener for as long as the result lives.
   static unique_fd serve(const run_folder& folder, const std::string& job,
                          pid_t pid, socket_role role) {
     return std::move(
@@ -76,7 +76,7 @@ std::vector<std::string> names_of(const run_folder& folder) {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "run folder: it is made for its user alone",
+TEST_CASE_METHOD(fixture, "run folder: it is private to its user",
                  "[runtime]") {
   const auto uut = open();
   struct stat info {};
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(fixture, "run folder: it is made for its user alone",
   CHECK(open().path() == uut.path());
 }
 
-TEST_CASE_METHOD(fixture, "run folder: the environment says where it is",
+TEST_CASE_METHOD(fixture, "run folder: the environment gives its path",
                  "[runtime]") {
   SECTION("ACTORRUN_RUN_DIR is the folder itself") {
     ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(fixture, "run folder: an unsafe place is refused and named",
       CHECK(why_not(path).find("written to by others") != std::string::npos);
     }
   }
-  SECTION("others may only look: fine") {
+  SECTION("others may only read it, which is allowed") {
     fs::create_directory(path);
     REQUIRE(::chmod(path.c_str(), 0755) == 0);
     CHECK(why_not(path).empty());
@@ -135,20 +135,20 @@ TEST_CASE_METHOD(fixture, "run folder: an unsafe place is refused and named",
     std::ofstream{path} << "x";
     CHECK(why_not(path).find("no folder") != std::string::npos);
   }
-  SECTION("another user's") {
+  SECTION("a folder of another user") {
     if (::geteuid() == 0) {
       fs::create_directory(path);
       REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
       CHECK(why_not(path).find("another user") != std::string::npos);
     }
   }
-  SECTION("no place at all") {
+  SECTION("no path at all") {
     CHECK(why_not(place + "/absent/run").find("cannot be made")
           != std::string::npos);
   }
 }
 
-TEST_CASE_METHOD(fixture, "run folder: a socket's name says whose it is",
+TEST_CASE_METHOD(fixture, "run folder: a socket's name contains its owner",
                  "[runtime]") {
   const auto uut = open();
   const auto path = uut.socket_path(job_id{"train"}, 4711, socket_role::agent);
@@ -160,7 +160,8 @@ TEST_CASE_METHOD(fixture, "run folder: a socket's name says whose it is",
         == socket_name{job_label(job_id{"train"}), 4711, socket_role::agent});
 }
 
-TEST_CASE("run folder: a label is safe, short and a job's own", "[runtime]") {
+TEST_CASE("run folder: a label is safe, short and unique for a job",
+          "[runtime]") {
   const auto label = job_label(job_id{"../a b/ü.sock"});
   CHECK(label.starts_with("___a_b___"));
   CHECK(label.find_first_of("./ ") == std::string::npos);
@@ -171,7 +172,7 @@ TEST_CASE("run folder: a label is safe, short and a job's own", "[runtime]") {
         != job_label(job_id{std::string(42, 'x')}));
 }
 
-TEST_CASE("run folder: other files are no sockets of ours", "[runtime]") {
+TEST_CASE("run folder: other files are not taken for sockets", "[runtime]") {
   for (const auto* name :
        {"", ".", "a.sock", "a.1.sock", "a.1.worker.sock", "a.x.agent.sock",
         "a.0.agent.sock", "a.-1.agent.sock", "a.1x.agent.sock", ".1.agent.sock",
@@ -199,8 +200,10 @@ TEST_CASE_METHOD(fixture, "run folder: a name that does not fit is refused",
   }
 }
 
-TEST_CASE_METHOD(fixture, "run folder: the living are listed, the dead go",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "run folder: sockets of living processes are listed, dead ones removed",
+  "[runtime]") {
   const auto uut = open();
   const auto a = serve(uut, "a", 11, socket_role::agent);
   const auto b = serve(uut, "b", 12, socket_role::coordinator);
@@ -221,7 +224,7 @@ TEST_CASE_METHOD(fixture, "run folder: a dead coordinator is found once",
   serve(uut, "a", 11, socket_role::coordinator).reset();
   serve(uut, "a", 11, socket_role::agent).reset();
   serve(uut, "b", 12, socket_role::coordinator).reset();
-  // To list is not to forget.
+  // Listing must not forget it.
   CHECK(uut.list().empty());
   CHECK(uut.left_by_predecessor(job_id{"a"}));
   CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
@@ -236,7 +239,7 @@ TEST_CASE_METHOD(fixture, "run folder: a living coordinator is no predecessor",
   CHECK(uut.list().size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "run folder: it is tidied up when it is empty",
+TEST_CASE_METHOD(fixture, "run folder: it is removed when it is empty",
                  "[runtime]") {
   const auto uut = open();
   {

@@ -19,7 +19,7 @@ std::string printed(const std::string& host, uint16_t port) {
   return x ? to_string(*x) : "";
 }
 
-// The addresses of this machine that others can reach it at, as text.
+// The addresses at which others can reach this machine, as text.
 std::vector<std::string> outward_addresses() {
   auto out = std::vector<std::string>{};
   ifaddrs* found = nullptr;
@@ -51,7 +51,8 @@ TEST_CASE("socket address: numbers are read and printed", "[runtime]") {
     CHECK_FALSE(numeric_address(name, 1));
 }
 
-TEST_CASE("socket address: loopback is known in every spelling", "[runtime]") {
+TEST_CASE("socket address: loopback is recognised in every spelling",
+          "[runtime]") {
   for (const auto* host :
        {"127.0.0.1", "127.0.1.1", "127.255.0.9", "::1", "::ffff:127.0.0.1"})
     CHECK(is_loopback(*numeric_address(host, 0)));
@@ -60,7 +61,8 @@ TEST_CASE("socket address: loopback is known in every spelling", "[runtime]") {
     CHECK_FALSE(is_loopback(*numeric_address(host, 0)));
 }
 
-TEST_CASE("socket address: host and port make it the same", "[runtime]") {
+TEST_CASE("socket address: equal host and port make addresses equal",
+          "[runtime]") {
   const auto x = *numeric_address("10.0.0.1", 1);
   CHECK(same_address(x, *numeric_address("10.0.0.1", 1)));
   CHECK_FALSE(same_address(x, *numeric_address("10.0.0.1", 2)));
@@ -78,7 +80,8 @@ TEST_CASE("socket address: a Unix path has 1 to 107 characters", "[runtime]") {
   CHECK(port_of(*unix_address("x")) == 0);
 }
 
-TEST_CASE("socket address: names are resolved, without doubles", "[runtime]") {
+TEST_CASE("socket address: names are resolved without duplicates",
+          "[runtime]") {
   const auto found = resolve("localhost", 80);
   REQUIRE(found);
   CHECK(std::all_of(found->begin(), found->end(), is_loopback));
@@ -88,7 +91,8 @@ TEST_CASE("socket address: names are resolved, without doubles", "[runtime]") {
   CHECK(port_of(found->front()) == 80);
 }
 
-TEST_CASE("socket address: what has no address is named", "[runtime]") {
+TEST_CASE("socket address: a name without an address is reported",
+          "[runtime]") {
   for (const std::string name : {"no-such-host.invalid", ""}) {
     const auto found = resolve(name, 80);
     REQUIRE_FALSE(found);
@@ -98,7 +102,7 @@ TEST_CASE("socket address: what has no address is named", "[runtime]") {
   }
 }
 
-TEST_CASE("socket address: this host is known by its names and numbers",
+TEST_CASE("socket address: this host is recognised by its names and addresses",
           "[runtime]") {
   CHECK(names_this_host("localhost"));
   CHECK(names_this_host("LocalHost"));
@@ -113,17 +117,17 @@ TEST_CASE("socket address: this host is known by its names and numbers",
   CHECK_FALSE(names_this_host(""));
 }
 
-TEST_CASE("socket address: one listens on what was asked for", "[runtime]") {
+TEST_CASE("socket address: listening uses the given address", "[runtime]") {
   CHECK(to_string(*listen_address("127.0.0.1", 5)) == "127.0.0.1:5");
   CHECK(to_string(*listen_address("127.0.1.1", 5)) == "127.0.1.1:5");
   CHECK(to_string(*listen_address("::1", 5)) == "[::1]:5");
   CHECK(to_string(*listen_address("0.0.0.0", 5)) == "0.0.0.0:5");
   CHECK(is_loopback(*listen_address("localhost", 5)));
-  // No address of ours; the listener says so.
+  // An address of another host; the listener reports it.
   CHECK(to_string(*listen_address("192.0.2.1", 5)) == "192.0.2.1:5");
 }
 
-TEST_CASE("socket address: a host name that leads to loopback means all of it",
+TEST_CASE("socket address: a host name of loopback stands for all of loopback",
           "[runtime]") {
   const auto found = resolve(local_host_name(), 0);
   if (!found || local_host_name() == "localhost") {
@@ -134,7 +138,7 @@ TEST_CASE("socket address: a host name that leads to loopback means all of it",
   REQUIRE(where);
   if (std::all_of(found->begin(), found->end(), is_loopback)) {
     CHECK((host_of(*where) == "::" || host_of(*where) == "0.0.0.0"));
-    // Of both families, where there are both.
+    // Of both families, where both exist.
     const auto fd = open_listening(*where);
     REQUIRE(fd);
     const auto port = port_of(*local_address_of(fd->get()));

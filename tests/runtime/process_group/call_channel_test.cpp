@@ -41,7 +41,7 @@ nlohmann::json nested(size_t depth) {
   return x;
 }
 
-// What CBOR puts before a text of that size.
+// The bytes that CBOR puts before a text of that size.
 constexpr auto text_head = size_t{5};
 
 } // namespace
@@ -55,7 +55,7 @@ TEST_CASE("call_channel: a call arrives as it was made", "[runtime]") {
   CHECK(call->arguments == argument_list{"a", 1, {1.5, nullptr}});
 }
 
-TEST_CASE("call_channel: nobody changes a call", "[runtime]") {
+TEST_CASE("call_channel: a call cannot be changed", "[runtime]") {
   const auto file = write_call({"f", {}});
   REQUIRE(file);
   CHECK(::pwrite(file->get(), "x", 1, 0) == -1);
@@ -73,7 +73,7 @@ TEST_CASE("call_channel: every value arrives as it was", "[runtime]") {
     std::isinf(passed(std::numeric_limits<double>::infinity()).get<double>()));
 }
 
-TEST_CASE("call_channel: a function's progress can be told", "[runtime]") {
+TEST_CASE("call_channel: a function's progress can be read", "[runtime]") {
   const auto file = return_file();
   CHECK(read_return(file.get())->reached == stage::not_begun);
   CHECK(mark_begun(file.get()));
@@ -115,7 +115,7 @@ TEST_CASE("call_channel: a value nests at most value_depth_max levels",
         == "the return value is nested deeper than 1000 levels");
 }
 
-TEST_CASE("call_channel: what is no such file is refused", "[runtime]") {
+TEST_CASE("call_channel: other kinds of files are refused", "[runtime]") {
   const auto call = write_call({"f", {}});
   const auto returned = return_file();
   CHECK_FALSE(read_call(returned.get()));
@@ -133,24 +133,24 @@ TEST_CASE("call_channel: a file that the worker has damaged is refused",
           "[runtime]") {
   const auto file = return_file();
   REQUIRE(write_return(file.get(), "some text"));
-  SECTION("cut") {
+  SECTION("truncated") {
     REQUIRE(::ftruncate(file.get(), 18) == 0);
   }
-  SECTION("emptied") {
+  SECTION("empty") {
     REQUIRE(::ftruncate(file.get(), 0) == 0);
   }
-  SECTION("longer") {
+  SECTION("extended") {
     REQUIRE(::pwrite(file.get(), "x", 1, 100) == 1);
   }
   SECTION("huge") {
     REQUIRE(::ftruncate(file.get(), off_t{1} << 40) == 0);
   }
-  SECTION("nested beyond measure") {
+  SECTION("nested too deeply") {
     const auto arrays = std::string(1'000'000, '\x81');
     REQUIRE(::pwrite(file.get(), arrays.data(), arrays.size(), 16)
             == ssize_t(arrays.size()));
   }
-  SECTION("of an unknown state") {
+  SECTION("with an unknown state") {
     REQUIRE(::pwrite(file.get(), "\x7f", 1, 8) == 1);
   }
   const auto back = read_return(file.get());

@@ -1,9 +1,9 @@
-// Calls `run_as_worker` where its workers do not come along, as a program might
-// by mistake: tests run it and look at what becomes of that.
+// Calls `run_as_worker` where its workers never get, as a program might by
+// mistake: tests run it and check the result.
 //
 // usage: forgetful_program spawn|fork_server [quiet]
 //
-// quiet: a worker that goes astray says and admits nothing.
+// quiet: a worker in the wrong place reports and admits nothing.
 
 #include "runtime/actorrun.hpp"
 

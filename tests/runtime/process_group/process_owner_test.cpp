@@ -12,8 +12,8 @@ using detail::group_ending;
 
 namespace {
 
-/// Two processes, 100 and 101, a grace period of 30 s; an order to close brings
-/// its own.
+/// Two processes, 100 and 101, with a grace period of 30 s; an order to close
+/// brings its own.
 struct owner_fixture : actor_fixture {
   owner_fixture() {
     auto config = process_owner_config{};
@@ -77,7 +77,8 @@ TEST_CASE_METHOD(owner_fixture, "process_owner: a failure stops the others",
   CHECK_FALSE(ending->was_closed);
 }
 
-TEST_CASE_METHOD(owner_fixture, "process_owner: who failed besides is told",
+TEST_CASE_METHOD(owner_fixture,
+                 "process_owner: other failures are reported, too",
                  "[runtime]") {
   host->exit_all(1, 3);
   run();
@@ -111,7 +112,7 @@ TEST_CASE_METHOD(owner_fixture, "process_owner: closing is no failure",
 }
 
 TEST_CASE_METHOD(owner_fixture,
-                 "process_owner: the time-out of a close may be longer than "
+                 "process_owner: the timeout of a close may be longer than "
                  "the grace period",
                  "[runtime]") {
   close(SIGTERM, 40s);
@@ -127,7 +128,7 @@ TEST_CASE_METHOD(owner_fixture, "process_owner: a close cuts a stop short",
   exit(1, 3);
   host->told();
   close(SIGTERM, 100ms);
-  CHECK(host->told().empty()); // Told already.
+  CHECK(host->told().empty()); // Already ordered.
   advance(100ms);
   CHECK(host->told() == "signal 1 9");
   exit(0, 0, SIGKILL);
@@ -136,7 +137,7 @@ TEST_CASE_METHOD(owner_fixture, "process_owner: a close cuts a stop short",
   CHECK(ending->failures.size() == 1);
 }
 
-TEST_CASE_METHOD(owner_fixture, "process_owner: a close without time kills",
+TEST_CASE_METHOD(owner_fixture, "process_owner: a close with timeout 0 kills",
                  "[runtime]") {
   close(SIGTERM, 0s);
   CHECK(host->told().starts_with("signal 1 9"));
@@ -153,7 +154,7 @@ TEST_CASE_METHOD(owner_fixture,
   CHECK(ending->failures.empty());
 }
 
-TEST_CASE_METHOD(owner_fixture, "process_owner: the end is told once",
+TEST_CASE_METHOD(owner_fixture, "process_owner: the end is reported once",
                  "[runtime]") {
   host->exit_all(1, 0);
   run();

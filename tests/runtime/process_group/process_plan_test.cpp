@@ -52,14 +52,14 @@ bool has(const ports::process_spec& x, const std::string& line) {
 
 } // namespace
 
-TEST_CASE("process_plan: ranks are told in ranges", "[runtime]") {
+TEST_CASE("process_plan: ranks are printed as ranges", "[runtime]") {
   CHECK(ranks_text({}) == "{}");
   CHECK(ranks_text({3}) == "{3}");
   CHECK(ranks_text({0, 1}) == "{0, 1}");
   CHECK(ranks_text({0, 1, 2, 5, 7, 8, 9}) == "{0-2, 5, 7-9}");
 }
 
-TEST_CASE("process_plan: what is right passes", "[runtime]") {
+TEST_CASE("process_plan: a valid plan is accepted", "[runtime]") {
   CHECK(complaint(echo()) == "none");
   CHECK(complaint(sums()) == "none");
 }
@@ -105,7 +105,7 @@ TEST_CASE("process_plan: there are at most slots_per_agent_max processes",
   CHECK(complaint(x) == "args has 4097 local ranks, not 1..4096");
 }
 
-TEST_CASE("process_plan: no rank is named that does not exist", "[runtime]") {
+TEST_CASE("process_plan: ranks that do not exist are refused", "[runtime]") {
   auto x = echo();
   SECTION("in prefixes") {
     x.log_line_prefixes = {{1, "b:"}};
@@ -175,7 +175,7 @@ TEST_CASE("process_plan: there is a program", "[runtime]") {
   CHECK(complaint(x) == "there is no program to start");
 }
 
-TEST_CASE("process_plan: a program gets texts, numbers and booleans alone",
+TEST_CASE("process_plan: a program gets only texts, numbers and booleans",
           "[runtime]") {
   auto x = echo();
   x.args[1] = {"a", nullptr};
@@ -197,10 +197,10 @@ TEST_CASE("process_plan: a function takes the arguments of each rank",
     "local rank 1: entry point \"plan-add\": argument 2 must be an integer"));
 }
 
-TEST_CASE("process_plan: a program whose main calls no run_as_worker has no "
-          "functions elsewhere",
+TEST_CASE("process_plan: a program whose main does not call run_as_worker "
+          "cannot run functions in new processes",
           "[runtime]") {
-  // As the one that these tests are in.
+  // Like the program of these tests.
   auto x = sums();
   for (const auto method : {start_method::spawn, start_method::fork_server}) {
     x.method = method;
@@ -210,7 +210,7 @@ TEST_CASE("process_plan: a program whose main calls no run_as_worker has no "
   }
 }
 
-TEST_CASE("process_plan: a worker that has lost its way starts nothing",
+TEST_CASE("process_plan: a worker in the wrong place starts nothing",
           "[runtime]") {
   ::setenv("ACTORRUN_FUNCTION", "any", 1);
   const auto text = complaint(echo());
@@ -218,8 +218,7 @@ TEST_CASE("process_plan: a worker that has lost its way starts nothing",
   CHECK(text.starts_with("this process is a worker itself"));
 }
 
-TEST_CASE("process_plan: signal and grace period are in their ranges",
-          "[runtime]") {
+TEST_CASE("process_plan: signal and grace period are bounded", "[runtime]") {
   using namespace std::chrono_literals;
   auto x = echo();
   x.grace_period = 0ms;
@@ -239,13 +238,13 @@ TEST_CASE("process_plan: signal and grace period are in their ranges",
   CHECK(complaint(x) != "none");
 }
 
-TEST_CASE("process_plan: an environment is what is inherited and what is own",
+TEST_CASE("process_plan: an environment is inherited and extended",
           "[runtime]") {
   const auto inherited = strings{"B=1", "A=1", "=odd", "none", "C=x=y"};
   CHECK(
     process_environment(inherited, {{"B", "2"}, {"D", ""}}, "/e.json")
     == strings{"A=1", "B=2", "C=x=y", "D=", "TORCHELASTIC_ERROR_FILE=/e.json"});
-  // Somebody else's file is no place for our errors.
+  // The error file of another process must not be used.
   CHECK(process_environment({}, {{"TORCHELASTIC_ERROR_FILE", "/their"}}, "")
         == strings{"TORCHELASTIC_ERROR_FILE="});
 }
@@ -304,8 +303,9 @@ TEST_CASE("process_plan: functions get their files by start method",
   }
 }
 
-TEST_CASE("process_plan: arguments that are too large are told with the rank",
-          "[runtime]") {
+TEST_CASE(
+  "process_plan: arguments that are too large are reported with the rank",
+  "[runtime]") {
   static const auto text = entry_point("plan-text", [](std::string) {});
   auto x = sums();
   x.entrypoint = text;

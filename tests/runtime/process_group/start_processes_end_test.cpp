@@ -11,7 +11,7 @@ using namespace actorrun::start_processes_test;
 
 namespace {
 
-/// Ignores SIGTERM, and says when.
+/// Ignores SIGTERM, and reports when it does.
 std::string stubborn(const folder& here) {
   return "trap '' TERM; touch " + here / "ready"
          + "; while true; do sleep 0.01; done";
@@ -38,8 +38,8 @@ TEST_CASE_METHOD(fixture, "start_processes: a failure stops the others",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: who has succeeded before a failure "
-                 "has",
+                 "start_processes: a success before a failure "
+                 "remains",
                  "[start_processes]") {
   auto group = start(shells({"true", "until test -e " + here / "go"
                                        + "; do sleep 0.01; done; exit 3"}));
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(result.return_values.contains(0));
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: a death by signal is told",
+TEST_CASE_METHOD(fixture, "start_processes: a death by signal is reported",
                  "[start_processes]") {
   const auto result = run(shells({"kill -KILL $$", "sleep 1000"}));
   CHECK(failures_of(result) == "0: signal 9");
@@ -82,8 +82,9 @@ TEST_CASE_METHOD(fixture, "start_processes: the stop signal can be chosen",
   CHECK(content_of(result.stdouts.at(0)) == "usr1\n");
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: closing asks, and is no failure",
-                 "[start_processes]") {
+TEST_CASE_METHOD(
+  fixture, "start_processes: closing sends the stop signal, and is no failure",
+  "[start_processes]") {
   auto group
     = start(shells({"trap 'echo bye; exit 9' TERM; touch " + here / "ready"
                       + "; while true; do sleep 0.01; done",
@@ -95,12 +96,12 @@ TEST_CASE_METHOD(fixture, "start_processes: closing asks, and is no failure",
   CHECK_FALSE(result.is_failed());
   CHECK(result.return_values.empty());
   CHECK(content_of(result.stdouts.at(0)) == "bye\n");
-  CHECK(group->close()); // Once more does nothing.
+  CHECK(group->close()); // A second call does nothing.
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: what does not listen is killed "
-                 "after the time-out",
+                 "start_processes: a process that does not stop is "
+                 "killed after the timeout",
                  "[start_processes]") {
   auto group = start(shells({stubborn(here)}));
   REQUIRE(is_ready(here));
@@ -112,15 +113,15 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a close without time, or with a "
-                 "signal that is none, kills",
+                 "start_processes: a close with timeout 0, or with an "
+                 "invalid signal, kills",
                  "[start_processes]") {
   auto group = start(shells({stubborn(here)}));
   REQUIRE(is_ready(here));
-  SECTION("no time") {
+  SECTION("timeout 0") {
     CHECK(group->close(SIGTERM, 0ms));
   }
-  SECTION("less than no time") {
+  SECTION("a negative timeout") {
     CHECK(group->close(SIGTERM, -1s));
   }
   SECTION("signal 0") {
@@ -144,7 +145,7 @@ TEST_CASE_METHOD(fixture, "start_processes: a close ends a long grace period",
   CHECK(failures_of(finish(*group)) == "1: code 3");
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: closing wakes up who waits",
+TEST_CASE_METHOD(fixture, "start_processes: closing ends a wait",
                  "[start_processes]") {
   auto group = start(shells({"sleep 1000"}));
   auto waiting = std::thread{[&] { CHECK(group->wait()->was_closed); }};
@@ -154,7 +155,7 @@ TEST_CASE_METHOD(fixture, "start_processes: closing wakes up who waits",
 
 TEST_CASE_METHOD(fixture,
                  "start_processes: the end of a context leaves no "
-                 "process, not even of those that processes started",
+                 "process, not even children of its processes",
                  "[start_processes]") {
   auto orphan = pid_t{0};
   auto leaders = std::map<uint32_t, pid_t>{};
@@ -171,8 +172,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: the end of a group is the end of "
-                 "what its processes left behind",
+                 "start_processes: the end of a group ends the "
+                 "children of its processes",
                  "[start_processes]") {
   auto group = start(shells({tell_pid(here / "pid") + "exit 0"}));
   finish(*group);
@@ -181,8 +182,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: what a program writes into its "
-                 "error file is told",
+                 "start_processes: the text of a program's error "
+                 "file is reported",
                  "[start_processes]") {
   const auto result = run(
     shells({R"(echo '{"message": {"message": "ValueError: no", "extraInfo": )"
@@ -197,7 +198,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "start_processes: without an error file the last "
-                 "lines of standard error are told",
+                 "lines of standard error are reported",
                  "[start_processes]") {
   const auto result = run(shells({"echo last words >&2; exit 1"}));
   REQUIRE(result.is_failed());

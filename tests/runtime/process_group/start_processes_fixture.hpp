@@ -1,5 +1,5 @@
-// What the tests of start_processes share: a folder for the logs, options to
-// start from, and ways to see what came of it.
+// Shared by the tests of start_processes: a folder for the logs, default
+// options, and ways to read the results.
 #pragma once
 
 #include "runtime/start_processes.hpp"
@@ -45,7 +45,7 @@ inline strings tree_of(const fs::path& path) {
   return result;
 }
 
-/// Leads a standard stream of this program to a file, while it lives.
+/// Redirects a standard stream of this program to a file while it lives.
 class captured {
 public:
   captured(int stream, const std::string& path)

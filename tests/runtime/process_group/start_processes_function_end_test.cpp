@@ -51,8 +51,8 @@ const auto methods
 // -- how they end -------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: an exception is told with type, "
-                 "text and the way to it",
+                 "start_processes: an exception is reported with type, "
+                 "text and call stack",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   const auto result = run(calls(fail, method, {{}}));
@@ -66,12 +66,12 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "start_processes: a function that dies of a signal "
-                 "is told",
+                 "is reported",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   const auto result = run(calls(die, method, {{SIGKILL}}));
   CHECK(failures_of(result) == "0: signal 9");
-  // It has been called, so nothing else is wrong.
+  // It was called, so there is no other error.
   CHECK(result.first_failure().details.message.empty());
 }
 
@@ -114,8 +114,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a function that closes our "
-                 "descriptor fails",
+                 "start_processes: a function that closes the "
+                 "launcher's descriptor fails",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   const auto result = run(calls(close_all, method, {{}}));
@@ -144,8 +144,8 @@ std::string run_forgetful(const fixture& x, const argument_list& how,
 } // namespace
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a program that never comes to its "
-                 "worker starts none",
+                 "start_processes: a program that never reaches "
+                 "run_as_worker starts no worker",
                  "[start_processes]") {
   for (const auto* how : {"spawn", "fork_server"})
     CHECK(run_forgetful(*this, {how}, true)
@@ -155,8 +155,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a worker whose main goes astray is "
-                 "told, and starts nothing",
+                 "start_processes: a worker whose main takes another "
+                 "path is reported, and starts nothing",
                  "[start_processes]") {
   const auto text = run_forgetful(*this, {"spawn"}, false);
   CHECK(text.find("refused: this process is a worker itself")
@@ -174,8 +174,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(text.starts_with("0: code 4 failed: the function was never called"));
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: so is a fork server's",
-                 "[start_processes]") {
+TEST_CASE_METHOD(
+  fixture,
+  "start_processes: a fork server whose main takes another path is reported",
+  "[start_processes]") {
   const auto text = run_forgetful(*this, {"fork_server"}, false);
   CHECK(text.starts_with("0: code 3 refused: \"nothing\" cannot be reached"));
   CHECK(text.find("refused: local rank 0 cannot be started: /proc/self/exe (as "

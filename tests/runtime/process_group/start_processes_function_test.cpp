@@ -60,7 +60,7 @@ const auto speak = entry_point("speak", [] {
   std::fflush(stdout);
   if (std::system("echo by child; echo error >&2") != 0)
     throw std::runtime_error{"no child"};
-  std::cout << "at the end"; // Not flushed by us.
+  std::cout << "at the end"; // Not flushed by the launcher.
 });
 
 const auto look = entry_point("look", [](const std::string& name) {
@@ -101,7 +101,7 @@ const auto methods
 
 // -- values -------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "start_processes: functions return what they return",
+TEST_CASE_METHOD(fixture, "start_processes: functions return their values",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   const auto result = run(calls(train, method, {{"a", 2}, {"b", 0}}));
@@ -157,11 +157,11 @@ TEST_CASE_METHOD(fixture,
         != std::string::npos);
 }
 
-// -- surroundings -------------------------------------------------------------
+// -- environment --------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a function has its variables and "
-                 "ours",
+                 "start_processes: a function has its own variables "
+                 "and the launcher's",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   ::setenv("ACTORRUN_TEST_INHERITED", "ours", 1);
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: all that a function writes goes to "
+                 "start_processes: all output of a function goes to "
                  "its files",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
@@ -193,8 +193,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: what we have not written yet does "
-                 "not come out of a function",
+                 "start_processes: unflushed output of the caller "
+                 "does not come out of a function",
                  "[start_processes]") {
   auto out = std::make_unique<captured>(STDOUT_FILENO, here / "out");
   std::printf("ours"); // Stays in the buffer.
@@ -218,7 +218,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(run(calls(tasks, method, {{}})).return_values.at(0) == 1);
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: only a fork has what is in memory",
+TEST_CASE_METHOD(fixture,
+                 "start_processes: only a fork has the caller's memory",
                  "[start_processes]") {
   counter = 41;
   const auto method = GENERATE(values(methods));
@@ -230,8 +231,8 @@ TEST_CASE_METHOD(fixture, "start_processes: only a fork has what is in memory",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: a function has no descriptors of "
-                 "ours",
+                 "start_processes: a function has none of the "
+                 "launcher's descriptors",
                  "[start_processes]") {
   const auto method = GENERATE(values(methods));
   const auto result = run(calls(open_files, method, {{}}));
@@ -249,7 +250,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: wrong arguments are told at the "
+                 "start_processes: wrong arguments are reported at the "
                  "start",
                  "[start_processes]") {
   const auto started

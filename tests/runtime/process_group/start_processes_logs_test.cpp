@@ -15,7 +15,7 @@ namespace {
 
 const auto both = std::string{"echo to out; echo to err >&2"};
 
-/// Says where output goes, and writes its own plan down.
+/// A layout that chooses where output goes and records its own plan.
 struct fixed_layout final : ports::log_layout {
   explicit fixed_layout(core::epoch_outputs x) : outputs(std::move(x)) {}
 
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: what is teed is in the file, and "
+                 "start_processes: teed output is in the file, and "
                  "with its prefix on the console",
                  "[start_processes]") {
   auto x = shells({both, both, both});
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "start_processes: a teed line is on the console when "
-                 "the end is told",
+                 "the end is reported",
                  "[start_processes]") {
   auto x = shells({"i=0; while test $i -lt 1000; do i=$((i+1)); echo line $i; "
                    "done; printf last"});
@@ -100,8 +100,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: ranks that are not shown lose the "
-                 "console alone",
+                 "start_processes: ranks that are not shown lose only "
+                 "the console",
                  "[start_processes]") {
   auto x = shells({both, both});
   x.logs.redirects = {};
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(fs::exists(here / "started"));
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: a layout of one's own counts",
+TEST_CASE_METHOD(fixture, "start_processes: a layout of the caller is used",
                  "[start_processes]") {
   using kind = core::stream_target::kind;
   auto plan = core::epoch_outputs{};
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(fixture, "start_processes: a layout of one's own counts",
     CHECK(content_of(here / "second") == here / "error" + "\n");
     CHECK_FALSE(fs::exists(logs()));
   }
-  SECTION("it must plan for all") {
+  SECTION("it must plan for all ranks") {
     layout->outputs.workers.resize(1);
     const auto started = start_processes(std::move(x));
     REQUIRE_FALSE(started);

@@ -23,7 +23,7 @@ TEST_CASE_METHOD(fixture, "start_processes: programs get their arguments",
   CHECK(failures_of(result).empty());
   CHECK(content_of(result.stdouts.at(0)) == "a b||$HOME|");
   CHECK(content_of(result.stdouts.at(1)) == "7|-1|0.5|true|");
-  // A program returns nothing, and a rank that has succeeded says so.
+  // A program returns no value, and a rank that has succeeded reports so.
   CHECK(result.return_values
         == std::map<uint32_t, nlohmann::json>{{0, nullptr}, {1, nullptr}});
 }
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(group->pids() == pids);
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: a look waits for nothing",
+TEST_CASE_METHOD(fixture, "start_processes: a poll does not wait",
                  "[start_processes]") {
   auto group = start(shells({"sleep 1000"}));
   CHECK_FALSE(group->wait(0ms));
@@ -69,7 +69,8 @@ TEST_CASE_METHOD(fixture, "start_processes: a look waits for nothing",
   CHECK(group->wait(0ms)->was_closed == first->was_closed);
 }
 
-TEST_CASE_METHOD(fixture, "start_processes: two groups at once are two",
+TEST_CASE_METHOD(fixture,
+                 "start_processes: two groups at the same time are independent",
                  "[start_processes]") {
   auto first = start(shells({"sleep 1000", "sleep 1000"}));
   auto second = start(shells({"exit 4"}));
@@ -93,14 +94,14 @@ TEST_CASE_METHOD(fixture,
   CHECK(content_of(result.stdouts.at(0)) == "here\n");
 }
 
-// -- what cannot be started ---------------------------------------------------
+// -- failed starts ------------------------------------------------------------
 
 namespace {
 
 failure refused(process_options options) {
   auto started = start_processes(std::move(options));
   REQUIRE_FALSE(started);
-  CHECK_FALSE(has_children()); // Those that had been started are gone.
+  CHECK_FALSE(has_children()); // Processes that had been started are gone.
   return started.error();
 }
 
@@ -159,8 +160,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "start_processes: what is wrong with the options is "
-                 "told before anything starts",
+                 "start_processes: an error in the options is reported "
+                 "before anything starts",
                  "[start_processes]") {
   auto x = shells({"touch " + here / "started", ""});
   x.envs.erase(1);

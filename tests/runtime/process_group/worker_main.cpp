@@ -1,5 +1,5 @@
-// A main for tests whose functions run in processes of their own: this program
-// is executed again for them.
+// A main for tests that run functions in processes of their own, for which this
+// program is executed again.
 #include "runtime/entry_points.hpp"
 
 #define CATCH_CONFIG_RUNNER

@@ -51,8 +51,8 @@ bool is_damaged(const std::string& bytes) {
   return !read_fork_text(file.get());
 }
 
-// What the text costs on its way beyond its characters: two numbers for the
-// lists and one for each string.
+// Bytes of the text beyond its characters: two numbers for the lists and one
+// for each string.
 constexpr size_t text_overhead = 3 * sizeof(uint32_t);
 
 } // namespace
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(line_fixture, "fork request: the agent does not wait",
 }
 
 TEST_CASE_METHOD(line_fixture,
-                 "fork request: words of another build are refused",
+                 "fork request: a request of another build is refused",
                  "[runtime]") {
   CHECK(::send(agent.get(), "hello", 5, 0) == 5);
   const auto request = receive_fork_request(server.get());
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(line_fixture,
 }
 
 TEST_CASE_METHOD(line_fixture,
-                 "fork request: descriptors that find no place are told",
+                 "fork request: descriptors that do not fit are reported",
                  "[runtime]") {
   const auto given = std::vector<int>(descriptor_count_max, zero.get());
   const auto files = child_files{.descriptors = given};

@@ -1,5 +1,5 @@
-// A program that its tests start as a fork server. What its workers do is in
-// their arguments.
+// A program that tests start as a fork server. Its arguments select what its
+// workers do.
 #include "runtime/processes/fork_server.hpp"
 
 #include <csignal>
@@ -29,8 +29,8 @@ int pause_for_ever() {
     ::pause();
 }
 
-// Who it is: leader of a session, child of its agent, bound to it, and with no
-// signal blocked, ignored or handled.
+// Checks that it is leader of a session, child of its agent, bound to it, and
+// has no signal blocked, ignored or handled.
 int check_self(const strings& arguments) {
   auto death_signal = 0;
   ::prctl(PR_GET_PDEATHSIG, &death_signal);
@@ -45,7 +45,7 @@ int check_self(const strings& arguments) {
   return good ? 0 : 1;
 }
 
-// The C library knows the thread by its new id, and can make more of them.
+// The C library knows the thread by its new id, and can create more threads.
 int check_thread() {
   auto mutex = pthread_mutex_t{};
   ::pthread_mutex_init(&mutex, nullptr);
@@ -63,7 +63,7 @@ int print(const strings& arguments) {
   return 0;
 }
 
-// Its environment, then its arguments, each in a line of a file.
+// Writes its environment, then its arguments, each as a line of a file.
 int tell(const strings& arguments) {
   auto file = std::ofstream{arguments.at(2)};
   for (auto** x = ::environ; *x != nullptr; ++x)

@@ -36,14 +36,15 @@ TEST_CASE("child handshake: a child that has gone is an error", "[runtime]") {
   REQUIRE(report);
   CHECK(report->error == ECONNRESET);
   CHECK(report->pid == 0);
-  send_go(uut->agent.get()); // Harms nobody.
+  send_go(uut->agent.get()); // Harmless.
 }
 
-TEST_CASE("child handshake: a child goes only when it is told", "[runtime]") {
+TEST_CASE("child handshake: a child goes only when it is ordered",
+          "[runtime]") {
   auto uut = child_handshake::open();
   REQUIRE(uut);
   send_go(uut->agent.get());
-  uut->agent.reset(); // The word counts all the same.
+  uut->agent.reset(); // The order still counts.
   CHECK(await_go(uut->child.get()));
   CHECK(!await_go(uut->child.get()));
   send_report(uut->child.get(), {.pid = 5}); // No signal for the child.

@@ -1,4 +1,4 @@
-// What a host does not let a test see: its patience, and what it waits for.
+// Parts of forked starts that a host does not show: timeouts and waiting.
 #include "runtime/processes/forked_starts.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -16,7 +16,7 @@ using namespace actorrun::detail::process_host_test;
 
 namespace {
 
-// Starts forks on a reactor, with a short patience.
+// Starts forks on a reactor, with short timeouts.
 struct starts_fixture {
   reactor loop;
   unique_fd null;
@@ -131,7 +131,8 @@ TEST_CASE_METHOD(starts_fixture,
   CHECK(!has_children());
 }
 
-TEST_CASE_METHOD(starts_fixture, "forked starts: what is given up is told once",
+TEST_CASE_METHOD(starts_fixture,
+                 "forked starts: a start that is given up is reported once",
                  "[runtime]") {
   run([&] {
     const auto id = start(function(0, [] { return ::pause(); }));
@@ -149,7 +150,8 @@ TEST_CASE_METHOD(starts_fixture, "forked starts: what is given up is told once",
 }
 
 TEST_CASE_METHOD(starts_fixture,
-                 "forked starts: one that waits can be given up", "[runtime]") {
+                 "forked starts: a waiting start can be given up",
+                 "[runtime]") {
   serve({"SERVER_HANGS=1"});
   run([&] {
     auto ids = std::vector<forked_starts::id>{};
@@ -164,7 +166,7 @@ TEST_CASE_METHOD(starts_fixture,
 }
 
 TEST_CASE_METHOD(starts_fixture,
-                 "forked starts: a worker is guarded from its go",
+                 "forked starts: a worker is guarded from its release on",
                  "[runtime]") {
   run([&] { CHECK(start(function(0, [] { return ::pause(); })) != 0); });
   REQUIRE(wait_for_results(1));

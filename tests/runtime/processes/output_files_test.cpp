@@ -30,7 +30,7 @@ struct outputs_fixture {
   output_files uut{null};
 };
 
-// No descriptor from 3 on can be opened for as long as it lives.
+// While it lives no descriptor from 3 on can be opened.
 struct no_descriptors {
   rlimit old{};
 
@@ -46,7 +46,8 @@ struct no_descriptors {
 } // namespace
 
 TEST_CASE_METHOD(outputs_fixture,
-                 "output files: what is inherited is not opened", "[runtime]") {
+                 "output files: inherited outputs are not opened",
+                 "[runtime]") {
   const auto outputs = uut.open(inherited, inherited);
   CHECK(outputs.out == -1);
   CHECK(outputs.err == -1);
@@ -94,8 +95,7 @@ TEST_CASE_METHOD(outputs_fixture, "output files: one path is opened once",
   CHECK(link_of(two.err) == here / "z");
 }
 
-TEST_CASE_METHOD(outputs_fixture,
-                 "output files: what is discarded is opened once",
+TEST_CASE_METHOD(outputs_fixture, "output files: /dev/null is opened once",
                  "[runtime]") {
   const auto outputs = uut.open(discarded, discarded);
   CHECK(link_of(outputs.out) == null_device);
@@ -106,10 +106,10 @@ TEST_CASE_METHOD(outputs_fixture,
 }
 
 TEST_CASE_METHOD(outputs_fixture,
-                 "output files: what cannot be opened is discarded, and told "
-                 "with a count",
+                 "output files: a file that cannot be opened is discarded and "
+                 "reported with a count",
                  "[runtime]") {
-  REQUIRE(::mkfifo((here / "pipe").c_str(), 0600) == 0); // Nobody reads.
+  REQUIRE(::mkfifo((here / "pipe").c_str(), 0600) == 0); // It has no reader.
   fs::create_directory(here / "folder");
   const auto first = uut.open(to_file(here / "none/out"), inherited);
   CHECK(first.error == 0);
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(outputs_fixture,
 }
 
 TEST_CASE_METHOD(outputs_fixture,
-                 "output files: without descriptors the output goes nowhere",
+                 "output files: without descriptors the output is discarded",
                  "[runtime]") {
   (void)uut.open(discarded, inherited);
   auto outputs = open_outputs{};
@@ -141,7 +141,8 @@ TEST_CASE_METHOD(outputs_fixture,
   CHECK(uut.complaint().find("Too many open files") != std::string::npos);
 }
 
-TEST_CASE_METHOD(outputs_fixture, "output files: nowhere to write is an errno",
+TEST_CASE_METHOD(outputs_fixture,
+                 "output files: without any output there is an errno",
                  "[runtime]") {
   auto outputs = open_outputs{};
   {
@@ -151,9 +152,10 @@ TEST_CASE_METHOD(outputs_fixture, "output files: nowhere to write is an errno",
   CHECK(outputs.error == EMFILE);
 }
 
-TEST_CASE_METHOD(outputs_fixture,
-                 "output files: closed standard streams are not taken",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  outputs_fixture,
+  "output files: numbers of closed standard streams are not used",
+  "[runtime]") {
   const auto saved = unique_fd{::dup(STDOUT_FILENO)};
   ::close(STDOUT_FILENO);
   const auto outputs = uut.open(to_file(here / "out"), discarded);

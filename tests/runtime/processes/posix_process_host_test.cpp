@@ -19,7 +19,7 @@ using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 using namespace std::chrono_literals;
 
-TEST_CASE_METHOD(fixture, "process host: a worker's exit code is told",
+TEST_CASE_METHOD(fixture, "process host: a worker's exit code is reported",
                  "[runtime]") {
   start({shell(5, "exit 7")});
   REQUIRE(wait_for_events(2));
@@ -30,7 +30,8 @@ TEST_CASE_METHOD(fixture, "process host: a worker's exit code is told",
   CHECK(!exits[0].dumped);
 }
 
-TEST_CASE_METHOD(fixture, "process host: a worker's death by signal is told",
+TEST_CASE_METHOD(fixture,
+                 "process host: a worker's death by signal is reported",
                  "[runtime]") {
   start({shell(0, "kill -9 $$"), shell(1, "exit 255")});
   REQUIRE(wait_for_events(4));
@@ -41,9 +42,10 @@ TEST_CASE_METHOD(fixture, "process host: a worker's death by signal is told",
   CHECK(exits[1].exit_code == 255);
 }
 
-TEST_CASE_METHOD(fixture, "process host: what cannot start is told with errno",
+TEST_CASE_METHOD(fixture,
+                 "process host: a failed start is reported with its errno",
                  "[runtime]") {
-  on_thread([] {}); // A warden on its way would hold what is open for writing.
+  on_thread([] {}); // A warden being started would keep open files busy.
   const auto here = folder{};
   std::ofstream{here / "denied"} << "x";
   std::ofstream{here / "text"} << "x";
@@ -57,9 +59,10 @@ TEST_CASE_METHOD(fixture, "process host: what cannot start is told with errno",
            "exited 4: code 0");
 }
 
-TEST_CASE_METHOD(fixture, "process host: what could not be used is told",
+TEST_CASE_METHOD(fixture,
+                 "process host: a file that could not be used is named",
                  "[runtime]") {
-  on_thread([] {}); // A warden on its way would hold what is open for writing.
+  on_thread([] {}); // A warden being started would keep open files busy.
   const auto here = folder{};
   std::ofstream{here / "script"} << "#!/no/such/sh\n";
   ::chmod((here / "script").c_str(), 0755);
@@ -110,7 +113,8 @@ TEST_CASE_METHOD(fixture, "process host: of 300 processes none is lost",
   CHECK(ranks.size() == count);
 }
 
-TEST_CASE_METHOD(fixture, "process host: facts of a start come in portions",
+TEST_CASE_METHOD(fixture,
+                 "process host: facts of a start are reported in portions",
                  "[runtime]") {
   auto specs = std::vector<ports::process_spec>{};
   for (auto i = 0U; i < 130; ++i)
@@ -120,7 +124,8 @@ TEST_CASE_METHOD(fixture, "process host: facts of a start come in portions",
   CHECK(calls == std::vector<size_t>{64, 64, 2});
 }
 
-TEST_CASE_METHOD(fixture, "process host: exits of one round come in one call",
+TEST_CASE_METHOD(fixture,
+                 "process host: exits of one round are reported in one call",
                  "[runtime]") {
   auto specs = std::vector<ports::process_spec>{};
   for (auto i = 0U; i < 8; ++i)
@@ -141,7 +146,7 @@ TEST_CASE_METHOD(fixture, "process host: exits of one round come in one call",
   CHECK(calls == std::vector<size_t>{8, 8});
   const auto exits = all<ports::process_exited>();
   for (const auto& x : exits)
-    CHECK(x.when == exits[0].when); // And were seen at one time.
+    CHECK(x.when == exits[0].when); // Seen at the same time.
   CHECK(exits[0].when <= clock_type::now());
   CHECK(exits[0].when >= before - timeout);
 }
@@ -170,14 +175,14 @@ TEST_CASE_METHOD(fixture, "process host: a signal reaches the whole group",
   REQUIRE(wait_for_events(3)); // The second leader has ended.
   const auto a = read_pid(here / "a");
   const auto b = read_pid(here / "b");
-  CHECK(runs(b)); // Its group is left alone until somebody says so.
+  CHECK(runs(b)); // Its group is left alone until it is signalled.
   uut->signal(epoch_id{2}, SIGKILL);
   uut->signal(epoch, SIGTERM);
   REQUIRE(wait_for_events(4));
   CHECK(soon([&] { return !runs(a) && !runs(b); }));
 }
 
-TEST_CASE_METHOD(fixture, "process host: a notice reaches leaders only",
+TEST_CASE_METHOD(fixture, "process host: a notice signal reaches only leaders",
                  "[runtime]") {
   const auto here = folder{};
   start({shell(0, "trap 'echo got > " + (here / "got") + "' USR1; "
@@ -194,7 +199,7 @@ TEST_CASE_METHOD(fixture, "process host: a notice reaches leaders only",
   CHECK(runs(pid_of(0)));
 }
 
-TEST_CASE_METHOD(fixture, "process host: a release ends what is left",
+TEST_CASE_METHOD(fixture, "process host: a release ends remaining processes",
                  "[runtime]") {
   const auto here = folder{};
   start({shell(0, "trap '' TERM; " + tell_pid(here / "a") + "exit 0")});
@@ -221,7 +226,7 @@ TEST_CASE_METHOD(fixture, "process host: epochs follow each other",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "process host: a release of running workers tells "
+                 "process host: a release of running workers reports "
                  "their end",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
@@ -231,7 +236,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(soon([&] { return state_of(pid_of(0)) == '-'; }));
 }
 
-TEST_CASE_METHOD(fixture, "process host: nothing is left when it has gone",
+TEST_CASE_METHOD(fixture,
+                 "process host: it leaves no process when it is destroyed",
                  "[runtime]") {
   const auto here = folder{};
   start({shell(0, "trap '' TERM; " + tell_pid(here / "a") + "wait"),
@@ -255,7 +261,7 @@ TEST_CASE_METHOD(fixture, "process host: a host that reaps takes the exit code",
   REQUIRE(wait_for_events(3));
   CHECK(trace() == "started 0; started 1; exited 0: code 255");
   CHECK(notes.size() == 1);
-  uut->signal(epoch, SIGTERM); // Harms no stranger, reaches the rest.
+  uut->signal(epoch, SIGTERM); // Spares other processes, reaches the rest.
   REQUIRE(wait_for_events(4));
   uut->release(epoch);
 }
@@ -282,7 +288,7 @@ TEST_CASE_METHOD(fixture,
   const auto orphan = read_pid(here / "a");
   CHECK(::getpgid(orphan) == orphan);
   CHECK(runs(orphan));
-  const auto own = ::fork(); // Not ours to end.
+  const auto own = ::fork(); // Not a process of the session.
   if (own == 0) {
     ::setsid();
     ::pause();
@@ -322,7 +328,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(text.find("exited 2: code 0") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "process host: a dead warden is noted and replaced",
+TEST_CASE_METHOD(fixture, "process host: a dead warden is logged and replaced",
                  "[runtime]") {
   start({worker(0, {"true"})});
   REQUIRE(wait_for_events(2));

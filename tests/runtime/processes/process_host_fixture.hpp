@@ -1,5 +1,5 @@
-// What the tests of the process host share: a host that records what it tells,
-// and ways to look at processes from outside.
+// Shared by the tests of the process host: a host that records its reports, and
+// ways to inspect processes from outside.
 #pragma once
 
 #include "runtime/os/reactor.hpp"
@@ -49,7 +49,7 @@ inline char state_of(pid_t pid) {
   return end == std::string::npos ? '-' : text[end + 2];
 }
 
-// The zombie of an orphan stays where nobody reaps it.
+// The zombie of an orphan remains where no process reaps it.
 inline bool runs(pid_t pid) {
   const auto state = state_of(pid);
   return state != '-' && state != 'Z' && state != 'X';
@@ -98,8 +98,8 @@ inline ports::process_spec shell(uint32_t rank, const std::string& script) {
   return worker(rank, {"sh", "-c", script});
 }
 
-// A worker that leaves a process behind, and its id in a file. With job control
-// a background job has a group of its own.
+// A worker that leaves a process behind, with its id in a file. With job
+// control a background job has a group of its own.
 inline ports::process_spec orphaning(uint32_t rank, const std::string& file) {
   return worker(rank, {"bash", "-c", "set -m; sleep 1000 & echo $! > " + file});
 }
@@ -112,8 +112,8 @@ inline ports::process_spec function(uint32_t rank, std::function<int()> body) {
   return result;
 }
 
-// A worker that the program for these tests makes when it is a fork server:
-// `what` is one of the things it can do.
+// A worker that this program's fork server makes: `what` selects its
+// behaviour.
 inline ports::process_spec served(uint32_t rank, strings what) {
   what.insert(what.begin(), FORK_SERVER_PROGRAM);
   auto result = worker(rank, std::move(what));
@@ -121,7 +121,7 @@ inline ports::process_spec served(uint32_t rank, strings what) {
   return result;
 }
 
-// Those of which the loader makes use go; a leak stays.
+// Descriptors that the loader uses are closed again; a leak remains.
 inline bool has_descriptors(pid_t pid, const std::set<std::string>& expected) {
   return soon([&] {
     auto found = std::set<std::string>{};
@@ -145,7 +145,7 @@ inline core::stream_target to_file(const std::string& path) {
 inline const auto discarded
   = core::stream_target{.where = core::stream_target::kind::discarded};
 
-// A host, and all that its listener was told.
+// A host, and all facts that its listener received.
 struct fixture {
   reactor loop;
   std::mutex mutex;
@@ -216,7 +216,7 @@ struct fixture {
   }
 };
 
-// Waits for a process to tell its pid in a file.
+// Waits for a process to write its pid to a file.
 inline pid_t read_pid(const std::string& file) {
   auto pid = pid_t{0};
   soon([&] {

@@ -98,7 +98,8 @@ TEST_CASE_METHOD(fixture, "forks: an exception that leaves it is its end",
     CHECK(x.signal == SIGABRT);
 }
 
-// The second process would write once more what the first has buffered.
+// Otherwise the second process would write the first one's buffered bytes
+// again.
 TEST_CASE_METHOD(fixture, "forks: buffered bytes of the program stay its own",
                  "[runtime]") {
   const auto here = folder{};
@@ -109,7 +110,7 @@ TEST_CASE_METHOD(fixture, "forks: buffered bytes of the program stay its own",
   std::cout << " ";
   auto spec = function(0, [&] {
     std::fputs("child", stdout);
-    // A file of the child on the descriptor that the stream believes its own.
+    // A file of the child on the descriptor that the stream takes for its own.
     auto fd = -1;
     do
       fd = ::open((here / "child").c_str(), O_CREAT | O_RDWR, 0600);
@@ -128,7 +129,7 @@ TEST_CASE_METHOD(fixture, "forks: buffered bytes of the program stay its own",
   CHECK(content_of(here / "parent") == "parent");
 }
 
-TEST_CASE_METHOD(fixture, "forks: more than fit at a time all run",
+TEST_CASE_METHOD(fixture, "forks: more than fit at the same time all run",
                  "[runtime]") {
   constexpr auto count = static_cast<uint32_t>(forks_under_way_max * 3 + 1);
   auto specs = std::vector<ports::process_spec>{};
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(fixture, "forks: more than fit at a time all run",
     CHECK(x.exit_code == static_cast<int>(x.local_rank));
 }
 
-TEST_CASE_METHOD(fixture, "forks: descriptors that find no place are told",
+TEST_CASE_METHOD(fixture, "forks: descriptors that do not fit are reported",
                  "[runtime]") {
   on_thread([] {});
   auto spec = function(0, [] { return 0; });
@@ -152,7 +153,7 @@ TEST_CASE_METHOD(fixture, "forks: descriptors that find no place are told",
   ::getrlimit(RLIMIT_NOFILE, &old);
   const auto lowest = static_cast<rlim_t>(unique_fd{::dup(0)}.get());
   auto failures = size_t{0};
-  // From what is too few for the host to what is enough for the worker.
+  // From too few for the host to enough for the worker.
   for (auto more = rlim_t{1}; more < 30; ++more) {
     const auto few = rlimit{lowest + more, old.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
@@ -170,11 +171,11 @@ TEST_CASE_METHOD(fixture, "forks: descriptors that find no place are told",
     on_thread([] {});
     events.clear();
   }
-  CHECK(failures > 8); // Some for each step on the way.
+  CHECK(failures > 8); // Some at each step of a start.
   CHECK(failures < 29);
 }
 
-TEST_CASE_METHOD(fixture, "forks: one without a function is told",
+TEST_CASE_METHOD(fixture, "forks: a start without a function is reported",
                  "[runtime]") {
   start({function(0, {})});
   REQUIRE(wait_for_events(1));
@@ -213,7 +214,8 @@ TEST_CASE_METHOD(fixture, "forks: the warden guards them", "[runtime]") {
     CHECK(x.signal == SIGKILL);
 }
 
-TEST_CASE_METHOD(fixture, "forks: nothing is left when the host has gone",
+TEST_CASE_METHOD(fixture,
+                 "forks: no process is left when the host is destroyed",
                  "[runtime]") {
   auto specs = std::vector<ports::process_spec>{};
   for (auto i = 0U; i < 40; i += 2) {
@@ -221,13 +223,13 @@ TEST_CASE_METHOD(fixture, "forks: nothing is left when the host has gone",
     specs.push_back(served(i + 1, {"pause"}));
   }
   start(std::move(specs));
-  SECTION("all run") {
+  SECTION("all workers run") {
     REQUIRE(wait_for_events(40));
   }
-  SECTION("some are on their way") {
+  SECTION("some are starting") {
     REQUIRE(wait_for_events(1));
   }
-  SECTION("none has begun") {}
+  SECTION("none has been started") {}
   uut.reset();
   CHECK(!has_children());
 }

@@ -1,4 +1,4 @@
-// Starts that are held back until what ended workers have held is free.
+// Starts that are held back until resources of ended workers are free.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto second = epoch_id{2};
 
-/// A gate that opens when the test says so.
+/// A gate that opens when a test opens it.
 struct gated_fixture : fixture {
   std::vector<std::vector<pid_t>> asked;
   std::vector<std::function<void()>> gates;
@@ -49,7 +49,7 @@ struct gated_fixture : fixture {
     REQUIRE(wait([this] { return !gates.empty(); }));
   }
 
-  /// What has become of the second epoch once the loop has nothing to do.
+  /// The state of the second epoch once the loop is idle.
   std::string later() {
     for (auto round = 0; round < 3; ++round)
       on_thread([] {});
@@ -71,8 +71,8 @@ TEST_CASE_METHOD(gated_fixture,
 }
 
 TEST_CASE_METHOD(gated_fixture,
-                 "process host: the next start waits for the gate, which is "
-                 "told who has ended",
+                 "process host: the next start waits for the gate, which "
+                 "learns which workers have ended",
                  "[runtime]") {
   hold_second();
   CHECK(asked.front() == std::vector<pid_t>{pid_of(0), pid_of(1)});
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(gated_fixture, "process host: a gate opens once",
 }
 
 TEST_CASE_METHOD(gated_fixture,
-                 "process host: a signal gives up starts that are held back",
+                 "process host: a signal cancels starts that are held back",
                  "[runtime]") {
   hold_second();
   uut->signal(second, SIGTERM);
@@ -123,14 +123,14 @@ TEST_CASE_METHOD(gated_fixture,
 }
 
 TEST_CASE_METHOD(gated_fixture,
-                 "process host: a release gives them up, too, and the next "
+                 "process host: a release cancels them, too, and the next "
                  "epoch starts at once",
                  "[runtime]") {
   hold_second();
   uut->release(second);
   REQUIRE(wait_for_events(6));
   CHECK(later() == "; not started 0: ECANCELED; not started 1: ECANCELED");
-  // Nobody has ended since the gate was asked.
+  // No worker has ended since the gate was asked.
   start({worker(0, {"true"})}, epoch_id{3});
   CHECK(wait_for_events(8));
   CHECK(asked_count() == 1);
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(gated_fixture,
 }
 
 TEST_CASE_METHOD(gated_fixture,
-                 "process host: a gate may open when the host is gone",
+                 "process host: a gate may open after the host is destroyed",
                  "[runtime]") {
   hold_second();
   uut.reset();

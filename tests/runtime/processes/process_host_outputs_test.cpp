@@ -19,7 +19,7 @@ using namespace actorrun::detail::process_host_test;
 
 namespace {
 
-// Each kind of process that prints what it is told to.
+// Each kind of process that prints a given text.
 ports::process_spec printing(ports::start_method method, uint32_t rank) {
   switch (method) {
     case ports::start_method::exec:
@@ -167,8 +167,8 @@ TEST_CASE_METHOD(fixture, "process host: a hundred batches leak no descriptor",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "process host: files that cannot be opened cost the output, "
-                 "and one note per batch",
+                 "process host: files that cannot be opened cost only the "
+                 "output, and one warning per batch",
                  "[runtime]") {
   const auto here = folder{};
   auto specs = std::vector<ports::process_spec>{};
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(wait([&] { return notes.size() == 2; }));
 }
 
-TEST_CASE_METHOD(fixture, "process host: bad descriptors are told",
+TEST_CASE_METHOD(fixture, "process host: bad descriptors are reported",
                  "[runtime]") {
   auto closed = worker(0, {"true"});
   closed.descriptors = {0, ::fcntl(0, F_DUPFD, 900)};

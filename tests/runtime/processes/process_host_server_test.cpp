@@ -47,7 +47,8 @@ struct server_fixture : fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(server_fixture, "fork server: its workers are ours",
+TEST_CASE_METHOD(server_fixture,
+                 "fork server: its workers are the agent's children",
                  "[runtime]") {
   start({served(0, {"self", std::to_string(::getpid())}),
          served(1, {"exit", "7"})});
@@ -81,7 +82,7 @@ TEST_CASE_METHOD(server_fixture,
              + large + "\nz\n");
 }
 
-TEST_CASE_METHOD(server_fixture, "fork server: too much text is told",
+TEST_CASE_METHOD(server_fixture, "fork server: too much text is reported",
                  "[runtime]") {
   start({served(0, {"exit", "0", std::string(fork_text_max, 'x')}),
          served(1, {"exit", "0"})});
@@ -124,7 +125,8 @@ TEST_CASE_METHOD(server_fixture, "fork server: many workers all run",
     CHECK(x.exit_code == static_cast<int>(x.local_rank));
 }
 
-TEST_CASE_METHOD(server_fixture, "fork server: what it has printed comes once",
+TEST_CASE_METHOD(server_fixture,
+                 "fork server: output of the server appears once",
                  "[runtime]") {
   const auto here = folder{};
   const auto saved = unique_fd{::dup(STDOUT_FILENO)};
@@ -156,7 +158,7 @@ TEST_CASE_METHOD(server_fixture, "fork server: a worker's end is its own",
 
 TEST_CASE_METHOD(server_fixture,
                  "fork server: workers outlive it, and the next batch has "
-                 "another",
+                 "a new one",
                  "[runtime]") {
   start({served(0, {"pause"})});
   REQUIRE(wait_for_events(1));
@@ -176,8 +178,8 @@ TEST_CASE_METHOD(server_fixture,
 }
 
 TEST_CASE_METHOD(server_fixture,
-                 "fork server: its death ends what is on its "
-                 "way",
+                 "fork server: its death ends pending "
+                 "starts",
                  "[runtime]") {
   start({served(0, {"exit", "0"})});
   REQUIRE(wait_for_events(2));
@@ -198,7 +200,7 @@ TEST_CASE_METHOD(server_fixture,
   }
 }
 
-TEST_CASE_METHOD(server_fixture, "fork server: a program that is none is told",
+TEST_CASE_METHOD(server_fixture, "fork server: a missing program is reported",
                  "[runtime]") {
   auto none = served(0, {});
   none.arguments = {"true"};
@@ -247,14 +249,14 @@ TEST_CASE_METHOD(server_fixture,
   uut->release(epoch_id{2});
   REQUIRE(wait_for_events(4));
   CHECK(all<ports::process_not_started>().size() == 2);
-  ::kill(server, SIGCONT); // It makes them all the same.
+  ::kill(server, SIGCONT); // It still makes them.
   start({served(0, {"exit", "5"})}, epoch_id{3});
   REQUIRE(wait_for_events(6));
   CHECK(all<ports::process_exited>()[1].exit_code == 5);
   uut->release(epoch_id{3});
   uut->release(epoch);
   on_thread([] {});
-  // The server and the warden are left, and nobody else.
+  // Only the server and the warden are left.
   CHECK(soon([&] {
     auto count = 0;
     for (const auto& task : fs::directory_iterator{"/proc/self/task"}) {

@@ -1,4 +1,4 @@
-// Signals to one worker alone.
+// Signals to a single worker.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 
 using namespace actorrun;
@@ -16,7 +16,7 @@ TEST_CASE_METHOD(fixture, "posix_process_host: one worker is killed alone",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "posix_process_host: who is stopped obeys all the same",
+                 "posix_process_host: a stopped worker can be killed, too",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
   REQUIRE(wait_for_events(1));
@@ -29,7 +29,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "posix_process_host: what one worker has started dies with it",
+                 "posix_process_host: child processes of a worker die with it",
                  "[runtime]") {
   const auto files = folder{};
   start({shell(0, tell_pid(files / "pid") + "wait")});
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "posix_process_host: a signal to nobody changes nothing",
+                 "posix_process_host: a signal to no worker changes nothing",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
   REQUIRE(wait_for_events(1));

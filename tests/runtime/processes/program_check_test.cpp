@@ -32,7 +32,7 @@ TEST_CASE("program check: a file must be regular and executable", "[runtime]") {
   CHECK(check_executable(here.path / "good" / "x") == ENOTDIR);
 }
 
-TEST_CASE("program check: a program that is at fault itself is the subject",
+TEST_CASE("program check: a faulty program is the subject itself",
           "[runtime]") {
   const auto here = folder{};
   CHECK(subject(here.path / "missing", ENOENT) == "name");
@@ -55,7 +55,7 @@ TEST_CASE("program check: a script's interpreter can be the subject",
   CHECK(subject(directory, EACCES) == "name (its interpreter /tmp)");
   const auto good = here.file("good", "#!/bin/sh\n", 0755);
   CHECK(subject(good, ENOENT) == "name");
-  CHECK(subject(missing, ENOMEM) == "name"); // Has another reason.
+  CHECK(subject(missing, ENOMEM) == "name"); // Another reason.
 }
 
 TEST_CASE("program check: the interpreter of an interpreter counts",
@@ -69,14 +69,14 @@ TEST_CASE("program check: the interpreter of an interpreter counts",
   CHECK(subject(self, ELOOP) == "name (its interpreter " + self + ")");
 }
 
-TEST_CASE("program check: a carriage return can be seen", "[runtime]") {
+TEST_CASE("program check: a carriage return is made visible", "[runtime]") {
   const auto here = folder{};
   const auto dos = here.file("dos", "#!/bin/sh\r\necho\r\n", 0755);
   CHECK(subject(dos, ENOENT) == "name (its interpreter /bin/sh\\x0d)");
   CHECK(subject_of("a\nb\x7f\xc3\xa4", "", ENOENT) == "a\\x0ab\\x7f\xc3\xa4");
 }
 
-TEST_CASE("program check: a first line is read no further than the kernel does",
+TEST_CASE("program check: of a first line it reads as much as the kernel",
           "[runtime]") {
   const auto here = folder{};
   const auto line = "#!/" + std::string(500, 'x');
@@ -97,7 +97,7 @@ TEST_CASE("program check: a binary's loader can be the subject", "[runtime]") {
   CHECK(told.find("/no-") != std::string::npos);
   CHECK(told.find('\0') == std::string::npos);
   CHECK(subject("/proc/self/exe", ENOENT) == "name");
-  // Damaged in any way, it is no more than a file.
+  // A damaged binary is treated as any file.
   CHECK(subject(here.file("cut", text.substr(0, 70), 0755), ENOENT) == "name");
   text.replace(32, 8, "\xff\xff\xff\xff\xff\xff\xff\x7f"); // e_phoff
   CHECK(subject(here.file("far", text, 0755), ENOENT) == "name");

@@ -64,7 +64,7 @@ TEST_CASE("program finder: a batch looks a program up once", "[runtime]") {
   CHECK(program_finder{}.find("program", env).error == ENOENT);
 }
 
-TEST_CASE("program finder: a name that no folder can hold is told",
+TEST_CASE("program finder: a name that is too long for a folder is an error",
           "[runtime]") {
   auto uut = program_finder{};
   CHECK(uut.find(std::string(NAME_MAX, 'x'), {}).error == ENOENT);

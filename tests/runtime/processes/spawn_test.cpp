@@ -62,7 +62,7 @@ std::set<std::string> descriptors(pid_t pid) {
   return result;
 }
 
-// True as soon as it holds, false if it does not in time.
+// Waits until it holds; false if it does not in time.
 template <class Predicate>
 bool soon(Predicate holds) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -116,7 +116,7 @@ TEST_CASE("spawn: the child has descriptors 0, 1 and 2 only", "[runtime]") {
   auto uut = spawner{};
   const auto child = uut.start("/bin/sleep", {"sleep", "1000"}, {});
   REQUIRE(child.error == 0);
-  // The loader opens libraries for a moment; a leak would stay.
+  // The loader opens libraries for a moment; a leak would remain.
   const auto expected = std::set<std::string>{"0", "1", "2"};
   CHECK(soon([&] { return descriptors(child.pid) == expected; }));
   CHECK(::fcntl(high.get(), F_GETFD) == 0);
@@ -125,7 +125,7 @@ TEST_CASE("spawn: the child has descriptors 0, 1 and 2 only", "[runtime]") {
 
 TEST_CASE("spawn: given descriptors become 3, 4 and so on", "[runtime]") {
   const auto here = folder{};
-  // Numbers that are places of others, and one that is an output.
+  // Numbers that are targets of others, and one that is an output.
   auto fds = std::vector<int>{};
   for (const auto* name : {"a", "b", "c"})
     fds.push_back(::open((here.path / name).c_str(), O_CREAT | O_RDWR, 0600));
@@ -193,7 +193,7 @@ TEST_CASE("spawn: signal mask and handlers are clean in the child",
   REQUIRE(child.error == 0);
   CHECK(status_line(child.pid, "SigBlk") == "0000000000000000");
   CHECK(status_line(child.pid, "SigIgn") == "0000000000000000");
-  CHECK(handler == SIG_IGN); // The parent keeps what it had.
+  CHECK(handler == SIG_IGN); // The parent's handler is unchanged.
   CHECK(sigismember(&now, SIGUSR1) == 1);
   CHECK(sigismember(&now, SIGUSR2) == 0);
   end(child);

@@ -27,7 +27,7 @@ using namespace test_deadline;
 
 namespace {
 
-// An orphan's zombie may stay for a while if nobody reaps it.
+// An orphan's zombie may remain for a while if no process reaps it.
 bool runs(pid_t pid) {
   auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
   auto text = std::string{};
@@ -120,7 +120,7 @@ TEST_CASE("warden: signals that end programs do not end it", "[runtime]") {
   auto test = guarded_worker{};
   for (auto x : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE})
     ::kill(test.warden_pid, x);
-  test.uut->set_fence(clock_type::now()); // It still does its work.
+  test.uut->set_fence(clock_type::now()); // It still works.
   REQUIRE(test.ends_in(timeout));
   CHECK(test.wait().si_status == SIGKILL);
 }
@@ -143,7 +143,7 @@ TEST_CASE("warden: a fence that is moved in time does not fire", "[runtime]") {
   CHECK(test.uut->fire_count() == 0);
 }
 
-TEST_CASE("warden: a fence that is taken away does not fire", "[runtime]") {
+TEST_CASE("warden: a fence that is removed does not fire", "[runtime]") {
   auto test = guarded_worker{};
   test.uut->set_fence(clock_type::now() + 300ms);
   test.uut->set_fence(core::time_point::max());
@@ -230,7 +230,7 @@ TEST_CASE("warden: it ends with its owner and leaves no zombie", "[runtime]") {
   {
     auto test = guarded_worker{};
     pid = test.warden_pid;
-    ::kill(pid, SIGSTOP); // Even then.
+    ::kill(pid, SIGSTOP); // Even while stopped.
   }
   CHECK(!runs(pid));
   CHECK(::waitpid(pid, nullptr, WNOHANG | __WALL) == -1);

@@ -31,7 +31,7 @@ struct fixture {
     return {.client = {2}, .head = std::move(head)};
   }
 
-  /// Of a value that is not copied.
+  /// The size of a value that is not copied.
   core::send_reply large_reply(size_t size) const {
     auto value = core::store_value::make(budget, std::string(size, 'v'));
     REQUIRE(value);
@@ -67,8 +67,7 @@ TEST_CASE_METHOD(fixture, "store_link: replies go out in their order",
   CHECK(fetch(26) == std::string{"head\5\0\0\0\0\0\0\0valuevaluenext", 26});
 }
 
-TEST_CASE("store_link: what nobody fetches counts, up to the limit",
-          "[runtime]") {
+TEST_CASE("store_link: unread replies count, up to the limit", "[runtime]") {
   auto x = fixture{1'000};
   CHECK(x.uut->add(fixture::reply(std::string(400, 'r'))));
   CHECK(x.uut->keep(std::string(600, 'k')));
@@ -82,7 +81,8 @@ TEST_CASE("store_link: what nobody fetches counts, up to the limit",
   CHECK(x.budget->used() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "store_link: nothing is counted of who has gone",
+TEST_CASE_METHOD(fixture,
+                 "store_link: replies to a closed connection do not count",
                  "[runtime]") {
   CHECK(uut->add(reply("r")));
   CHECK(uut->add(large_reply(100'000)));
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(fixture, "store_link: nothing is counted of who has gone",
   CHECK(budget->used() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "store_link: is full at so many bytes, not before",
+TEST_CASE_METHOD(fixture, "store_link: is full at the maximum size, not before",
                  "[runtime]") {
   CHECK(uut->add(reply(std::string(store_output_max - 1, 'r'))));
   CHECK(!uut->is_full());
@@ -100,8 +100,8 @@ TEST_CASE_METHOD(fixture, "store_link: is full at so many bytes, not before",
   CHECK(uut->is_full());
 }
 
-// However fast it is fetched.
-TEST_CASE_METHOD(fixture, "store_link: gives nobody more than a turn at once",
+// However fast the client reads.
+TEST_CASE_METHOD(fixture, "store_link: gives a client at most one turn at once",
                  "[runtime]") {
   constexpr auto size = 8 * store_turn_max;
   CHECK(uut->add(large_reply(size)));
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(fixture, "store_link: gives nobody more than a turn at once",
   CHECK(budget->used() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "store_link: says when the connection is over",
+TEST_CASE_METHOD(fixture, "store_link: reports the end of the connection",
                  "[runtime]") {
   auto room = std::array<char, 4>{};
   CHECK(uut->read(room) == size_t{0});

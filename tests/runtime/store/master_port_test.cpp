@@ -31,7 +31,7 @@ unique_fd listen_at(uint16_t port, uint32_t host = INADDR_ANY) {
   return fd;
 }
 
-// A port that nobody uses, nor the one behind it. Never the same twice.
+// A port that is free, like the next one. Never the same twice.
 uint16_t free_pair() {
   static auto port = uint16_t{20'000};
   while (port < 30'000) {
@@ -96,7 +96,7 @@ TEST_CASE("master port: a reservation locks out other processes", "[runtime]") {
   const auto free_for_others = [&] {
     const auto child = ::fork();
     if (child == 0) {
-      // Another process has not been given this port last time.
+      // Another process was not given this port last time.
       const auto other = reserve_master_port();
       ::_exit(other && reserve_port(candidates) ? 1 : 0);
     }
@@ -124,8 +124,7 @@ TEST_CASE("master port: a lock ends with its reservation", "[runtime]") {
   CHECK(reserve_port(first));
 }
 
-TEST_CASE("master port: the port of last time is not given again",
-          "[runtime]") {
+TEST_CASE("master port: the last port is not given again", "[runtime]") {
   const auto port = free_pair();
   const auto both = ranges{{port, next(port)}};
   auto previous = uint16_t{0};

@@ -30,7 +30,7 @@ bool is_refused(uint16_t port) {
          && errno == ECONNREFUSED;
 }
 
-// Whoever it is and however it asks.
+// Any other process may bind the port in any way.
 bool can_be_taken(uint16_t port) {
   const auto where = loopback(port);
   const auto fd
@@ -71,7 +71,7 @@ TEST_CASE("store_ports: without an address there is no port", "[runtime]") {
   CHECK(opened.error().text.find("store of epoch 1") != std::string::npos);
 }
 
-TEST_CASE("store_ports: an address that is not ours stands for all",
+TEST_CASE("store_ports: an address of another host stands for all",
           "[runtime]") {
   for (const auto* address : {"no such host.", "192.0.2.1"}) {
     auto home = reactor{};
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(fixture, "store_ports: each epoch has another port and store",
   uut.close();
   const auto second = uut.next();
   CHECK(second != first);
-  CHECK(!can_be_taken(first)); // Its workers may run.
+  CHECK(!can_be_taken(first)); // Its workers may still run.
   REQUIRE(uut.open(plan_at(2, second)));
   CHECK(is_refused(first));
   CHECK(keys_at(second) == 0);
@@ -133,14 +133,14 @@ TEST_CASE_METHOD(fixture, "store_ports: an offer that came late is kept",
   CHECK(opened.error().text.find("not held") != std::string::npos);
 }
 
-TEST_CASE("store_ports: a wish is granted again and again", "[runtime]") {
+TEST_CASE("store_ports: a fixed port is given again and again", "[runtime]") {
   const auto free = bind_master_port(loopback(0));
   REQUIRE(free);
   const auto port = free->port;
   auto home = reactor{};
   auto uut = store_ports{home, {.port = port}, {}};
   uut.announce("127.0.0.1");
-  CHECK(uut.next() == 0); // It is taken.
+  CHECK(uut.next() == 0); // In use.
   CHECK(uut.open(plan_at(1, port)).error().text.find("use")
         != std::string::npos);
   const_cast<bound_port&>(*free).socket.reset();
@@ -153,7 +153,7 @@ TEST_CASE("store_ports: a wish is granted again and again", "[runtime]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "store_ports: serves nowhere but at its address",
+TEST_CASE_METHOD(fixture, "store_ports: serves only at its address",
                  "[runtime]") {
   const auto port = uut.next();
   REQUIRE(uut.open(plan_at(1, port)));

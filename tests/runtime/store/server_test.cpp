@@ -56,7 +56,7 @@ bool is_refused(const socket_address& where) {
          && errno == ECONNREFUSED;
 }
 
-/// How many descriptors this process has room for.
+/// The number of descriptors that this process may have.
 size_t descriptor_room() {
   auto file = std::ifstream{"/proc/self/status"};
   for (auto word = std::string{}; file >> word;)
@@ -65,7 +65,7 @@ size_t descriptor_room() {
   return 0;
 }
 
-/// The other end of a connection, which is in this process, too; -1 if there is
+/// The other end of a connection, which is also in this process; -1 if there is
 /// none yet.
 int other_end_of(int fd) {
   auto mine = sockaddr_in{};
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(fixture, "store_server: serves torch 1.13 beside torch 2.1",
   b.ask({.verb = append, .keys = {"/k"}, .values = {"b"}});
   b.ask(get_of("/k"));
   CHECK(b.value() == "ab");
-  a.ask({.verb = delete_key, .keys = {"/k"}}); // Is looked at again, later.
+  a.ask({.verb = delete_key, .keys = {"/k"}}); // It is read again later.
   CHECK(a.number<int64_t>() == 1);
   a.ask({.verb = delete_key, .keys = {"/k"}});
   CHECK(a.number<int64_t>() == 0);
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(fixture, "store_server: serves torch 1.13 beside torch 2.1",
   CHECK(b.number<int64_t>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "store_server: wakes who waits", "[runtime]") {
+TEST_CASE_METHOD(fixture, "store_server: wakes waiting clients", "[runtime]") {
   auto a = store_client{where};
   auto b = store_client{where};
   b.ask({.verb = wait, .keys = {"/late"}});
@@ -186,12 +186,13 @@ TEST_CASE_METHOD(fixture, "store_server: large values go both ways",
   CHECK((a.value() == large));
 }
 
-TEST_CASE_METHOD(fixture, "store_server: who does not read delays nobody",
+TEST_CASE_METHOD(fixture,
+                 "store_server: a client that does not read delays no other",
                  "[runtime]") {
   auto a = store_client{where};
   auto b = store_client{where};
   a.ask(set_of("/k", std::string(megabyte, 'x')));
-  // As many as arrive before it is no longer heard.
+  // As many as arrive until the server stops reading.
   auto requests = std::string{};
   for (auto i = 0; i < 50; ++i)
     requests += store_bytes(torch::v2_14, get_of("/k"));
@@ -203,12 +204,13 @@ TEST_CASE_METHOD(fixture, "store_server: who does not read delays nobody",
   CHECK(a.is_silent());
 }
 
-TEST_CASE_METHOD(fixture, "store_server: cuts strangers, and nobody else",
+TEST_CASE_METHOD(fixture,
+                 "store_server: cuts clients of other protocols, and no others",
                  "[runtime]") {
   auto a = store_client{where};
-  auto stranger = store_client{where, torch::v1_13};
-  stranger.send("GET / HTTP/1.1\r\n\r\n");
-  CHECK(stranger.is_over());
+  auto foreign = store_client{where, torch::v1_13};
+  foreign.send("GET / HTTP/1.1\r\n\r\n");
+  CHECK(foreign.is_over());
   auto greedy = store_client{where};
   greedy.send(std::string{'\x01'} + store_int(UINT64_MAX));
   CHECK(greedy.is_over());
@@ -221,7 +223,7 @@ TEST_CASE_METHOD(fixture, "store_server: cuts strangers, and nobody else",
   CHECK(a.is_silent());
 }
 
-TEST_CASE("store_server: has room for so many and no more", "[runtime]") {
+TEST_CASE("store_server: the number of clients is bounded", "[runtime]") {
   auto x = fixture{{.client_count_max = 2}};
   auto a = store_client{x.where};
   {
@@ -230,7 +232,7 @@ TEST_CASE("store_server: has room for so many and no more", "[runtime]") {
     CHECK(c.is_over());
     CHECK(b.is_silent());
   }
-  // The place of who has left is free again.
+  // The place of a client that has left is free again.
   CHECK(test_deadline::soon([&] {
     auto d = store_client{x.where, torch::v1_13};
     d.send(store_bytes(torch::v1_13, {.verb = count_keys}));
@@ -239,7 +241,8 @@ TEST_CASE("store_server: has room for so many and no more", "[runtime]") {
   CHECK(a.is_silent());
 }
 
-TEST_CASE("store_server: a full store cuts who wants more", "[runtime]") {
+TEST_CASE("store_server: a full store cuts clients that want more",
+          "[runtime]") {
   auto x = fixture{{.limits = {.memory_max = megabyte}}};
   auto a = store_client{x.where};
   auto b = store_client{x.where};
@@ -275,7 +278,7 @@ TEST_CASE_METHOD(fixture, "store_server: replies go out without delay",
   CHECK(option_of(other, SOL_SOCKET, SO_KEEPALIVE) != 0);
 }
 
-TEST_CASE("store_server: makes room for those who will come", "[runtime]") {
+TEST_CASE("store_server: makes room for expected clients", "[runtime]") {
   const auto wanted = descriptor_room() + 1;
   auto limit = rlimit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -290,7 +293,8 @@ TEST_CASE("store_server: makes room for those who will come", "[runtime]") {
   CHECK(descriptor_room() > wanted);
 }
 
-TEST_CASE_METHOD(fixture, "store_server: who asks for much waits for a turn",
+TEST_CASE_METHOD(fixture,
+                 "store_server: a client with many requests waits for its turn",
                  "[runtime]") {
   constexpr auto count = 20'000;
   auto a = store_client{where};
@@ -303,18 +307,18 @@ TEST_CASE_METHOD(fixture, "store_server: who asks for much waits for a turn",
   for (auto i = 0; i < count; ++i) {
     REQUIRE(a.value().size() == 1'000);
     if (i % 1'000 == 0)
-      CHECK(b.is_silent()); // And is served between.
+      CHECK(b.is_silent()); // It is served in between.
   }
   sender.join();
   CHECK(a.is_silent());
 }
 
-TEST_CASE("store_server: listens no more when it has stopped", "[runtime]") {
+TEST_CASE("store_server: does not listen after it has stopped", "[runtime]") {
   auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
   REQUIRE(bound);
   const auto where = *numeric_address("127.0.0.1", bound->port);
   const auto mine = unique_fd{::dup(bound->socket.get())};
-  CHECK(is_refused(where)); // It is only bound.
+  CHECK(is_refused(where)); // The port is only bound.
   auto home = reactor{};
   for (auto i = 0; i < 2; ++i) {
     auto uut = store_server::start(home, unique_fd{::dup(mine.get())}, {});
@@ -346,7 +350,7 @@ TEST_CASE("store_server: goes on when descriptors run out", "[runtime]") {
   const auto connected = ::connect(b.get(), x.where.get(), x.where.size);
   const auto is_alive = a.is_silent();
   ::setrlimit(RLIMIT_NOFILE, &before);
-  REQUIRE(connected == 0); // The system has accepted it for us.
+  REQUIRE(connected == 0); // The system has completed the connection.
   CHECK(is_alive);
   const auto request = store_bytes(torch::v1_13, {.verb = count_keys});
   CHECK(::send(b.get(), request.data(), request.size(), MSG_NOSIGNAL) == 1);
@@ -354,7 +358,7 @@ TEST_CASE("store_server: goes on when descriptors run out", "[runtime]") {
   CHECK(::recv(b.get(), &reply, 1, MSG_WAITALL) == 1);
 }
 
-// Whatever comes, in whatever pieces, the others are served.
+// Whatever a client sends, in whatever pieces, the others are served.
 TEST_CASE_METHOD(fixture, "store_server: survives clients that send anything",
                  "[runtime]") {
   auto random = std::mt19937{20261121};

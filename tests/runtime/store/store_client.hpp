@@ -1,5 +1,5 @@
-// A client of the store that checks what it is told byte by byte, and waits
-// with a deadline.
+// A client of the store that checks replies byte by byte, and waits with a
+// deadline.
 #pragma once
 
 #include "runtime/os/socket_address.hpp"
@@ -20,7 +20,7 @@ namespace actorrun::test {
 
 class store_client {
 public:
-  /// Connects and, as torch 2.14, says hello.
+  /// Connects and sends the hello of torch 2.14.
   store_client(const detail::socket_address& where,
                torch version = torch::v2_14)
     : version_(version),
@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// @returns false: the connection is over
+  /// @returns false if the connection is over
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto n
@@ -51,8 +51,8 @@ public:
     REQUIRE(send(store_bytes(version_, x)));
   }
 
-  /// So many bytes; fewer if the connection ends first. None in time is a
-  /// failure of the test.
+  /// Reads `size` bytes; fewer if the connection ends first. Fails the test on
+  /// a timeout.
   std::string read(size_t size) {
     auto out = std::string(size, '\0');
     auto got = size_t{0};
@@ -79,13 +79,13 @@ public:
 
   std::string value() { return read(number<uint64_t>()); }
 
-  /// Whether nothing has come, as far as one can know: a ping comes back first.
+  /// Whether nothing has arrived: a ping is answered first.
   bool is_silent() {
     ask({.verb = core::store_verb::ping, .number = nonce});
     return number<uint32_t>() == nonce;
   }
 
-  /// Whether the other side has ended the connection, or does in time.
+  /// Waits for the other side to end the connection; false on a timeout.
   bool is_over() { return read(1).empty(); }
 
   int fd() const { return fd_.get(); }

@@ -93,7 +93,7 @@ TEST_CASE_METHOD(fixture, "node_timers: with a watchdog they get a socket, too",
   CHECK_FALSE(fs::exists(told.notify_socket));
 }
 
-TEST_CASE_METHOD(fixture, "node_timers: what is turned off is not there",
+TEST_CASE_METHOD(fixture, "node_timers: a FIFO that is turned off is not made",
                  "[runtime]") {
   const auto none = open({.enabled = false});
   CHECK_FALSE(none->server());
@@ -114,7 +114,8 @@ TEST_CASE_METHOD(fixture, "node_timers: the FIFO is where it was asked for",
   CHECK_FALSE(fs::exists(run));
 }
 
-TEST_CASE_METHOD(fixture, "node_timers: one that is in use is left to its user",
+TEST_CASE_METHOD(fixture,
+                 "node_timers: a FIFO that is in use is left to its owner",
                  "[runtime]") {
   const auto path = place / "here";
   const auto first = open({.path = path});
@@ -125,8 +126,8 @@ TEST_CASE_METHOD(fixture, "node_timers: one that is in use is left to its user",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "node_timers: a path that was asked for in vain is an "
-                 "error",
+                 "node_timers: a path that was asked for but cannot be used is "
+                 "an error",
                  "[runtime]") {
   const auto path = place / "file";
   std::ofstream{path} << "text";
@@ -137,21 +138,20 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "node_timers: without a folder there are no timers, "
-                 "but a job",
+                 "node_timers: without a folder there are no timers, but the "
+                 "job runs",
                  "[runtime]") {
   std::ofstream{run} << "no folder";
   const auto uut = open({});
   CHECK(environment_of(*uut).timer_file.empty());
-  CHECK(uut->server()); // For parts of this program.
+  CHECK(uut->server()); // For actors of this program.
   CHECK(said().find("workers have no timers") != std::string::npos);
   const auto out = try_open({.watchdog = 1s});
   REQUIRE_FALSE(out);
   CHECK(out.error().code == errc::cannot_listen);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "node_timers: another server gets all that ours would",
+TEST_CASE_METHOD(fixture, "node_timers: another server gets all requests",
                  "[runtime]") {
   auto given = timer_server_config{};
   auto config_with
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(given.watchdog == 7s);
   const auto path = environment_of(**uut).timer_file;
   uut->reset();
-  CHECK(fs::exists(path)); // As long as somebody holds it.
+  CHECK(fs::exists(path)); // As long as it is held.
   given = {};
   CHECK_FALSE(fs::exists(path));
 }

@@ -77,7 +77,7 @@ std::string text_of(const std::optional<ports::notice>& x) {
 } // namespace
 
 TEST_CASE_METHOD(fixture,
-                 "notify_socket: it is this user's alone and goes with "
+                 "notify_socket: it is private to the user and removed with "
                  "its owner",
                  "[runtime]") {
   auto uut = open();
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(fs::exists(other->path()));
 }
 
-TEST_CASE_METHOD(fixture, "notify_socket: the system says who has sent what",
+TEST_CASE_METHOD(fixture, "notify_socket: the system identifies the sender",
                  "[runtime]") {
   auto uut = open();
   CHECK(uut->next() == std::nullopt);
@@ -114,7 +114,8 @@ TEST_CASE_METHOD(fixture, "notify_socket: the system says who has sent what",
   CHECK_FALSE(uut->next());
 }
 
-TEST_CASE_METHOD(fixture, "notify_socket: what is too long is skipped",
+TEST_CASE_METHOD(fixture,
+                 "notify_socket: messages that are too long are skipped",
                  "[runtime]") {
   auto uut = open();
   send(*uut, std::string(core::notice_size_max, 'x'));
@@ -127,9 +128,7 @@ TEST_CASE_METHOD(fixture, "notify_socket: what is too long is skipped",
   CHECK(text_of(uut->next()) == "none");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "notify_socket: descriptors that come along are "
-                 "closed",
+TEST_CASE_METHOD(fixture, "notify_socket: descriptors sent along are closed",
                  "[runtime]") {
   auto uut = open();
   int ends[2];
@@ -137,13 +136,13 @@ TEST_CASE_METHOD(fixture,
   send(*uut, "BARRIER=1", ends[1]);
   ::close(ends[1]);
   char byte = 0;
-  CHECK(::read(ends[0], &byte, 1) == -1); // It is still on its way.
+  CHECK(::read(ends[0], &byte, 1) == -1); // Still in the socket.
   CHECK(text_of(uut->next()) == "BARRIER=1");
-  CHECK(::read(ends[0], &byte, 1) == 0); // Nobody has it any more.
+  CHECK(::read(ends[0], &byte, 1) == 0); // Closed everywhere.
   ::close(ends[0]);
 }
 
-TEST_CASE_METHOD(fixture, "notify_socket: it tells once of what can be read",
+TEST_CASE_METHOD(fixture, "notify_socket: it reports readable data once",
                  "[runtime]") {
   auto uut = open();
   auto calls = std::atomic<int>{0};
@@ -156,15 +155,15 @@ TEST_CASE_METHOD(fixture, "notify_socket: it tells once of what can be read",
   CHECK(calls == 1);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "notify_socket: the dead are removed, the living stay",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "notify_socket: sockets of dead processes are removed, others kept",
+  "[runtime]") {
   auto uut = open();
   const auto dead = ::fork();
   if (dead == 0)
     ::_exit(0);
   REQUIRE(::waitpid(dead, nullptr, 0) == dead);
-  // Whoever shares the folder may not see the process that has a socket.
+  // Processes that share the folder may not see the owner of a socket.
   const auto used = place / "run/" + std::to_string(dead) + ".1.notify";
   const auto left = place / "run/" + std::to_string(dead) + ".2.notify";
   auto sockets = std::vector<unique_fd>{};

@@ -35,7 +35,7 @@ struct family {
   }
 
   ~family() {
-    ::kill(-worker, SIGKILL); // Its process group, which both are in.
+    ::kill(-worker, SIGKILL); // Both are in its process group.
     reap();
   }
 
@@ -51,7 +51,7 @@ struct family {
 
 } // namespace
 
-TEST_CASE("posix_process_kin: a worker and its children are the worker's",
+TEST_CASE("posix_session_members: a worker and its children belong to it",
           "[runtime]") {
   auto uut = posix_session_members{};
   const auto some = family{};
@@ -59,7 +59,8 @@ TEST_CASE("posix_process_kin: a worker and its children are the worker's",
   CHECK(uut.worker_of(some.grandchild) == some.worker);
 }
 
-TEST_CASE("posix_process_kin: nobody else belongs to a worker", "[runtime]") {
+TEST_CASE("posix_session_members: other processes do not belong to a worker",
+          "[runtime]") {
   auto uut = posix_session_members{};
   for (const auto pid :
        {int64_t{1}, int64_t{::getpid()}, int64_t{::getppid()}, int64_t{0},
@@ -68,7 +69,7 @@ TEST_CASE("posix_process_kin: nobody else belongs to a worker", "[runtime]") {
     CHECK(uut.worker_of(pid) == std::nullopt);
 }
 
-TEST_CASE("posix_process_kin: a worker that has ended has no kin",
+TEST_CASE("posix_session_members: a worker that has ended has no members",
           "[runtime]") {
   auto uut = posix_session_members{};
   auto some = family{};
@@ -81,7 +82,7 @@ TEST_CASE("posix_process_kin: a worker that has ended has no kin",
   ::kill(some.grandchild, SIGKILL);
 }
 
-TEST_CASE("posix_process_kin: a process begins once", "[runtime]") {
+TEST_CASE("posix_session_members: a process has one start time", "[runtime]") {
   auto uut = posix_session_members{};
   const auto own = uut.birth_of(::getpid());
   REQUIRE(own);
@@ -94,8 +95,9 @@ TEST_CASE("posix_process_kin: a process begins once", "[runtime]") {
     CHECK(uut.birth_of(pid) == std::nullopt);
 }
 
-TEST_CASE("posix_process_kin: a name with blanks and brackets hides nothing",
-          "[runtime]") {
+TEST_CASE(
+  "posix_session_members: a name with blanks and brackets hides nothing",
+  "[runtime]") {
   auto uut = posix_session_members{};
   const auto before = uut.birth_of(::getpid());
   char name[16] = {};

@@ -36,7 +36,7 @@ std::string line(const std::string& scope, int64_t pid = 1) {
          + R"(", "expiration_time": 1.5, "signal": 9})" + "\n";
 }
 
-// As a client: it may block, and gives up when nobody reads any more.
+// Writes as a client: it may block, and gives up when the reader is gone.
 void write_to(const std::string& path, std::string_view text) {
   const auto fd = unique_fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   while (!text.empty()) {
@@ -47,7 +47,7 @@ void write_to(const std::string& path, std::string_view text) {
   }
 }
 
-// Runs `fn` in a process of its own, which need not come to its end.
+// Runs `fn` in a process of its own, which may be killed early.
 template <class Function>
 pid_t fork_writer(Function fn) {
   const auto pid = ::fork();
@@ -77,7 +77,7 @@ struct fixture {
     return out.error();
   }
 
-  // Reads what there is and counts the requests in it.
+  // Reads what is available and counts the requests in it.
   size_t read_requests(timer_fifo& from) {
     auto buffer = std::array<char, 4'096>{};
     auto count = size_t{0};
@@ -90,7 +90,7 @@ struct fixture {
     return count;
   }
 
-  // Returns when the reactor has seen what there is now.
+  // Returns when the reactor has handled all events up to now.
   void run_rounds() {
     for (auto i = 0; i < 3; ++i)
       run_and_wait(loop, [] {});
@@ -107,7 +107,7 @@ struct fixture {
 // -- the file -----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
-                 "timer_fifo: it is this user's alone and goes with "
+                 "timer_fifo: it is private to the user and removed with "
                  "its owner",
                  "[runtime]") {
   auto uut = open(path);
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: no umask makes it another",
+TEST_CASE_METHOD(fixture, "timer_fifo: the umask does not change its mode",
                  "[runtime]") {
   for (const auto mask : {mode_t{0}, mode_t{0777}, mode_t{0277}}) {
     const auto before = ::umask(mask);
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: no umask makes it another",
   }
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: one that was left behind is taken over",
+TEST_CASE_METHOD(fixture, "timer_fifo: one that was left behind is reused",
                  "[runtime]") {
   REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
   REQUIRE(::chmod(path.c_str(), 0666) == 0);
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: one that was left behind is taken over",
   CHECK(read_requests(*uut) == 1);
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: one that somebody reads is not taken",
+TEST_CASE_METHOD(fixture, "timer_fifo: one that has a reader is not reused",
                  "[runtime]") {
   const auto first = open(path);
   const auto why = why_not(path);
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: one that somebody reads is not taken",
   CHECK(fs::is_fifo(path));
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: a stranger's reader counts, too",
+TEST_CASE_METHOD(fixture, "timer_fifo: a reader of another program counts, too",
                  "[runtime]") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const auto reader
@@ -156,7 +156,8 @@ TEST_CASE_METHOD(fixture, "timer_fifo: a stranger's reader counts, too",
   CHECK(why_not(path).code == errc::address_in_use);
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: what is no FIFO is left as it is",
+TEST_CASE_METHOD(fixture,
+                 "timer_fifo: other kinds of files are left as they are",
                  "[runtime]") {
   std::ofstream{path} << "text";
   auto why = why_not(path);
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: what is no FIFO is left as it is",
   CHECK(fs::is_symlink(path));
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: another user's is left alone",
+TEST_CASE_METHOD(fixture, "timer_fifo: another user's FIFO is left alone",
                  "[runtime]") {
   if (::geteuid() != 0) {
     WARN("SKIPPED: only root can give a file away");
@@ -189,7 +190,8 @@ TEST_CASE_METHOD(fixture, "timer_fifo: another user's is left alone",
   CHECK(fs::is_fifo(path));
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: a path that cannot be says why",
+TEST_CASE_METHOD(fixture,
+                 "timer_fifo: an impossible path is an error with its reason",
                  "[runtime]") {
   for (const auto& bad : {std::string{}, place / "no/such/folder",
                           place / std::string(300, 'x')}) {
@@ -199,7 +201,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: a path that cannot be says why",
   }
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: something else in its place stays",
+TEST_CASE_METHOD(fixture, "timer_fifo: another file in its place is kept",
                  "[runtime]") {
   auto uut = open(path);
   fs::remove(path);
@@ -209,8 +211,8 @@ TEST_CASE_METHOD(fixture, "timer_fifo: something else in its place stays",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "timer_fifo: private ones do not meet, and the dead "
-                 "are removed",
+                 "timer_fifo: private ones do not collide, and those of "
+                 "dead processes are removed",
                  "[runtime]") {
   const auto before = std::getenv("ACTORRUN_RUN_DIR");
   const auto saved = std::string{before == nullptr ? "" : before};
@@ -277,7 +279,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(lines.counts().malformed == 1);
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: nothing of many writers is lost",
+TEST_CASE_METHOD(fixture, "timer_fifo: no request of many writers is lost",
                  "[runtime]") {
   constexpr auto writer_count = 8;
   constexpr auto lines_each = 2'000;
@@ -317,27 +319,27 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: it tells once of what can be read",
+TEST_CASE_METHOD(fixture, "timer_fifo: it reports readable data once",
                  "[runtime]") {
   auto uut = open(path);
   auto calls = std::atomic<int>{0};
   uut->call_when_ready([&] { ++calls; });
-  uut->call_when_ready([&] { calls += 100; }); // Somebody waits already.
+  uut->call_when_ready([&] { calls += 100; }); // Ignored: one waits already.
   write_to(path, line("a"));
   CHECK(soon([&] { return calls == 1; }));
   write_to(path, line("b"));
   run_rounds();
   CHECK(calls == 1);
-  uut->call_when_ready([&] { ++calls; }); // There is something already.
+  uut->call_when_ready([&] { ++calls; }); // Data is already there.
   CHECK(soon([&] { return calls == 2; }));
 }
 
-TEST_CASE_METHOD(fixture, "timer_fifo: nobody is told after its end",
+TEST_CASE_METHOD(fixture, "timer_fifo: it calls back no more after its end",
                  "[runtime]") {
   auto calls = std::atomic<int>{0};
   auto uut = open(path);
   uut->call_when_ready([&] { ++calls; });
-  // Somebody else who reads: else nobody could write.
+  // Another reader, without which no process could write.
   const auto other
     = unique_fd{::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)};
   uut.reset();

@@ -1,4 +1,4 @@
-#include "tests/bench/stamp_board.hpp"
+#include "tests/bench/stamp_tracker.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -34,21 +34,21 @@ failure too_few(size_t found, size_t wanted, uint64_t epoch) {
 
 } // namespace
 
-result<stamp_board> stamp_board::open(std::string path) {
+result<stamp_tracker> stamp_tracker::open(std::string path) {
   const auto file = detail::unique_fd{
     ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
   auto watch = detail::unique_fd{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
   if (!file || !watch
       || ::inotify_add_watch(watch.get(), path.c_str(), IN_MODIFY) < 0)
     return unmeasured(path + ": " + std::strerror(errno));
-  return stamp_board{std::move(path), std::move(watch)};
+  return stamp_tracker{std::move(path), std::move(watch)};
 }
 
-std::string stamp_board::variable() const {
+std::string stamp_tracker::variable() const {
   return std::string{stamp_file_variable} + "=" + path_;
 }
 
-result<stamps> stamp_board::await(uint64_t epoch, size_t count) {
+result<stamps> stamp_tracker::await(uint64_t epoch, size_t count) {
   const auto due = deadline();
   for (;;) {
     if (auto found = newer_than(read(), epoch, count); !found.empty())
@@ -58,7 +58,7 @@ result<stamps> stamp_board::await(uint64_t epoch, size_t count) {
   }
 }
 
-result<stamps> stamp_board::await_any(size_t count) {
+result<stamps> stamp_tracker::await_any(size_t count) {
   const auto due = deadline();
   for (;;) {
     if (read().size() >= count)
@@ -68,8 +68,8 @@ result<stamps> stamp_board::await_any(size_t count) {
   }
 }
 
-result<stamps> stamp_board::await_world(size_t known, int32_t world_size,
-                                        size_t count, clock::time_point due) {
+result<stamps> stamp_tracker::await_world(size_t known, int32_t world_size,
+                                          size_t count, clock::time_point due) {
   for (;;) {
     auto found = stamps{};
     const auto& all = read();
@@ -87,7 +87,7 @@ result<stamps> stamp_board::await_world(size_t known, int32_t world_size,
   }
 }
 
-const stamps& stamp_board::read() {
+const stamps& stamp_tracker::read() {
   const auto file
     = detail::unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
   auto next = stamp_record{};
@@ -98,7 +98,7 @@ const stamps& stamp_board::read() {
   return records_;
 }
 
-bool stamp_board::await_change(clock::time_point due) {
+bool stamp_tracker::await_change(clock::time_point due) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::ceil<milliseconds>(due - clock::now());
   if (left.count() <= 0)

@@ -1,4 +1,4 @@
-// Where workers stamp their starts, and who waits for that.
+// Tracks the starts of workers, which stamp them into a file.
 #pragma once
 
 #include "runtime/os/unique_fd.hpp"
@@ -14,11 +14,11 @@ namespace actorrun::bench {
 /// The starts of one epoch.
 using stamps = std::vector<stamp_record>;
 
-/// One file of stamps, watched.
-class stamp_board {
+/// A file of stamps, watched for changes.
+class stamp_tracker {
 public:
   /// @param path of a file that is created
-  static result<stamp_board> open(std::string path);
+  static result<stamp_tracker> open(std::string path);
 
   /// `NAME=value` for the environment of workers.
   std::string variable() const;
@@ -30,18 +30,18 @@ public:
   result<stamps> await_any(size_t count);
 
   /// Waits until `count` workers of a world of that size have started, after
-  /// the first `known` starts of all. For launchers that tell no epoch.
+  /// the first `known` starts of all. For launchers that set no epoch.
   result<stamps> await_world(size_t known, int32_t world_size, size_t count,
                              clock::time_point due);
 
-  /// What has been stamped so far.
+  /// All stamps so far.
   const stamps& read();
 
 private:
-  stamp_board(std::string path, detail::unique_fd watch)
+  stamp_tracker(std::string path, detail::unique_fd watch)
     : path_(std::move(path)), watch_(std::move(watch)) {}
 
-  /// @returns false when `due` has passed
+  /// @returns false if `due` has passed
   bool await_change(clock::time_point due);
 
   std::string path_;
@@ -49,10 +49,10 @@ private:
   stamps records_;
 };
 
-/// When the first of them started. @pre not empty
+/// The start of the first of them. @pre not empty
 int64_t first_start(const stamps& xs);
 
-/// When the last of them started.
+/// The start of the last of them.
 int64_t last_start(const stamps& xs);
 
 } // namespace actorrun::bench

@@ -1,4 +1,4 @@
-// Programs that find the port of a running job and do not belong to it.
+// Programs that connect to the port of a running job without belonging to it.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
@@ -14,10 +14,10 @@ namespace actorrun::test {
 
 namespace {
 
-/// A TCP connection to loopback that is not of our family.
-class stranger {
+/// A TCP connection to loopback by a foreign program.
+class foreign_client {
 public:
-  explicit stranger(uint16_t port)
+  explicit foreign_client(uint16_t port)
     : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     auto address = sockaddr_in{};
     address.sin_family = AF_INET;
@@ -28,26 +28,27 @@ public:
     scene::require(connected == 0, "the port accepts a connection");
   }
 
-  stranger(stranger&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  foreign_client(foreign_client&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
 
-  ~stranger() {
+  ~foreign_client() {
     if (fd_ >= 0)
       ::close(fd_);
   }
 
-  /// Whoever has hung up on us does not read on; that is fine.
+  /// The other side may have closed already, which is fine.
   void say(const std::string& text) {
     static_cast<void>(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL));
   }
 
-  /// Leaves with a reset instead of a farewell.
-  void slam() {
+  /// Closes with a reset.
+  void reset() {
     const auto hard = linger{1, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
   }
 
-  /// Whether the other side hangs up in time, whatever it says before.
-  bool is_sent_away() {
+  /// Whether the other side closes in time, whatever it sends before.
+  bool is_closed() {
     return eventually([this] {
       auto bytes = std::array<char, 256>{};
       const auto n = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -59,8 +60,8 @@ private:
   int fd_;
 };
 
-struct visited_job : scene {
-  visited_job() {
+struct probed_job : scene {
+  probed_job() {
     a = &agent({});
     b = &agent({});
     before = await_world(4);
@@ -100,62 +101,62 @@ std::string basp_header(char operation, uint32_t payload_size) {
 
 } // namespace
 
-TEST_CASE_METHOD(visited_job, "strangers: random bytes", "[strangers]") {
+TEST_CASE_METHOD(probed_job, "rejected: random bytes", "[rejected]") {
   auto dice = std::mt19937{20'260'101};
-  auto guests = std::vector<stranger>{};
+  auto clients = std::vector<foreign_client>{};
   for (auto i = 0; i < 50; ++i) {
     auto bytes = std::string(1 + dice() % 4'000, '\0');
     for (auto& x : bytes)
       x = static_cast<char>(dice());
-    guests.emplace_back(port()).say(bytes);
+    clients.emplace_back(port()).say(bytes);
   }
-  for (auto& x : guests)
-    CHECK(x.is_sent_away());
+  for (auto& x : clients)
+    CHECK(x.is_closed());
   CHECK(a->says("coordinator rejected"));
   check_undisturbed();
 }
 
-TEST_CASE_METHOD(visited_job, "strangers: a port scan", "[strangers]") {
+TEST_CASE_METHOD(probed_job, "rejected: a port scan", "[rejected]") {
   for (auto i = 0; i < 300; ++i) {
-    auto guest = stranger{port()};
+    auto client = foreign_client{port()};
     if (i % 2 == 0)
-      guest.slam();
+      client.reset();
   }
   CHECK(a->says("coordinator rejected"));
   check_undisturbed();
 }
 
-TEST_CASE_METHOD(visited_job, "strangers: two hundred that say nothing",
-                 "[strangers]") {
-  auto guests = std::vector<stranger>{};
+TEST_CASE_METHOD(probed_job, "rejected: two hundred silent clients",
+                 "[rejected]") {
+  auto clients = std::vector<foreign_client>{};
   for (auto i = 0; i < 200; ++i)
-    guests.emplace_back(port());
-  // Those who belong to the job get in all the same.
+    clients.emplace_back(port());
+  // Agents of the job still get in.
   auto code = -1;
   read({ACTORCTL_PROGRAM, "status", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=job"},
        &code);
   CHECK(code == 0);
-  for (auto& x : guests)
-    CHECK(x.is_sent_away());
+  for (auto& x : clients)
+    CHECK(x.is_closed());
   check_undisturbed();
 }
 
-TEST_CASE_METHOD(visited_job, "strangers: headers that kill a bare CAF",
-                 "[strangers]") {
-  auto guests = std::vector<stranger>{};
+TEST_CASE_METHOD(probed_job, "rejected: headers that end a bare CAF",
+                 "[rejected]") {
+  auto clients = std::vector<foreign_client>{};
   for (auto operation = char{0}; operation <= 7; ++operation)
     for (auto size : {0u, 1u, 0xFFFF'FFFFu})
-      guests.emplace_back(port()).say(basp_header(operation, size));
-  for (auto& x : guests)
-    CHECK(x.is_sent_away());
+      clients.emplace_back(port()).say(basp_header(operation, size));
+  for (auto& x : clients)
+    CHECK(x.is_closed());
   check_undisturbed();
 }
 
-TEST_CASE_METHOD(visited_job, "strangers: a browser", "[strangers]") {
-  auto guest = stranger{port()};
-  guest.say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  CHECK(guest.is_sent_away());
+TEST_CASE_METHOD(probed_job, "rejected: a browser", "[rejected]") {
+  auto client = foreign_client{port()};
+  client.say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  CHECK(client.is_closed());
   check_undisturbed();
 }
 
