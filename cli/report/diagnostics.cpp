@@ -1,5 +1,7 @@
 #include "cli/report/diagnostics.hpp"
 
+#include "messages/formatted.hpp"
+
 namespace actorrun::cli {
 
 namespace {
@@ -162,15 +164,15 @@ remedy remedy_of_workers(errc code) {
 
 std::string explain(const failure& problem, std::string_view program) {
   const auto x = remedy_of(problem.code);
-  auto out = std::string{program} + ": error: "
-             + (problem.text.empty() ? x.what : problem.text) + "\n";
+  auto out = formatted("{}: error: {}\n", program,
+                       problem.text.empty() ? x.what : problem.text);
   if (*x.why)
-    out += std::string{"  why: "} + x.why + "\n";
-  return out + "  try: " + x.action + "\n";
+    out += formatted("  why: {}\n", x.why);
+  return out + formatted("  try: {}\n", x.action);
 }
 
 std::string warn(std::string_view text, std::string_view program) {
-  return std::string{program} + ": warning: " + std::string{text} + "\n";
+  return formatted("{}: warning: {}\n", program, text);
 }
 
 } // namespace actorrun::cli
