@@ -83,11 +83,12 @@ std::string to_text(const v1::JobStatus& job) {
     text += formatted("  last failure: {}\n",
                       core::to_string(from_wire(job.last_failure())));
   for (const auto& x : job.quarantined_nodes())
-    text += formatted("  marked: {}, no epoch forms with it: SIGKILL has not "
-                      "ended {} {} there (agent {})\n",
-                      core::printable(x.host()), x.unkillable_count(),
-                      x.unkillable_count() == 1 ? "worker" : "workers",
-                      core::printable(x.agent_id()));
+    text
+      += formatted("  quarantined: {}, no epoch forms with it: SIGKILL has not "
+                   "ended {} {} there (agent {})\n",
+                   core::printable(x.host()), x.unkillable_count(),
+                   x.unkillable_count() == 1 ? "worker" : "workers",
+                   core::printable(x.agent_id()));
   if (job.agents().empty())
     return text + "  no agents\n";
   auto rows = std::vector<row>{
