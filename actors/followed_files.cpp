@@ -1,5 +1,7 @@
 #include "actors/followed_files.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -100,8 +102,8 @@ void followed_files::rotate_if_due(tail_stream& x, time_point now) {
   }
   x.rotate_from = now + rotation_pause;
   if (!std::exchange(x.is_rotation_refused, true))
-    lines_.warn("log tailer cannot rotate " + x.path + ": " + moved.error().text
-                + "; the file grows on");
+    lines_.warn(formatted("log tailer cannot rotate {}: {}; the file grows on",
+                          x.path, moved.error().text));
 }
 
 // A file that is not shown has not been split into lines.
@@ -119,8 +121,8 @@ void followed_files::append(const std::string& path, std::string_view lines) {
   unfiltered_.gave_up(lines.size());
   unfiltered_path_ = path;
   if (unfiltered_.is_news())
-    lines_.warn("log tailer cannot write to " + path
-                + ": its lines are lost from here on");
+    lines_.warn(formatted(
+      "log tailer cannot write to {}: its lines are lost from here on", path));
 }
 
 // -- full disks ---------------------------------------------------------------
@@ -142,9 +144,9 @@ void followed_files::check_space(bool is_flowing,
     return;
   give_up(**last, all);
   if (space_.is_news())
-    lines_.warn("disk of " + full_folder_
-                + " is almost full: " + std::to_string(space_.byte_count())
-                + " bytes of logs were given up so far");
+    lines_.warn(formatted(
+      "disk of {} is almost full: {} bytes of logs were given up so far",
+      full_folder_, space_.byte_count()));
 }
 
 void followed_files::give_up(const tail_stream& at,
@@ -184,13 +186,13 @@ void followed_files::discard(tail_stream& x, const discard_choice& choice) {
 
 void followed_files::report_losses() {
   if (space_.is_more_than_reported())
-    lines_.warn("disk of " + full_folder_
-                + " was almost full: " + std::to_string(space_.byte_count())
-                + " bytes of logs were given up");
-  if (unfiltered_.is_more_than_reported())
     lines_.warn(
-      "log tailer could not write " + std::to_string(unfiltered_.byte_count())
-      + " bytes of filtered lines, the last ones to " + unfiltered_path_);
+      formatted("disk of {} was almost full: {} bytes of logs were given up",
+                full_folder_, space_.byte_count()));
+  if (unfiltered_.is_more_than_reported())
+    lines_.warn(formatted("log tailer could not write {} bytes of filtered "
+                          "lines, the last ones to {}",
+                          unfiltered_.byte_count(), unfiltered_path_));
 }
 
 } // namespace actorrun

@@ -1,6 +1,7 @@
 #include "actors/log_tailer.hpp"
 
 #include "actors/core/logs/line_prefix.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -79,10 +80,10 @@ void log_tailer_state::follow(const follow_epoch& x) {
         problems.push_back(std::move(problem));
   if (!problems.empty())
     config_.lines.warn(
-      "log tailer cannot follow " + problems.front()
-      + (problems.size() == 1
-           ? ""
-           : "; nor " + std::to_string(problems.size() - 1) + " other files"));
+      formatted("log tailer cannot follow {}{}", problems.front(),
+                problems.size() == 1
+                  ? ""
+                  : formatted("; nor {} other files", problems.size() - 1)));
   run_slice();
 }
 

@@ -1,6 +1,7 @@
 #include "actors/node_agent.hpp"
 
 #include "actors/translate.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 
@@ -199,11 +200,13 @@ void node_agent_state::say_missing(const failure& why) {
     return;
   const auto seconds
     = std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek);
-  const auto limit = std::to_string(seconds.count()) + " s: " + why.text;
   if (has_met_)
-    config_.lines.warn("the coordinator is gone, looks for one for " + limit);
+    config_.lines.warn(
+      formatted("the coordinator is gone, looks for one for {} s: {}",
+                seconds.count(), why.text));
   else
-    config_.lines.info("no coordinator yet, tries again for " + limit);
+    config_.lines.info(formatted("no coordinator yet, tries again for {} s: {}",
+                                 seconds.count(), why.text));
 }
 
 void node_agent_state::link_up(const ports::location& where) {
@@ -255,13 +258,11 @@ void node_agent_state::on(const v1::EpochFormed& x) {
   const auto plan = from_wire(x.plan());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
-    config_.lines.info("epoch " + to_string(plan.epoch) + " starts: node rank "
-                       + std::to_string(plan.own.node_rank) + " of "
-                       + std::to_string(plan.node_count) + ", ranks "
-                       + std::to_string(plan.own.first_global_rank) + "-"
-                       + std::to_string(last) + " of "
-                       + std::to_string(plan.world_size)
-                       + (x.reason().empty() ? "" : " (" + x.reason() + ")"));
+    config_.lines.info(
+      formatted("epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+                to_string(plan.epoch), plan.own.node_rank, plan.node_count,
+                plan.own.first_global_rank, last, plan.world_size,
+                x.reason().empty() ? "" : formatted(" ({})", x.reason())));
   present_ = x;
   observe(x);
   dispatch(epoch_formed{plan});
@@ -269,8 +270,8 @@ void node_agent_state::on(const v1::EpochFormed& x) {
 
 void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
-    config_.lines.warn("epoch " + std::to_string(x.epoch())
-                       + " is revoked: " + x.reason());
+    config_.lines.warn(
+      formatted("epoch {} is revoked: {}", x.epoch(), x.reason()));
   present_.reset();
   observe(x);
   dispatch(epoch_revoked{{x.epoch()}});
@@ -289,7 +290,8 @@ void node_agent_state::on(const devices_report& x) {
   const auto is_first = !devices_;
   devices_ = x.status;
   if (!x.event.empty())
-    config_.lines.warn("node " + membership_.offering().host + ": " + x.event);
+    config_.lines.warn(
+      formatted("node {}: {}", membership_.offering().host, x.event));
   if (is_first || !x.event.empty())
     announce_devices();
   for (auto& promise : std::exchange(devices_wanted_, {}))

@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
+#include "messages/formatted.hpp"
 
 #include <chrono>
 #include <memory>
@@ -31,8 +32,8 @@ std::string trouble_of(const devices_status& x) {
   auto out = x.trouble;
   for (const auto& gpu : x.gpus)
     if (!gpu.trouble.empty())
-      out += (out.empty() ? "GPU " : "; GPU ") + std::to_string(gpu.index)
-             + ": " + gpu.trouble;
+      out += formatted("{}GPU {}: {}", out.empty() ? "" : "; ", gpu.index,
+                       gpu.trouble);
   return out;
 }
 
@@ -83,10 +84,10 @@ struct rendezvous_coordinator_state::effect_runner {
       reply.set_fence_ns(duration{limits.fence()}.count());
       st.confirm_probe(x.agent);
       st.config_.lines.info(
-        "coordinator accepts agent " + x.agent.value + ": "
-        + std::to_string(record.offering.slot_count)
-        + (record.offering.slot_count == 1 ? " worker at " : " workers at ")
-        + record.offering.address);
+        formatted("coordinator accepts agent {}: {} {} at {}", x.agent.value,
+                  record.offering.slot_count,
+                  record.offering.slot_count == 1 ? "worker" : "workers",
+                  record.offering.address));
     }
     send(x.agent, std::move(reply));
   }
@@ -95,8 +96,8 @@ struct rendezvous_coordinator_state::effect_runner {
     auto reply = v1::JoinRejected{};
     reply.set_code(static_cast<uint32_t>(x.code));
     reply.set_text(x.text);
-    st.config_.lines.warn("coordinator rejects agent " + x.agent.value + ": "
-                          + x.text);
+    st.config_.lines.warn(
+      formatted("coordinator rejects agent {}: {}", x.agent.value, x.text));
     send(x.agent, std::move(reply));
   }
 
@@ -134,14 +135,13 @@ struct rendezvous_coordinator_state::effect_runner {
     }
     const auto& plan = x.plans.front();
     const auto& budget = st.rendezvous_.budget();
-    const auto line = "coordinator forms epoch " + to_string(plan.epoch) + ": "
-                      + std::to_string(plan.node_count)
-                      + (plan.node_count == 1 ? " node" : " nodes")
-                      + ", world size " + std::to_string(plan.world_size)
-                      + ", restarts spent "
-                      + std::to_string(budget.restart_count()) + " of "
-                      + std::to_string(budget.restart_count_max())
-                      + (x.reason.empty() ? "" : " (" + x.reason + ")");
+    const auto line
+      = formatted("coordinator forms epoch {}: {} {}, world size {}, restarts "
+                  "spent {} of {}{}",
+                  to_string(plan.epoch), plan.node_count,
+                  plan.node_count == 1 ? "node" : "nodes", plan.world_size,
+                  budget.restart_count(), budget.restart_count_max(),
+                  x.reason.empty() ? "" : formatted(" ({})", x.reason));
     if (st.config_.networked || plan.epoch.value > 1)
       st.config_.lines.info(line);
     else
@@ -156,21 +156,20 @@ struct rendezvous_coordinator_state::effect_runner {
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.warn("coordinator revokes epoch " + to_string(x.epoch)
-                          + ": " + x.reason);
+    st.config_.lines.warn(formatted("coordinator revokes epoch {}: {}",
+                                    to_string(x.epoch), x.reason));
   }
 
   void operator()(const explain_failures& x) {
-    st.config_.lines.warn(
-      "coordinator finds the root cause in epoch " + to_string(x.epoch) + ": "
-      + to_string(x.first)
-      + (x.others.empty()
-           ? ""
-           : "; failed after it: " + std::to_string(x.others.count()))
-      + (x.exemption.empty() ? "" : "; costs no restart: " + x.exemption));
+    st.config_.lines.warn(formatted(
+      "coordinator finds the root cause in epoch {}: {}{}{}",
+      to_string(x.epoch), to_string(x.first),
+      x.others.empty() ? ""
+                       : formatted("; failed after it: {}", x.others.count()),
+      x.exemption.empty() ? "" : "; costs no restart: " + x.exemption));
     for (const auto& other : x.others.listed)
-      st.config_.lines.info("coordinator notes that in epoch "
-                            + to_string(x.epoch) + " " + to_string(other));
+      st.config_.lines.info(formatted("coordinator notes that in epoch {} {}",
+                                      to_string(x.epoch), to_string(other)));
   }
 
   void operator()(const end_job& x) {
@@ -178,8 +177,9 @@ struct rendezvous_coordinator_state::effect_runner {
     *notice.mutable_outcome() = to_wire(x.result);
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.debug("coordinator ends the job: "
-                           + to_string(x.result.kind) + ", " + x.result.reason);
+    st.config_.lines.debug(formatted("coordinator ends the job: {}, {}",
+                                     to_string(x.result.kind),
+                                     x.result.reason));
   }
 
   void operator()(const close_job&) {
@@ -322,8 +322,9 @@ void rendezvous_coordinator_state::note_devices(const v1::DevicesStatus& x) {
   const auto record = agents.find(i->first);
   if (!trouble.empty() && trouble != known && record != agents.end()
       && record->second.offering.leased)
-    config_.lines.warn("coordinator flags node " + record->second.offering.host
-                       + ": " + one_line(trouble, trouble_size_max));
+    config_.lines.warn(formatted("coordinator flags node {}: {}",
+                                 record->second.offering.host,
+                                 one_line(trouble, trouble_size_max)));
 }
 
 caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {

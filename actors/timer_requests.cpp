@@ -1,5 +1,7 @@
 #include "actors/timer_requests.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <algorithm>
 #include <span>
 #include <string>
@@ -38,9 +40,9 @@ void timer_requests::warn(time_point now) {
   if (count == reported_count_
       || (reported_at_ && now - *reported_at_ < timer_warning_interval))
     return;
-  lines_.warn("timer server skips " + std::to_string(count - reported_count_)
-              + " lines that are no requests; the last: "
-              + to_string(*reader_.last_fault()));
+  lines_.warn(
+    formatted("timer server skips {} lines that are no requests; the last: {}",
+              count - reported_count_, to_string(*reader_.last_fault())));
   reported_count_ = count;
   reported_at_ = now;
 }

@@ -1,9 +1,9 @@
 #include "actors/timer_server.hpp"
 
 #include "actors/core/failure.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace actorrun {
@@ -31,29 +31,27 @@ constexpr size_t scope_size_max = 200;
 constexpr uint32_t timer_reads_max = 16;
 
 std::string in_quotes(const std::string& scope) {
-  return "\"" + one_line(scope, scope_size_max) + "\"";
+  return formatted("\"{}\"", one_line(scope, scope_size_max));
 }
 
 std::string milliseconds_text(duration x) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1f ms",
-                std::chrono::duration<double, std::milli>(x).count());
-  return text;
+  return formatted("{:.1f} ms",
+                   std::chrono::duration<double, std::milli>(x).count());
 }
 
 std::string describe(const overrun& x) {
   if (x.who.epoch.value == 0)
     return "an actor of this program";
-  auto text = "worker " + std::to_string(x.who.local_rank) + " of epoch "
-              + to_string(x.who.epoch);
+  auto text = formatted("worker {} of epoch {}", x.who.local_rank,
+                        to_string(x.who.epoch));
   if (x.who.process != 0)
-    return "process " + std::to_string(x.pid) + " of " + text;
-  return text + " (pid " + std::to_string(x.pid) + ")";
+    return formatted("process {} of {}", x.pid, text);
+  return formatted("{} (pid {})", text, x.pid);
 }
 
 std::string line_about(const overrun& x) {
-  return describe(x) + ": timer " + in_quotes(x.scope) + " is overdue by "
-         + milliseconds_text(x.lateness);
+  return formatted("{}: timer {} is overdue by {}", describe(x),
+                   in_quotes(x.scope), milliseconds_text(x.lateness));
 }
 
 } // namespace
@@ -389,8 +387,9 @@ void timer_server_state::report_unknown_client(int64_t pid) {
   if (!members_.exists(pid))
     return;
   unknown_client_count_ = timer_unknown_clients_max;
-  config_.lines.warn("timer server ignores process " + std::to_string(pid)
-                     + ": it belongs to no worker of this agent");
+  config_.lines.warn(formatted(
+    "timer server ignores process {}: it belongs to no worker of this agent",
+    pid));
 }
 
 // -- waking up ----------------------------------------------------------------

@@ -1,5 +1,7 @@
 #include "actors/worker_supervisor.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <cassert>
 #include <cerrno>
 #include <chrono>
@@ -272,10 +274,10 @@ void worker_supervisor_state::prepare_outputs(const epoch_plan& plan) {
   } else {
     outputs_ = without_files(outputs_);
     if (!std::exchange(lost_files_, true))
-      config_.lines.warn(
-        "worker supervisor starts epoch " + to_string(plan.epoch)
-        + " without log files: " + one_line(made.error().text, reason_size_max)
-        + "; redirected output is lost, teed output has no labels");
+      config_.lines.warn(formatted(
+        "worker supervisor starts epoch {} without log files: {}; redirected "
+        "output is lost, teed output has no labels",
+        to_string(plan.epoch), one_line(made.error().text, reason_size_max)));
   }
 }
 
@@ -422,8 +424,9 @@ worker_failure worker_supervisor_state::explained(worker_failure x) const {
   const auto where = config_.probe ? config_.probe->summarize(x.pid) : "";
   if (!where.empty())
     x.details.where = where;
-  config_.lines.error("worker supervisor gives up a worker: " + to_string(x)
-                      + (where.empty() ? "" : ": " + where));
+  config_.lines.error(formatted("worker supervisor gives up a worker: {}{}",
+                                to_string(x),
+                                where.empty() ? "" : ": " + where));
   return x;
 }
 

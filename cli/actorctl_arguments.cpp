@@ -5,6 +5,7 @@
 #include "cli/options/actorctl_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/spelling.hpp"
+#include "messages/formatted.hpp"
 
 #include <utility>
 
@@ -137,8 +138,8 @@ result<control_command> parse_command(const std::string& name,
 failure unknown_command(const std::string& name) {
   const auto meant = guess(name, {"status", "coordinator"});
   return bad_argument(
-    "unknown command " + in_quotes(name)
-    + (meant.empty() ? "; status and coordinator are known" : meant));
+    formatted("unknown command {}{}", in_quotes(name),
+              meant.empty() ? "; status and coordinator are known" : meant));
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "cli/options/signal_options.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
+#include "messages/formatted.hpp"
 
 #include <optional>
 #include <utility>
@@ -34,11 +35,11 @@ std::string missing_program(const run_settings& settings,
   const auto* form = settings.no_python   ? "--no-python PROGRAM"
                      : settings.is_module ? "-m MODULE"
                                           : "SCRIPT";
-  auto text = std::string{"there is nothing to run: actorrun [OPTIONS] "} + form
-              + " [ARGUMENTS…]";
+  auto text = formatted(
+    "there is nothing to run: actorrun [OPTIONS] {} [ARGUMENTS…]", form);
   if (!options.empty() && !options.back().value.empty())
-    text += "; " + in_quotes(options.back().value)
-            + " is taken for the value of " + options.back().source;
+    text += formatted("; {} is taken for the value of {}",
+                      in_quotes(options.back().value), options.back().source);
   return text;
 }
 
@@ -116,9 +117,9 @@ std::optional<failure> settle_virtual_ranks(const run_settings& settings,
   const auto last = core::device_of(devices, settings.slot_count - 1);
   if (last)
     return std::nullopt;
-  return bad_argument("--virtual-local-rank: " + last.error().text
-                      + " (CUDA_VISIBLE_DEVICES); --nproc-per-node is "
-                      + std::to_string(settings.slot_count));
+  return bad_argument(formatted(
+    "--virtual-local-rank: {} (CUDA_VISIBLE_DEVICES); --nproc-per-node is {}",
+    last.error().text, settings.slot_count));
 }
 
 void copy_plain(const run_settings& settings, run_arguments& out) {

@@ -7,6 +7,7 @@
 #include "cli/report/failure_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/signals.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/program_support.hpp"
 #include "runtime/status.hpp"
@@ -152,8 +153,8 @@ void report_ending(const core::ending& how, const log& lines,
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
     return;
   if (!how.result) {
-    lines.info("left the job on signal " + std::to_string(how.signal)
-               + "; no worker of this node is left");
+    lines.info(formatted(
+      "left the job on signal {}; no worker of this node is left", how.signal));
   } else if (how.result->kind == core::outcome::verdict::unmet) {
     fail({errc::rendezvous_timed_out, how.result->reason}, "actorrun", console);
   } else if (how.result->kind == core::outcome::verdict::failed) {
@@ -179,7 +180,7 @@ void report_log_folder(const core::ending& how, const launcher& node,
 
 void report_bindings(const launcher& node, program_console& console) {
   for (const auto& line : node.binding_report())
-    console.say(core::output_stream::err, "actorrun: " + line + "\n");
+    console.say(core::output_stream::err, formatted("actorrun: {}\n", line));
 }
 
 /// Writes the error file that the program which started us may have asked for.
@@ -250,15 +251,14 @@ int run(const run_arguments& arguments) {
     report_bindings(**node, *console);
   await(inbox, [&](int signal) {
     if (contains(arguments.signals_to_forward, signal)) {
-      lines.info("passes on " + signal_name(signal) + " to the workers");
+      lines.info(formatted("passes on {} to the workers", signal_name(signal)));
       (*node)->notify(signal);
       return true;
     }
     if ((*node)->awaits_console())
       is_cut = is_hurried;
     else
-      lines.info("got signal " + std::to_string(signal)
-                 + ": stops the workers");
+      lines.info(formatted("got signal {}: stops the workers", signal));
     (*node)->leave(signal);
     is_hurried = true;
     return true;
@@ -299,10 +299,10 @@ int host_coordinator(const coordinator_arguments& arguments) {
   });
   if (signal != 0) {
     const auto is_followed = arguments.job.backend == rendezvous_backend::etcd;
-    lines.info(
-      "coordinator stops on signal " + std::to_string(signal)
-      + "; the agents keep their workers and "
-      + (is_followed ? "one of them hosts the next" : "wait for it to return"));
+    lines.info(formatted(
+      "coordinator stops on signal {}; the agents keep their workers and {}",
+      signal,
+      is_followed ? "one of them hosts the next" : "wait for it to return"));
     node->reset();
     end(exit_code_of_signal(signal));
   }
@@ -331,10 +331,10 @@ int show_status(const status_arguments& arguments) {
       if (status)
         add_job(found, std::move(*status));
       else if (status.error().code != errc::connection_refused)
-        std::cerr << warn("process " + std::to_string(job.pid)
-                            + " does not report the status of its job: "
-                            + status.error().text,
-                          "actorctl");
+        std::cerr << warn(
+          formatted("process {} does not report the status of its job: {}",
+                    job.pid, status.error().text),
+          "actorctl");
     }
   }
   if (!arguments.job.empty())

@@ -1,5 +1,6 @@
 #include "runtime/entry_points.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_group/entry_registry.hpp"
 
@@ -42,22 +43,22 @@ result<entry_function> find_entry_point(const std::string& name) {
     return failure{errc::bad_argument, std::move(text)};
   };
   if (name.empty() || name.size() > label_length_max)
-    return refuse("the name of an entry point has "
-                  + std::to_string(name.size()) + " bytes, not 1.."
-                  + std::to_string(label_length_max));
+    return refuse(
+      formatted("the name of an entry point has {} bytes, not 1..{}",
+                name.size(), label_length_max));
   if (name.find('\0') != name.npos)
     return refuse("the name of an entry point has a NUL in it");
   auto& known = all();
   const auto guard = std::lock_guard{known.mutex};
   const auto i = known.entries.find(name);
   if (i == known.entries.end())
-    return refuse("no entry point is called \"" + name
-                  + "\": define it at namespace scope, or in main before "
-                    "run_as_worker");
+    return refuse(formatted("no entry point is called \"{}\": define it at "
+                            "namespace scope, or in main before run_as_worker",
+                            name));
   if (i->second.count > 1)
-    return refuse(std::to_string(i->second.count)
-                  + " entry points are called \"" + name
-                  + "\": give each a name of its own");
+    return refuse(formatted(
+      "{} entry points are called \"{}\": give each a name of its own",
+      i->second.count, name));
   return i->second.function;
 }
 

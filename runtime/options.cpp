@@ -1,6 +1,7 @@
 #include "runtime/options.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -26,8 +27,8 @@ bool is_control(char c) {
 /// Labels travel through logs, environments and terminals.
 result<void> check_label(const std::string& name, const std::string& text) {
   if (text.size() > label_length_max)
-    return refuse(name + " is longer than " + std::to_string(label_length_max)
-                  + " bytes");
+    return refuse(
+      formatted("{} is longer than {} bytes", name, label_length_max));
   if (std::any_of(text.begin(), text.end(), is_control))
     return refuse(name + " has control characters in it");
   return {};
@@ -37,17 +38,15 @@ result<void> check_span(const std::string& name, milliseconds x,
                         milliseconds min, milliseconds max = timeout_max) {
   if (x >= min && x <= max)
     return {};
-  return refuse(name + " is " + std::to_string(x.count()) + " ms, not "
-                + std::to_string(min.count()) + ".."
-                + std::to_string(max.count()) + " ms");
+  return refuse(formatted("{} is {} ms, not {}..{} ms", name, x.count(),
+                          min.count(), max.count()));
 }
 
 result<void> check_count(const std::string& name, uint32_t x, uint32_t min,
                          uint32_t max) {
   if (x >= min && x <= max)
     return {};
-  return refuse(name + " is " + std::to_string(x) + ", not "
-                + std::to_string(min) + ".." + std::to_string(max));
+  return refuse(formatted("{} is {}, not {}..{}", name, x, min, max));
 }
 
 result<void> check_timeouts(const core::timeouts& x) {
@@ -79,15 +78,17 @@ result<void> check_agent_counts(const job_options& x) {
       !ok)
     return ok;
   if (!x.rendezvous && x.agent_count_max > 1)
-    return refuse("a job without a rendezvous endpoint has one node, not "
-                  + std::to_string(x.agent_count_max));
+    return refuse(
+      formatted("a job without a rendezvous endpoint has one node, not {}",
+                x.agent_count_max));
   return {};
 }
 
 result<void> check_endpoint(const endpoint& x) {
   if (!is_host(x.host))
-    return refuse("the rendezvous host \"" + x.host
-                  + "\" is neither a host name nor an IP address");
+    return refuse(formatted(
+      "the rendezvous host \"{}\" is neither a host name nor an IP address",
+      x.host));
   if (x.port == 0)
     return refuse("the rendezvous port is 0, not 1..65535");
   return {};
@@ -98,8 +99,8 @@ result<void> check_lease(const job_options& x) {
   const auto lease = x.etcd.lease;
   if (lease < etcd_lease_min || lease > etcd_lease_max
       || lease % std::chrono::seconds{1} != milliseconds{0})
-    return refuse("lease_ttl is " + std::to_string(lease.count())
-                  + " ms, not a number of seconds in 2..600");
+    return refuse(formatted(
+      "lease_ttl is {} ms, not a number of seconds in 2..600", lease.count()));
   if (x.timeouts.fence_guard >= lease)
     return refuse("fence_guard is not shorter than lease_ttl");
   return {};
@@ -109,8 +110,8 @@ result<void> check_etcd(const job_options& x) {
   if (!x.rendezvous)
     return refuse("the address of the etcd server is missing");
   if (x.etcd.more_members.size() >= etcd_member_count_max)
-    return refuse("more than " + std::to_string(etcd_member_count_max)
-                  + " members of an etcd cluster are named");
+    return refuse(formatted("more than {} members of an etcd cluster are named",
+                            etcd_member_count_max));
   for (const auto& member : x.etcd.more_members)
     if (auto ok = check_endpoint(member); !ok)
       return ok;
@@ -120,15 +121,15 @@ result<void> check_etcd(const job_options& x) {
         std::pair{"key", x.etcd.key_file},
         std::pair{"password_file", x.etcd.password_file}})
     if (path.size() > certificate_path_length_max)
-      return refuse(std::string{name} + " is longer than "
-                    + std::to_string(certificate_path_length_max) + " bytes");
+      return refuse(formatted("{} is longer than {} bytes", name,
+                              certificate_path_length_max));
   for (const auto& [name, text] : {std::pair{"user", x.etcd.user},
                                    std::pair{"etcd_prefix", x.etcd.prefix}})
     if (auto ok = check_label(name, text); !ok)
       return ok;
   if (x.etcd.prefix.empty() || x.etcd.prefix.front() != '/')
-    return refuse("etcd_prefix is \"" + x.etcd.prefix
-                  + "\" and has to begin with /");
+    return refuse(formatted("etcd_prefix is \"{}\" and has to begin with /",
+                            x.etcd.prefix));
   if (x.etcd.certificate_file.empty() != x.etcd.key_file.empty())
     return refuse("cert and key go together, and one of them is missing");
   if (x.etcd.user.empty() != x.etcd.password_file.empty())
@@ -150,8 +151,8 @@ result<void> check_workers(const core::worker_settings& x) {
       !ok)
     return ok;
   if (x.stop_signal < 1 || x.stop_signal > SIGRTMAX)
-    return refuse("the stop signal is " + std::to_string(x.stop_signal)
-                  + ", not 1.." + std::to_string(SIGRTMAX));
+    return refuse(
+      formatted("the stop signal is {}, not 1..{}", x.stop_signal, SIGRTMAX));
   if (auto grace
       = check_span("the grace period", x.grace_period, milliseconds{0});
       !grace)
@@ -164,8 +165,7 @@ result<void> check_workers(const core::worker_settings& x) {
 result<void> check_text(const std::string& name, const std::string& text,
                         size_t length_max, std::string_view forbidden) {
   if (text.size() > length_max)
-    return refuse(name + " is longer than " + std::to_string(length_max)
-                  + " bytes");
+    return refuse(formatted("{} is longer than {} bytes", name, length_max));
   if (text.find_first_of(forbidden) != text.npos)
     return refuse(name + " has a line end or NUL in it");
   return {};
@@ -175,9 +175,9 @@ result<void> check_rank(const std::string& name, uint32_t rank,
                         uint32_t count) {
   if (rank < count)
     return {};
-  return refuse(name + " local rank " + std::to_string(rank)
-                + ", and the workers of this node are 0.."
-                + std::to_string(count - 1));
+  return refuse(
+    formatted("{} local rank {}, and the workers of this node are 0..{}", name,
+              rank, count - 1));
 }
 
 result<void> check_ranks(const core::log_options& x, uint32_t slot_count) {
@@ -196,11 +196,12 @@ result<void> check_ranks(const core::log_options& x, uint32_t slot_count) {
 result<void> check_filters(const std::string& name,
                            const std::vector<std::string>& filters) {
   if (filters.size() > filter_count_max)
-    return refuse(name + " are " + std::to_string(filters.size()) + ", not 0.."
-                  + std::to_string(filter_count_max));
+    return refuse(formatted("{} are {}, not 0..{}", name, filters.size(),
+                            filter_count_max));
   for (const auto& x : filters) {
     if (x.empty())
-      return refuse("one of " + name + " is empty, and would pass every line");
+      return refuse(
+        formatted("one of {} is empty, and would pass every line", name));
     if (auto ok = check_text("one of " + name, x, filter_length_max, "\n"); !ok)
       return ok;
   }
@@ -211,9 +212,9 @@ result<void> check_rotation(const core::log_options& x) {
   const auto is_in_range = x.rotate_size >= core::rotate_size_min
                            && x.rotate_size <= rotate_size_max;
   if (x.rotate_size != 0 && !is_in_range)
-    return refuse("the size to rotate at is " + std::to_string(x.rotate_size)
-                  + " bytes, not 0 or " + std::to_string(core::rotate_size_min)
-                  + ".." + std::to_string(rotate_size_max));
+    return refuse(
+      formatted("the size to rotate at is {} bytes, not 0 or {}..{}",
+                x.rotate_size, core::rotate_size_min, rotate_size_max));
   return check_count("the number of rotated files kept", x.rotate_keep, 1,
                      core::rotate_keep_max);
 }
@@ -242,9 +243,9 @@ result<void> check_devices(const agent_options& x) {
   if (!x.virtual_local_rank || x.visible_devices.empty()
       || x.visible_devices.size() >= x.workers.slot_count)
     return {};
-  return refuse("there are " + std::to_string(x.visible_devices.size())
-                + " devices for " + std::to_string(x.workers.slot_count)
-                + " workers, each of which is to see its own");
+  return refuse(formatted(
+    "there are {} devices for {} workers, each of which is to see its own",
+    x.visible_devices.size(), x.workers.slot_count));
 }
 
 result<void> check_timers(const timer_options& x) {
@@ -284,8 +285,8 @@ result<void> validate(const job_options& options) {
   if (auto ok = check_label("the job id", options.job.value); !ok)
     return ok;
   if (options.secret.size() > secret_length_max)
-    return refuse("the secret is longer than "
-                  + std::to_string(secret_length_max) + " bytes");
+    return refuse(
+      formatted("the secret is longer than {} bytes", secret_length_max));
   if (options.rendezvous)
     if (auto ok = check_endpoint(*options.rendezvous); !ok)
       return ok;
@@ -305,8 +306,9 @@ result<void> validate(const job_options& options) {
 
 result<void> validate(const agent_options& options) {
   if (!options.local_address.empty() && !is_host(options.local_address))
-    return refuse("the local address \"" + options.local_address
-                  + "\" is neither a host name nor an IP address");
+    return refuse(formatted(
+      "the local address \"{}\" is neither a host name nor an IP address",
+      options.local_address));
   if (auto ok = check_workers(options.workers); !ok)
     return ok;
   if (auto ok = check_label("the signals to handle", options.signals_to_handle);

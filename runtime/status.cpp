@@ -1,6 +1,7 @@
 #include "runtime/status.hpp"
 
 #include "actors/interfaces.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
 #include "runtime/etcd/locator.hpp"
 #include "runtime/network/caf_links.hpp"
@@ -110,9 +111,9 @@ result<endpoint> find_coordinator(const job_options& job,
     return failure{errc::connection_refused,
                    "etcd knows no coordinator of job " + job.job.value};
   if ((*entry)->endpoint.empty())
-    return failure{errc::connection_failed, "a coordinator of job "
-                                              + job.job.value
-                                              + " has just been elected"};
+    return failure{errc::connection_failed,
+                   formatted("a coordinator of job {} has just been elected",
+                             job.job.value)};
   return endpoint_of((*entry)->endpoint);
 }
 

@@ -23,12 +23,12 @@ constexpr ledger_entry files[] = {
    "reported; in torchrun it ends the agent"},
   {"the FIFO of timers", same,
    "torch's `FileTimerClient` works unchanged; mode 0600; malformed lines are"
-   " ignored without harm to others"},
+   " skipped"},
   {"session and process group of workers", same, "each worker has its own"},
   {"standard input, working directory, umask, limits", same, "inherited"},
   {"other descriptors", same, "none"},
   {"processes that a worker has started", better,
-   "ended with the worker, also if the worker itself has ended before"},
+   "ended with the worker, even if the worker itself ended earlier"},
 };
 
 constexpr ledger_entry habits[] = {
@@ -117,7 +117,7 @@ constexpr ledger_entry habits[] = {
   {"bytes that are not UTF-8, a last line without a line end", better,
    "bytes are passed on unchanged, and such a line is shown as a line;"
    " torchrun replaces the bytes, and the line runs into the next one"},
-  {"a full disk", better, "costs bytes of logs; in torchrun it fails workers"},
+  {"a full disk", better, "bytes of logs are lost; in torchrun workers fail"},
   {"nodes that may join", better,
    "nodes that have the secret or, without one, the job's id; nothing is"
    " unpickled"},

@@ -3,6 +3,7 @@
 #include "actors/core/devices/list.hpp"
 #include "actors/core/epoch.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -26,8 +27,9 @@ result<core::binding_mode> parse_binding(const std::string& text) {
        {"core-complex", core_complex}};
   if (const auto mode = value_of(text, known))
     return *mode;
-  return bad_argument(in_quotes(text) + " is not a binding; node, socket,"
-                      + " exclusive and core-complex are");
+  return bad_argument(formatted(
+    "{} is not a binding; node, socket, exclusive and core-complex are",
+    in_quotes(text)));
 }
 
 failure about_slots(const std::string& text) {
@@ -63,14 +65,15 @@ result<cuda_devices> find_cuda(const host_facts& world) {
     auto found = core::find_visible(list, *gpus);
     if (!found.listed.empty())
       return cuda_devices{std::move(found.listed), std::move(found.bad_name)};
-    const auto total = std::to_string(gpus->size());
-    return bad_argument("CUDA is not available: CUDA_VISIBLE_DEVICES="
-                        + in_quotes(list.value_or("")) + " leaves none of the "
-                        + total + (gpus->size() == 1 ? " GPU" : " GPUs")
-                        + (found.bad_name.empty()
-                             ? ""
-                             : "; there is no " + in_quotes(found.bad_name)
-                                 + ", or it is named twice"));
+    return bad_argument(formatted(
+      "CUDA is not available: CUDA_VISIBLE_DEVICES={} leaves none of the "
+      "{} {}{}",
+      in_quotes(list.value_or("")), gpus->size(),
+      gpus->size() == 1 ? "GPU" : "GPUs",
+      found.bad_name.empty()
+        ? ""
+        : formatted("; there is no {}, or it is named twice",
+                    in_quotes(found.bad_name))));
   }
   if (const auto count = world.cuda_count())
     return devices_by_count(*count, list);
@@ -81,10 +84,10 @@ result<cuda_devices> find_cuda(const host_facts& world) {
 
 void warn_of_bad_name(const cuda_devices& found, slot_choice& out) {
   if (!found.bad_name.empty())
-    out.warnings.push_back(
-      std::string{visible_variable} + ": there is no GPU "
-      + in_quotes(found.bad_name) + "; CUDA leaves it out and all behind it, so"
-      + " that " + std::to_string(found.visible.size()) + " remain");
+    out.warnings.push_back(formatted(
+      "{}: there is no GPU {}; CUDA leaves it out and all behind it, so that "
+      "{} remain",
+      visible_variable, in_quotes(found.bad_name), found.visible.size()));
 }
 
 slot_choice count_gpus(const cuda_devices& found, bool each_sees_one) {
@@ -99,8 +102,9 @@ result<slot_choice> choose_listed(const std::vector<uint32_t>& gpus,
                                   const cuda_devices& found) {
   auto names = core::choose_gpus(gpus, found.visible);
   if (!names && !found.bad_name.empty())
-    return about_slots(names.error().text + "; CUDA_VISIBLE_DEVICES ends at "
-                       + in_quotes(found.bad_name) + ", which names none");
+    return about_slots(
+      formatted("{}; CUDA_VISIBLE_DEVICES ends at {}, which names none",
+                names.error().text, in_quotes(found.bad_name)));
   if (!names)
     return about_slots(names.error().text + " (by CUDA's count)");
   auto out = slot_choice{.count = static_cast<uint32_t>(gpus.size()),
@@ -123,8 +127,9 @@ result<slot_choice> choose_gpus(const slot_wish& wish, bool each_sees_one,
 result<slot_choice> choose_xpus(const host_facts& world) {
   const auto count = world.xpu_count();
   if (!count)
-    return about_slots("XPU is not available: " + count.error().text
-                       + "; give a number of workers, or cpu");
+    return about_slots(
+      formatted("XPU is not available: {}; give a number of workers, or cpu",
+                count.error().text));
   return slot_choice{.count = std::min(*count, core::slots_per_agent_max)};
 }
 

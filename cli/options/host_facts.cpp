@@ -1,6 +1,7 @@
 #include "cli/options/host_facts.hpp"
 
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 
 #include <algorithm>
@@ -52,8 +53,8 @@ struct close_descriptor {
 };
 
 failure because_of_errno(const std::string& path) {
-  return bad_argument("cannot read " + in_quotes(path) + ": "
-                      + std::strerror(errno));
+  return bad_argument(
+    formatted("cannot read {}: {}", in_quotes(path), std::strerror(errno)));
 }
 
 /// Up to one byte more than a secret and its line end may have.
@@ -114,8 +115,9 @@ result<std::string> read_secret(const std::string& path) {
   if (::fstat(fd, &facts) != 0)
     return because_of_errno(path);
   if ((facts.st_mode & (S_IRGRP | S_IROTH)) != 0)
-    return bad_argument(in_quotes(path) + " can be read by other users; protect"
-                        + " it with chmod 600");
+    return bad_argument(
+      formatted("{} can be read by other users; protect it with chmod 600",
+                in_quotes(path)));
   auto secret = read_some(fd, path);
   if (!secret)
     return secret;
@@ -126,8 +128,8 @@ result<std::string> read_secret(const std::string& path) {
   if (secret->empty())
     return bad_argument(in_quotes(path) + " is empty");
   if (secret->size() > secret_length_max)
-    return bad_argument(in_quotes(path) + " is longer than "
-                        + std::to_string(secret_length_max) + " bytes");
+    return bad_argument(formatted("{} is longer than {} bytes", in_quotes(path),
+                                  secret_length_max));
   return secret;
 }
 

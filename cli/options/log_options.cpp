@@ -1,6 +1,7 @@
 #include "cli/options/log_options.hpp"
 
 #include "cli/options/log_values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +42,8 @@ std::string no_lines(const run_settings& x, const std::string& tee) {
   if (x.logs.folder == no_files)
     return "--log-dir=/dev/null leaves the output alone; choose a folder";
   if (any_file(x.logs.tees) && x.logs.shown_ranks)
-    return "no local rank is both in " + tee + " and in --local-ranks-filter";
+    return formatted("no local rank is both in {} and in --local-ranks-filter",
+                     tee);
   return "this works on lines that are teed; add " + tee;
 }
 
@@ -83,11 +85,11 @@ void check_rank(const char* name, uint32_t rank, const run_settings& x,
   if (rank < x.slot_count)
     return;
   out.push_back(
-    {name, "there is no local rank " + std::to_string(rank)
-             + "; --nproc-per-node is " + std::to_string(x.slot_count)
-             + (x.slot_count == 1
-                  ? ", so there is 0 only"
-                  : ", so there are 0.." + std::to_string(x.slot_count - 1))});
+    {name, formatted("there is no local rank {}; --nproc-per-node is {}{}",
+                     rank, x.slot_count,
+                     x.slot_count == 1
+                       ? ", so there is 0 only"
+                       : formatted(", so there are 0..{}", x.slot_count - 1))});
 }
 
 /// The highest rank that each option names: one remark will do.

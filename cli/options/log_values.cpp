@@ -2,6 +2,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/options.hpp"
 
 #include <charconv>
@@ -37,11 +38,11 @@ std::optional<failure> add_rank(std::string_view item, std::string_view whole,
     return no_stream_choice(whole);
   const auto rank = parse_count(item.substr(0, colon), 0, rank_max);
   if (!rank)
-    return bad_argument("in " + in_quotes(whole) + ", the local rank "
-                        + rank.error().text);
+    return bad_argument(formatted("in {}, the local rank {}", in_quotes(whole),
+                                  rank.error().text));
   if (!out.by_rank.emplace(*rank, *mask).second)
-    return bad_argument("in " + in_quotes(whole) + ", local rank "
-                        + std::to_string(*rank) + " is listed twice");
+    return bad_argument(formatted("in {}, local rank {} is listed twice",
+                                  in_quotes(whole), *rank));
   return std::nullopt;
 }
 
@@ -97,8 +98,9 @@ parse_local_ranks(std::string_view text) {
   for (const auto item : split(text, ',')) {
     const auto rank = parse_count(item, 0, rank_max);
     if (!rank)
-      return bad_argument(in_quotes(text) + " is no list of local ranks such as"
-                          + " 0,1,12, each in 0.." + std::to_string(rank_max));
+      return bad_argument(
+        formatted("{} is no list of local ranks such as 0,1,12, each in 0..{}",
+                  in_quotes(text), rank_max));
     out.insert(*rank);
   }
   return ranks{std::move(out)};
@@ -121,9 +123,9 @@ result<std::vector<std::string>> parse_filters(std::string_view text) {
   }
   for (const auto& x : out)
     if (x.empty())
-      return bad_argument("in " + in_quotes(text)
-                          + ", a filter is empty and would"
-                          + " pass every line; ,, is a comma within a filter");
+      return bad_argument(formatted("in {}, a filter is empty and would pass "
+                                    "every line; ,, is a comma within a filter",
+                                    in_quotes(text)));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/options/node_options.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -25,8 +26,9 @@ result<rendezvous_backend> parse_backend(const std::string& text) {
        {"etcd-v2", etcd}};
   if (const auto backend = value_of(text, names))
     return *backend;
-  return bad_argument(in_quotes(text) + " is an unknown backend; c10d, actor,"
-                      + " static, etcd and etcd-v2 are known");
+  return bad_argument(formatted(
+    "{} is an unknown backend; c10d, actor, static, etcd and etcd-v2 are known",
+    in_quotes(text)));
 }
 
 result<std::string> parse_endpoint_text(const std::string& text) {
@@ -123,15 +125,16 @@ std::optional<failure> refuse_port_0(const endpoint& x,
                                      const std::string& option) {
   if (x.port != 0)
     return std::nullopt;
-  return bad_argument(option + ": port 0 stands for any free port, which the"
-                      + " other nodes cannot know");
+  return bad_argument(formatted(
+    "{}: port 0 stands for any free port, which the other nodes cannot know",
+    option));
 }
 
 /// Warns about options for node rank 0 that have no effect.
 void warn_of_master(const run_settings& x, const std::string& why,
                     run_arguments& out) {
   const auto warn = [&](const char* name) {
-    out.warnings.push_back(std::string{name} + " is ignored: " + why);
+    out.warnings.push_back(formatted("{} is ignored: {}", name, why));
   };
   if (x.node_rank.value_or(0) != 0)
     warn("--node-rank");
@@ -144,9 +147,9 @@ std::optional<failure> settle_standalone(const run_settings& settings,
                                          run_arguments& out) {
   if (settings.nodes.min > 1)
     return bad_argument(
-      "--nnodes needs " + std::to_string(settings.nodes.min)
-      + " nodes, and with --standalone the job has one; leave one of the two"
-        " out");
+      formatted("--nnodes needs {} nodes, and with --standalone the job has "
+                "one; leave one of the two out",
+                settings.nodes.min));
   if (settings.nodes.max > 1)
     out.warnings.emplace_back(
       "--standalone: the maximum of --nnodes is ignored,"
@@ -173,9 +176,10 @@ std::optional<failure> settle_alone(const run_settings& settings,
                               " job has one node");
   if (settings.backend == rendezvous_backend::fixed
       && settings.node_rank.value_or(0) != 0)
-    return bad_argument("--node-rank is " + std::to_string(*settings.node_rank)
-                        + ", and the one node of the job has rank 0; --nnodes"
-                          " says how many there are");
+    return bad_argument(
+      formatted("--node-rank is {}, and the one node of the job has rank 0; "
+                "--nnodes says how many there are",
+                *settings.node_rank));
   warn_of_master(settings, "the job has one node", out);
   return std::nullopt;
 }
@@ -198,13 +202,13 @@ std::optional<failure> settle_fixed(const run_settings& settings,
   if (auto why = refuse_port_0(where, named ? endpoint_name : "--master-port"))
     return why;
   if (rank >= count)
-    return bad_argument("--node-rank is " + std::to_string(rank) + ", and the "
-                        + std::to_string(count)
-                        + " nodes of --nnodes have the ranks 0.."
-                        + std::to_string(count - 1));
+    return bad_argument(formatted(
+      "--node-rank is {}, and the {} nodes of --nnodes have the ranks 0..{}",
+      rank, count, count - 1));
   if (settings.nodes.min < count)
-    out.warnings.emplace_back("--nnodes: with the backend static there are "
-                              + std::to_string(count) + " nodes, never fewer");
+    out.warnings.emplace_back(formatted(
+      "--nnodes: with the backend static there are {} nodes, never fewer",
+      count));
   out.job.backend = rendezvous_backend::fixed;
   out.job.rendezvous = where;
   out.job.agent_count_min = out.job.agent_count_max = count;
@@ -232,11 +236,10 @@ std::optional<failure> refuse_list(const std::string& endpoints) {
   const auto count = endpoints_of(endpoints, master_port_default).size();
   if (count <= 1)
     return std::nullopt;
-  return bad_argument(std::string{endpoint_name} + " names "
-                      + std::to_string(count)
-                      + " addresses, which is for"
-                        " --rdzv-backend=etcd and the members of its cluster;"
-                        " all nodes of a job meet at one");
+  return bad_argument(
+    formatted("{} names {} addresses, which is for --rdzv-backend=etcd and the "
+              "members of its cluster; all nodes of a job meet at one",
+              endpoint_name, count));
 }
 
 std::optional<failure> settle_etcd(const run_settings& settings,

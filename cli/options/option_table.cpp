@@ -2,6 +2,7 @@
 
 #include "cli/options/torchrun_options.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -117,8 +118,8 @@ std::optional<failure> read_options(const option_rules& rules,
     if (!found)
       continue;
     if (const auto why = rule.read(found->value))
-      return failure{why->code, found->source + ": " + why->text
-                                  + remark_on_empty(*found)};
+      return failure{why->code, formatted("{}: {}{}", found->source, why->text,
+                                          remark_on_empty(*found))};
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/options/spelling.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -153,8 +154,8 @@ result<pairs> split_pairs(std::string_view text) {
       return bad_argument(in_quotes(text) + " is not of the form key=value,…");
     const auto value = sign == pair.npos ? "" : trimmed(pair.substr(sign + 1));
     if (value.empty())
-      return bad_argument("the key " + in_quotes(key) + " has no value; give it"
-                          + " as " + std::string{key} + "=VALUE");
+      return bad_argument(formatted(
+        "the key {} has no value; give it as {}=VALUE", in_quotes(key), key));
     out[std::string{key}] = value;
     text = end == text.npos ? "" : text.substr(end + 1);
   }
@@ -172,11 +173,11 @@ void adopt_misnomers(pairs& settings, rendezvous_conf& out) {
     if (i == settings.end())
       continue;
     const auto key = std::string{meant};
-    out.warnings.push_back(
-      "--rdzv-conf: " + i->first
-      + (settings.emplace(key, i->second).second
-           ? " is taken as " + key + "=" + i->second + "; write " + key
-           : " is ignored, because " + key + " is given"));
+    out.warnings.push_back(formatted(
+      "--rdzv-conf: {}{}", i->first,
+      settings.emplace(key, i->second).second
+        ? formatted(" is taken as {}={}; write {}", key, i->second, key)
+        : formatted(" is ignored, because {} is given", key)));
     settings.erase(i);
   }
 }
@@ -185,15 +186,15 @@ std::optional<failure> refuse_unknown(const pairs& settings) {
   for (const auto& [key, value] : settings) {
     const auto option = keys_of_options().find(key);
     if (option != keys_of_options().end())
-      return bad_argument(in_quotes(key) + " is not a key; use the option "
-                          + option->second);
+      return bad_argument(formatted("{} is not a key; use the option {}",
+                                    in_quotes(key), option->second));
     const auto names = rendezvous_conf_keys();
     if (std::find(names.begin(), names.end(), key) != names.end())
       continue;
     const auto meant = guess(key, names);
-    return bad_argument(
-      "the key " + in_quotes(key) + " is unknown"
-      + (meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
+    return bad_argument(formatted(
+      "the key {} is unknown{}", in_quotes(key),
+      meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
   }
   return std::nullopt;
 }
@@ -223,9 +224,9 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
 std::optional<failure> check_conf(const rendezvous_conf& conf,
                                   rendezvous_backend backend) {
   if (backend != rendezvous_backend::etcd && !conf.etcd_keys.empty())
-    return bad_argument("--rdzv-conf: the key "
-                        + in_quotes(conf.etcd_keys.front())
-                        + " is for --rdzv-backend=etcd");
+    return bad_argument(
+      formatted("--rdzv-conf: the key {} is for --rdzv-backend=etcd",
+                in_quotes(conf.etcd_keys.front())));
   if (backend == rendezvous_backend::fixed
       && conf.place != coordinator_place::automatic)
     return bad_argument("--rdzv-conf: with the backend static the node of rank"

@@ -2,6 +2,7 @@
 
 #include "cli/options/spelling.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -132,8 +133,9 @@ private:
     if (sign == word.npos)
       return x.value.empty() ? add(x, typed, "") : take_value(x, typed);
     if (x.value.empty())
-      return bad_argument(typed + " is a flag and takes no value; leave out "
-                          + in_quotes(word.substr(sign)));
+      return bad_argument(
+        formatted("{} is a flag and takes no value; leave out {}", typed,
+                  in_quotes(word.substr(sign))));
     return add(x, typed, word.substr(sign + 1));
   }
 
@@ -157,12 +159,12 @@ private:
   std::optional<failure> take_value(const spelling& x,
                                     const std::string& typed) {
     if (next_ == words_.size())
-      return bad_argument(typed + " needs a value: " + x.value);
+      return bad_argument(formatted("{} needs a value: {}", typed, x.value));
     const auto& value = words_[next_];
     if (is_option(value) && !is_negative_number(value))
-      return bad_argument(typed + " needs a value, and " + in_quotes(value)
-                          + " looks like an option; write " + typed + "="
-                          + value + " if it is the value");
+      return bad_argument(formatted("{} needs a value, and {} looks like an "
+                                    "option; write {}={} if it is the value",
+                                    typed, in_quotes(value), typed, value));
     ++next_;
     return add(x, typed, value);
   }
@@ -177,8 +179,8 @@ private:
     auto names = std::vector<std::string>{};
     for (const auto& x : known_)
       names.push_back(x.name);
-    return bad_argument("unknown option " + typed
-                        + guess(with_dashes(lowered(typed)), names));
+    return bad_argument(formatted("unknown option {}{}", typed,
+                                  guess(with_dashes(lowered(typed)), names)));
   }
 
   static failure ambiguous(const std::string& typed, const candidates& xs) {
@@ -186,8 +188,8 @@ private:
     auto text = typed + " is short for more than one option: ";
     for (size_t i = 0; i < std::min(xs.size(), shown_max); ++i)
       text += (i == 0 ? "" : ", ") + xs[i].form;
-    return bad_argument(text + (xs.size() > shown_max ? ", …" : "")
-                        + "; write more of it");
+    return bad_argument(formatted("{}{}; write more of it", text,
+                                  xs.size() > shown_max ? ", …" : ""));
   }
 
   const spelling* with_letter(char letter) const {

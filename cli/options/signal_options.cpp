@@ -1,6 +1,7 @@
 #include "cli/options/signal_options.hpp"
 
 #include "cli/options/signal_values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -50,9 +51,9 @@ parse_kill_timeout(const std::string& text) {
   if (!text.empty()
       && (error != std::errc{} || end != text.data() + text.size()
           || !(seconds <= max)))
-    return bad_argument(std::string{kill_timeout_variable} + ": "
-                        + in_quotes(text) + " is no number of seconds up to "
-                        + std::to_string(uint64_t(max)));
+    return bad_argument(formatted("{}: {} is no number of seconds up to {}",
+                                  kill_timeout_variable, in_quotes(text),
+                                  uint64_t(max)));
   if (seconds <= 0)
     return std::optional<milliseconds>{};
   return std::optional{
@@ -101,14 +102,15 @@ std::optional<failure> settle_signals(const run_settings& settings,
   out.signals_to_forward = settings.signals_to_forward;
   for (auto x : out.signals_to_forward) {
     if (contains(out.signals_to_handle, x))
-      return bad_argument("--signals-to-forward: " + signal_name(x)
-                          + " ends this node's part of the job; to pass it on"
-                            " only, give "
-                          + without(out.signals_to_handle, x));
+      return bad_argument(
+        formatted("--signals-to-forward: {} ends this node's part of the job; "
+                  "to pass it on only, give {}",
+                  signal_name(x), without(out.signals_to_handle, x)));
     if (settings.stop_signal == x)
-      return bad_argument("--signals-to-forward: " + signal_name(x)
-                          + " is also the --stop-signal, and workers could not"
-                            " distinguish the two");
+      return bad_argument(
+        formatted("--signals-to-forward: {} is also the --stop-signal, and "
+                  "workers could not distinguish the two",
+                  signal_name(x)));
   }
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);

@@ -1,6 +1,7 @@
 #include "cli/options/signal_values.hpp"
 
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -76,15 +77,16 @@ std::string name_instead(const std::string& digits) {
 
 failure not_a_name(std::string_view typed, const std::string& bare) {
   if (is_number(bare))
-    return bad_argument(in_quotes(typed)
-                        + " is a number, and those differ between systems"
-                        + name_instead(bare));
+    return bad_argument(
+      formatted("{} is a number, and those differ between systems{}",
+                in_quotes(typed), name_instead(bare)));
   if (bare.starts_with("RT"))
-    return bad_argument(in_quotes(typed)
-                        + " is a real-time signal, which is not"
-                        + " supported; SIGUSR1 and SIGUSR2 are free for use");
-  return bad_argument(in_quotes(typed) + " is not the name of a signal such as"
-                      + " SIGUSR1");
+    return bad_argument(
+      formatted("{} is a real-time signal, which is not supported; SIGUSR1 and "
+                "SIGUSR2 are free for use",
+                in_quotes(typed)));
+  return bad_argument(formatted(
+    "{} is not the name of a signal such as SIGUSR1", in_quotes(typed)));
 }
 
 result<int> parse_signal(std::string_view typed) {
@@ -115,8 +117,9 @@ result<std::vector<int>> parse_signals(std::string_view text) {
   for (const auto item : split(text, ',')) {
     const auto x = parse_signal(item);
     if (!x)
-      return bad_argument((item == text ? "" : "in " + in_quotes(text) + ", ")
-                          + x.error().text);
+      return bad_argument(
+        (item == text ? "" : formatted("in {}, ", in_quotes(text)))
+        + x.error().text);
     if (const auto why = objection(*x))
       return bad_argument(signal_name(*x) + " " + *why);
     if (std::find(out.begin(), out.end(), *x) == out.end())
@@ -135,8 +138,8 @@ result<int> parse_stop_signal(std::string_view text) {
       " at once");
   if (*x == SIGSTOP || *x == SIGTSTP || *x == SIGTTIN || *x == SIGTTOU
       || *x == SIGCONT)
-    return bad_argument(signal_name(*x) + " suspends or resumes a worker and"
-                        + " does not end it");
+    return bad_argument(formatted(
+      "{} suspends or resumes a worker and does not end it", signal_name(*x)));
   if (const auto why = objection(*x))
     return bad_argument(signal_name(*x) + " " + *why);
   return x;
@@ -152,7 +155,7 @@ std::vector<std::string> stop_signals() {
 
 std::string signal_name(int signal) {
   const auto* name = ::sigabbrev_np(signal);
-  return name == nullptr ? "signal " + std::to_string(signal)
+  return name == nullptr ? formatted("signal {}", signal)
                          : std::string{"SIG"} + name;
 }
 

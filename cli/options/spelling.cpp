@@ -1,5 +1,7 @@
 #include "cli/options/spelling.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -62,7 +64,7 @@ std::string nearest(std::string_view typed,
 std::string guess(std::string_view typed,
                   const std::vector<std::string>& known) {
   const auto best = nearest(typed, known);
-  return best.empty() ? "" : "; is " + best + " meant?";
+  return best.empty() ? "" : formatted("; is {} meant?", best);
 }
 
 } // namespace actorrun::cli

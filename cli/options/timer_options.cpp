@@ -1,5 +1,7 @@
 #include "cli/options/timer_options.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <string>
 
 namespace actorrun::cli {
@@ -17,8 +19,9 @@ result<bool> parse_switch(std::string_view text) {
     return true;
   if (text == "0")
     return false;
-  return bad_argument(std::string{switch_variable} + ": " + in_quotes(text)
-                      + " is neither 1 (on, as without it) nor 0 (off)");
+  return bad_argument(
+    formatted("{}: {} is neither 1 (on, as without it) nor 0 (off)",
+              switch_variable, in_quotes(text)));
 }
 
 } // namespace

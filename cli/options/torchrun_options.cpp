@@ -1,6 +1,7 @@
 #include "cli/options/torchrun_options.hpp"
 
 #include "cli/options/spelling.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 
@@ -13,9 +14,9 @@ constexpr auto group = "For scripts written for torchrun";
 result<std::string> parse_start_method(const std::string& text) {
   if (text == "spawn" || text == "fork" || text == "forkserver")
     return text;
-  return bad_argument(in_quotes(text)
-                      + " is not a start method; spawn, fork and"
-                      + " forkserver are");
+  return bad_argument(
+    formatted("{} is not a start method; spawn, fork and forkserver are",
+              in_quotes(text)));
 }
 
 /// @returns whether events are logged
@@ -25,19 +26,21 @@ result<bool> parse_event_log_handler(const std::string& text) {
   // Both names mean no events in torchrun.
   if (text == "null" || text == "dynamic_rendezvous")
     return false;
-  return bad_argument(in_quotes(text) + " is not a handler of events; null and"
-                      + " console are. Programs take them from"
-                        " launcher_hooks::on_event");
+  return bad_argument(
+    formatted("{} is not a handler of events; null and console are. Programs "
+              "take them from launcher_hooks::on_event",
+              in_quotes(text)));
 }
 
 std::optional<failure> refuse_logs_specs(const std::string& text) {
   if (text == "default")
     return std::nullopt;
   return bad_argument(
-    in_quotes(text) + " would be looked up among Python's entry points, and"
-    + " actorrun has no Python in it; --log-dir, --redirects, --tee and"
-      " --log-line-prefix-template say where output goes, and C++ programs give"
-      " the launcher a log_layout");
+    formatted("{} would be looked up among Python's entry points, and actorrun "
+              "has no Python in it; --log-dir, --redirects, --tee and "
+              "--log-line-prefix-template say where output goes, and C++ "
+              "programs give the launcher a log_layout",
+              in_quotes(text)));
 }
 
 std::optional<failure> refuse_metrics(const std::string&) {
@@ -72,8 +75,8 @@ void warn_of_unknown(const host_facts& world, const option_rules& rules,
   for (const auto& name : world.variables())
     if (name.starts_with(prefix)
         && std::find(known.begin(), known.end(), name) == known.end())
-      warnings.push_back(name + " has no effect: no option reads it"
-                         + guess(name, known));
+      warnings.push_back(formatted("{} has no effect: no option reads it{}",
+                                   name, guess(name, known)));
 }
 
 } // namespace
@@ -149,9 +152,9 @@ void warn_of_ignored_options(const run_settings& settings,
                              const std::vector<given_option>& typed,
                              std::vector<std::string>& warnings) {
   if (contains(typed, "--start-method") && settings.start_method != "spawn")
-    warnings.push_back("--start-method=" + settings.start_method
-                       + " has no effect: workers are programs, and each is"
-                         " started anew");
+    warnings.push_back(formatted("--start-method={} has no effect: workers are "
+                                 "programs, and each is started anew",
+                                 settings.start_method));
 }
 
 void warn_of_ignored_variables(const host_facts& world,
@@ -160,7 +163,7 @@ void warn_of_ignored_variables(const host_facts& world,
   warn_of_unknown(world, rules, warnings);
   for (const auto& x : idle_variables)
     if (const auto value = world.variable(x.name); value && x.asks(*value))
-      warnings.push_back(std::string{x.name} + " has no effect: " + x.instead);
+      warnings.push_back(formatted("{} has no effect: {}", x.name, x.instead));
 }
 
 } // namespace actorrun::cli

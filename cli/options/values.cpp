@@ -1,6 +1,7 @@
 #include "cli/options/values.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -39,17 +40,17 @@ result<uint16_t> parse_port(std::string_view text) {
     text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const auto x = number<uint32_t>(text);
   if (!all_digits || text.size() > digits_max || !x || *x > UINT16_MAX)
-    return bad_argument("the port " + in_quotes(text)
-                        + " is not an integer in 0..65535");
+    return bad_argument(
+      formatted("the port {} is not an integer in 0..65535", in_quotes(text)));
   return static_cast<uint16_t>(*x);
 }
 
 std::string bound_text(milliseconds x) {
   using days = std::chrono::duration<int64_t, std::ratio<86'400>>;
   if (x % days{1} != milliseconds{0})
-    return std::to_string(x.count()) + "ms";
+    return formatted("{}ms", x.count());
   const auto count = std::chrono::duration_cast<days>(x).count();
-  return std::to_string(count) + (count == 1 ? " day" : " days");
+  return formatted("{} {}", count, count == 1 ? "day" : "days");
 }
 
 /// Where the host ends in `host:port`; npos if there is no port.
@@ -66,7 +67,7 @@ failure bad_argument(std::string text) {
 }
 
 std::string in_quotes(std::string_view text) {
-  return "\"" + std::string{text} + "\"";
+  return formatted("\"{}\"", text);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -106,11 +107,12 @@ std::string joined_with(const std::vector<std::string>& parts,
 result<uint32_t> parse_count(std::string_view text, uint32_t min,
                              uint32_t max) {
   const auto x = number<int64_t>(text);
-  const auto range = std::to_string(min) + ".." + std::to_string(max);
+  const auto range = formatted("{}..{}", min, max);
   if (!x)
-    return bad_argument(in_quotes(text) + " is not an integer in " + range);
+    return bad_argument(
+      formatted("{} is not an integer in {}", in_quotes(text), range));
   if (*x < min || *x > max)
-    return bad_argument(in_quotes(text) + " is not in " + range);
+    return bad_argument(formatted("{} is not in {}", in_quotes(text), range));
   return static_cast<uint32_t>(*x);
 }
 
@@ -161,8 +163,9 @@ result<milliseconds> parse_span(std::string_view text, milliseconds min,
   const auto ms = *x * factor;
   if (ms < static_cast<double>(min.count())
       || ms > static_cast<double>(max.count()))
-    return bad_argument(in_quotes(text) + " is not between " + bound_text(min)
-                        + " and " + bound_text(max));
+    return bad_argument(formatted("{} is not between {} and {}",
+                                  in_quotes(text), bound_text(min),
+                                  bound_text(max)));
   return milliseconds{std::llround(ms)};
 }
 
@@ -182,30 +185,31 @@ result<node_range> parse_node_range(std::string_view text) {
   for (const auto part : parts) {
     auto x = parse_count(part, 1, core::agents_per_epoch_max);
     if (!x)
-      return parts.size() == 1
-               ? x.error()
-               : bad_argument("in " + in_quotes(text) + ", " + x.error().text);
+      return parts.size() == 1 ? x.error()
+                               : bad_argument(formatted(
+                                 "in {}, {}", in_quotes(text), x.error().text));
     bounds.push_back(*x);
   }
   if (bounds.front() > bounds.back())
-    return bad_argument("in " + in_quotes(text)
-                        + ", the minimum is above the maximum");
+    return bad_argument(
+      formatted("in {}, the minimum is above the maximum", in_quotes(text)));
   return node_range{bounds.front(), bounds.back()};
 }
 
 result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   text = trimmed(text);
   if (const auto scheme = text.find("://"); scheme != text.npos)
-    return bad_argument(in_quotes(text) + " begins with a protocol; HOST[:PORT]"
-                        + " is wanted: "
-                        + std::string{text.substr(scheme + 3)});
+    return bad_argument(
+      formatted("{} begins with a protocol; HOST[:PORT] is wanted: {}",
+                in_quotes(text), text.substr(scheme + 3)));
   auto out = endpoint{.host = {}, .port = default_port};
   const auto separator = port_separator(text);
   auto host = text.substr(0, separator);
   if (separator != text.npos) {
     auto port = parse_port(text.substr(separator + 1));
     if (!port)
-      return bad_argument("in " + in_quotes(text) + ", " + port.error().text);
+      return bad_argument(
+        formatted("in {}, {}", in_quotes(text), port.error().text));
     out.port = *port;
   }
   const auto bracketed
@@ -213,13 +217,15 @@ result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
   if (bracketed)
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != host.npos)
-    return bad_argument(in_quotes(text) + " has several colons; an IPv6 address"
-                        + " stands in brackets: [::1]:29400");
+    return bad_argument(formatted(
+      "{} has several colons; an IPv6 address stands in brackets: [::1]:29400",
+      in_quotes(text)));
   out.host = host.empty() ? "localhost" : std::string{host};
   if (!is_host(out.host))
-    return bad_argument((out.host == text ? "" : "in " + in_quotes(text) + ", ")
-                        + in_quotes(out.host)
-                        + " is neither a host name nor an IP address");
+    return bad_argument(
+      formatted("{}{} is neither a host name nor an IP address",
+                out.host == text ? "" : formatted("in {}, ", in_quotes(text)),
+                in_quotes(out.host)));
   return out;
 }
 
@@ -228,7 +234,8 @@ result<std::vector<endpoint>> parse_endpoints(std::string_view text,
   auto out = std::vector<endpoint>{};
   for (const auto part : split(text, ',')) {
     if (trimmed(part).empty())
-      return bad_argument("in " + in_quotes(text) + ", an address is missing");
+      return bad_argument(
+        formatted("in {}, an address is missing", in_quotes(text)));
     auto x = parse_endpoint(part, default_port);
     if (!x)
       return x.error();

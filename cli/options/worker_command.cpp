@@ -1,5 +1,7 @@
 #include "cli/options/worker_command.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +27,7 @@ constexpr auto run_by_path
     " runpy.run_path(sys.argv[0], run_name='__main__')";
 
 std::string in_quotes(const std::string& text) {
-  return "\"" + text + "\"";
+  return formatted("\"{}\"", text);
 }
 
 bool has_slash(const std::string& name) {
@@ -71,8 +73,8 @@ result<std::string> find_program(const std::string& name,
   if (denied)
     return *denied;
   return failure{errc::program_not_found,
-                 "there is no program " + in_quotes(name)
-                   + (has_slash(name) ? "" : " in PATH=" + search_path)};
+                 formatted("there is no program {}{}", in_quotes(name),
+                           has_slash(name) ? "" : " in PATH=" + search_path)};
 }
 
 result<std::string> interpreter_of(const worker_program& program,
@@ -86,11 +88,11 @@ result<std::string> interpreter_of(const worker_program& program,
   for (const auto* name : {"python3", "python"})
     if (find_program(name, files))
       return std::string{name};
-  return failure{errc::program_not_found,
-                 "there is neither python3 nor python in PATH="
-                   + search_path_of(files)
-                   + "; PYTHON_EXEC can name an interpreter, and --no-python"
-                     " runs a program without one"};
+  return failure{
+    errc::program_not_found,
+    formatted("there is neither python3 nor python in PATH={}; PYTHON_EXEC can "
+              "name an interpreter, and --no-python runs a program without one",
+              search_path_of(files))};
 }
 
 /// The missing script may be a program that was to be run without Python.
@@ -99,7 +101,8 @@ failure missing_script(const std::string& name, const program_files& files) {
   if (!has_slash(name))
     text += " in the working directory";
   if (const auto found = find_program(name, files); found && !has_slash(name))
-    text += "; to run the program " + in_quotes(*found) + ", add --no-python";
+    text += formatted("; to run the program {}, add --no-python",
+                      in_quotes(*found));
   return {errc::program_not_found, text};
 }
 

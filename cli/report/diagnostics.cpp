@@ -1,5 +1,7 @@
 #include "cli/report/diagnostics.hpp"
 
+#include "messages/formatted.hpp"
+
 namespace actorrun::cli {
 
 namespace {
@@ -57,10 +59,11 @@ remedy remedy_of_connecting(errc code) {
     case errc::connection_timed_out:
       return {"the rendezvous endpoint does not answer",
               "the host is down, or a firewall drops the packets",
-              "check host and port; read_timeout in --rdzv-conf waits longer"};
+              "check host and port; a larger read_timeout in --rdzv-conf waits "
+              "longer"};
     default:
       return {"the rendezvous endpoint cannot be reached",
-              "this machine has no way to the host's network",
+              "this machine has no route to the host's network",
               "check network and routes to the host in --rdzv-endpoint"};
   }
 }
@@ -90,10 +93,10 @@ remedy remedy_of_meeting(errc code) {
               " --rdzv-conf differ between the nodes",
               "start every node with the same values"};
     case errc::rendezvous_timed_out:
-      return {"too few nodes came in time",
+      return {"too few nodes joined in time",
               "some were not started, failed, or cannot reach the endpoint",
-              "look at the missing nodes; join_timeout in --rdzv-conf waits"
-              " longer, a smaller MIN in --nnodes needs fewer"};
+              "check the missing nodes; a larger join_timeout in --rdzv-conf"
+              " waits longer, a smaller MIN in --nnodes needs fewer"};
     case errc::coordinator_lost:
       return {"the coordinator was lost and did not come back",
               "its node failed, or the network to it",
@@ -105,8 +108,8 @@ remedy remedy_of_meeting(errc code) {
               "check it with etcdctl endpoint health; protocol=https in"
               " --rdzv-conf speaks TLS"};
     case errc::etcd_denied:
-      return {"etcd does not let this node in",
-              "TLS certificates or the user's rights do not fit",
+      return {"etcd refuses this node",
+              "the TLS certificates or the user's permissions are wrong",
               "check cacert, cert, key, user and password_file in"
               " --rdzv-conf"};
     default:
@@ -127,7 +130,7 @@ remedy remedy_of_workers(errc code) {
               " --nnodes"};
     case errc::too_many_agents:
       return {"the job has no room for more nodes",
-              "more nodes offer themselves than one job may have",
+              "more nodes try to join than one job may have",
               "start fewer nodes"};
     case errc::program_not_found:
       return {"the program or script does not exist",
@@ -138,9 +141,10 @@ remedy remedy_of_workers(errc code) {
               "its permissions or its format forbid it",
               "check it with ls -l and file, on this node"};
     case errc::start_failed:
-      return {"a worker could not be started",
-              "the system denies another process: a limit, or no memory",
-              "check ulimit -u, the cgroup's pids.max and free memory"};
+      return {
+        "a worker could not be started",
+        "the system refuses another process: a limit, or too little memory",
+        "check ulimit -u, the cgroup's pids.max and free memory"};
     case errc::log_failed:
       return {"the log folder cannot be used",
               "its permissions forbid it, the disk is full, or it is no folder",
@@ -149,12 +153,13 @@ remedy remedy_of_workers(errc code) {
       return {"workers of this node cannot be killed",
               "they wait in the kernel for a disk, a network file system or a"
               " device that does not answer",
-              "see cat /proc/PID/wchan and the kernel's journal; the node is"
-              " likely to need a restart"};
+              "look at /proc/PID/wchan and the kernel's log; the node probably"
+              " needs a reboot"};
     default:
-      return {"a call to the system failed",
-              "this machine is short of something, or forbids it",
-              "check descriptors (ulimit -n), memory and the journal"};
+      return {
+        "a call to the system failed",
+        "a resource of this machine is exhausted, or a permission is missing",
+        "check descriptors (ulimit -n), memory and the system log"};
   }
 }
 
@@ -162,15 +167,15 @@ remedy remedy_of_workers(errc code) {
 
 std::string explain(const failure& problem, std::string_view program) {
   const auto x = remedy_of(problem.code);
-  auto out = std::string{program} + ": error: "
-             + (problem.text.empty() ? x.what : problem.text) + "\n";
+  auto out = formatted("{}: error: {}\n", program,
+                       problem.text.empty() ? x.what : problem.text);
   if (*x.why)
-    out += std::string{"  why: "} + x.why + "\n";
-  return out + "  try: " + x.action + "\n";
+    out += formatted("  why: {}\n", x.why);
+  return out + formatted("  try: {}\n", x.action);
 }
 
 std::string warn(std::string_view text, std::string_view program) {
-  return std::string{program} + ": warning: " + std::string{text} + "\n";
+  return formatted("{}: warning: {}\n", program, text);
 }
 
 } // namespace actorrun::cli

@@ -1,6 +1,7 @@
 #include "cli/report/failure_view.hpp"
 
 #include "actors/core/reports/failure_report.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/program_support.hpp"
 
 #include <ctime>
@@ -19,11 +20,11 @@ bool has_failed(const core::ending& how) {
 }
 
 std::string stopped_by(int signal) {
-  return "SignalException: got signal " + std::to_string(signal);
+  return formatted("SignalException: got signal {}", signal);
 }
 
 std::string coded(errc code, const std::string& text) {
-  return std::string{to_string(code)} + ": " + text;
+  return formatted("{}: {}", to_string(code), text);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
+#include "messages/formatted.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -34,14 +35,13 @@ std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
   if (!in_epoch(job, x))
     return "-";
   const auto last = x.first_global_rank() + x.slot_count() - 1;
-  return std::to_string(x.first_global_rank()) + "-" + std::to_string(last);
+  return formatted("{}-{}", x.first_global_rank(), last);
 }
 
 std::string nodes_text(const v1::Settings& x) {
-  const auto min = std::to_string(x.agent_count_min());
-  return x.agent_count_min() == x.agent_count_max()
-           ? min
-           : min + ":" + std::to_string(x.agent_count_max());
+  const auto min = x.agent_count_min();
+  const auto max = x.agent_count_max();
+  return min == max ? std::to_string(min) : formatted("{}:{}", min, max);
 }
 
 std::string pids_text(const v1::AgentStatus& x) {
@@ -70,25 +70,25 @@ std::string table(const std::vector<row>& rows) {
 }
 
 std::string to_text(const v1::JobStatus& job) {
-  auto text = "job " + job.job_id() + ": " + job.phase();
+  auto text = formatted("job {}: {}", job.job_id(), job.phase());
   if (job.epoch() != 0)
-    text += ", epoch " + std::to_string(job.epoch()) + ", world size "
-            + std::to_string(job.world_size());
-  text += ", nodes " + nodes_text(job.settings()) + ", restarts "
-          + std::to_string(job.restart_count()) + " of "
-          + std::to_string(job.settings().restart_count_max()) + "\n";
+    text
+      += formatted(", epoch {}, world size {}", job.epoch(), job.world_size());
+  text
+    += formatted(", nodes {}, restarts {} of {}\n", nodes_text(job.settings()),
+                 job.restart_count(), job.settings().restart_count_max());
   if (!job.waiting_for().empty())
-    text += "  " + job.waiting_for() + "\n";
+    text += formatted("  {}\n", job.waiting_for());
   if (job.has_last_failure())
-    text += "  last failure: " + core::to_string(from_wire(job.last_failure()))
-            + "\n";
+    text += formatted("  last failure: {}\n",
+                      core::to_string(from_wire(job.last_failure())));
   for (const auto& x : job.quarantined_nodes())
-    text += "  quarantined: " + core::printable(x.host())
-            + ", no epoch forms with "
-              "it: SIGKILL has not ended "
-            + std::to_string(x.unkillable_count())
-            + (x.unkillable_count() == 1 ? " worker" : " workers")
-            + " there (agent " + core::printable(x.agent_id()) + ")\n";
+    text
+      += formatted("  quarantined: {}, no epoch forms with it: SIGKILL has not "
+                   "ended {} {} there (agent {})\n",
+                   core::printable(x.host()), x.unkillable_count(),
+                   x.unkillable_count() == 1 ? "worker" : "workers",
+                   core::printable(x.agent_id()));
   if (job.agents().empty())
     return text + "  no agents\n";
   auto rows = std::vector<row>{
@@ -245,7 +245,8 @@ std::string in_gib(uint64_t bytes) {
 std::string memory_text(const v1::GpuStatus& x) {
   if (x.memory_total() == 0)
     return "-";
-  return in_gib(x.memory_used()) + " of " + in_gib(x.memory_total()) + " GiB";
+  return formatted("{} of {} GiB", in_gib(x.memory_used()),
+                   in_gib(x.memory_total()));
 }
 
 row row_of(const v1::AgentStatus& agent, const v1::GpuStatus& x) {
@@ -253,8 +254,8 @@ row row_of(const v1::AgentStatus& agent, const v1::GpuStatus& x) {
           std::to_string(x.index()),
           core::printable(x.name()),
           memory_text(x),
-          x.has_utilisation() ? std::to_string(x.utilisation()) + " %" : "-",
-          x.has_temperature() ? std::to_string(x.temperature()) + " C" : "-",
+          x.has_utilisation() ? formatted("{} %", x.utilisation()) : "-",
+          x.has_temperature() ? formatted("{} C", x.temperature()) : "-",
           x.trouble().empty() ? "good" : core::printable(x.trouble())};
 }
 

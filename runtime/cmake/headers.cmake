@@ -5,6 +5,8 @@ file(
   GLOB_RECURSE public_headers
   RELATIVE ${PROJECT_SOURCE_DIR}
   CONFIGURE_DEPENDS messages/*.hpp actors/*.hpp)
+# Ours alone: users need no fmt.
+list(REMOVE_ITEM public_headers messages/formatted.hpp)
 # The folders below runtime are private; the library for workers is not.
 file(
   GLOB runtime_headers

@@ -1,3 +1,4 @@
+#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/shared_library.hpp"
@@ -62,11 +63,11 @@ answer ask_cuda() {
       || !library->find("cuDeviceGetCount", count))
     return refusal("the CUDA driver's library lacks cuInit");
   if (const auto code = init(0); code != 0)
-    return refusal("cuInit fails with CUDA's error " + std::to_string(code));
+    return refusal(formatted("cuInit fails with CUDA's error {}", code));
   auto number = 0;
   if (const auto code = count(&number); code != 0)
-    return refusal("cuDeviceGetCount fails with CUDA's error "
-                   + std::to_string(code));
+    return refusal(
+      formatted("cuDeviceGetCount fails with CUDA's error {}", code));
   return {.count = static_cast<uint32_t>(std::max(number, 0))};
 }
 
@@ -83,8 +84,7 @@ answer ask_level_zero() {
       || !library->find("zeDeviceGet", devices))
     return refusal("the Level Zero loader lacks zeInit");
   if (const auto code = init(gpus_only); code != 0)
-    return refusal("zeInit fails with Level Zero's error "
-                   + std::to_string(code));
+    return refusal(formatted("zeInit fails with Level Zero's error {}", code));
   auto found = std::array<void*, ze_drivers_max>{};
   auto driver_count = ze_drivers_max;
   if (drivers(&driver_count, found.data()) != 0)

@@ -1,5 +1,6 @@
 #include "runtime/devices/gpu_inventory.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/devices/nvml.hpp"
 
@@ -199,8 +200,8 @@ result<std::vector<core::gpu_identity>> list_gpus() {
   for (const auto& x : gpu_handles(library)) {
     if (x.code != nvml::success)
       return failure{errc::system_failure,
-                     "GPU " + std::to_string(x.index)
-                       + " cannot be used: " + text_of(library, x.code)};
+                     formatted("GPU {} cannot be used: {}", x.index,
+                               text_of(library, x.code))};
     out.push_back(identity_of(library, x.gpu));
   }
   return out;

@@ -1,5 +1,6 @@
 #include "runtime/devices/gpu_memory_watch.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/nvml.hpp"
 #include "runtime/os/file.hpp"
@@ -52,16 +53,17 @@ pids leftovers(const nvml::functions& library, const std::set<pid_t>& ended) {
 /// @param holders None: the driver has not answered yet.
 std::string complaint_about(const std::optional<pids>& holders,
                             milliseconds timeout) {
-  const auto time = std::to_string(timeout.count()) + " ms";
   auto out = std::string{};
   if (!holders) {
-    out = "the NVIDIA driver has not reported for " + time
-          + " whether GPU memory of ended workers is free";
+    out = formatted("the NVIDIA driver has not reported for {} ms whether GPU "
+                    "memory of ended workers is free",
+                    timeout.count());
   } else {
-    out = "GPU memory of ended workers is still held after " + time
-          + ", by process";
+    out = formatted(
+      "GPU memory of ended workers is still held after {} ms, by process",
+      timeout.count());
     for (const auto pid : *holders)
-      out += " " + std::to_string(pid);
+      out += formatted(" {}", pid);
   }
   return out + "; starts the workers all the same";
 }

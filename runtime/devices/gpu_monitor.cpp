@@ -1,6 +1,7 @@
 #include "runtime/devices/gpu_monitor.hpp"
 
 #include "actors/core/devices/health.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/nvml.hpp"
 #include "runtime/os/thread.hpp"
@@ -57,8 +58,8 @@ struct gpu_monitor::shared {
       auto& mark = marks[gpu.index];
       if (mark.empty() && !gpu.trouble.empty()) {
         mark = gpu.trouble;
-        news += (news.empty() ? "GPU " : "; GPU ") + std::to_string(gpu.index)
-                + ": " + mark;
+        news += formatted("{}GPU {}: {}", news.empty() ? "" : "; ", gpu.index,
+                          mark);
       }
       gpu.trouble = mark;
     }
@@ -85,8 +86,8 @@ struct gpu_monitor::shared {
       marks[*index] = finding.text;
     }
     report(inspect_gpus(library),
-           (index ? "GPU " + std::to_string(*index) : "a GPU") + ": "
-             + finding.text);
+           formatted("{}: {}", index ? formatted("GPU {}", *index) : "a GPU",
+                     finding.text));
   }
 
   void answer(core::devices_status now) {

@@ -1,6 +1,7 @@
 #include "runtime/devices/numa_binding.hpp"
 
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "runtime/os/cpu_binding.hpp"
@@ -66,9 +67,9 @@ void settle_memory(const binding_order& order,
   for (auto& x : bindings)
     x.memory_nodes.clear();
   warnings.push_back(
-    "workers are bound to CPUs, and not to memory: the kernel or the"
-    " container does not let us set a memory policy ("
-    + error_text(why) + ")");
+    formatted("workers are bound to CPUs, and not to memory: the kernel or the "
+              "container does not let us set a memory policy ({})",
+              error_text(why)));
 }
 
 /// `GPU 0 (0000:19:00.0)`; a UUID says itself what it names.
@@ -82,8 +83,8 @@ std::string to_string(const worker_gpu& x) {
 std::string line_of(uint32_t local_rank, const core::process_binding& binding,
                     const worker_gpu& gpu,
                     std::span<const core::cpu_place> cpus) {
-  auto out = "local rank " + std::to_string(local_rank) + ": "
-             + core::to_string(binding, cpus);
+  auto out = formatted("local rank {}: {}", local_rank,
+                       core::to_string(binding, cpus));
   if (!gpu.name.empty())
     out += ", " + to_string(gpu);
   return out;

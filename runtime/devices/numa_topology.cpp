@@ -1,5 +1,6 @@
 #include "runtime/devices/numa_topology.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/shared_library.hpp"
 
 #include <algorithm>
@@ -39,8 +40,9 @@ struct hwloc_api {
 result<hwloc_api> load_hwloc(const std::string& name) {
   const auto library = shared_library::load(name);
   if (!library)
-    return broken("hwloc cannot be loaded: " + library.error().text
-                  + "; install it (Debian: libhwloc15)");
+    return broken(
+      formatted("hwloc cannot be loaded: {}; install it (Debian: libhwloc15)",
+                library.error().text));
   auto x = hwloc_api{};
   const auto is_whole
     = library->find("hwloc_get_api_version", x.api_version)
@@ -156,7 +158,8 @@ result<std::vector<core::cpu_place>> read_topology(const std::string& synthetic,
   using owner = std::unique_ptr<hwloc_topology, decltype(hwloc->destroy)>;
   const auto topology = owner{made, hwloc->destroy};
   if (!synthetic.empty() && hwloc->set_synthetic(made, synthetic.c_str()) != 0)
-    return broken("hwloc does not know the machine \"" + synthetic + "\"");
+    return broken(
+      formatted("hwloc does not know the machine \"{}\"", synthetic));
   if (hwloc->load(made) != 0)
     return broken("hwloc cannot read how this machine is built");
   auto cpus = places_in(*hwloc, made);

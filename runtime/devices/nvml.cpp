@@ -1,5 +1,6 @@
 #include "runtime/devices/nvml.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <cstdlib>
@@ -63,9 +64,8 @@ result<nvml::functions> open_nvml(const std::string& name) {
                   + library.error().text);
   auto out = nvml::functions{};
   if (!find_all(*library, out))
-    return broken(name
-                  + " is too old or no NVML; actorrun needs a driver from 450"
-                    " on");
+    return broken(formatted(
+      "{} is too old or no NVML; actorrun needs a driver from 450 on", name));
   if (const auto code = out.init(); code != nvml::success)
     return broken("the NVIDIA driver does not answer: " + text_of(out, code));
   return out;
@@ -99,7 +99,7 @@ result<const nvml::functions*> load_nvml() {
 
 std::string text_of(const nvml::functions& library, int code) {
   const auto* text = library.error_string(code);
-  return text != nullptr ? text : "code " + std::to_string(code);
+  return text != nullptr ? text : formatted("code {}", code);
 }
 
 } // namespace actorrun::detail

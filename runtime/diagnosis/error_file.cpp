@@ -2,6 +2,7 @@
 
 #include "actors/core/reports/failure_report.hpp"
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/diagnosis/demangle.hpp"
 #include "runtime/diagnosis/error_document.hpp"
 #include "runtime/os/error_text.hpp"
@@ -51,7 +52,7 @@ error_file_text text_of(const error_document& x) {
 
 failure not_written(const std::string& path, const std::string& why) {
   return {errc::log_failed,
-          "the error file " + path + " cannot be written: " + why};
+          formatted("the error file {} cannot be written: {}", path, why)};
 }
 
 // A reader must never see a part of the file; and a device like /dev/null must
@@ -107,8 +108,8 @@ std::optional<error_file_text> read_error_file(const std::string& path) {
     return {};
   const auto found = load_error_document(path);
   if (!found)
-    return error_file_text{"the error file " + path + " " + found.error().text,
-                           ""};
+    return error_file_text{
+      formatted("the error file {} {}", path, found.error().text), ""};
   if (!*found)
     return {};
   return text_of(**found);

@@ -1,5 +1,6 @@
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/diagnosis/proc_inspector.hpp"
 #include "runtime/diagnosis/py_spy.hpp"
 #include "runtime/os/file.hpp"
@@ -192,10 +193,9 @@ group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
   for (size_t i = 0; i < workers.size(); ++i) {
     auto& seen = out.workers[i];
     seen.frame = core::innermost_frame(stacks[i]);
-    out.details += "rank " + std::to_string(workers[i].global_rank)
-                   + " (local rank " + std::to_string(workers[i].local_rank)
-                   + ", pid " + std::to_string(workers[i].pid)
-                   + "): " + seen.place + "\n" + details[i];
+    out.details += formatted("rank {} (local rank {}, pid {}): {}\n{}",
+                             workers[i].global_rank, workers[i].local_rank,
+                             workers[i].pid, seen.place, details[i]);
     if (!stacks[i].empty())
       out.details += "  py-spy:\n" + stacks[i];
     out.details += "\n";

@@ -1,6 +1,7 @@
 #include "runtime/diagnosis/proc_inspector.hpp"
 
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
 
 #include <algorithm>
@@ -77,9 +78,9 @@ void add_indented(std::string& out, std::string_view text) {
 std::string describe_thread(int64_t pid, int64_t tid) {
   const auto folder = folder_of(pid, tid);
   const auto snapshot = see(folder);
-  auto out = "  thread " + std::to_string(tid) + " ("
-             + core::first_line_of(snapshot.stat.name)
-             + "): " + core::place_of(snapshot);
+  auto out = formatted("  thread {} ({}): {}", tid,
+                       core::first_line_of(snapshot.stat.name),
+                       core::place_of(snapshot));
   if (!snapshot.syscall.empty())
     out += ", system call " + snapshot.syscall;
   out += "\n";
@@ -138,8 +139,7 @@ std::string describe_process(int64_t pid, core::time_point deadline) {
     ++count;
   }
   if (count < threads.size())
-    out
-      += "  and " + std::to_string(threads.size() - count) + " more threads\n";
+    out += formatted("  and {} more threads\n", threads.size() - count);
   return out;
 }
 
@@ -192,7 +192,7 @@ std::string system_call_name(int64_t number) {
   };
   const auto i = std::ranges::find_if(
     names, [number](const auto& x) { return x.first == number; });
-  return i == names.end() ? "syscall " + std::to_string(number) : i->second;
+  return i == names.end() ? formatted("syscall {}", number) : i->second;
 }
 
 } // namespace actorrun::detail

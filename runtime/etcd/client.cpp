@@ -1,5 +1,7 @@
 #include "runtime/etcd/client.hpp"
 
+#include "messages/formatted.hpp"
+
 #include <fstream>
 #include <utility>
 
@@ -15,8 +17,9 @@ result<std::string> password_in(const std::string& path) {
     return failure{errc::etcd_denied,
                    "password_file: there is no password in " + path};
   if (out.size() > secret_length_max)
-    return failure{errc::etcd_denied,
-                   "password_file: the password in " + path + " is too long"};
+    return failure{
+      errc::etcd_denied,
+      formatted("password_file: the password in {} is too long", path)};
   return out;
 }
 

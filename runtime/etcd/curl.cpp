@@ -1,5 +1,6 @@
 #include "runtime/etcd/curl.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/shared_library.hpp"
 
 namespace actorrun::detail {
@@ -48,11 +49,12 @@ result<curl_library> load_curl(const std::vector<std::string>& names) {
     if (missing.empty() && out.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
       return out;
     why = missing.empty() ? name + " cannot be initialised"
-                          : name + " has no function " + missing;
+                          : formatted("{} has no function {}", name, missing);
   }
   return failure{errc::system_failure,
-                 "etcd is reached through libcurl, which cannot be loaded ("
-                   + why + "); install libcurl4"};
+                 formatted("etcd is reached through libcurl, which cannot be "
+                           "loaded ({}); install libcurl4",
+                           why)};
 }
 
 result<const curl_library*> curl() {

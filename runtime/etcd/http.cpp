@@ -1,5 +1,6 @@
 #include "runtime/etcd/http.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 
 #include <algorithm>
@@ -46,8 +47,8 @@ result<void> check_files(const etcd_options& x) {
        {std::pair{"cacert", x.authority_file},
         std::pair{"cert", x.certificate_file}, std::pair{"key", x.key_file}})
     if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
-      return failure{errc::etcd_denied, std::string{name} + ": " + path + ": "
-                                          + error_text(errno)};
+      return failure{errc::etcd_denied,
+                     formatted("{}: {}: {}", name, path, error_text(errno))};
   return {};
 }
 
@@ -204,7 +205,7 @@ failure etcd_http::explain(CURLcode code, const std::string& detail) const {
   if (options_.secure && is_cut && !denied)
     why += "; does it want a certificate that it trusts (cert, key)?";
   return {denied ? errc::etcd_denied : errc::etcd_unreachable,
-          "etcd at " + url_ + ": " + why};
+          formatted("etcd at {}: {}", url_, why)};
 }
 
 } // namespace actorrun::detail

@@ -1,6 +1,7 @@
 #include "runtime/etcd/locator.hpp"
 
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 
 #include <charconv>
 
@@ -70,10 +71,10 @@ result<coordinator_location> place_at(const std::string& host) {
 }
 
 failure strange(const std::string& text) {
-  return {errc::not_actorrun,
-          "etcd holds \""
-            + core::first_line_of(core::beginning_of(text, excerpt_size_max))
-            + "\" in place of a coordinator's address"};
+  return {
+    errc::not_actorrun,
+    formatted("etcd holds \"{}\" in place of a coordinator's address",
+              core::first_line_of(core::beginning_of(text, excerpt_size_max)))};
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "runtime/etcd/members.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/etcd/messages.hpp"
 #include "runtime/network/frames.hpp"
 
@@ -17,12 +18,13 @@ result<http_answer> ask(etcd_http& whom, const std::string& path,
   auto answer = whom.post(path, body, deadline);
   if (answer && answer->status == not_etcd_status)
     return failure{errc::settings_mismatch,
-                   "at " + whom.url()
-                     + " a coordinator of actorrun listens,"
-                       " not etcd: its job does not meet through etcd"};
+                   formatted("at {} a coordinator of actorrun listens, not "
+                             "etcd: its job does not meet through etcd",
+                             whom.url())};
   if (answer && etcd::is_unavailable(*answer))
-    return failure{errc::etcd_unreachable,
-                   "etcd at " + whom.url() + " is out of reach of its cluster"};
+    return failure{
+      errc::etcd_unreachable,
+      formatted("etcd at {} is out of reach of its cluster", whom.url())};
   return answer;
 }
 
@@ -77,8 +79,8 @@ result<http_answer> etcd_members::post(const std::string& path,
 
 void etcd_members::move_to(size_t index, const failure& why) {
   current_ = index;
-  lines_.warn("etcd is now asked at " + members_[index].http->url() + ": "
-              + why.text);
+  lines_.warn(formatted("etcd is now asked at {}: {}",
+                        members_[index].http->url(), why.text));
 }
 
 void etcd_members::set_token(const std::string& token) {

@@ -1,6 +1,7 @@
 #include "runtime/etcd/messages.hpp"
 
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>
@@ -56,9 +57,10 @@ std::string shown(const std::string& text) {
 }
 
 failure strange(const http_answer& x) {
-  return {errc::etcd_unreachable,
-          "what answers is not etcd with its v3 API: HTTP status "
-            + std::to_string(x.status) + ", " + shown(x.body)};
+  return {
+    errc::etcd_unreachable,
+    formatted("what answers is not etcd with its v3 API: HTTP status {}, {}",
+              x.status, shown(x.body))};
 }
 
 /// Parsed without exceptions; `null` for what is not JSON.

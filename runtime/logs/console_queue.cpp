@@ -1,5 +1,6 @@
 #include "runtime/logs/console_queue.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/thread.hpp"
 
@@ -32,15 +33,15 @@ bool is_loss(int error) {
 }
 
 std::string text_of_lost_notes(uint64_t count) {
-  return "\xE2\x80\xA6 " + std::to_string(count)
-         + " lines of actorrun itself were lost: the console did not take"
-           " them\n";
+  return formatted("\xE2\x80\xA6 {} lines of actorrun itself were lost: the "
+                   "console did not take them\n",
+                   count);
 }
 
 std::string text_of_loss(uint64_t bytes, int error) {
-  return "\n\xE2\x80\xA6 " + std::to_string(bytes)
-         + " bytes of the console's output were lost: " + error_text(error)
-         + "\n";
+  return formatted(
+    "\n\xE2\x80\xA6 {} bytes of the console's output were lost: {}\n", bytes,
+    error_text(error));
 }
 
 } // namespace

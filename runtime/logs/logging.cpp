@@ -1,3 +1,4 @@
+#include "messages/formatted.hpp"
 #include "runtime/program_support.hpp"
 
 #include <spdlog/details/os.h>
@@ -90,9 +91,9 @@ log open_log(std::shared_ptr<program_console> to, std::string_view program,
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
   auto out = log{std::move(logger)};
   if (!known)
-    out.warn("LOGLEVEL: \"" + std::string{level}
-             + "\" is not a level; INFO is used. Levels are DEBUG, INFO,"
-               " WARNING, ERROR and CRITICAL");
+    out.warn(formatted("LOGLEVEL: \"{}\" is not a level; INFO is used. Levels "
+                       "are DEBUG, INFO, WARNING, ERROR and CRITICAL",
+                       level));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/logs/torch_log_layout.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/logs/rotation.hpp"
 
 #include <algorithm>
@@ -128,9 +129,9 @@ torch_log_layout::open(core::log_options options, const job_id& job) {
   if (x->options_.rotate_size != 0
       && probe_rotation(*path) == rotation_means::none)
     return failure{errc::log_failed,
-                   "the logs in " + *path
-                     + " cannot be rotated: the file system keeps the"
-                       " beginning of files"};
+                   formatted("the logs in {} cannot be rotated: the file "
+                             "system keeps the beginning of files",
+                             *path)};
   made.keep();
   return x;
 }

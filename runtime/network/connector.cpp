@@ -1,5 +1,6 @@
 #include "runtime/network/connector.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
@@ -34,7 +35,7 @@ namespace {
 
 std::string text_of(core::duration x) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(x);
-  return std::to_string(ms.count()) + " ms";
+  return formatted("{} ms", ms.count());
 }
 
 // A member of a job gives the same verdict at another address.
@@ -123,9 +124,11 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
     return give_up_on(errc::connection_timed_out,
                       "does not answer; check the host, routes and firewalls");
   if (error != 0)
-    return give_up_on(errc::connection_failed,
-                      "cannot be connected to (" + error_text(error)
-                        + "); check the host, routes and firewalls");
+    return give_up_on(
+      errc::connection_failed,
+      formatted(
+        "cannot be connected to ({}); check the host, routes and firewalls",
+        error_text(error)));
   fd_ = std::move(fd);
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);
@@ -164,8 +167,9 @@ void connect_attempt::on_late() {
   timer_ = 0;
   if (resolution_)
     fail(errc::connection_timed_out,
-         "cannot be found within " + text_of(deadline_)
-           + ": the resolver does not answer; check DNS or give an address");
+         formatted("cannot be found within {}: the resolver does not answer; "
+                   "check DNS or give an address",
+                   text_of(deadline_)));
   else if (dial_)
     give_up_on(errc::connection_timed_out,
                "does not answer; check the host, routes and firewalls");
@@ -215,7 +219,7 @@ std::string connect_attempt::place() const {
   if (next_ == 0)
     return text;
   const auto address = to_string(addresses_[next_ - 1]);
-  return address == text ? text : text + " (" + address + ")";
+  return address == text ? text : formatted("{} ({})", text, address);
 }
 
 } // namespace actorrun::detail

@@ -1,5 +1,6 @@
 #include "runtime/network/handshake.hpp"
 
+#include "messages/formatted.hpp"
 #include "messages/version.hpp"
 #include "runtime/os/socket.hpp"
 
@@ -33,9 +34,9 @@ proof_bytes server_proof(const job_key& key, std::string_view hellos,
 }
 
 std::string versions(uint16_t theirs) {
-  return "speaks protocol version " + std::to_string(theirs)
-         + ", this program speaks version " + std::to_string(protocol_version)
-         + "; run the same actorrun everywhere";
+  return formatted("speaks protocol version {}, this program speaks version "
+                   "{}; run the same actorrun everywhere",
+                   theirs, protocol_version);
 }
 
 } // namespace
@@ -87,7 +88,8 @@ std::string server_handshake::on_hello(std::string_view frame) {
     return {};
   }
   if (!is_our_job(hello->fingerprint)) {
-    refuse(errc::job_mismatch, "wants another job (" + hello->peer_id + ")");
+    refuse(errc::job_mismatch,
+           formatted("wants another job ({})", hello->peer_id));
     return answer(verdict::job_differs);
   }
   hello_ = std::move(hello);
@@ -102,7 +104,7 @@ std::string server_handshake::on_hello(std::string_view frame) {
 std::string server_handshake::on_proof(std::string_view frame) {
   if (!same_proof(client_proof(mine_.key, hellos_), frame)) {
     refuse(errc::secret_mismatch,
-           "has another secret (" + hello_->peer_id + ")");
+           formatted("has another secret ({})", hello_->peer_id));
     return encode(server_verdict{verdict::secret_differs, {}});
   }
   accept();

@@ -1,5 +1,6 @@
 #include "runtime/network/liveness.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/acceptor.hpp"
 #include "runtime/os/connect.hpp"
 #include "runtime/os/socket.hpp"
@@ -85,9 +86,10 @@ result<liveness_listener> liveness_listener::listen(reactor& home,
                                                     const std::string& host) {
   const auto where = numeric_address(host, 0);
   if (!where)
-    return failure{errc::cannot_listen, "cannot listen on \"" + host
-                                          + "\": it is not an address; "
-                                            "give a number like 10.0.0.1"};
+    return failure{errc::cannot_listen,
+                   formatted("cannot listen on \"{}\": it is not an address; "
+                             "give a number like 10.0.0.1",
+                             host)};
   auto fd = open_listening(*where);
   if (!fd)
     return fd.error();

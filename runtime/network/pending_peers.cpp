@@ -1,5 +1,6 @@
 #include "runtime/network/pending_peers.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -38,8 +39,7 @@ bool is_ours(const ucred& who) {
 }
 
 std::string text_of(const ucred& who) {
-  return "pid " + std::to_string(who.pid) + " (uid " + std::to_string(who.uid)
-         + ")";
+  return formatted("pid {} (uid {})", who.pid, who.uid);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "runtime/network/remote_agent_links.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
 
 #include <utility>
@@ -74,10 +75,10 @@ result<std::string> remote_agent_links::listen(const socket_address& where,
                        const peer& who) { admit(std::move(connection), who); },
      .on_rejections =
        [this](const rejection_report& x) {
-         lines_.warn("coordinator rejected " + std::to_string(x.count)
-                     + (x.count == 1 ? " connection" : " connections")
-                     + "; the last was from " + x.last_address + ": it "
-                     + x.last_reason);
+         lines_.warn(
+           formatted("coordinator rejected {} {}; the last was from {}: it {}",
+                     x.count, x.count == 1 ? "connection" : "connections",
+                     x.last_address, x.last_reason));
        }});
   if (!listener)
     return listener.error();
@@ -205,8 +206,8 @@ void remote_agent_links::ask(const std::string& address, uint16_t port,
 
 void log_listening(const log& lines, const job_options& job,
                    const socket_address& where, const std::string& listening) {
-  lines.info("coordinator of job " + job.job.value + " listens on "
-             + listening);
+  lines.info(
+    formatted("coordinator of job {} listens on {}", job.job.value, listening));
   if (job.secret.empty() && !is_loopback(where))
     lines.warn("the job has no secret: any host that knows its id can join it; "
                "set --secret-file or ACTORRUN_SECRET on all nodes");

@@ -1,5 +1,6 @@
 #include "runtime/os/resolver.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <deque>
@@ -52,14 +53,16 @@ public:
     const auto lock = std::lock_guard{mutex_};
     if (waiting_.size() >= resolver_queue_max)
       return failure{errc::connection_failed,
-                     "too many host names wait for the resolver; host \""
-                       + x->host + "\" was not asked for"};
+                     formatted("too many host names wait for the resolver; "
+                               "host \"{}\" was not asked for",
+                               x->host)};
     waiting_.push_back(x);
     if (thread_count_ < resolver_threads_max && !start_thread()
         && thread_count_ == 0) {
       waiting_.pop_back();
-      return failure{errc::system_failure,
-                     "no thread to resolve host \"" + x->host + "\" with"};
+      return failure{
+        errc::system_failure,
+        formatted("no thread to resolve host \"{}\" with", x->host)};
     }
     return {};
   }

@@ -1,5 +1,6 @@
 #include "runtime/os/run_folder.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
@@ -27,8 +28,10 @@ constexpr size_t label_digits = 8;
 constexpr size_t sockets_max = 65'536;
 
 failure unusable(const std::string& path, const std::string& why) {
-  return {errc::cannot_listen, "the folder " + path + " for sockets " + why
-                                 + "; set ACTORRUN_RUN_DIR to another one"};
+  return {errc::cannot_listen,
+          formatted(
+            "the folder {} for sockets {}; set ACTORRUN_RUN_DIR to another one",
+            path, why)};
 }
 
 std::string variable(const char* name) {
@@ -50,7 +53,8 @@ result<void> check(const std::string& path) {
     return unusable(path, "is a symbolic link or no folder");
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return unusable(path, "cannot be opened (" + error_text(errno) + ")");
+    return unusable(path,
+                    formatted("cannot be opened ({})", error_text(errno)));
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -145,7 +149,7 @@ result<run_folder> run_folder::open() {
 
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    return unusable(path, "cannot be made (" + error_text(errno) + ")");
+    return unusable(path, formatted("cannot be made ({})", error_text(errno)));
   if (auto ok = check(path); !ok)
     return ok.error();
   return run_folder{path, shared};

@@ -1,5 +1,6 @@
 #include "runtime/os/socket.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 
 #include <cerrno>
@@ -35,15 +36,18 @@ unique_fd new_socket(int family) {
 
 failure listen_failure(const std::string& where, int error) {
   if (error == EADDRINUSE)
-    return {errc::address_in_use, "another program listens on " + where
-                                    + "; end it or choose another port"};
+    return {
+      errc::address_in_use,
+      formatted("another program listens on {}; end it or choose another port",
+                where)};
   if (error == EADDRNOTAVAIL)
-    return {errc::cannot_listen, "cannot listen on " + where
-                                   + ": it is not an address of this host; "
-                                     "choose one that is"};
-  return {errc::cannot_listen, "cannot listen on " + where + ": "
-                                 + error_text(error)
-                                 + "; choose another address or port"};
+    return {errc::cannot_listen,
+            formatted("cannot listen on {}: it is not an address of this host; "
+                      "choose one that is",
+                      where)};
+  return {errc::cannot_listen,
+          formatted("cannot listen on {}: {}; choose another address or port",
+                    where, error_text(error))};
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "runtime/os/socket_address.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -189,9 +190,9 @@ result<socket_address> unix_address(const std::string& path) {
   auto& address = as<sockaddr_un>(out);
   if (path.empty() || path.size() >= sizeof(address.sun_path))
     return failure{errc::cannot_listen,
-                   "the socket path " + path + " has more than "
-                     + std::to_string(sizeof(address.sun_path) - 1)
-                     + " characters; set ACTORRUN_RUN_DIR to a shorter one"};
+                   formatted("the socket path {} has more than {} characters; "
+                             "set ACTORRUN_RUN_DIR to a shorter one",
+                             path, sizeof(address.sun_path) - 1)};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   out.size = sizeof(address);
@@ -206,8 +207,10 @@ result<std::vector<socket_address>> resolve(const std::string& host,
     return found;
   const auto why
     = std::string{error == 0 ? "it is empty" : ::gai_strerror(error)};
-  return failure{errc::unresolvable, "host \"" + host + "\" has no address ("
-                                       + why + "); check its spelling and DNS"};
+  return failure{
+    errc::unresolvable,
+    formatted("host \"{}\" has no address ({}); check its spelling and DNS",
+              host, why)};
 }
 
 std::string local_host_name() {

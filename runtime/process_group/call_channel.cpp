@@ -1,5 +1,6 @@
 #include "runtime/process_group/call_channel.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/process_group/value_codec.hpp"
@@ -64,7 +65,7 @@ result<bytes> read_file(int fd, const std::array<char, 8>& magic,
     return bad("there is no file");
   const auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(header) || size > sizeof(header) + size_max)
-    return bad("the file has " + std::to_string(size) + " bytes");
+    return bad(formatted("the file has {} bytes", size));
   auto data = bytes(size);
   for (size_t done = 0; done < data.size();) {
     const auto n = ::pread(fd, data.data() + done, data.size() - done,

@@ -1,5 +1,6 @@
 #include "runtime/process_group/function_worker.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/entry_registry.hpp"
 #include "runtime/process_group/stack_end.hpp"
@@ -63,12 +64,12 @@ bool is_astray() {
 int run_function(const std::string& name, const entry_function& function,
                  const argument_list& arguments) {
   if (const auto problem = function.complaint(arguments))
-    return fail("entry point \"" + name + "\": " + *problem);
+    return fail(formatted("entry point \"{}\": {}", name, *problem));
   // Processes that the function starts must not inherit the file.
   ::fcntl(return_descriptor, F_SETFD, FD_CLOEXEC);
   if (!mark_begun(return_descriptor))
-    return fail("descriptor " + std::to_string(return_descriptor)
-                + " is no place for what \"" + name + "\" returns");
+    return fail(formatted("descriptor {} is no place for what \"{}\" returns",
+                          return_descriptor, name));
   ::prctl(PR_SET_NAME, name.c_str()); // For ps and top; 15 bytes of it.
   enable_record(uncaught::exits);
   auto frame = call_frame{function, arguments};
@@ -79,8 +80,8 @@ int run_call() {
   const auto call = read_call(call_descriptor);
   ::close(call_descriptor);
   if (!call)
-    return fail("descriptor " + std::to_string(call_descriptor)
-                + " holds no call: " + call.error().text);
+    return fail(formatted("descriptor {} holds no call: {}", call_descriptor,
+                          call.error().text));
   const auto function = find_entry_point(call->function);
   if (!function)
     return fail(function.error().text);

@@ -2,6 +2,7 @@
 
 #include "actors/core/logs/line_prefix.hpp"
 #include "actors/log_tailer.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/options.hpp"
@@ -107,10 +108,10 @@ result<void> process_group::make_outputs() {
   if (!outputs)
     return outputs.error();
   if (outputs->workers.size() != plan_.own.slot_count)
-    return failure{errc::log_failed, "the log layout plans the output of "
-                                       + std::to_string(outputs->workers.size())
-                                       + " processes, not of "
-                                       + std::to_string(plan_.own.slot_count)};
+    return failure{
+      errc::log_failed,
+      formatted("the log layout plans the output of {} processes, not of {}",
+                outputs->workers.size(), plan_.own.slot_count)};
   outputs_ = std::move(*outputs);
   return {};
 }
@@ -194,12 +195,11 @@ result<void> process_group::await_starts() {
 
 failure process_group::start_failure(const process_tracker::record& record,
                                      uint32_t rank) const {
-  auto text = "local rank " + std::to_string(rank) + " cannot be started: ";
-  if (!record.subject.empty())
-    text += record.subject + ": ";
   const auto* name = strerrorname_np(record.error);
-  return {code_of(record.error), text + error_text(record.error) + " ("
-                                   + (name == nullptr ? "?" : name) + ")"};
+  return {code_of(record.error),
+          formatted("local rank {} cannot be started: {}{} ({})", rank,
+                    record.subject.empty() ? "" : record.subject + ": ",
+                    error_text(record.error), name == nullptr ? "?" : name)};
 }
 
 // -- end ----------------------------------------------------------------------

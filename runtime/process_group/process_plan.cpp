@@ -1,6 +1,7 @@
 #include "runtime/process_group/process_plan.hpp"
 
 #include "actors/core/epoch.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/entry_registry.hpp"
@@ -127,8 +128,8 @@ make_call_files(const process_options& options) {
     if (options.method != start_method::fork) {
       auto call = write_call({function->name(), arguments});
       if (!call)
-        return failure{call.error().code, "local rank " + std::to_string(rank)
-                                            + ": " + call.error().text};
+        return failure{call.error().code,
+                       formatted("local rank {}: {}", rank, call.error().text)};
       files.call = std::move(*call);
     }
     result.push_back(std::move(files));
@@ -167,7 +168,7 @@ result<void> refuse(std::string text) {
 }
 
 std::string of_rank(uint32_t rank, const std::string& text) {
-  return "local rank " + std::to_string(rank) + ": " + text;
+  return formatted("local rank {}: {}", rank, text);
 }
 
 bool has_nul(std::string_view text) {
@@ -176,8 +177,8 @@ bool has_nul(std::string_view text) {
 
 result<void> check_name(const std::string& name) {
   if (name.size() > label_length_max)
-    return refuse("the name is longer than " + std::to_string(label_length_max)
-                  + " bytes");
+    return refuse(
+      formatted("the name is longer than {} bytes", label_length_max));
   if (std::any_of(name.begin(), name.end(),
                   [](unsigned char c) { return std::iscntrl(c) != 0; }))
     return refuse("the name has control characters in it");
@@ -204,24 +205,25 @@ result<void> check_keys(const char* what, const std::set<uint32_t>& keys,
   const auto expected = ranks_below(count);
   if (keys == expected)
     return {};
-  return refuse(std::string{what} + ": the local ranks do not match, expected: "
-                + ranks_text(expected) + ", actual: " + ranks_text(keys));
+  return refuse(
+    formatted("{}: the local ranks do not match, expected: {}, actual: {}",
+              what, ranks_text(expected), ranks_text(keys)));
 }
 
 result<void> check_ranks(const process_options& x) {
   const auto count = x.args.size();
   if (count < 1 || count > core::slots_per_agent_max)
-    return refuse("args has " + std::to_string(count) + " local ranks, not 1.."
-                  + std::to_string(core::slots_per_agent_max));
+    return refuse(formatted("args has {} local ranks, not 1..{}", count,
+                            core::slots_per_agent_max));
   if (auto ok = check_keys("args", keys_of(x.args), count); !ok)
     return ok;
   if (auto ok = check_keys("envs", keys_of(x.envs), count); !ok)
     return ok;
   for (const auto& [rank, prefix] : x.log_line_prefixes) {
     if (rank >= count)
-      return refuse("log_line_prefixes: there is no local rank "
-                    + std::to_string(rank) + " in "
-                    + ranks_text(ranks_below(count)));
+      return refuse(
+        formatted("log_line_prefixes: there is no local rank {} in {}", rank,
+                  ranks_text(ranks_below(count))));
     if (prefix.find_first_of(std::string_view{"\0\r\n", 3}) != prefix.npos)
       return refuse(of_rank(rank, "its prefix has a line end or NUL in it"));
   }
@@ -232,9 +234,11 @@ result<void> check_variables(const process_options& x) {
   for (const auto& [rank, env] : x.envs)
     for (const auto& [name, value] : env) {
       if (name.empty() || has_nul(name) || name.find('=') != name.npos)
-        return refuse(of_rank(rank, "\"" + name + "\" cannot name a variable"));
+        return refuse(
+          of_rank(rank, formatted("\"{}\" cannot name a variable", name)));
       if (has_nul(value))
-        return refuse(of_rank(rank, "the variable " + name + " has a NUL"));
+        return refuse(
+          of_rank(rank, formatted("the variable {} has a NUL", name)));
     }
   return {};
 }
@@ -249,13 +253,13 @@ result<void> check_program(const process_options& x,
       const auto& value = arguments[i];
       const auto is_text = value.is_string();
       if (!is_text && !value.is_number() && !value.is_boolean())
-        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
-                                      + " of a program must be text, a number "
-                                        "or a boolean, not "
-                                      + value.type_name()));
+        return refuse(
+          of_rank(rank, formatted("argument {} of a program must be text, a "
+                                  "number or a boolean, not {}",
+                                  i + 1, value.type_name())));
       if (is_text && has_nul(value.get_ref<const std::string&>()))
-        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
-                                      + " has a NUL in it"));
+        return refuse(
+          of_rank(rank, formatted("argument {} has a NUL in it", i + 1)));
     }
   return {};
 }
@@ -265,13 +269,14 @@ result<void> check_function(const process_options& x, const std::string& name) {
   if (!function)
     return function.error();
   if (x.method != start_method::fork && !can_run_as_worker())
-    return refuse("\"" + name
-                  + "\" cannot be reached in a process of its own: "
-                    "main must call actorrun::run_as_worker(argc, argv) before "
-                    "all else");
+    return refuse(
+      formatted("\"{}\" cannot be reached in a process of its own: main must "
+                "call actorrun::run_as_worker(argc, argv) before all else",
+                name));
   for (const auto& [rank, arguments] : x.args)
     if (const auto problem = function->complaint(arguments))
-      return refuse(of_rank(rank, "entry point \"" + name + "\": " + *problem));
+      return refuse(
+        of_rank(rank, formatted("entry point \"{}\": {}", name, *problem)));
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/process_group/value_codec.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/entry_points.hpp"
 
 #include <algorithm>
@@ -63,12 +64,11 @@ result<nlohmann::json> decode(std::span<const uint8_t> data) {
 
 result<bytes> encode(const nlohmann::json& value, size_t size_max) {
   if (is_too_deep(value, value_depth_max))
-    return bad("nested deeper than " + std::to_string(value_depth_max)
-               + " levels");
+    return bad(formatted("nested deeper than {} levels", value_depth_max));
   auto data = nlohmann::json::to_cbor(value);
   if (data.size() > size_max)
-    return bad(std::to_string(data.size()) + " bytes, and at most "
-               + std::to_string(size_max) + " may be sent");
+    return bad(
+      formatted("{} bytes, and at most {} may be sent", data.size(), size_max));
   return data;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/processes/output_files.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 
 #include <cerrno>
@@ -82,11 +83,10 @@ int output_files::discard() {
 std::string output_files::complaint() const {
   if (failure_count_ == 0)
     return {};
-  auto text = "output is lost: cannot open " + first_path_ + ": "
-              + error_text(first_error_);
+  auto text = formatted("output is lost: cannot open {}: {}", first_path_,
+                        error_text(first_error_));
   if (failure_count_ > 1)
-    text += "; and " + std::to_string(failure_count_ - 1)
-            + " more files of this start";
+    text += formatted("; and {} more files of this start", failure_count_ - 1);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/processes/posix_process_host.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/processes/orphan_sweep.hpp"
 
 #include <algorithm>
@@ -224,8 +225,9 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
     return;
   }
   if (status->unknown)
-    note("another part of this program has reaped worker process "
-         + std::to_string(worker.pid) + "; its exit code is lost");
+    note(formatted("another part of this program has reaped worker process {}; "
+                   "its exit code is lost",
+                   worker.pid));
   report(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
                                       status->exit_code, status->signal,
                                       status->dumped, round_time()});

@@ -2,6 +2,7 @@
 
 #include "actors/core/devices/binding_plan.hpp"
 #include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/processes/program.hpp"
 
 #include <cerrno>
@@ -27,13 +28,11 @@ std::optional<started_process> fault_of(const ports::process_spec& spec) {
     return not_started(EINVAL, name + " (only programs can be bound to CPUs)");
   const auto count = spec.descriptors.size();
   if (count > descriptor_count_max)
-    return not_started(
-      EINVAL, name + " (" + std::to_string(count) + " descriptors; "
-                + std::to_string(descriptor_count_max) + " are possible)");
+    return not_started(EINVAL, formatted("{} ({} descriptors; {} are possible)",
+                                         name, count, descriptor_count_max));
   for (const auto fd : spec.descriptors)
     if (::fcntl(fd, F_GETFD) < 0)
-      return not_started(EBADF,
-                         name + " (its descriptor " + std::to_string(fd) + ")");
+      return not_started(EBADF, formatted("{} (its descriptor {})", name, fd));
   return std::nullopt;
 }
 
@@ -49,11 +48,11 @@ std::string subject_of_failure(const ports::process_spec& spec,
                                const std::string& path, int error) {
   auto subject = subject_of(spec.arguments[0], path, error);
   if (error == E2BIG)
-    subject += " (" + std::to_string(text_size(spec))
-               + " bytes of arguments and environment)";
-  if (error == EINVAL && !spec.binding.cpus.empty())
     subject
-      += " (bound to the CPUs " + core::to_ranges(spec.binding.cpus) + ")";
+      += formatted(" ({} bytes of arguments and environment)", text_size(spec));
+  if (error == EINVAL && !spec.binding.cpus.empty())
+    subject += formatted(" (bound to the CPUs {})",
+                         core::to_ranges(spec.binding.cpus));
   return subject;
 }
 
@@ -134,8 +133,8 @@ process_starter::server_for(const ports::process_spec& spec) {
   if (error == 0) {
     server = std::make_shared<fork_server_process>(
       loop_, spawner_, program.path, name, spec.environment, [this, name] {
-        on_note_("fork server " + name + " has ended; the next worker "
-                 + "starts another");
+        on_note_(formatted(
+          "fork server {} has ended; the next worker starts another", name));
         forks_.server_ended();
       });
     error = server->error();

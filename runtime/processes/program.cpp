@@ -1,5 +1,6 @@
 #include "runtime/processes/program.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -176,7 +177,7 @@ std::string subject_of(const std::string& name, const std::string& path,
   const auto interpreter = bad_interpreter_of(path);
   return visible(interpreter.empty()
                    ? name
-                   : name + " (its interpreter " + interpreter + ")");
+                   : formatted("{} (its interpreter {})", name, interpreter));
 }
 
 } // namespace actorrun::detail

@@ -1,5 +1,6 @@
 #include "runtime/store/master_port.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
@@ -119,10 +120,9 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
 }
 
 failure nothing_free(std::span<const port_range> candidates) {
-  return {errc::address_in_use, "no free port for MASTER_PORT among "
-                                  + std::to_string(candidates.front().first)
-                                  + ".."
-                                  + std::to_string(candidates.back().last)};
+  return {errc::address_in_use,
+          formatted("no free port for MASTER_PORT among {}..{}",
+                    candidates.front().first, candidates.back().last)};
 }
 
 uint32_t size_of(port_range x) {

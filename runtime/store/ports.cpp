@@ -1,5 +1,6 @@
 #include "runtime/store/ports.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
@@ -40,8 +41,9 @@ result<socket_address> store_ports::look_up() const {
 
 // Both families, where the system has IPv6.
 void store_ports::open_to_all(const std::string& why) {
-  lines_.warn("the store is not served at " + address_
-              + " but at all addresses of this host: " + why);
+  lines_.warn(formatted(
+    "the store is not served at {} but at all addresses of this host: {}",
+    address_, why));
   const auto has_both = static_cast<bool>(bind_port(*numeric_address("::", 0)));
   where_
     = numeric_address(has_both ? "::" : "0.0.0.0", place_.port.value_or(0));
@@ -82,11 +84,10 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   retire();
   const auto name = "store of epoch " + to_string(plan.epoch);
   const auto refuse = [&](const std::string& why) {
-    return failure{
-      errc::cannot_listen,
-      "cannot serve the " + name + " at " + plan.master_address + ":"
-        + std::to_string(plan.master_port) + ": " + why
-        + "; with --no-agent-store the worker with rank 0 listens"};
+    return failure{errc::cannot_listen,
+                   formatted("cannot serve the {} at {}:{}: {}; with "
+                             "--no-agent-store the worker with rank 0 listens",
+                             name, plan.master_address, plan.master_port, why)};
   };
   const auto* held = find(plan.master_port);
   if (held == nullptr)

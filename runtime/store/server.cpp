@@ -1,5 +1,6 @@
 #include "runtime/store/server.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/reactor.hpp"
@@ -134,7 +135,7 @@ void store_server::begin() {
     done = start_thread();
   if (done)
     return;
-  tell("cannot be served: " + done.error().text + "; tries again");
+  tell(formatted("cannot be served: {}; tries again", done.error().text));
   retry_ = home_.after(begin_pause, [this] { await_first(); });
 }
 

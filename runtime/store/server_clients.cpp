@@ -1,3 +1,4 @@
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
@@ -45,12 +46,13 @@ void store_server::accept_all() {
 void store_server::admit(unique_fd socket) {
   if (links_.size() >= config_.client_count_max) {
     const auto from = remote_address_of(socket.get());
-    return tell("refuses " + (from ? to_string(*from) : "a client") + ": "
-                + std::to_string(links_.size()) + " are connected"
-                + (links_.size() < store_clients_max
-                     ? ", which is half of the descriptors that this process"
-                       " may have; raise `ulimit -n`"
-                     : ", and no more can be"));
+    return tell(
+      formatted("refuses {}: {} are connected{}",
+                from ? to_string(*from) : "a client", links_.size(),
+                links_.size() < store_clients_max
+                  ? ", which is half of the descriptors that this process"
+                    " may have; raise `ulimit -n`"
+                  : ", and no more can be"));
   }
   ++last_.value;
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = last_.value}};
@@ -65,7 +67,7 @@ void store_server::admit(unique_fd socket) {
 
 // The listener stays ready; without a pause we would do nothing else.
 void store_server::pause_accepting() {
-  tell("cannot accept: " + error_text(errno) + "; tries again");
+  tell(formatted("cannot accept: {}; tries again", error_text(errno)));
   watch_listener(false);
   accepts_again_ = clock::now() + accept_pause;
 }
@@ -184,8 +186,8 @@ void store_server::drop(client who, std::string_view why) {
     return;
   if (!why.empty()) {
     const auto from = remote_address_of(i->second.fd());
-    tell("cuts off " + (from ? to_string(*from) : "a client") + ": "
-         + std::string{why});
+    tell(
+      formatted("cuts off {}: {}", from ? to_string(*from) : "a client", why));
   }
   store_->disconnect(who);
   links_.erase(i);
@@ -195,10 +197,10 @@ void store_server::tell(std::string text) {
   if (told_count_ == told_max)
     return;
   ++told_count_;
-  config_.lines.warn(config_.name + " " + text
-                     + (told_count_ == told_max
-                          ? " (further cuts are not logged in this epoch)"
-                          : ""));
+  config_.lines.warn(formatted(
+    "{} {}{}", config_.name, text,
+    told_count_ == told_max ? " (further cuts are not logged in this epoch)"
+                            : ""));
 }
 
 } // namespace actorrun::detail

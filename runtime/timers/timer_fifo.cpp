@@ -1,5 +1,6 @@
 #include "runtime/timers/timer_fifo.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/error_text.hpp"
 #include "runtime/os/private_name.hpp"
 
@@ -26,14 +27,14 @@ constexpr auto private_mode = mode_t{S_IRUSR | S_IWUSR};
 constexpr std::string_view suffix = ".timers";
 
 failure unusable(const std::string& path, const std::string& why) {
-  return {errc::bad_argument, "the timer FIFO " + path + " " + why
-                                + "; choose another TORCHELASTIC_TIMER_FILE"
-                                  " or --no-timer"};
+  return {errc::bad_argument, formatted("the timer FIFO {} {}; choose another "
+                                        "TORCHELASTIC_TIMER_FILE or --no-timer",
+                                        path, why)};
 }
 
 failure cannot(const char* what, const std::string& path, int error) {
-  return unusable(path, std::string{"cannot be "} + what + " ("
-                          + error_text(error) + ")");
+  return unusable(path,
+                  formatted("cannot be {} ({})", what, error_text(error)));
 }
 
 failure in_use(const std::string& path) {

@@ -43,8 +43,8 @@ rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli|te
 rule "runtime does not include cli" "$(includes runtime 'cli|tests')"
 rule "core includes neither actors nor ports" \
   "$(grep -rnE '#include "actors/([a-z_]+\.hpp|ports/)' actors/core)"
-rule "core has no CAF, Protobuf, spdlog, clock, thread or file" \
-  "$(grep -rnE '#include <(caf|google|spdlog|sys|fstream|iostream|filesystem|mutex|random|thread)|\.pb\.h|::now\(\)|getenv' actors/core)"
+rule "core has no CAF, Protobuf, spdlog, fmt, clock, thread or file" \
+  "$(grep -rnE '#include (<(caf|google|spdlog|fmt|sys|fstream|iostream|filesystem|mutex|random|thread)|"messages/formatted)|\.pb\.h|::now\(\)|getenv' actors/core)"
 rule "the folders below runtime are private, but for the library for workers" \
   "$(grep -rnE '#include "runtime/[a-z_]+/' messages actors cli runtime/*.hpp | grep -v '"runtime/worker/[a-z_]*\.')"
 rule "rooms of core include lower rooms only" \

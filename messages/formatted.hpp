@@ -1,0 +1,35 @@
+// Builds log lines and texts for people from a pattern: `formatted`.
+#pragma once
+
+// Since its version 11 fmt has what is needed here in base.h; its core.h then
+// is all of fmt, which takes seconds to compile.
+#if __has_include(<fmt/base.h>)
+#include <fmt/base.h>
+#else
+#include <fmt/core.h>
+#endif
+
+#include <string>
+
+namespace actorrun {
+
+namespace detail {
+
+/// The only function of ours that calls fmt; formatted.cpp compiles fmt.
+std::string vformatted(fmt::string_view pattern, fmt::format_args args);
+
+} // namespace detail
+
+/// Puts values into the places `{}` of a pattern.
+///
+/// Ids, enumerators and durations are passed as their `to_string`, `.value` or
+/// `.count()`. The name is not `format`, which would be ambiguous with
+/// `std::format` for arguments from `std`.
+/// @param pattern In fmt's syntax; checked against the arguments when it is
+///                compiled. A brace is written as two.
+template <class... Args>
+std::string formatted(fmt::format_string<Args...> pattern, Args&&... args) {
+  return detail::vformatted(pattern, fmt::make_format_args(args...));
+}
+
+} // namespace actorrun
