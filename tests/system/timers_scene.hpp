@@ -19,8 +19,8 @@ struct timers_scene : log_scene {
     line.insert(line.end(), options.begin(), options.end());
     for (const auto& x :
          {std::string{"--no-python"}, std::string{"sh"}, std::string{"-c"},
-          "EPOCH=$ACTORRUN_EPOCH; T=" TIMING_WORKER
-          "; timing() { exec $T \"$@\"; }; "
+          "EPOCH=$ACTORRUN_EPOCH; T='" TIMING_WORKER
+          "'; timing() { exec \"$T\" \"$@\"; }; "
             + script})
       line.push_back(x);
     return run(std::move(line), variables);

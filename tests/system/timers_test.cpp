@@ -173,8 +173,8 @@ TEST_CASE_METHOD(timers_scene, "timers: every node learns of an overrun on one",
     return run({"--nnodes=2", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job",
                 "--rdzv-conf=quiet_period=300ms," + conf, "--no-python", "sh",
                 "-c",
-                "test $GROUP_RANK = 0 && exec sleep 60; exec " TIMING_WORKER
-                " acquire far 200 9 hang pause"});
+                "test $GROUP_RANK = 0 && exec sleep 60; exec '" TIMING_WORKER
+                "' acquire far 200 9 hang pause"});
   };
   auto& a = node("is_host=1");
   auto& b = node("is_host=0");

@@ -33,6 +33,9 @@ size_t thread_count() {
   return count;
 }
 
+/// For the shell: its folder may have a space.
+const auto timers_child = std::string{"'"} + TIMERS_CHILD + "'";
+
 std::string output_of(const std::string& command) {
   auto text = std::string{};
   auto* pipe = ::popen(command.c_str(), "r");
@@ -215,7 +218,7 @@ TEST_CASE_METHOD(fixture, "timers: threads do not tear each other's lines",
 
 TEST_CASE_METHOD(fixture, "timers: a program in C has timers, too",
                  "[worker]") {
-  CHECK(output_of("TORCHELASTIC_TIMER_FILE=" + path + " " + TIMERS_CHILD)
+  CHECK(output_of("TORCHELASTIC_TIMER_FILE=" + path + " " + timers_child)
         == "acquire 0\nalive 0\nrelease 0\nnull -2 -2 -2 -2\nlost 0\n");
   const auto found = read();
   REQUIRE(found.size() == 3);
@@ -231,7 +234,7 @@ TEST_CASE_METHOD(fixture, "timers: a program in C has timers, too",
 TEST_CASE_METHOD(fixture, "timers: a program in C may choose its server",
                  "[worker]") {
   const auto child
-    = std::string{"env -u TORCHELASTIC_TIMER_FILE "} + TIMERS_CHILD + " ";
+    = std::string{"env -u TORCHELASTIC_TIMER_FILE "} + timers_child + " ";
   CHECK(
     output_of(child + path + " 15").starts_with("configure 0\nacquire 0\n"));
   CHECK(read().at(0).signal == 15);
@@ -246,10 +249,10 @@ TEST_CASE_METHOD(fixture, "timers: a program without a launcher runs the same",
                  "[worker]") {
   constexpr auto nothing
     = "acquire 1\nalive 1\nrelease 1\nnull -2 -2 -2 -2\nlost 0\n";
-  CHECK(output_of(std::string{"env -u TORCHELASTIC_TIMER_FILE "} + TIMERS_CHILD)
+  CHECK(output_of(std::string{"env -u TORCHELASTIC_TIMER_FILE "} + timers_child)
         == nothing);
-  CHECK(output_of(std::string{"TORCHELASTIC_TIMER_FILE= "} + TIMERS_CHILD)
+  CHECK(output_of(std::string{"TORCHELASTIC_TIMER_FILE= "} + timers_child)
         == nothing);
-  CHECK(output_of("TORCHELASTIC_TIMER_FILE=" + folder + "/none " + TIMERS_CHILD)
+  CHECK(output_of("TORCHELASTIC_TIMER_FILE=" + folder + "/none " + timers_child)
         == nothing);
 }
