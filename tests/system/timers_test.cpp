@@ -244,12 +244,12 @@ TEST_CASE_METHOD(timers_scene, "timers: they never affect the next epoch",
 TEST_CASE_METHOD(timers_scene,
                  "timers: a child process of a worker has its own",
                  "[timers]") {
-  const auto stuck
-    = output_of(other_rank + "$T acquire child 200 9 hang pause; exit 0", 1);
+  const auto stuck = output_of(
+    other_rank + "\"$T\" acquire child 200 9 hang pause; exit 0", 1);
   CHECK(count_of(stuck, "timer \"child\" is overdue by ") == 1);
   CHECK(has_line(stuck, "  cause     : .*\"child\" overran by .*"));
   // A child's timers end with it.
-  const auto gone = output_of("$T acquire child 200 9; sleep 0.5", 0);
+  const auto gone = output_of("\"$T\" acquire child 200 9; sleep 0.5", 0);
   CHECK(worst_lateness(gone) == -1);
 }
 
