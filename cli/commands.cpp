@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/signal_options.hpp"
-#include "cli/options/signal_values.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/failure_view.hpp"
@@ -250,7 +250,7 @@ int run(const run_arguments& arguments) {
     report_bindings(**node, *console);
   await(inbox, [&](int signal) {
     if (contains(arguments.signals_to_forward, signal)) {
-      lines.info("passes on " + signal_name(signal) + " to the workers");
+      lines.info("passes on " + core::signal_name(signal) + " to the workers");
       (*node)->notify(signal);
       return true;
     }

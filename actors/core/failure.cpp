@@ -60,11 +60,9 @@ constexpr bool is_blank(char c) {
 }
 
 std::string signal_text(int signal) {
-  const auto* abbreviation = ::sigabbrev_np(signal);
-  const auto number = std::to_string(signal);
-  return abbreviation == nullptr
-           ? "signal " + number
-           : std::string{"SIG"} + abbreviation + " (signal " + number + ")";
+  const auto name = signal_name(signal);
+  const auto number = "signal " + std::to_string(signal);
+  return name.empty() ? number : name + " (" + number + ")";
 }
 
 // The number may come from another host, whose system knows more errors.

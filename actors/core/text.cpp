@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <string.h>
+
 namespace actorrun::core {
 
 namespace {
@@ -158,6 +160,12 @@ std::string to_ranges(std::span<const uint32_t> ascending) {
     i = last + 1;
   }
   return out;
+}
+
+std::string signal_name(int signal) {
+  const auto* abbreviation = ::sigabbrev_np(signal);
+  return abbreviation == nullptr ? std::string{}
+                                 : std::string{"SIG"} + abbreviation;
 }
 
 } // namespace actorrun::core

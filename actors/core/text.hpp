@@ -1,5 +1,5 @@
 // Turns bytes of other programs into text for consoles, reports and the wire,
-// and numbers into text.
+// and numbers into text: ranks, signals.
 #pragma once
 
 #include <cstddef>
@@ -34,5 +34,9 @@ std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
 /// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
 /// @param ascending Each number once.
 std::string to_ranges(std::span<const uint32_t> ascending);
+
+/// `SIGTERM`; empty for a number that has no name here, such as a real-time
+/// signal.
+std::string signal_name(int signal);
 
 } // namespace actorrun::core

@@ -1,5 +1,6 @@
 #include "cli/options/signal_options.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/signal_values.hpp"
 
 #include <algorithm>
@@ -101,12 +102,12 @@ std::optional<failure> settle_signals(const run_settings& settings,
   out.signals_to_forward = settings.signals_to_forward;
   for (auto x : out.signals_to_forward) {
     if (contains(out.signals_to_handle, x))
-      return bad_argument("--signals-to-forward: " + signal_name(x)
+      return bad_argument("--signals-to-forward: " + core::signal_name(x)
                           + " ends this node's part of the job; to pass it on"
                             " only, give "
                           + without(out.signals_to_handle, x));
     if (settings.stop_signal == x)
-      return bad_argument("--signals-to-forward: " + signal_name(x)
+      return bad_argument("--signals-to-forward: " + core::signal_name(x)
                           + " is also the --stop-signal, and workers could not"
                             " distinguish the two");
   }

@@ -1,6 +1,7 @@
 #include "actors/core/text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -129,4 +130,12 @@ TEST_CASE("to_ranges: consecutive numbers are one range", "[core]") {
   CHECK(to_ranges(std::vector{0u, 1u, 2u, 3u, 8u}) == "0-3,8");
   CHECK(to_ranges(std::vector{0u, 2u, 3u, 4u, 9u}) == "0,2-4,9");
   CHECK(to_ranges(std::vector{0u, UINT32_MAX}) == "0,4294967295");
+}
+
+TEST_CASE("signal_name: as it is written in C, and empty without a name",
+          "[core]") {
+  CHECK(signal_name(SIGTERM) == "SIGTERM");
+  CHECK(signal_name(SIGABRT) == "SIGABRT");
+  CHECK(signal_name(99).empty());
+  CHECK(signal_name(0).empty());
 }

@@ -18,12 +18,6 @@ constexpr auto width_max = size_t{60};
 constexpr auto hint = "To enable traceback see: "
                       "https://pytorch.org/docs/stable/elastic/errors.html";
 
-std::string signal_name(int signal) {
-  const auto* abbreviation = ::sigabbrev_np(signal);
-  return abbreviation == nullptr ? std::string{}
-                                 : std::string{"SIG"} + abbreviation;
-}
-
 std::string error_text(int error) {
   const auto* description = ::strerrordesc_np(error);
   return description == nullptr ? "error " + std::to_string(error)
