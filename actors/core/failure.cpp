@@ -7,8 +7,6 @@
 #include <chrono>
 #include <utility>
 
-#include <string.h>
-
 namespace actorrun::core {
 
 namespace {
@@ -63,13 +61,6 @@ std::string signal_text(int signal) {
   const auto name = signal_name(signal);
   const auto number = "signal " + std::to_string(signal);
   return name.empty() ? number : name + " (" + number + ")";
-}
-
-// The number may come from another host, whose system knows more errors.
-std::string error_text(int error) {
-  const auto* description = ::strerrordesc_np(error);
-  return description == nullptr ? "error " + std::to_string(error)
-                                : description;
 }
 
 std::string why_not_started(const worker_failure& x) {

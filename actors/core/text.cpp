@@ -168,4 +168,10 @@ std::string signal_name(int signal) {
                                  : std::string{"SIG"} + abbreviation;
 }
 
+std::string error_text(int error) {
+  const auto* description = ::strerrordesc_np(error);
+  return description == nullptr ? "error " + std::to_string(error)
+                                : description;
+}
+
 } // namespace actorrun::core

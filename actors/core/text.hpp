@@ -1,5 +1,5 @@
 // Turns bytes of other programs into text for consoles, reports and the wire,
-// and numbers into text: ranks, signals.
+// and numbers into text: ranks, signals, errors.
 #pragma once
 
 #include <cstddef>
@@ -38,5 +38,10 @@ std::string to_ranges(std::span<const uint32_t> ascending);
 /// `SIGTERM`; empty for a number that has no name here, such as a real-time
 /// signal.
 std::string signal_name(int signal);
+
+/// The system's description of an errno, in English: `No such file or
+/// directory`. The number may come from another host, whose system knows more
+/// errors: those are `error 999`.
+std::string error_text(int error);
 
 } // namespace actorrun::core

@@ -1,5 +1,6 @@
 #include "cli/options/host_facts.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/devices.hpp"
 
@@ -53,7 +54,7 @@ struct close_descriptor {
 
 failure because_of_errno(const std::string& path) {
   return bad_argument("cannot read " + in_quotes(path) + ": "
-                      + std::strerror(errno));
+                      + core::error_text(errno));
 }
 
 /// Up to one byte more than a secret and its line end may have.

@@ -1,5 +1,5 @@
+#include "actors/core/text.hpp"
 #include "runtime/devices.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/shared_library.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -129,12 +129,12 @@ void reap(pid_t child) {
 result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   auto ends = std::array<int, 2>{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return broken("pipe2: " + error_text(errno));
+    return broken("pipe2: " + core::error_text(errno));
   const auto from = unique_fd{ends[0]};
   auto to = unique_fd{ends[1]};
   const auto child = ::fork();
   if (child < 0)
-    return broken("fork: " + error_text(errno));
+    return broken("fork: " + core::error_text(errno));
   if (child == 0)
     be_child(ask, to.get());
   to.reset();

@@ -1,6 +1,6 @@
 #include "runtime/etcd/http.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +47,7 @@ result<void> check_files(const etcd_options& x) {
         std::pair{"cert", x.certificate_file}, std::pair{"key", x.key_file}})
     if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
       return failure{errc::etcd_denied, std::string{name} + ": " + path + ": "
-                                          + error_text(errno)};
+                                          + core::error_text(errno)};
   return {};
 }
 

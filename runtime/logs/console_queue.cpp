@@ -1,6 +1,6 @@
 #include "runtime/logs/console_queue.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <cerrno>
@@ -39,8 +39,8 @@ std::string text_of_lost_notes(uint64_t count) {
 
 std::string text_of_loss(uint64_t bytes, int error) {
   return "\n\xE2\x80\xA6 " + std::to_string(bytes)
-         + " bytes of the console's output were lost: " + error_text(error)
-         + "\n";
+         + " bytes of the console's output were lost: "
+         + core::error_text(error) + "\n";
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "runtime/logs/inotify_log_files.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/reactor.hpp"
 
@@ -29,8 +29,8 @@ constexpr auto file_mode = mode_t{0666};
 constexpr size_t events_size = 16 * 1024;
 
 failure unusable(const std::string& path, int error) {
-  return {errc::log_failed,
-          "the log file " + path + " cannot be opened: " + error_text(error)};
+  return {errc::log_failed, "the log file " + path + " cannot be opened: "
+                              + core::error_text(error)};
 }
 
 bool has_little_space(int fd) {

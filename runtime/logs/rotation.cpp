@@ -1,6 +1,6 @@
 #include "runtime/logs/rotation.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -28,7 +28,8 @@ constexpr size_t copy_size = 128 * 1024;
 
 failure failed(const std::string& path, std::string_view what, int error) {
   return {errc::log_failed, "cannot rotate the log file " + path + ": "
-                              + std::string{what} + ": " + error_text(error)};
+                              + std::string{what} + ": "
+                              + core::error_text(error)};
 }
 
 std::string numbered(const std::string& path, uint32_t number) {

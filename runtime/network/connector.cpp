@@ -1,6 +1,6 @@
 #include "runtime/network/connector.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
                       "does not answer; check the host, routes and firewalls");
   if (error != 0)
     return give_up_on(errc::connection_failed,
-                      "cannot be connected to (" + error_text(error)
+                      "cannot be connected to (" + core::error_text(error)
                         + "); check the host, routes and firewalls");
   fd_ = std::move(fd);
   const auto how = where_.on_this_host() ? trust::system : trust::secret;

@@ -1,6 +1,6 @@
 #include "runtime/os/file.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,14 +42,14 @@ result<std::optional<regular_file>> open_regular_file(const std::string& path) {
   if (::lstat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       return std::optional<regular_file>{};
-    return unreadable("it cannot be read: " + error_text(errno));
+    return unreadable("it cannot be read: " + core::error_text(errno));
   }
   if (!S_ISREG(facts.st_mode))
     return unreadable("it is " + kind_of(facts.st_mode));
   auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW
                                              | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &facts) != 0)
-    return unreadable("it cannot be read: " + error_text(errno));
+    return unreadable("it cannot be read: " + core::error_text(errno));
   if (!S_ISREG(facts.st_mode))
     return unreadable("it is " + kind_of(facts.st_mode));
   if (facts.st_uid != ::geteuid())

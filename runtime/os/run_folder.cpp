@@ -1,6 +1,6 @@
 #include "runtime/os/run_folder.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -50,7 +50,7 @@ result<void> check(const std::string& path) {
     return unusable(path, "is a symbolic link or no folder");
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return unusable(path, "cannot be opened (" + error_text(errno) + ")");
+    return unusable(path, "cannot be opened (" + core::error_text(errno) + ")");
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -145,7 +145,7 @@ result<run_folder> run_folder::open() {
 
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    return unusable(path, "cannot be made (" + error_text(errno) + ")");
+    return unusable(path, "cannot be made (" + core::error_text(errno) + ")");
   if (auto ok = check(path); !ok)
     return ok.error();
   return run_folder{path, shared};

@@ -1,6 +1,6 @@
 #include "runtime/os/socket.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -42,7 +42,7 @@ failure listen_failure(const std::string& where, int error) {
                                    + ": it is not an address of this host; "
                                      "choose one that is"};
   return {errc::cannot_listen, "cannot listen on " + where + ": "
-                                 + error_text(error)
+                                 + core::error_text(error)
                                  + "; choose another address or port"};
 }
 

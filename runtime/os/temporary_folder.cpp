@@ -1,6 +1,6 @@
 #include "runtime/os/temporary_folder.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -82,8 +82,8 @@ bool is_ours(const fs::path& path) {
 } // namespace
 
 failure cannot_make_folder(const std::string& path, int error) {
-  return {errc::log_failed,
-          "the log folder " + path + " cannot be made: " + error_text(error)};
+  return {errc::log_failed, "the log folder " + path
+                              + " cannot be made: " + core::error_text(error)};
 }
 
 result<std::string> make_private_folder(const std::string& prefix) {

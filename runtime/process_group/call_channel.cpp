@@ -1,6 +1,6 @@
 #include "runtime/process_group/call_channel.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/process_group/value_codec.hpp"
 
@@ -36,7 +36,7 @@ failure bad(std::string text) {
 }
 
 failure system_failure_of(const std::string& what, int error) {
-  return {errc::system_failure, what + ": " + error_text(error)};
+  return {errc::system_failure, what + ": " + core::error_text(error)};
 }
 
 std::string_view text_of(std::span<const uint8_t> data) {

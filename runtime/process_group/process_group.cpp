@@ -1,11 +1,11 @@
 #include "runtime/process_group/process_group.hpp"
 
 #include "actors/core/logs/line_prefix.hpp"
+#include "actors/core/text.hpp"
 #include "actors/log_tailer.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/options.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/process_group/call_channel.hpp"
@@ -198,7 +198,7 @@ failure process_group::start_failure(const process_tracker::record& record,
   if (!record.subject.empty())
     text += record.subject + ": ";
   const auto* name = strerrorname_np(record.error);
-  return {code_of(record.error), text + error_text(record.error) + " ("
+  return {code_of(record.error), text + core::error_text(record.error) + " ("
                                    + (name == nullptr ? "?" : name) + ")"};
 }
 

@@ -1,6 +1,6 @@
 #include "runtime/processes/output_files.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <cerrno>
 
@@ -83,7 +83,7 @@ std::string output_files::complaint() const {
   if (failure_count_ == 0)
     return {};
   auto text = "output is lost: cannot open " + first_path_ + ": "
-              + error_text(first_error_);
+              + core::error_text(first_error_);
   if (failure_count_ > 1)
     text += "; and " + std::to_string(failure_count_ - 1)
             + " more files of this start";

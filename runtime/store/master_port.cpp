@@ -1,6 +1,6 @@
 #include "runtime/store/master_port.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
     return bound_port{port_of(where), std::move(fd)};
   return failure{errno == EADDRINUSE ? errc::address_in_use
                                      : errc::cannot_listen,
-                 to_string(where) + ": " + error_text(errno)};
+                 to_string(where) + ": " + core::error_text(errno)};
 }
 
 failure nothing_free(std::span<const port_range> candidates) {

@@ -1,6 +1,6 @@
 #include "runtime/store/ports.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
     return refuse(trouble_.empty() ? "that port is not held here" : trouble_);
   auto socket = unique_fd{::fcntl((*held)->socket.get(), F_DUPFD_CLOEXEC, 0)};
   if (!socket)
-    return refuse(error_text(errno));
+    return refuse(core::error_text(errno));
   auto server = store_server::start(
     home_, std::move(socket),
     {.client_count_expected

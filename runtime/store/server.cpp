@@ -1,7 +1,7 @@
 #include "runtime/store/server.hpp"
 
+#include "actors/core/text.hpp"
 #include "runtime/os/descriptor_room.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/thread.hpp"
@@ -52,7 +52,8 @@ void set_option(int fd, int level, int name, int value = 1) {
 }
 
 failure system_failure(const char* what) {
-  return {errc::system_failure, std::string{what} + ": " + error_text(errno)};
+  return {errc::system_failure,
+          std::string{what} + ": " + core::error_text(errno)};
 }
 
 } // namespace
@@ -79,7 +80,7 @@ store_server::start(reactor& home, unique_fd socket,
   set_option(listener, IPPROTO_TCP, TCP_NODELAY);
   set_option(listener, SOL_SOCKET, SO_KEEPALIVE);
   if (::listen(listener, backlog) != 0)
-    return failure{errc::cannot_listen, error_text(errno)};
+    return failure{errc::cannot_listen, core::error_text(errno)};
   out->on_home([x = out.get()] { x->await_first(); });
   return out;
 }

@@ -1,4 +1,4 @@
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/store/server.hpp"
@@ -65,7 +65,7 @@ void store_server::admit(unique_fd socket) {
 
 // The listener stays ready; without a pause we would do nothing else.
 void store_server::pause_accepting() {
-  tell("cannot accept: " + error_text(errno) + "; tries again");
+  tell("cannot accept: " + core::error_text(errno) + "; tries again");
   watch_listener(false);
   accepts_again_ = clock::now() + accept_pause;
 }

@@ -1,6 +1,6 @@
 #include "runtime/timers/notify_socket.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/private_name.hpp"
 #include "runtime/os/socket_address.hpp"
 
@@ -24,7 +24,7 @@ constexpr auto private_mode = mode_t{S_IRUSR | S_IWUSR};
 failure cannot_listen(const std::string& path, int error) {
   return {errc::cannot_listen,
           "the socket " + path
-            + " for watchdogs cannot be made: " + error_text(error)};
+            + " for watchdogs cannot be made: " + core::error_text(error)};
 }
 
 result<unique_fd> bind_to(const std::string& path) {

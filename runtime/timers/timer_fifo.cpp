@@ -1,6 +1,6 @@
 #include "runtime/timers/timer_fifo.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 #include "runtime/os/private_name.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ failure unusable(const std::string& path, const std::string& why) {
 
 failure cannot(const char* what, const std::string& path, int error) {
   return unusable(path, std::string{"cannot be "} + what + " ("
-                          + error_text(error) + ")");
+                          + core::error_text(error) + ")");
 }
 
 failure in_use(const std::string& path) {

@@ -1,6 +1,7 @@
 #include "actors/core/text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <string>
@@ -138,4 +139,10 @@ TEST_CASE("signal_name: as it is written in C, and empty without a name",
   CHECK(signal_name(SIGABRT) == "SIGABRT");
   CHECK(signal_name(99).empty());
   CHECK(signal_name(0).empty());
+}
+
+TEST_CASE("error_text: the description, and the number of what has none",
+          "[core]") {
+  CHECK(error_text(ENOENT) == "No such file or directory");
+  CHECK(error_text(12345) == "error 12345");
 }
