@@ -94,9 +94,8 @@ option_rules signal_rules(run_settings& out) {
   };
 }
 
-std::optional<failure> settle_signals(const run_settings& settings,
-                                      const host_facts& world,
-                                      run_arguments& out) {
+result<void> settle_signals(const run_settings& settings,
+                            const host_facts& world, run_arguments& out) {
   out.signals_to_handle
     = settings.signals_to_handle.value_or(default_signals(world));
   out.signals_to_forward = settings.signals_to_forward;
@@ -120,7 +119,7 @@ std::optional<failure> settle_signals(const run_settings& settings,
   if (!timeout)
     return timeout.error();
   workers.kill_timeout = timeout->value_or(workers.kill_timeout);
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::cli

@@ -30,9 +30,9 @@ result<bool> parse_event_log_handler(const std::string& text) {
                         " launcher_hooks::on_event");
 }
 
-std::optional<failure> refuse_logs_specs(const std::string& text) {
+result<void> refuse_logs_specs(const std::string& text) {
   if (text == "default")
-    return std::nullopt;
+    return {};
   return bad_argument(
     in_quotes(text) + " would be looked up among Python's entry points, and"
     + " actorrun has no Python in it; --log-dir, --redirects, --tee and"
@@ -40,7 +40,7 @@ std::optional<failure> refuse_logs_specs(const std::string& text) {
       " the launcher a log_layout");
 }
 
-std::optional<failure> refuse_metrics(const std::string&) {
+result<void> refuse_metrics(const std::string&) {
   return bad_argument("torchrun has no such option either; use"
                       " --event-log-handler=console for a line of JSON per"
                       " event, or ask: actorctl status --json");
