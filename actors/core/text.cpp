@@ -1,6 +1,7 @@
 #include "actors/core/text.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <string.h>
@@ -172,6 +173,10 @@ std::string error_text(int error) {
   const auto* description = ::strerrordesc_np(error);
   return description == nullptr ? "error " + std::to_string(error)
                                 : description;
+}
+
+failure system_failure(std::string what, int error) {
+  return actorrun::system_failure(std::move(what) + ": " + error_text(error));
 }
 
 } // namespace actorrun::core

@@ -2,6 +2,8 @@
 // and numbers into text: ranks, signals, errors.
 #pragma once
 
+#include "messages/result.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,5 +45,8 @@ std::string signal_name(int signal);
 /// directory`. The number may come from another host, whose system knows more
 /// errors: those are `error 999`.
 std::string error_text(int error);
+
+/// With the description of an errno: `epoll: Too many open files`.
+failure system_failure(std::string what, int error);
 
 } // namespace actorrun::core

@@ -17,10 +17,6 @@ namespace {
 /// Linux has no more CPUs than this, and cpu_set_t only 1,024.
 constexpr int cpu_max = 1 << 16;
 
-failure broken(std::string text) {
-  return {errc::system_failure, std::move(text)};
-}
-
 /// What we use of hwloc.
 struct hwloc_api {
   decltype(&::hwloc_get_api_version) api_version = nullptr;
@@ -39,8 +35,8 @@ struct hwloc_api {
 result<hwloc_api> load_hwloc(const std::string& name) {
   const auto library = shared_library::load(name);
   if (!library)
-    return broken("hwloc cannot be loaded: " + library.error().text
-                  + "; install it (Debian: libhwloc15)");
+    return system_failure("hwloc cannot be loaded: " + library.error().text
+                          + "; install it (Debian: libhwloc15)");
   auto x = hwloc_api{};
   const auto is_whole
     = library->find("hwloc_get_api_version", x.api_version)
@@ -55,7 +51,8 @@ result<hwloc_api> load_hwloc(const std::string& name) {
       && library->find("hwloc_bitmap_isset", x.has)
       && library->find("hwloc_bitmap_weight", x.weight);
   if (!is_whole || x.api_version() >> 16 != HWLOC_API_VERSION >> 16)
-    return broken(name + " is another hwloc than the one we were built for");
+    return system_failure(name
+                          + " is another hwloc than the one we were built for");
   return x;
 }
 
@@ -152,18 +149,19 @@ result<std::vector<core::cpu_place>> read_topology(const std::string& synthetic,
     return hwloc.error();
   auto made = hwloc_topology_t{};
   if (hwloc->init(&made) != 0)
-    return broken("hwloc cannot be initialised");
+    return system_failure("hwloc cannot be initialised");
   using owner = std::unique_ptr<hwloc_topology, decltype(hwloc->destroy)>;
   const auto topology = owner{made, hwloc->destroy};
   if (!synthetic.empty() && hwloc->set_synthetic(made, synthetic.c_str()) != 0)
-    return broken("hwloc does not know the machine \"" + synthetic + "\"");
+    return system_failure("hwloc does not know the machine \"" + synthetic
+                          + "\"");
   if (hwloc->load(made) != 0)
-    return broken("hwloc cannot read how this machine is built");
+    return system_failure("hwloc cannot read how this machine is built");
   auto cpus = places_in(*hwloc, made);
   if (synthetic.empty())
     keep_own(cpus);
   if (cpus.empty())
-    return broken("hwloc finds no CPU that may be used");
+    return system_failure("hwloc finds no CPU that may be used");
   return cpus;
 }
 

@@ -31,14 +31,6 @@ constexpr auto call_magic = std::array{'a', 'r', 'c', 'a', 'l', 'l', '0', '1'};
 constexpr auto return_magic
   = std::array{'a', 'r', 'r', 'e', 't', 'n', '0', '1'};
 
-failure bad(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
-
-failure system_failure_of(const std::string& what, int error) {
-  return {errc::system_failure, what + ": " + core::error_text(error)};
-}
-
 std::string_view text_of(std::span<const uint8_t> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
@@ -61,10 +53,10 @@ result<bytes> read_file(int fd, const std::array<char, 8>& magic,
                         size_t size_max) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-    return bad("there is no file");
+    return bad_argument("there is no file");
   const auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(header) || size > sizeof(header) + size_max)
-    return bad("the file has " + std::to_string(size) + " bytes");
+    return bad_argument("the file has " + std::to_string(size) + " bytes");
   auto data = bytes(size);
   for (size_t done = 0; done < data.size();) {
     const auto n = ::pread(fd, data.data() + done, data.size() - done,
@@ -72,18 +64,18 @@ result<bytes> read_file(int fd, const std::array<char, 8>& magic,
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
-      return bad("the file cannot be read");
+      return bad_argument("the file cannot be read");
     done += static_cast<size_t>(n);
   }
   if (std::memcmp(data.data(), magic.data(), magic.size()) != 0)
-    return bad("the file is of another kind");
+    return bad_argument("the file is of another kind");
   return data;
 }
 
 result<unique_fd> make_file(const char* name) {
   auto fd = unique_fd{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!fd)
-    return system_failure_of("no file in memory can be made", errno);
+    return core::system_failure("no file in memory can be made", errno);
   return fd;
 }
 
@@ -95,7 +87,7 @@ result<unique_fd> write_call(const function_call& call) {
   const auto data = encode(
     nlohmann::json::array({call.function, call.arguments}), call_size_max);
   if (!data)
-    return bad("the arguments are " + data.error().text);
+    return bad_argument("the arguments are " + data.error().text);
   auto fd = make_file("actorrun-call");
   if (!fd)
     return fd;
@@ -103,7 +95,8 @@ result<unique_fd> write_call(const function_call& call) {
   if (error == 0)
     error = write_value(fd->get(), *data);
   if (error != 0)
-    return system_failure_of("the arguments cannot be kept in memory", error);
+    return core::system_failure("the arguments cannot be kept in memory",
+                                error);
   ::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK);
   return fd;
 }
@@ -117,7 +110,7 @@ result<function_call> read_call(int fd) {
     return value.error();
   if (!value->is_array() || value->size() != 2 || !(*value)[0].is_string()
       || !(*value)[1].is_array())
-    return bad("the value in it is no call");
+    return bad_argument("the value in it is no call");
   return function_call{(*value)[0].get<std::string>(),
                        (*value)[1].get<argument_list>()};
 }
@@ -130,7 +123,7 @@ result<unique_fd> make_return_file() {
     return fd;
   if (const auto error
       = write_header(fd->get(), return_magic, stage::not_begun))
-    return system_failure_of("no file in memory can be written", error);
+    return core::system_failure("no file in memory can be written", error);
   return fd;
 }
 
@@ -142,14 +135,14 @@ bool mark_begun(int fd) {
 result<void> write_return(int fd, const nlohmann::json& value) {
   const auto data = encode(value, return_size_max);
   if (!data)
-    return bad("the return value is " + data.error().text);
+    return bad_argument("the return value is " + data.error().text);
   // The header comes last: only then does the value count.
   auto error = write_value(fd, *data);
   if (error == 0)
     error = write_header(fd, return_magic, stage::returned);
   if (error != 0)
-    return system_failure_of("the return value cannot be kept in memory",
-                             error);
+    return core::system_failure("the return value cannot be kept in memory",
+                                error);
   return {};
 }
 
@@ -160,7 +153,7 @@ result<function_return> read_return(int fd) {
   auto x = header{};
   std::memcpy(&x, data->data(), sizeof x);
   if (x.reached > static_cast<uint64_t>(stage::returned))
-    return bad("the file is damaged");
+    return bad_argument("the file is damaged");
   const auto reached = static_cast<stage>(x.reached);
   if (reached != stage::returned)
     return function_return{reached, nullptr};

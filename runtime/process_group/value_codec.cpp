@@ -9,10 +9,6 @@ namespace actorrun::detail {
 
 namespace {
 
-failure bad(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
-
 /// Both ways of nlohmann's library call themselves once per level.
 bool is_too_deep(const nlohmann::json& x, size_t depth_max) {
   if (!x.is_structured())
@@ -57,18 +53,18 @@ result<nlohmann::json> decode(std::span<const uint8_t> data) {
   auto guard = depth_guard{};
   const auto format = nlohmann::json::input_format_t::cbor;
   if (!nlohmann::json::sax_parse(data, &guard, format))
-    return bad("the value in it is damaged");
+    return bad_argument("the value in it is damaged");
   return nlohmann::json::from_cbor(data, true, false);
 }
 
 result<bytes> encode(const nlohmann::json& value, size_t size_max) {
   if (is_too_deep(value, value_depth_max))
-    return bad("nested deeper than " + std::to_string(value_depth_max)
-               + " levels");
+    return bad_argument("nested deeper than " + std::to_string(value_depth_max)
+                        + " levels");
   auto data = nlohmann::json::to_cbor(value);
   if (data.size() > size_max)
-    return bad(std::to_string(data.size()) + " bytes, and at most "
-               + std::to_string(size_max) + " may be sent");
+    return bad_argument(std::to_string(data.size()) + " bytes, and at most "
+                        + std::to_string(size_max) + " may be sent");
   return data;
 }
 

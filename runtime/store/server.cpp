@@ -51,11 +51,6 @@ void set_option(int fd, int level, int name, int value = 1) {
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
 
-failure system_failure(const char* what) {
-  return {errc::system_failure,
-          std::string{what} + ": " + core::error_text(errno)};
-}
-
 } // namespace
 
 store_server::store_server(reactor& home, unique_fd socket,
@@ -143,13 +138,13 @@ result<void> store_server::open() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_up_)
-    return system_failure("no descriptor");
+    return core::system_failure("no descriptor", errno);
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
-    return system_failure("epoll");
+    return core::system_failure("epoll", errno);
   event.data.u64 = listener_token;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
-    return system_failure("epoll");
+    return core::system_failure("epoll", errno);
   return {};
 }
 

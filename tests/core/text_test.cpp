@@ -145,4 +145,5 @@ TEST_CASE("error_text: the description, and the number of what has none",
           "[core]") {
   CHECK(error_text(ENOENT) == "No such file or directory");
   CHECK(error_text(12345) == "error 12345");
+  CHECK(system_failure("epoll", EMFILE).text == "epoll: Too many open files");
 }
