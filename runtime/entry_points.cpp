@@ -38,26 +38,23 @@ void entry_point::add(const std::string& name, entry_function function) {
 namespace detail {
 
 result<entry_function> find_entry_point(const std::string& name) {
-  const auto refuse = [](std::string text) {
-    return failure{errc::bad_argument, std::move(text)};
-  };
   if (name.empty() || name.size() > label_length_max)
-    return refuse("the name of an entry point has "
-                  + std::to_string(name.size()) + " bytes, not 1.."
-                  + std::to_string(label_length_max));
+    return bad_argument("the name of an entry point has "
+                        + std::to_string(name.size()) + " bytes, not 1.."
+                        + std::to_string(label_length_max));
   if (name.find('\0') != name.npos)
-    return refuse("the name of an entry point has a NUL in it");
+    return bad_argument("the name of an entry point has a NUL in it");
   auto& known = all();
   const auto guard = std::lock_guard{known.mutex};
   const auto i = known.entries.find(name);
   if (i == known.entries.end())
-    return refuse("no entry point is called \"" + name
-                  + "\": define it at namespace scope, or in main before "
-                    "run_as_worker");
+    return bad_argument("no entry point is called \"" + name
+                        + "\": define it at namespace scope, or in main before "
+                          "run_as_worker");
   if (i->second.count > 1)
-    return refuse(std::to_string(i->second.count)
-                  + " entry points are called \"" + name
-                  + "\": give each a name of its own");
+    return bad_argument(std::to_string(i->second.count)
+                        + " entry points are called \"" + name
+                        + "\": give each a name of its own");
   return i->second.function;
 }
 

@@ -162,10 +162,6 @@ std::vector<ports::process_spec> make_processes(
 
 namespace {
 
-result<void> refuse(std::string text) {
-  return failure{errc::bad_argument, std::move(text)};
-}
-
 std::string of_rank(uint32_t rank, const std::string& text) {
   return "local rank " + std::to_string(rank) + ": " + text;
 }
@@ -176,11 +172,11 @@ bool has_nul(std::string_view text) {
 
 result<void> check_name(const std::string& name) {
   if (name.size() > label_length_max)
-    return refuse("the name is longer than " + std::to_string(label_length_max)
-                  + " bytes");
+    return bad_argument("the name is longer than "
+                        + std::to_string(label_length_max) + " bytes");
   if (std::any_of(name.begin(), name.end(),
                   [](unsigned char c) { return std::iscntrl(c) != 0; }))
-    return refuse("the name has control characters in it");
+    return bad_argument("the name has control characters in it");
   return {};
 }
 
@@ -204,26 +200,29 @@ result<void> check_keys(const char* what, const std::set<uint32_t>& keys,
   const auto expected = ranks_below(count);
   if (keys == expected)
     return {};
-  return refuse(std::string{what} + ": the local ranks do not match, expected: "
-                + ranks_text(expected) + ", actual: " + ranks_text(keys));
+  return bad_argument(std::string{what}
+                      + ": the local ranks do not match, expected: "
+                      + ranks_text(expected) + ", actual: " + ranks_text(keys));
 }
 
 result<void> check_ranks(const process_options& x) {
   const auto count = x.args.size();
   if (count < 1 || count > core::slots_per_agent_max)
-    return refuse("args has " + std::to_string(count) + " local ranks, not 1.."
-                  + std::to_string(core::slots_per_agent_max));
+    return bad_argument("args has " + std::to_string(count)
+                        + " local ranks, not 1.."
+                        + std::to_string(core::slots_per_agent_max));
   if (auto ok = check_keys("args", keys_of(x.args), count); !ok)
     return ok;
   if (auto ok = check_keys("envs", keys_of(x.envs), count); !ok)
     return ok;
   for (const auto& [rank, prefix] : x.log_line_prefixes) {
     if (rank >= count)
-      return refuse("log_line_prefixes: there is no local rank "
-                    + std::to_string(rank) + " in "
-                    + ranks_text(ranks_below(count)));
+      return bad_argument("log_line_prefixes: there is no local rank "
+                          + std::to_string(rank) + " in "
+                          + ranks_text(ranks_below(count)));
     if (prefix.find_first_of(std::string_view{"\0\r\n", 3}) != prefix.npos)
-      return refuse(of_rank(rank, "its prefix has a line end or NUL in it"));
+      return bad_argument(
+        of_rank(rank, "its prefix has a line end or NUL in it"));
   }
   return {};
 }
@@ -232,9 +231,11 @@ result<void> check_variables(const process_options& x) {
   for (const auto& [rank, env] : x.envs)
     for (const auto& [name, value] : env) {
       if (name.empty() || has_nul(name) || name.find('=') != name.npos)
-        return refuse(of_rank(rank, "\"" + name + "\" cannot name a variable"));
+        return bad_argument(
+          of_rank(rank, "\"" + name + "\" cannot name a variable"));
       if (has_nul(value))
-        return refuse(of_rank(rank, "the variable " + name + " has a NUL"));
+        return bad_argument(
+          of_rank(rank, "the variable " + name + " has a NUL"));
     }
   return {};
 }
@@ -242,20 +243,22 @@ result<void> check_variables(const process_options& x) {
 result<void> check_program(const process_options& x,
                            const std::string& program) {
   if (program.empty() || has_nul(program))
-    return refuse(program.empty() ? "there is no program to start"
-                                  : "the name of the program has a NUL in it");
+    return bad_argument(program.empty()
+                          ? "there is no program to start"
+                          : "the name of the program has a NUL in it");
   for (const auto& [rank, arguments] : x.args)
     for (size_t i = 0; i < arguments.size(); ++i) {
       const auto& value = arguments[i];
       const auto is_text = value.is_string();
       if (!is_text && !value.is_number() && !value.is_boolean())
-        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
-                                      + " of a program must be text, a number "
-                                        "or a boolean, not "
-                                      + value.type_name()));
+        return bad_argument(
+          of_rank(rank, "argument " + std::to_string(i + 1)
+                          + " of a program must be text, a number "
+                            "or a boolean, not "
+                          + value.type_name()));
       if (is_text && has_nul(value.get_ref<const std::string&>()))
-        return refuse(of_rank(rank, "argument " + std::to_string(i + 1)
-                                      + " has a NUL in it"));
+        return bad_argument(of_rank(rank, "argument " + std::to_string(i + 1)
+                                            + " has a NUL in it"));
     }
   return {};
 }
@@ -265,19 +268,21 @@ result<void> check_function(const process_options& x, const std::string& name) {
   if (!function)
     return function.error();
   if (x.method != start_method::fork && !can_run_as_worker())
-    return refuse("\"" + name
-                  + "\" cannot be reached in a process of its own: "
-                    "main must call actorrun::run_as_worker(argc, argv) before "
-                    "all else");
+    return bad_argument(
+      "\"" + name
+      + "\" cannot be reached in a process of its own: "
+        "main must call actorrun::run_as_worker(argc, argv) before "
+        "all else");
   for (const auto& [rank, arguments] : x.args)
     if (const auto problem = function->complaint(arguments))
-      return refuse(of_rank(rank, "entry point \"" + name + "\": " + *problem));
+      return bad_argument(
+        of_rank(rank, "entry point \"" + name + "\": " + *problem));
   return {};
 }
 
 result<void> check_entrypoint(const process_options& x) {
   if (is_astray())
-    return refuse(
+    return bad_argument(
       "this process is a worker itself, and its main has not called "
       "actorrun::run_as_worker(argc, argv), the first thing to do");
   if (const auto* program = std::get_if<std::string>(&x.entrypoint))
