@@ -1,10 +1,11 @@
 #include "runtime/devices/numa_topology.hpp"
 
+#include "runtime/os/file.hpp"
 #include "runtime/os/shared_library.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include <hwloc.h>
@@ -167,9 +168,10 @@ result<std::vector<core::cpu_place>> read_topology(const std::string& synthetic,
 
 std::optional<uint32_t> numa_node_of(const std::string& pci_address,
                                      const std::string& devices) {
-  auto file = std::ifstream{devices + "/" + pci_address + "/numa_node"};
+  auto text = std::istringstream{
+    read_kernel_file(devices + "/" + pci_address + "/numa_node")};
   auto node = int64_t{0};
-  if (!(file >> node))
+  if (!(text >> node))
     return std::nullopt;
   return static_cast<uint32_t>(std::max<int64_t>(node, 0));
 }

@@ -1,6 +1,7 @@
 #include "runtime/store/master_port.hpp"
 
 #include "actors/core/text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <netinet/in.h>
@@ -33,9 +34,10 @@ constexpr uint16_t unprivileged_min = 1024;
 std::atomic<uint16_t> last_given{0};
 
 port_range ephemeral_range() {
-  auto file = std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"};
+  auto text = std::istringstream{
+    read_kernel_file("/proc/sys/net/ipv4/ip_local_port_range")};
   auto range = port_range{};
-  return file >> range.first >> range.last ? range : ephemeral_default;
+  return text >> range.first >> range.last ? range : ephemeral_default;
 }
 
 // The part of `x` below and the part above `hole`.

@@ -149,7 +149,7 @@ TEST_CASE("process_sight: who is gone is nowhere", "[runtime]") {
     const auto x = hanging{pause_for_ever};
     pid = x.pid();
   }
-  CHECK(see_process(pid).stat == core::thread_stat{});
+  CHECK(see_process(pid).stat == core::process_stat{});
   CHECK(contains(describe_process(pid, core::time_point::max()), "unknown"));
 }
 
