@@ -34,10 +34,10 @@ result<job_options> job_from(const control_settings& settings,
   const auto conf = settings.conf.value_or(rendezvous_conf{});
   const auto backend = settings.backend.value_or(rendezvous_backend::native);
   out.etcd = conf.etcd;
-  if (auto why = settle_meeting(settings.rendezvous, backend, out))
-    return *why;
-  if (auto why = check_conf(conf, backend))
-    return *why;
+  if (auto ok = settle_meeting(settings.rendezvous, backend, out); !ok)
+    return ok.error();
+  if (auto ok = check_conf(conf, backend); !ok)
+    return ok.error();
   return out;
 }
 
@@ -130,8 +130,8 @@ result<control_command> parse_command(const std::string& name,
     return scanned.error();
   if (contains(scanned->options, "--help"))
     return help_of(name);
-  if (auto why = read_options(rules, scanned->options, no_variable))
-    return *why;
+  if (auto ok = read_options(rules, scanned->options, no_variable); !ok)
+    return ok.error();
   return command.finish(settings, scanned->rest, world);
 }
 
@@ -155,8 +155,8 @@ result<control_command> parse_control(const std::vector<std::string>& words,
     return help_of("");
   if (contains(scanned->options, "--version"))
     return control_command{version{}};
-  if (auto why = read_options(rules, scanned->options, no_variable))
-    return *why;
+  if (auto ok = read_options(rules, scanned->options, no_variable); !ok)
+    return ok.error();
   if (settings.completion)
     return control_command{
       help{completion_script(*settings.completion, actorctl_guide())}};

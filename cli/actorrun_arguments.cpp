@@ -12,21 +12,19 @@
 #include "cli/options/torchrun_options.hpp"
 #include "messages/formatted.hpp"
 
-#include <optional>
 #include <utility>
 
 namespace actorrun::cli {
 
 namespace {
 
-std::optional<failure> settle_secret(const run_settings& settings,
-                                     const host_facts& world,
-                                     run_arguments& out) {
+result<void> settle_secret(const run_settings& settings,
+                           const host_facts& world, run_arguments& out) {
   auto secret = secret_of(settings.secret_file, world);
   if (!secret)
     return secret.error();
   out.job.secret = *std::move(secret);
-  return std::nullopt;
+  return {};
 }
 
 /// The last option may have taken the script for its value.
@@ -43,10 +41,9 @@ std::string missing_program(const run_settings& settings,
   return text;
 }
 
-std::optional<failure> settle_program(const run_settings& settings,
-                                      const scanned_words& typed,
-                                      const host_facts& world,
-                                      run_arguments& out) {
+result<void> settle_program(const run_settings& settings,
+                            const scanned_words& typed, const host_facts& world,
+                            run_arguments& out) {
   const auto& words = typed.rest;
   if (settings.run_path && (settings.no_python || settings.is_module))
     out.warnings.emplace_back(
@@ -64,15 +61,14 @@ std::optional<failure> settle_program(const run_settings& settings,
   out.program.is_module = settings.is_module && !settings.run_path;
   out.program.no_python = settings.no_python && !settings.run_path;
   out.program.interpreter = world.variable("PYTHON_EXEC").value_or("");
-  return std::nullopt;
+  return {};
 }
 
 /// Refuses an option that is typed and has no effect. Warns only if a variable has
 /// set it, because an environment serves many jobs, or if it is torchrun's, whose
 /// scripts must go on working.
-std::optional<failure> settle_logs(const run_settings& settings,
-                                   const scanned_words& typed,
-                                   run_arguments& out) {
+result<void> settle_logs(const run_settings& settings,
+                         const scanned_words& typed, run_arguments& out) {
   for (const auto& x : idle_log_options(settings)) {
     const auto is_typed = contains(typed.options, x.name);
     const auto text = x.name + ": " + x.why;
@@ -82,13 +78,12 @@ std::optional<failure> settle_logs(const run_settings& settings,
       out.warnings.push_back(text);
   }
   out.agent.logs = log_options_of(settings);
-  return std::nullopt;
+  return {};
 }
 
 /// Comes before all options about single workers, which need their number.
-std::optional<failure> settle_slots(run_settings& settings,
-                                    const host_facts& world,
-                                    run_arguments& out) {
+result<void> settle_slots(run_settings& settings, const host_facts& world,
+                          run_arguments& out) {
   auto chosen
     = choose_slots(settings.devices.slots, settings.virtual_local_rank, world);
   if (!chosen)
@@ -100,23 +95,22 @@ std::optional<failure> settle_slots(run_settings& settings,
   out.reports_bindings = settings.devices.reports_bindings;
   out.warnings.insert(out.warnings.end(), chosen->warnings.begin(),
                       chosen->warnings.end());
-  return std::nullopt;
+  return {};
 }
 
 /// Checks that every worker has a device to see.
-std::optional<failure> settle_virtual_ranks(const run_settings& settings,
-                                            const host_facts& world,
-                                            run_arguments& out) {
+result<void> settle_virtual_ranks(const run_settings& settings,
+                                  const host_facts& world, run_arguments& out) {
   out.agent.virtual_local_rank = settings.virtual_local_rank;
   if (!settings.virtual_local_rank)
-    return std::nullopt;
+    return {};
   auto devices = out.agent.visible_devices;
   if (devices.empty())
     devices
       = core::device_names(world.variable("CUDA_VISIBLE_DEVICES").value_or(""));
   const auto last = core::device_of(devices, settings.slot_count - 1);
   if (last)
-    return std::nullopt;
+    return {};
   return bad_argument(formatted(
     "--virtual-local-rank: {} (CUDA_VISIBLE_DEVICES); --nproc-per-node is {}",
     last.error().text, settings.slot_count));
@@ -135,14 +129,12 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.logs_events = settings.logs_events;
 }
 
-std::optional<failure> check(const run_arguments& x) {
+result<void> check(const run_arguments& x) {
   if (auto ok = validate(x.job); !ok)
-    return ok.error();
+    return ok;
   auto agent = x.agent;
   agent.workers.command = {x.program.name};
-  if (auto ok = validate(agent); !ok)
-    return ok.error();
-  return std::nullopt;
+  return validate(agent);
 }
 
 result<run_command> put_together(run_settings& settings,
@@ -151,30 +143,30 @@ result<run_command> put_together(run_settings& settings,
                                  const host_facts& world) {
   auto out = run_arguments{};
   copy_plain(settings, out);
-  if (auto why = settle_slots(settings, world, out))
-    return *why;
-  if (auto why = settle_nodes(settings, out))
-    return *why;
-  if (auto why = check_conf(settings.conf, out.job.backend))
-    return *why;
-  if (auto why = settle_job_id(settings, world, out))
-    return *why;
-  if (auto why = settle_program(settings, typed, world, out))
-    return *why;
-  if (auto why = settle_virtual_ranks(settings, world, out))
-    return *why;
-  if (auto why = settle_logs(settings, typed, out))
-    return *why;
-  if (auto why = settle_signals(settings, world, out))
-    return *why;
-  if (auto why = settle_timers(settings, world, out))
-    return *why;
-  if (auto why = settle_secret(settings, world, out))
-    return *why;
+  if (auto ok = settle_slots(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_nodes(settings, out); !ok)
+    return ok.error();
+  if (auto ok = check_conf(settings.conf, out.job.backend); !ok)
+    return ok.error();
+  if (auto ok = settle_job_id(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_program(settings, typed, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_virtual_ranks(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_logs(settings, typed, out); !ok)
+    return ok.error();
+  if (auto ok = settle_signals(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_timers(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_secret(settings, world, out); !ok)
+    return ok.error();
   warn_of_ignored_options(settings, typed.options, out.warnings);
   warn_of_ignored_variables(world, rules, out.warnings);
-  if (auto why = check(out))
-    return *why;
+  if (auto ok = check(out); !ok)
+    return ok.error();
   return run_command{std::move(out)};
 }
 
@@ -191,8 +183,8 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     return run_command{help{help_text(actorrun_guide())}};
   if (contains(scanned->options, "--version"))
     return run_command{version{}};
-  if (auto why = read_options(rules, scanned->options, world.variable))
-    return *why;
+  if (auto ok = read_options(rules, scanned->options, world.variable); !ok)
+    return ok.error();
   if (settings.completion)
     return run_command{
       help{completion_script(*settings.completion, actorrun_guide())}};

@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/signal_options.hpp"
-#include "cli/options/signal_values.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/failure_view.hpp"
@@ -251,7 +251,8 @@ int run(const run_arguments& arguments) {
     report_bindings(**node, *console);
   await(inbox, [&](int signal) {
     if (contains(arguments.signals_to_forward, signal)) {
-      lines.info(formatted("passes on {} to the workers", signal_name(signal)));
+      lines.info(
+        formatted("passes on {} to the workers", core::signal_name(signal)));
       (*node)->notify(signal);
       return true;
     }

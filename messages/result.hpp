@@ -24,6 +24,11 @@ inline failure bad_argument(std::string text) {
   return {errc::bad_argument, std::move(text)};
 }
 
+/// The failure of the system, or of a library, in what should not fail.
+inline failure system_failure(std::string text) {
+  return {errc::system_failure, std::move(text)};
+}
+
 /// Holds a `T`, or a `failure` with a code other than `errc::none`.
 template <class T>
 class result {

@@ -39,24 +39,22 @@ void entry_point::add(const std::string& name, entry_function function) {
 namespace detail {
 
 result<entry_function> find_entry_point(const std::string& name) {
-  const auto refuse = [](std::string text) {
-    return failure{errc::bad_argument, std::move(text)};
-  };
   if (name.empty() || name.size() > label_length_max)
-    return refuse(
+    return bad_argument(
       formatted("the name of an entry point has {} bytes, not 1..{}",
                 name.size(), label_length_max));
   if (name.find('\0') != name.npos)
-    return refuse("the name of an entry point has a NUL in it");
+    return bad_argument("the name of an entry point has a NUL in it");
   auto& known = all();
   const auto guard = std::lock_guard{known.mutex};
   const auto i = known.entries.find(name);
   if (i == known.entries.end())
-    return refuse(formatted("no entry point is called \"{}\": define it at "
-                            "namespace scope, or in main before run_as_worker",
-                            name));
+    return bad_argument(
+      formatted("no entry point is called \"{}\": define it at "
+                "namespace scope, or in main before run_as_worker",
+                name));
   if (i->second.count > 1)
-    return refuse(formatted(
+    return bad_argument(formatted(
       "{} entry points are called \"{}\": give each a name of its own",
       i->second.count, name));
   return i->second.function;

@@ -22,10 +22,8 @@ launcher::~launcher() {
     self->send_exit(members_->agent, caf::exit_reason::kill);
     self->wait_for(members_->agent);
   }
-  if (members_->coordinator) {
-    self->send_exit(members_->coordinator, caf::exit_reason::kill);
-    self->wait_for(members_->coordinator);
-  }
+  if (members_->coordinator)
+    members_->coordinator->end();
   if (members_->etcd)
     members_->etcd->stop();
   members_->timers.reset();
@@ -83,7 +81,10 @@ node_agent_actor launcher::agent() const {
 }
 
 rendezvous_coordinator_actor launcher::coordinator() const {
-  return members_->etcd ? members_->etcd->coordinator() : members_->coordinator;
+  if (members_->etcd)
+    return members_->etcd->coordinator();
+  return members_->coordinator ? members_->coordinator->actor()
+                               : rendezvous_coordinator_actor{};
 }
 
 timer_server_actor launcher::timers() const {
@@ -104,7 +105,7 @@ void launcher::leave(int signal) {
   // A coordinator on its own leaves without ending the job: the next takes
   // over.
   if (members_->agent && members_->coordinator)
-    tell_anonymously(members_->coordinator,
+    tell_anonymously(members_->coordinator->actor(),
                      core::rendezvous_event{core::stop_requested{signal}});
 }
 

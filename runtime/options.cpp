@@ -16,10 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-result<void> refuse(std::string text) {
-  return failure{errc::bad_argument, std::move(text)};
-}
-
 bool is_control(char c) {
   return std::iscntrl(static_cast<unsigned char>(c)) != 0;
 }
@@ -27,10 +23,10 @@ bool is_control(char c) {
 /// Labels travel through logs, environments and terminals.
 result<void> check_label(const std::string& name, const std::string& text) {
   if (text.size() > label_length_max)
-    return refuse(
+    return bad_argument(
       formatted("{} is longer than {} bytes", name, label_length_max));
   if (std::any_of(text.begin(), text.end(), is_control))
-    return refuse(name + " has control characters in it");
+    return bad_argument(name + " has control characters in it");
   return {};
 }
 
@@ -38,15 +34,15 @@ result<void> check_span(const std::string& name, milliseconds x,
                         milliseconds min, milliseconds max = timeout_max) {
   if (x >= min && x <= max)
     return {};
-  return refuse(formatted("{} is {} ms, not {}..{} ms", name, x.count(),
-                          min.count(), max.count()));
+  return bad_argument(formatted("{} is {} ms, not {}..{} ms", name, x.count(),
+                                min.count(), max.count()));
 }
 
 result<void> check_count(const std::string& name, uint32_t x, uint32_t min,
                          uint32_t max) {
   if (x >= min && x <= max)
     return {};
-  return refuse(formatted("{} is {}, not {}..{}", name, x, min, max));
+  return bad_argument(formatted("{} is {}, not {}..{}", name, x, min, max));
 }
 
 result<void> check_timeouts(const core::timeouts& x) {
@@ -78,7 +74,7 @@ result<void> check_agent_counts(const job_options& x) {
       !ok)
     return ok;
   if (!x.rendezvous && x.agent_count_max > 1)
-    return refuse(
+    return bad_argument(
       formatted("a job without a rendezvous endpoint has one node, not {}",
                 x.agent_count_max));
   return {};
@@ -86,11 +82,11 @@ result<void> check_agent_counts(const job_options& x) {
 
 result<void> check_endpoint(const endpoint& x) {
   if (!is_host(x.host))
-    return refuse(formatted(
+    return bad_argument(formatted(
       "the rendezvous host \"{}\" is neither a host name nor an IP address",
       x.host));
   if (x.port == 0)
-    return refuse("the rendezvous port is 0, not 1..65535");
+    return bad_argument("the rendezvous port is 0, not 1..65535");
   return {};
 }
 
@@ -99,19 +95,20 @@ result<void> check_lease(const job_options& x) {
   const auto lease = x.etcd.lease;
   if (lease < etcd_lease_min || lease > etcd_lease_max
       || lease % std::chrono::seconds{1} != milliseconds{0})
-    return refuse(formatted(
+    return bad_argument(formatted(
       "lease_ttl is {} ms, not a number of seconds in 2..600", lease.count()));
   if (x.timeouts.fence_guard >= lease)
-    return refuse("fence_guard is not shorter than lease_ttl");
+    return bad_argument("fence_guard is not shorter than lease_ttl");
   return {};
 }
 
 result<void> check_etcd(const job_options& x) {
   if (!x.rendezvous)
-    return refuse("the address of the etcd server is missing");
+    return bad_argument("the address of the etcd server is missing");
   if (x.etcd.more_members.size() >= etcd_member_count_max)
-    return refuse(formatted("more than {} members of an etcd cluster are named",
-                            etcd_member_count_max));
+    return bad_argument(
+      formatted("more than {} members of an etcd cluster are named",
+                etcd_member_count_max));
   for (const auto& member : x.etcd.more_members)
     if (auto ok = check_endpoint(member); !ok)
       return ok;
@@ -121,29 +118,30 @@ result<void> check_etcd(const job_options& x) {
         std::pair{"key", x.etcd.key_file},
         std::pair{"password_file", x.etcd.password_file}})
     if (path.size() > certificate_path_length_max)
-      return refuse(formatted("{} is longer than {} bytes", name,
-                              certificate_path_length_max));
+      return bad_argument(formatted("{} is longer than {} bytes", name,
+                                    certificate_path_length_max));
   for (const auto& [name, text] : {std::pair{"user", x.etcd.user},
                                    std::pair{"etcd_prefix", x.etcd.prefix}})
     if (auto ok = check_label(name, text); !ok)
       return ok;
   if (x.etcd.prefix.empty() || x.etcd.prefix.front() != '/')
-    return refuse(formatted("etcd_prefix is \"{}\" and has to begin with /",
-                            x.etcd.prefix));
+    return bad_argument(formatted(
+      "etcd_prefix is \"{}\" and has to begin with /", x.etcd.prefix));
   if (x.etcd.certificate_file.empty() != x.etcd.key_file.empty())
-    return refuse("cert and key go together, and one of them is missing");
+    return bad_argument("cert and key go together, and one of them is missing");
   if (x.etcd.user.empty() != x.etcd.password_file.empty())
-    return refuse("user and password_file go together, and one is missing");
+    return bad_argument(
+      "user and password_file go together, and one is missing");
   const auto has_files
     = !x.etcd.authority_file.empty() || !x.etcd.certificate_file.empty();
   if (has_files && !x.etcd.secure)
-    return refuse("cacert, cert and key need protocol=https");
+    return bad_argument("cacert, cert and key need protocol=https");
   return check_lease(x);
 }
 
 result<void> check_workers(const core::worker_settings& x) {
   if (x.command.empty() || x.command.front().empty())
-    return refuse("there is no program to run");
+    return bad_argument("there is no program to run");
   if (auto ok = check_label("the role", x.role); !ok)
     return ok;
   if (auto ok = check_count("the number of workers per node", x.slot_count, 1,
@@ -151,7 +149,7 @@ result<void> check_workers(const core::worker_settings& x) {
       !ok)
     return ok;
   if (x.stop_signal < 1 || x.stop_signal > SIGRTMAX)
-    return refuse(
+    return bad_argument(
       formatted("the stop signal is {}, not 1..{}", x.stop_signal, SIGRTMAX));
   if (auto grace
       = check_span("the grace period", x.grace_period, milliseconds{0});
@@ -165,9 +163,10 @@ result<void> check_workers(const core::worker_settings& x) {
 result<void> check_text(const std::string& name, const std::string& text,
                         size_t length_max, std::string_view forbidden) {
   if (text.size() > length_max)
-    return refuse(formatted("{} is longer than {} bytes", name, length_max));
+    return bad_argument(
+      formatted("{} is longer than {} bytes", name, length_max));
   if (text.find_first_of(forbidden) != text.npos)
-    return refuse(name + " has a line end or NUL in it");
+    return bad_argument(name + " has a line end or NUL in it");
   return {};
 }
 
@@ -175,7 +174,7 @@ result<void> check_rank(const std::string& name, uint32_t rank,
                         uint32_t count) {
   if (rank < count)
     return {};
-  return refuse(
+  return bad_argument(
     formatted("{} local rank {}, and the workers of this node are 0..{}", name,
               rank, count - 1));
 }
@@ -196,11 +195,11 @@ result<void> check_ranks(const core::log_options& x, uint32_t slot_count) {
 result<void> check_filters(const std::string& name,
                            const std::vector<std::string>& filters) {
   if (filters.size() > filter_count_max)
-    return refuse(formatted("{} are {}, not 0..{}", name, filters.size(),
-                            filter_count_max));
+    return bad_argument(formatted("{} are {}, not 0..{}", name, filters.size(),
+                                  filter_count_max));
   for (const auto& x : filters) {
     if (x.empty())
-      return refuse(
+      return bad_argument(
         formatted("one of {} is empty, and would pass every line", name));
     if (auto ok = check_text("one of " + name, x, filter_length_max, "\n"); !ok)
       return ok;
@@ -212,7 +211,7 @@ result<void> check_rotation(const core::log_options& x) {
   const auto is_in_range = x.rotate_size >= core::rotate_size_min
                            && x.rotate_size <= rotate_size_max;
   if (x.rotate_size != 0 && !is_in_range)
-    return refuse(
+    return bad_argument(
       formatted("the size to rotate at is {} bytes, not 0 or {}..{}",
                 x.rotate_size, core::rotate_size_min, rotate_size_max));
   return check_count("the number of rotated files kept", x.rotate_keep, 1,
@@ -243,7 +242,7 @@ result<void> check_devices(const agent_options& x) {
   if (!x.virtual_local_rank || x.visible_devices.empty()
       || x.visible_devices.size() >= x.workers.slot_count)
     return {};
-  return refuse(formatted(
+  return bad_argument(formatted(
     "there are {} devices for {} workers, each of which is to see its own",
     x.visible_devices.size(), x.workers.slot_count));
 }
@@ -281,11 +280,11 @@ bool is_host(std::string_view text) {
 
 result<void> validate(const job_options& options) {
   if (options.job.value.empty())
-    return refuse("the job id is empty");
+    return bad_argument("the job id is empty");
   if (auto ok = check_label("the job id", options.job.value); !ok)
     return ok;
   if (options.secret.size() > secret_length_max)
-    return refuse(
+    return bad_argument(
       formatted("the secret is longer than {} bytes", secret_length_max));
   if (options.rendezvous)
     if (auto ok = check_endpoint(*options.rendezvous); !ok)
@@ -297,16 +296,17 @@ result<void> validate(const job_options& options) {
   if (options.backend == rendezvous_backend::etcd)
     return check_etcd(options);
   if (!options.etcd.more_members.empty())
-    return refuse("several rendezvous addresses are for etcd clusters");
+    return bad_argument("several rendezvous addresses are for etcd clusters");
   if (options.backend == rendezvous_backend::fixed
       && options.agent_count_min != options.agent_count_max)
-    return refuse("with fixed node ranks the number of nodes is fixed, too");
+    return bad_argument(
+      "with fixed node ranks the number of nodes is fixed, too");
   return {};
 }
 
 result<void> validate(const agent_options& options) {
   if (!options.local_address.empty() && !is_host(options.local_address))
-    return refuse(formatted(
+    return bad_argument(formatted(
       "the local address \"{}\" is neither a host name nor an IP address",
       options.local_address));
   if (auto ok = check_workers(options.workers); !ok)
@@ -327,8 +327,9 @@ result<void> validate(const job_options& job, const agent_options& agent) {
   if (auto ok = validate(agent); !ok)
     return ok;
   if (agent.node_rank.has_value() != (job.backend == rendezvous_backend::fixed))
-    return refuse("a node rank is needed with the backend static, and has no"
-                  " meaning with another");
+    return bad_argument(
+      "a node rank is needed with the backend static, and has no"
+      " meaning with another");
   if (agent.node_rank)
     return check_count("the node rank", *agent.node_rank, 0,
                        job.agent_count_max - 1);

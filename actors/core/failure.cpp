@@ -7,8 +7,6 @@
 #include <chrono>
 #include <utility>
 
-#include <string.h>
-
 namespace actorrun::core {
 
 namespace {
@@ -60,18 +58,9 @@ constexpr bool is_blank(char c) {
 }
 
 std::string signal_text(int signal) {
-  const auto* abbreviation = ::sigabbrev_np(signal);
-  const auto number = std::to_string(signal);
-  return abbreviation == nullptr
-           ? "signal " + number
-           : std::string{"SIG"} + abbreviation + " (signal " + number + ")";
-}
-
-// The number may come from another host, whose system knows more errors.
-std::string error_text(int error) {
-  const auto* description = ::strerrordesc_np(error);
-  return description == nullptr ? "error " + std::to_string(error)
-                                : description;
+  const auto name = signal_name(signal);
+  const auto number = "signal " + std::to_string(signal);
+  return name.empty() ? number : name + " (" + number + ")";
 }
 
 std::string why_not_started(const worker_failure& x) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include <string.h>
 
 namespace actorrun::core {
 
@@ -163,6 +166,22 @@ std::string to_ranges(std::span<const uint32_t> numbers) {
     i = last + 1;
   }
   return out;
+}
+
+std::string signal_name(int signal) {
+  const auto* abbreviation = ::sigabbrev_np(signal);
+  return abbreviation == nullptr ? std::string{}
+                                 : std::string{"SIG"} + abbreviation;
+}
+
+std::string error_text(int error) {
+  const auto* description = ::strerrordesc_np(error);
+  return description == nullptr ? "error " + std::to_string(error)
+                                : description;
+}
+
+failure system_failure(std::string what, int error) {
+  return actorrun::system_failure(std::move(what) + ": " + error_text(error));
 }
 
 } // namespace actorrun::core

@@ -1,6 +1,8 @@
 // Turns bytes of other programs into text for consoles, reports and the wire,
-// and numbers into text.
+// and numbers into text: ranks, signals, errors.
 #pragma once
+
+#include "messages/result.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,5 +36,17 @@ std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
 /// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
 /// @param numbers In any order; a repeated one counts once.
 std::string to_ranges(std::span<const uint32_t> numbers);
+
+/// `SIGTERM`; empty for a number that has no name here, such as a real-time
+/// signal.
+std::string signal_name(int signal);
+
+/// The system's description of an errno, in English: `No such file or
+/// directory`. The number may come from another host, whose system knows more
+/// errors: those are `error 999`.
+std::string error_text(int error);
+
+/// With the description of an errno: `epoll: Too many open files`.
+failure system_failure(std::string what, int error);
 
 } // namespace actorrun::core

@@ -1,5 +1,6 @@
 #include "cli/options/host_facts.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
@@ -54,7 +55,7 @@ struct close_descriptor {
 
 failure because_of_errno(const std::string& path) {
   return bad_argument(
-    formatted("cannot read {}: {}", in_quotes(path), std::strerror(errno)));
+    formatted("cannot read {}: {}", in_quotes(path), core::error_text(errno)));
 }
 
 /// Up to one byte more than a secret and its line end may have.

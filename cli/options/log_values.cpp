@@ -30,8 +30,8 @@ failure no_stream_choice(std::string_view text) {
                         " 3 both) nor RANK:MASK,... such as 0:1,12:3");
 }
 
-std::optional<failure> add_rank(std::string_view item, std::string_view whole,
-                                stream_choice& out) {
+result<void> add_rank(std::string_view item, std::string_view whole,
+                      stream_choice& out) {
   const auto colon = item.find(':');
   const auto mask = parse_mask(item.substr(colon + 1));
   if (colon == item.npos || !mask)
@@ -43,7 +43,7 @@ std::optional<failure> add_rank(std::string_view item, std::string_view whole,
   if (!out.by_rank.emplace(*rank, *mask).second)
     return bad_argument(formatted("in {}, local rank {} is listed twice",
                                   in_quotes(whole), *rank));
-  return std::nullopt;
+  return {};
 }
 
 struct unit {
@@ -84,8 +84,8 @@ result<stream_choice> parse_stream_choice(std::string_view text) {
     return out;
   }
   for (const auto item : split(text, ','))
-    if (auto why = add_rank(item, text, out))
-      return *why;
+    if (auto ok = add_rank(item, text, out); !ok)
+      return ok.error();
   return out;
 }
 

@@ -121,10 +121,9 @@ std::optional<endpoint> endpoint_of(const run_settings& x,
   return all.empty() ? std::nullopt : std::optional{all.front()};
 }
 
-std::optional<failure> refuse_port_0(const endpoint& x,
-                                     const std::string& option) {
+result<void> refuse_port_0(const endpoint& x, const std::string& option) {
   if (x.port != 0)
-    return std::nullopt;
+    return {};
   return bad_argument(formatted(
     "{}: port 0 stands for any free port, which the other nodes cannot know",
     option));
@@ -143,8 +142,8 @@ void warn_of_master(const run_settings& x, const std::string& why,
 }
 
 /// `--standalone` wins over everything that names other nodes.
-std::optional<failure> settle_standalone(const run_settings& settings,
-                                         run_arguments& out) {
+result<void> settle_standalone(const run_settings& settings,
+                               run_arguments& out) {
   if (settings.nodes.min > 1)
     return bad_argument(
       formatted("--nnodes needs {} nodes, and with --standalone the job has "
@@ -161,13 +160,12 @@ std::optional<failure> settle_standalone(const run_settings& settings,
   if (settings.backend && *settings.backend != rendezvous_backend::native)
     out.warnings.emplace_back("--standalone: --rdzv-backend is ignored");
   warn_of_master(settings, "with --standalone the job has one node", out);
-  return std::nullopt;
+  return {};
 }
 
 // With `static`, torchrun's only node would meet itself at the endpoint. No other
 // node connects there, so the port is the workers'.
-std::optional<failure> settle_alone(const run_settings& settings,
-                                    run_arguments& out) {
+result<void> settle_alone(const run_settings& settings, run_arguments& out) {
   const auto named = endpoint_of(settings, master_port_default);
   if (named && named->port != 0)
     out.agent.master_port = named->port;
@@ -181,11 +179,10 @@ std::optional<failure> settle_alone(const run_settings& settings,
                 "--nnodes says how many there are",
                 *settings.node_rank));
   warn_of_master(settings, "the job has one node", out);
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> settle_fixed(const run_settings& settings,
-                                    run_arguments& out) {
+result<void> settle_fixed(const run_settings& settings, run_arguments& out) {
   const auto count = settings.nodes.max;
   const auto rank = settings.node_rank.value_or(0);
   const auto named = endpoint_of(settings, master_port_default);
@@ -199,8 +196,9 @@ std::optional<failure> settle_fixed(const run_settings& settings,
   const auto where = named.value_or(
     endpoint{.host = master_of(settings).value_or(master_address_default),
              .port = port_of(settings).value_or(master_port_default)});
-  if (auto why = refuse_port_0(where, named ? endpoint_name : "--master-port"))
-    return why;
+  if (auto ok = refuse_port_0(where, named ? endpoint_name : "--master-port");
+      !ok)
+    return ok;
   if (rank >= count)
     return bad_argument(formatted(
       "--node-rank is {}, and the {} nodes of --nnodes have the ranks 0..{}",
@@ -213,47 +211,44 @@ std::optional<failure> settle_fixed(const run_settings& settings,
   out.job.rendezvous = where;
   out.job.agent_count_min = out.job.agent_count_max = count;
   out.agent.node_rank = rank;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> meet_through_etcd(const std::string& endpoints,
-                                         job_options& out) {
+result<void> meet_through_etcd(const std::string& endpoints, job_options& out) {
   auto members = endpoints_of(endpoints, etcd_port_default);
   if (members.empty())
     return bad_argument("--rdzv-backend=etcd needs --rdzv-endpoint, the address"
                         " of an etcd server, or of several of one cluster:"
                         " --rdzv-endpoint=etcd1:2379,etcd2:2379");
   for (const auto& member : members)
-    if (auto why = refuse_port_0(member, endpoint_name))
-      return why;
+    if (auto ok = refuse_port_0(member, endpoint_name); !ok)
+      return ok;
   out.backend = rendezvous_backend::etcd;
   out.rendezvous = std::move(members.front());
   out.etcd.more_members.assign(members.begin() + 1, members.end());
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> refuse_list(const std::string& endpoints) {
+result<void> refuse_list(const std::string& endpoints) {
   const auto count = endpoints_of(endpoints, master_port_default).size();
   if (count <= 1)
-    return std::nullopt;
+    return {};
   return bad_argument(
     formatted("{} names {} addresses, which is for --rdzv-backend=etcd and the "
               "members of its cluster; all nodes of a job meet at one",
               endpoint_name, count));
 }
 
-std::optional<failure> settle_etcd(const run_settings& settings,
-                                   run_arguments& out) {
-  if (auto why = meet_through_etcd(settings.rendezvous, out.job))
-    return why;
+result<void> settle_etcd(const run_settings& settings, run_arguments& out) {
+  if (auto ok = meet_through_etcd(settings.rendezvous, out.job); !ok)
+    return ok;
   warn_of_master(settings, "etcd knows where the nodes meet", out);
   out.job.agent_count_min = settings.nodes.min;
   out.job.agent_count_max = settings.nodes.max;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> settle_native(const run_settings& settings,
-                                     run_arguments& out) {
+result<void> settle_native(const run_settings& settings, run_arguments& out) {
   const auto where = endpoint_of(settings, endpoint{}.port);
   const auto nodes = settings.nodes;
   if (!where && nodes.max > 1)
@@ -264,13 +259,13 @@ std::optional<failure> settle_native(const run_settings& settings,
   // torchrun's manual starts a job of one node with the endpoint localhost:0.
   if (!where || (where->port == 0 && nodes.max == 1))
     return settle_alone(settings, out);
-  if (auto why = refuse_port_0(*where, endpoint_name))
-    return why;
+  if (auto ok = refuse_port_0(*where, endpoint_name); !ok)
+    return ok;
   warn_of_master(settings, "only the backend static uses it", out);
   out.job.rendezvous = where;
   out.job.agent_count_min = nodes.min;
   out.job.agent_count_max = nodes.max;
-  return std::nullopt;
+  return {};
 }
 
 } // namespace
@@ -346,13 +341,12 @@ option_rules node_rules(run_settings& out) {
   };
 }
 
-std::optional<failure> settle_meeting(const std::string& endpoints,
-                                      rendezvous_backend backend,
-                                      job_options& out) {
+result<void> settle_meeting(const std::string& endpoints,
+                            rendezvous_backend backend, job_options& out) {
   if (backend == rendezvous_backend::etcd)
     return meet_through_etcd(endpoints, out);
-  if (auto why = refuse_list(endpoints))
-    return why;
+  if (auto ok = refuse_list(endpoints); !ok)
+    return ok;
   const auto where = endpoints_of(
     endpoints, backend == rendezvous_backend::fixed ? master_port_default
                                                     : endpoint{}.port);
@@ -363,8 +357,7 @@ std::optional<failure> settle_meeting(const std::string& endpoints,
   return refuse_port_0(where.front(), endpoint_name);
 }
 
-std::optional<failure> settle_nodes(const run_settings& settings,
-                                    run_arguments& out) {
+result<void> settle_nodes(const run_settings& settings, run_arguments& out) {
   if (settings.nodes.max == 1 || settings.standalone)
     if (settings.master_port.value_or(0) != 0)
       out.agent.master_port = port_of(settings);
@@ -372,8 +365,8 @@ std::optional<failure> settle_nodes(const run_settings& settings,
     return settle_standalone(settings, out);
   const auto backend = backend_of(settings);
   if (backend != rendezvous_backend::etcd)
-    if (auto why = refuse_list(settings.rendezvous))
-      return why;
+    if (auto ok = refuse_list(settings.rendezvous); !ok)
+      return ok;
   switch (backend) {
     case rendezvous_backend::native:
       return settle_native(settings, out);
@@ -386,9 +379,8 @@ std::optional<failure> settle_nodes(const run_settings& settings,
   return settle_etcd(settings, out);
 }
 
-std::optional<failure> settle_job_id(const run_settings& settings,
-                                     const host_facts& world,
-                                     run_arguments& out) {
+result<void> settle_job_id(const run_settings& settings,
+                           const host_facts& world, run_arguments& out) {
   const auto is_empty = settings.job && settings.job->empty();
   if (is_empty && out.job.agent_count_max > 1)
     return bad_argument("--rdzv-id is empty: every node would make up an id of"
@@ -407,7 +399,7 @@ std::optional<failure> settle_job_id(const run_settings& settings,
   } else {
     out.job.job.value = world.random_id();
   }
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::cli

@@ -31,21 +31,18 @@ value_reader backend_reader(std::optional<rendezvous_backend>& target);
 /// used. A job of one node needs neither.
 /// @retval errc::bad_argument  options exclude each other, or one is missing;
 ///         the text names it
-std::optional<failure> settle_nodes(const run_settings& settings,
-                                    run_arguments& out);
+result<void> settle_nodes(const run_settings& settings, run_arguments& out);
 
 /// Decides where and how the nodes of a job meet, for a program that is none of
 /// them.
 /// @param endpoints As `--rdzv-endpoint` has them.
 /// @retval errc::bad_argument  there is none, or one too many, or one that other
 ///         programs cannot know
-std::optional<failure> settle_meeting(const std::string& endpoints,
-                                      rendezvous_backend backend,
-                                      job_options& out);
+result<void> settle_meeting(const std::string& endpoints,
+                            rendezvous_backend backend, job_options& out);
 
 /// @pre the nodes are settled
-std::optional<failure> settle_job_id(const run_settings& settings,
-                                     const host_facts& world,
-                                     run_arguments& out);
+result<void> settle_job_id(const run_settings& settings,
+                           const host_facts& world, run_arguments& out);
 
 } // namespace actorrun::cli

@@ -20,8 +20,8 @@ struct setting {
   std::string value;
 };
 
-const auto read_nothing = value_reader{
-  [](const std::string&) -> std::optional<failure> { return std::nullopt; }};
+const auto read_nothing
+  = value_reader{[](const std::string&) { return result<void>{}; }};
 
 /// An empty value that is refused is probably a mistake in a script.
 std::string remark_on_empty(const setting& x) {
@@ -77,9 +77,9 @@ std::vector<std::string> names_of(const option_rule& rule) {
 }
 
 value_reader switch_on(bool& target) {
-  return [&target](const std::string&) -> std::optional<failure> {
+  return [&target](const std::string&) -> result<void> {
     target = true;
-    return std::nullopt;
+    return {};
   };
 }
 
@@ -104,9 +104,9 @@ std::vector<spelling> spellings_of(const option_rules& rules) {
   return out;
 }
 
-std::optional<failure> read_options(const option_rules& rules,
-                                    const std::vector<given_option>& given,
-                                    const variable_lookup& variable) {
+result<void> read_options(const option_rules& rules,
+                          const std::vector<given_option>& given,
+                          const variable_lookup& variable) {
   for (const auto& rule : rules) {
     auto found = typed_for(rule, given);
     if (!found) {
@@ -117,11 +117,12 @@ std::optional<failure> read_options(const option_rules& rules,
     }
     if (!found)
       continue;
-    if (const auto why = rule.read(found->value))
-      return failure{why->code, formatted("{}: {}{}", found->source, why->text,
-                                          remark_on_empty(*found))};
+    if (const auto ok = rule.read(found->value); !ok)
+      return failure{ok.error().code,
+                     formatted("{}: {}{}", found->source, ok.error().text,
+                               remark_on_empty(*found))};
   }
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::cli

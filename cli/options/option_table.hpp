@@ -16,8 +16,7 @@
 namespace actorrun::cli {
 
 /// Takes a value as it was typed (empty for a flag), or says what is wrong with it.
-using value_reader
-  = std::function<std::optional<failure>(const std::string& text)>;
+using value_reader = std::function<result<void>(const std::string& text)>;
 
 struct option_rule {
   std::string name;  ///< With dashes: `--max-restarts`.
@@ -44,21 +43,21 @@ std::vector<std::string> names_of(const option_rule& rule);
 /// live as long as the reader. A `T` may be the optional of what `parse` makes.
 template <class T, class Parse>
 value_reader into(T& target, Parse parse) {
-  return [&target, parse](const std::string& text) -> std::optional<failure> {
+  return [&target, parse](const std::string& text) -> result<void> {
     auto x = parse(text);
     if (!x)
       return x.error();
     target = *std::move(x);
-    return std::nullopt;
+    return {};
   };
 }
 
 /// A reader for text that is taken as it is.
 template <class T>
 value_reader verbatim(T& target) {
-  return [&target](const std::string& text) -> std::optional<failure> {
+  return [&target](const std::string& text) -> result<void> {
     target = text;
-    return std::nullopt;
+    return {};
   };
 }
 
@@ -81,7 +80,7 @@ std::vector<spelling> spellings_of(const option_rules& rules);
 /// from the first of its variables that is set. A rule with neither is not read.
 /// @retval errc::bad_argument  a value is wrong; the text begins with the
 ///         option as it was typed or with the name of the variable
-std::optional<failure> read_options(
+result<void> read_options(
   const option_rules& rules, const std::vector<given_option>& given,
   const std::function<std::optional<std::string>(const std::string&)>&
     variable);

@@ -17,41 +17,38 @@ namespace {
 using std::chrono::milliseconds;
 using pairs = std::map<std::string, std::string, std::less<>>;
 using reader
-  = std::function<std::optional<failure>(rendezvous_conf&, const std::string&)>;
+  = std::function<result<void>(rendezvous_conf&, const std::string&)>;
 
 reader span(milliseconds core::timeouts::*field) {
-  return [field](rendezvous_conf& out,
-                 const std::string& text) -> std::optional<failure> {
-    auto x = parse_span(text);
-    if (!x)
-      return x.error();
-    out.timeouts.*field = *x;
-    return std::nullopt;
-  };
+  return
+    [field](rendezvous_conf& out, const std::string& text) -> result<void> {
+      auto x = parse_span(text);
+      if (!x)
+        return x.error();
+      out.timeouts.*field = *x;
+      return {};
+    };
 }
 
-std::optional<failure> read_attempts(rendezvous_conf& out,
-                                     const std::string& text) {
+result<void> read_attempts(rendezvous_conf& out, const std::string& text) {
   auto x = parse_count(text, 1, keep_alive_attempts_max);
   if (!x)
     return x.error();
   out.timeouts.keep_alive_attempts = *x;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> read_is_host(rendezvous_conf& out,
-                                    const std::string& text) {
+result<void> read_is_host(rendezvous_conf& out, const std::string& text) {
   auto x = parse_bool_word(text);
   if (!x)
     return x.error();
   out.place = *x ? coordinator_place::here : coordinator_place::elsewhere;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> read_store_type(rendezvous_conf&,
-                                       const std::string& text) {
+result<void> read_store_type(rendezvous_conf&, const std::string& text) {
   if (text == "tcp")
-    return std::nullopt;
+    return {};
   if (text == "file")
     return bad_argument("a file cannot hold the rendezvous; only tcp can");
   return bad_argument(in_quotes(text) + " is not a store type; tcp is");
@@ -60,38 +57,36 @@ std::optional<failure> read_store_type(rendezvous_conf&,
 // -- etcd's -------------------------------------------------------------------
 
 reader text_of(std::string etcd_options::*field) {
-  return [field](rendezvous_conf& out,
-                 const std::string& text) -> std::optional<failure> {
-    out.etcd.*field = text;
-    return std::nullopt;
-  };
+  return
+    [field](rendezvous_conf& out, const std::string& text) -> result<void> {
+      out.etcd.*field = text;
+      return {};
+    };
 }
 
 /// A file that TLS needs.
 reader file_of(std::string etcd_options::*field) {
-  return [field](rendezvous_conf& out,
-                 const std::string& text) -> std::optional<failure> {
-    out.etcd.*field = text;
-    out.etcd.secure = true;
-    return std::nullopt;
-  };
+  return
+    [field](rendezvous_conf& out, const std::string& text) -> result<void> {
+      out.etcd.*field = text;
+      out.etcd.secure = true;
+      return {};
+    };
 }
 
-std::optional<failure> read_protocol(rendezvous_conf& out,
-                                     const std::string& text) {
+result<void> read_protocol(rendezvous_conf& out, const std::string& text) {
   if (text != "http" && text != "https")
     return bad_argument(in_quotes(text) + " is neither http nor https");
   out.etcd.secure = text == "https";
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> read_lease(rendezvous_conf& out,
-                                  const std::string& text) {
+result<void> read_lease(rendezvous_conf& out, const std::string& text) {
   auto x = parse_span(text);
   if (!x)
     return x.error();
   out.etcd.lease = *x;
-  return std::nullopt;
+  return {};
 }
 
 struct known_key {
@@ -182,7 +177,7 @@ void adopt_misnomers(pairs& settings, rendezvous_conf& out) {
   }
 }
 
-std::optional<failure> refuse_unknown(const pairs& settings) {
+result<void> refuse_unknown(const pairs& settings) {
   for (const auto& [key, value] : settings) {
     const auto option = keys_of_options().find(key);
     if (option != keys_of_options().end())
@@ -196,7 +191,7 @@ std::optional<failure> refuse_unknown(const pairs& settings) {
       "the key {} is unknown{}", in_quotes(key),
       meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
   }
-  return std::nullopt;
+  return {};
 }
 
 } // namespace
@@ -207,22 +202,22 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
     return settings.error();
   auto out = rendezvous_conf{};
   adopt_misnomers(*settings, out);
-  if (auto why = refuse_unknown(*settings))
-    return *why;
+  if (auto ok = refuse_unknown(*settings); !ok)
+    return ok.error();
   for (const auto& key : known_keys()) {
     const auto i = settings->find(key.name);
     if (i == settings->end())
       continue;
-    if (auto why = key.read(out, i->second))
-      return bad_argument(key.name + ": " + why->text);
+    if (auto ok = key.read(out, i->second); !ok)
+      return bad_argument(key.name + ": " + ok.error().text);
     if (key.is_of_etcd)
       out.etcd_keys.push_back(key.name);
   }
   return out;
 }
 
-std::optional<failure> check_conf(const rendezvous_conf& conf,
-                                  rendezvous_backend backend) {
+result<void> check_conf(const rendezvous_conf& conf,
+                        rendezvous_backend backend) {
   if (backend != rendezvous_backend::etcd && !conf.etcd_keys.empty())
     return bad_argument(
       formatted("--rdzv-conf: the key {} is for --rdzv-backend=etcd",
@@ -231,7 +226,7 @@ std::optional<failure> check_conf(const rendezvous_conf& conf,
       && conf.place != coordinator_place::automatic)
     return bad_argument("--rdzv-conf: with the backend static the node of rank"
                         " 0 hosts the coordinator; leave out is_host");
-  return std::nullopt;
+  return {};
 }
 
 std::vector<std::string> rendezvous_conf_keys() {

@@ -6,7 +6,6 @@
 #include "messages/result.hpp"
 #include "runtime/options.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +41,8 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text);
 
 /// Checks that the keys fit the back end.
 /// @retval errc::bad_argument  a key is for another back end; the text names it
-std::optional<failure> check_conf(const rendezvous_conf& conf,
-                                  rendezvous_backend backend);
+result<void> check_conf(const rendezvous_conf& conf,
+                        rendezvous_backend backend);
 
 /// The known keys, in the order in which people read them.
 std::vector<std::string> rendezvous_conf_keys();

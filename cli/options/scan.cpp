@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <utility>
 
 namespace actorrun::cli {
@@ -83,9 +82,9 @@ public:
         out_.rest.push_back(word);
         if (rule_ == rest_rule::remainder)
           take_remainder();
-      } else if (auto why
-                 = word[1] == '-' ? read_long(word) : read_short(word)) {
-        return *why;
+      } else if (auto ok = word[1] == '-' ? read_long(word) : read_short(word);
+                 !ok) {
+        return ok.error();
       } else if (out_.options.back().name == "--help") {
         break;
       }
@@ -121,7 +120,7 @@ private:
              : with_letter(word[1]) != nullptr;
   }
 
-  std::optional<failure> read_long(const std::string& word) {
+  result<void> read_long(const std::string& word) {
     const auto sign = word.find('=');
     const auto typed = word.substr(0, sign);
     const auto meanings = meanings_of(typed, known_);
@@ -139,7 +138,7 @@ private:
     return add(x, typed, word.substr(sign + 1));
   }
 
-  std::optional<failure> read_short(const std::string& word) {
+  result<void> read_short(const std::string& word) {
     const auto* x = with_letter(word[1]);
     const auto typed = word.substr(0, 2);
     const auto attached = word.substr(2);
@@ -149,15 +148,14 @@ private:
       if (!attached.empty() && !with_letter(attached[0]))
         return unknown(word.substr(0, word.find('=')));
       add(*x, typed, "");
-      return attached.empty() ? std::nullopt : read_short("-" + attached);
+      return attached.empty() ? result<void>{} : read_short("-" + attached);
     }
     if (attached.empty())
       return take_value(*x, typed);
     return add(*x, typed, attached.substr(attached[0] == '=' ? 1 : 0));
   }
 
-  std::optional<failure> take_value(const spelling& x,
-                                    const std::string& typed) {
+  result<void> take_value(const spelling& x, const std::string& typed) {
     if (next_ == words_.size())
       return bad_argument(formatted("{} needs a value: {}", typed, x.value));
     const auto& value = words_[next_];
@@ -169,13 +167,13 @@ private:
     return add(x, typed, value);
   }
 
-  std::optional<failure> add(const spelling& x, const std::string& typed,
-                             std::string value) {
+  result<void> add(const spelling& x, const std::string& typed,
+                   std::string value) {
     out_.options.push_back({x.name, typed, std::move(value)});
-    return std::nullopt;
+    return {};
   }
 
-  std::optional<failure> unknown(const std::string& typed) const {
+  result<void> unknown(const std::string& typed) const {
     auto names = std::vector<std::string>{};
     for (const auto& x : known_)
       names.push_back(x.name);

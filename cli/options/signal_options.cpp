@@ -1,5 +1,6 @@
 #include "cli/options/signal_options.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/signal_values.hpp"
 #include "messages/formatted.hpp"
 
@@ -94,9 +95,8 @@ option_rules signal_rules(run_settings& out) {
   };
 }
 
-std::optional<failure> settle_signals(const run_settings& settings,
-                                      const host_facts& world,
-                                      run_arguments& out) {
+result<void> settle_signals(const run_settings& settings,
+                            const host_facts& world, run_arguments& out) {
   out.signals_to_handle
     = settings.signals_to_handle.value_or(default_signals(world));
   out.signals_to_forward = settings.signals_to_forward;
@@ -105,12 +105,12 @@ std::optional<failure> settle_signals(const run_settings& settings,
       return bad_argument(
         formatted("--signals-to-forward: {} ends this node's part of the job; "
                   "to pass it on only, give {}",
-                  signal_name(x), without(out.signals_to_handle, x)));
+                  core::signal_name(x), without(out.signals_to_handle, x)));
     if (settings.stop_signal == x)
       return bad_argument(
         formatted("--signals-to-forward: {} is also the --stop-signal, and "
                   "workers could not distinguish the two",
-                  signal_name(x)));
+                  core::signal_name(x)));
   }
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
@@ -121,7 +121,7 @@ std::optional<failure> settle_signals(const run_settings& settings,
   if (!timeout)
     return timeout.error();
   workers.kill_timeout = timeout->value_or(workers.kill_timeout);
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::cli

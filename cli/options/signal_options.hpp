@@ -7,7 +7,6 @@
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
-#include <optional>
 #include <vector>
 
 namespace actorrun::cli {
@@ -21,8 +20,7 @@ std::vector<int> default_signals(const host_facts& world);
 
 /// Fills in the signals of `out`.
 /// @retval errc::bad_argument  one signal has two meanings, or none is handled
-std::optional<failure> settle_signals(const run_settings& settings,
-                                      const host_facts& world,
-                                      run_arguments& out);
+result<void> settle_signals(const run_settings& settings,
+                            const host_facts& world, run_arguments& out);
 
 } // namespace actorrun::cli

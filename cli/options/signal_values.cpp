@@ -1,5 +1,6 @@
 #include "cli/options/signal_values.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
@@ -8,8 +9,6 @@
 #include <csignal>
 #include <optional>
 #include <utility>
-
-#include <string.h>
 
 namespace actorrun::cli {
 
@@ -33,7 +32,7 @@ std::optional<int> signal_called(std::string_view bare) {
     if (bare == alias)
       bare = name;
   for (auto x = 1; x <= named_signal_max; ++x)
-    if (const auto* name = ::sigabbrev_np(x); name != nullptr && bare == name)
+    if (core::signal_name(x) == "SIG" + std::string{bare})
       return x;
   return std::nullopt;
 }
@@ -72,7 +71,7 @@ std::string name_instead(const std::string& digits) {
   const auto number = parse_count(digits, 1, named_signal_max);
   if (!number || objection(static_cast<int>(*number)))
     return "";
-  return "; write " + signal_name(static_cast<int>(*number));
+  return "; write " + core::signal_name(static_cast<int>(*number));
 }
 
 failure not_a_name(std::string_view typed, const std::string& bare) {
@@ -103,7 +102,7 @@ template <class Parse>
 std::vector<std::string> names_taken_by(Parse parse) {
   auto out = std::vector<std::string>{};
   for (auto x = 1; x <= named_signal_max; ++x)
-    if (const auto name = signal_name(x); parse(name))
+    if (const auto name = core::signal_name(x); parse(name))
       out.push_back(name);
   return out;
 }
@@ -121,7 +120,7 @@ result<std::vector<int>> parse_signals(std::string_view text) {
         (item == text ? "" : formatted("in {}, ", in_quotes(text)))
         + x.error().text);
     if (const auto why = objection(*x))
-      return bad_argument(signal_name(*x) + " " + *why);
+      return bad_argument(core::signal_name(*x) + " " + *why);
     if (std::find(out.begin(), out.end(), *x) == out.end())
       out.push_back(*x);
   }
@@ -138,10 +137,11 @@ result<int> parse_stop_signal(std::string_view text) {
       " at once");
   if (*x == SIGSTOP || *x == SIGTSTP || *x == SIGTTIN || *x == SIGTTOU
       || *x == SIGCONT)
-    return bad_argument(formatted(
-      "{} suspends or resumes a worker and does not end it", signal_name(*x)));
+    return bad_argument(
+      formatted("{} suspends or resumes a worker and does not end it",
+                core::signal_name(*x)));
   if (const auto why = objection(*x))
-    return bad_argument(signal_name(*x) + " " + *why);
+    return bad_argument(core::signal_name(*x) + " " + *why);
   return x;
 }
 
@@ -153,16 +153,10 @@ std::vector<std::string> stop_signals() {
   return names_taken_by([](const auto& x) { return parse_stop_signal(x); });
 }
 
-std::string signal_name(int signal) {
-  const auto* name = ::sigabbrev_np(signal);
-  return name == nullptr ? formatted("signal {}", signal)
-                         : std::string{"SIG"} + name;
-}
-
 std::string signal_names(const std::vector<int>& signals) {
   auto out = std::string{};
   for (auto x : signals)
-    out += (out.empty() ? "" : ",") + signal_name(x);
+    out += (out.empty() ? "" : ",") + core::signal_name(x);
   return out;
 }
 

@@ -27,9 +27,6 @@ result<int> parse_stop_signal(std::string_view text);
 std::vector<std::string> catchable_signals();
 std::vector<std::string> stop_signals();
 
-/// `SIGTERM`
-std::string signal_name(int signal);
-
 /// `SIGTERM,SIGINT`
 std::string signal_names(const std::vector<int>& signals);
 

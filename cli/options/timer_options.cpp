@@ -42,9 +42,8 @@ option_rules timer_rules(run_settings& out) {
   };
 }
 
-std::optional<failure> settle_timers(const run_settings& settings,
-                                     const host_facts& world,
-                                     run_arguments& out) {
+result<void> settle_timers(const run_settings& settings,
+                           const host_facts& world, run_arguments& out) {
   const auto is_on = parse_switch(world.variable(switch_variable).value_or(""));
   if (!is_on)
     return is_on.error();
@@ -52,7 +51,7 @@ std::optional<failure> settle_timers(const run_settings& settings,
   timers.enabled = *is_on && !settings.no_timer;
   timers.path = world.variable("TORCHELASTIC_TIMER_FILE").value_or("");
   timers.watchdog = settings.watchdog;
-  return std::nullopt;
+  return {};
 }
 
 } // namespace actorrun::cli

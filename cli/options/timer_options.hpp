@@ -6,8 +6,6 @@
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
-#include <optional>
-
 namespace actorrun::cli {
 
 /// The rules that fill `out`, which must outlive them.
@@ -17,8 +15,7 @@ option_rules timer_rules(run_settings& out);
 /// TORCHELASTIC_ENABLE_FILE_TIMER (0: as `--no-timer`) and
 /// TORCHELASTIC_TIMER_FILE (the path of the FIFO).
 /// @retval errc::bad_argument  the first is neither 0 nor 1
-std::optional<failure> settle_timers(const run_settings& settings,
-                                     const host_facts& world,
-                                     run_arguments& out);
+result<void> settle_timers(const run_settings& settings,
+                           const host_facts& world, run_arguments& out);
 
 } // namespace actorrun::cli

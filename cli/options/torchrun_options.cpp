@@ -32,9 +32,9 @@ result<bool> parse_event_log_handler(const std::string& text) {
               in_quotes(text)));
 }
 
-std::optional<failure> refuse_logs_specs(const std::string& text) {
+result<void> refuse_logs_specs(const std::string& text) {
   if (text == "default")
-    return std::nullopt;
+    return {};
   return bad_argument(
     formatted("{} would be looked up among Python's entry points, and actorrun "
               "has no Python in it; --log-dir, --redirects, --tee and "
@@ -43,7 +43,7 @@ std::optional<failure> refuse_logs_specs(const std::string& text) {
               in_quotes(text)));
 }
 
-std::optional<failure> refuse_metrics(const std::string&) {
+result<void> refuse_metrics(const std::string&) {
   return bad_argument("torchrun has no such option either; use"
                       " --event-log-handler=console for a line of JSON per"
                       " event, or ask: actorctl status --json");

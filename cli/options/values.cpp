@@ -62,10 +62,6 @@ size_t port_separator(std::string_view text) {
 
 } // namespace
 
-failure bad_argument(std::string text) {
-  return {errc::bad_argument, std::move(text)};
-}
-
 std::string in_quotes(std::string_view text) {
   return formatted("\"{}\"", text);
 }

@@ -17,9 +17,6 @@ namespace actorrun::cli {
 // Every function here returns errc::bad_argument with a text that quotes what
 // was typed and says what would have been right.
 
-/// A failure with `errc::bad_argument`.
-failure bad_argument(std::string text);
-
 /// `text` in double quotes, as messages show it.
 std::string in_quotes(std::string_view text);
 

@@ -106,9 +106,8 @@ failure missing_script(const std::string& name, const program_files& files) {
   return {errc::program_not_found, text};
 }
 
-std::optional<failure> check_script(const std::string& name,
-                                    const file_facts& facts,
-                                    const program_files& files) {
+result<void> check_script(const std::string& name, const file_facts& facts,
+                          const program_files& files) {
   if (!facts.exists)
     return missing_script(name, files);
   if (facts.is_elf && !facts.is_executable)
@@ -117,7 +116,7 @@ std::optional<failure> check_script(const std::string& name,
   if (!facts.is_elf && !facts.is_readable)
     return failure{errc::program_not_executable,
                    in_quotes(name) + " may not be read"};
-  return std::nullopt;
+  return {};
 }
 
 std::vector<std::string> joined(std::vector<std::string> head,
@@ -176,8 +175,8 @@ result<std::vector<std::string>> worker_command(const worker_program& program,
   // Python reads the script "-" from its standard input.
   if (!program.is_module && !is_macro && name != "-") {
     const auto facts = files.examine(name);
-    if (auto why = check_script(name, facts, files))
-      return *why;
+    if (auto ok = check_script(name, facts, files); !ok)
+      return ok.error();
     if (facts.is_elf && !program.by_runpy)
       return joined({has_slash(name) ? name : "./" + name}, program.arguments);
   }

@@ -1,6 +1,6 @@
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/shared_library.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -34,10 +34,6 @@ struct answer {
   uint32_t count = 0;
   std::array<char, 512> why{};
 };
-
-failure broken(std::string text) {
-  return {errc::system_failure, std::move(text)};
-}
 
 answer refusal(const std::string& text) {
   auto out = answer{};
@@ -129,12 +125,12 @@ void reap(pid_t child) {
 result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   auto ends = std::array<int, 2>{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return broken("pipe2: " + error_text(errno));
+    return core::system_failure("pipe2", errno);
   const auto from = unique_fd{ends[0]};
   auto to = unique_fd{ends[1]};
   const auto child = ::fork();
   if (child < 0)
-    return broken("fork: " + error_text(errno));
+    return core::system_failure("fork", errno);
   if (child == 0)
     be_child(ask, to.get());
   to.reset();
@@ -143,11 +139,11 @@ result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   ::kill(child, SIGKILL); // It may hang in the driver's exit handlers.
   reap(child);
   if (!has_answered)
-    return broken("the driver crashes or does not answer");
+    return system_failure("the driver crashes or does not answer");
   if (said.why[0] != '\0')
-    return broken(said.why.data());
+    return system_failure(said.why.data());
   if (said.count == 0)
-    return broken("the driver has no device");
+    return system_failure("the driver has no device");
   return said.count;
 }
 

@@ -3,12 +3,11 @@
 #include "messages/formatted.hpp"
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/nvml.hpp"
-#include "runtime/os/file.hpp"
+#include "runtime/os/process_stat.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,19 +25,6 @@ using pids = std::vector<int64_t>;
 /// Interval between checks whether memory is free; the driver has no event for
 /// it.
 constexpr auto inspection_interval = 20ms;
-
-/// The session of a process; 0 if there is no such process.
-pid_t session_of(int64_t pid) {
-  const auto line = read_kernel_file("/proc/" + std::to_string(pid) + "/stat");
-  const auto name_end = line.rfind(')'); // The name may have anything in it.
-  if (name_end == line.npos)
-    return 0;
-  auto session = 0;
-  return std::sscanf(line.c_str() + name_end + 1, " %*c %*d %*d %d", &session)
-             == 1
-           ? session
-           : 0;
-}
 
 /// Those of the processes on GPUs that belong to ended workers.
 pids leftovers(const nvml::functions& library, const std::set<pid_t>& ended) {

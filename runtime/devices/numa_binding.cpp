@@ -5,7 +5,6 @@
 #include "runtime/devices.hpp"
 #include "runtime/devices/numa_topology.hpp"
 #include "runtime/os/cpu_binding.hpp"
-#include "runtime/os/error_text.hpp"
 
 #include <cstdlib>
 #include <set>
@@ -69,7 +68,7 @@ void settle_memory(const binding_order& order,
   warnings.push_back(
     formatted("workers are bound to CPUs, and not to memory: the kernel or the "
               "container does not let us set a memory policy ({})",
-              error_text(why)));
+              core::error_text(why)));
 }
 
 /// `GPU 0 (0000:19:00.0)`; a UUID says itself what it names.

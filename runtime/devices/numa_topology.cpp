@@ -1,11 +1,12 @@
 #include "runtime/devices/numa_topology.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/shared_library.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include <hwloc.h>
@@ -17,10 +18,6 @@ namespace {
 
 /// Linux has no more CPUs than this, and cpu_set_t only 1,024.
 constexpr int cpu_max = 1 << 16;
-
-failure broken(std::string text) {
-  return {errc::system_failure, std::move(text)};
-}
 
 /// What we use of hwloc.
 struct hwloc_api {
@@ -40,7 +37,7 @@ struct hwloc_api {
 result<hwloc_api> load_hwloc(const std::string& name) {
   const auto library = shared_library::load(name);
   if (!library)
-    return broken(
+    return system_failure(
       formatted("hwloc cannot be loaded: {}; install it (Debian: libhwloc15)",
                 library.error().text));
   auto x = hwloc_api{};
@@ -57,7 +54,8 @@ result<hwloc_api> load_hwloc(const std::string& name) {
       && library->find("hwloc_bitmap_isset", x.has)
       && library->find("hwloc_bitmap_weight", x.weight);
   if (!is_whole || x.api_version() >> 16 != HWLOC_API_VERSION >> 16)
-    return broken(name + " is another hwloc than the one we were built for");
+    return system_failure(name
+                          + " is another hwloc than the one we were built for");
   return x;
 }
 
@@ -154,27 +152,28 @@ result<std::vector<core::cpu_place>> read_topology(const std::string& synthetic,
     return hwloc.error();
   auto made = hwloc_topology_t{};
   if (hwloc->init(&made) != 0)
-    return broken("hwloc cannot be initialised");
+    return system_failure("hwloc cannot be initialised");
   using owner = std::unique_ptr<hwloc_topology, decltype(hwloc->destroy)>;
   const auto topology = owner{made, hwloc->destroy};
   if (!synthetic.empty() && hwloc->set_synthetic(made, synthetic.c_str()) != 0)
-    return broken(
+    return system_failure(
       formatted("hwloc does not know the machine \"{}\"", synthetic));
   if (hwloc->load(made) != 0)
-    return broken("hwloc cannot read how this machine is built");
+    return system_failure("hwloc cannot read how this machine is built");
   auto cpus = places_in(*hwloc, made);
   if (synthetic.empty())
     keep_own(cpus);
   if (cpus.empty())
-    return broken("hwloc finds no CPU that may be used");
+    return system_failure("hwloc finds no CPU that may be used");
   return cpus;
 }
 
 std::optional<uint32_t> numa_node_of(const std::string& pci_address,
                                      const std::string& devices) {
-  auto file = std::ifstream{devices + "/" + pci_address + "/numa_node"};
+  auto text = std::istringstream{
+    read_kernel_file(devices + "/" + pci_address + "/numa_node")};
   auto node = int64_t{0};
-  if (!(file >> node))
+  if (!(text >> node))
     return std::nullopt;
   return static_cast<uint32_t>(std::max<int64_t>(node, 0));
 }

@@ -20,10 +20,6 @@ const char* library_name() {
   return name != nullptr && *name != '\0' ? name : nvml_name;
 }
 
-failure broken(std::string text) {
-  return {errc::system_failure, std::move(text)};
-}
-
 // In drivers 535.43 to 535.86 entries of the third version are longer than before
 // and after. Who has the call for details, which took the longer entries over,
 // has the short ones again; all others have the second version, from 470 on.
@@ -60,14 +56,15 @@ result<nvml::functions> open_nvml(const std::string& name) {
   const auto block = signals_blocked{}; // It may start threads.
   const auto library = shared_library::load(name);
   if (!library)
-    return broken("the NVIDIA driver's library cannot be loaded: "
-                  + library.error().text);
+    return system_failure("the NVIDIA driver's library cannot be loaded: "
+                          + library.error().text);
   auto out = nvml::functions{};
   if (!find_all(*library, out))
-    return broken(formatted(
+    return system_failure(formatted(
       "{} is too old or no NVML; actorrun needs a driver from 450 on", name));
   if (const auto code = out.init(); code != nvml::success)
-    return broken("the NVIDIA driver does not answer: " + text_of(out, code));
+    return system_failure("the NVIDIA driver does not answer: "
+                          + text_of(out, code));
   return out;
 }
 

@@ -8,10 +8,6 @@ namespace actorrun::detail {
 
 namespace {
 
-failure no(std::string why) {
-  return {errc::system_failure, std::move(why)};
-}
-
 constexpr auto escape_length = size_t{6}; // \ud83d
 
 /// The UTF-16 unit of an escape at the beginning of `text`; nothing if there is
@@ -89,20 +85,21 @@ private:
 
 result<error_document> parse_error_document(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == text.npos)
-    return no("is empty");
+    return system_failure("is empty");
   auto count = size_t{0};
   auto exceeded = false;
   auto sound = without_lone_halves(text);
   try {
     auto x = error_document::parse(sound, size_guard{count, exceeded});
     if (exceeded)
-      return no("has too many parts to be one");
+      return system_failure("has too many parts to be one");
     const auto message = x.is_object() ? x.find("message") : x.end();
     if (message == x.end() || !(message->is_string() || message->is_object()))
-      return no("has no message in it");
+      return system_failure("has no message in it");
     return x;
   } catch (const error_document::parse_error& e) {
-    return no(e.byte > sound.size() ? "ends too early" : "is not JSON");
+    return system_failure(e.byte > sound.size() ? "ends too early"
+                                                : "is not JSON");
   }
 }
 
@@ -110,11 +107,11 @@ result<std::optional<error_document>>
 load_error_document(const std::string& path) {
   const auto file = open_regular_file(path);
   if (!file)
-    return no("cannot be used: " + file.error().text);
+    return system_failure("cannot be used: " + file.error().text);
   if (!*file)
     return std::optional<error_document>{};
   if ((*file)->size > error_file_size_max)
-    return no("is larger than 1 MiB");
+    return system_failure("is larger than 1 MiB");
   auto x = parse_error_document(read_part(**file, 0, error_file_size_max));
   if (!x)
     return x.error();

@@ -164,7 +164,7 @@ void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
 
 std::string posix_stuck_probe::summarize(int64_t pid) {
   const auto snapshot = see_hanging_thread(pid);
-  return snapshot.stat == core::thread_stat{} ? "" : core::place_of(snapshot);
+  return snapshot.stat == core::process_stat{} ? "" : core::place_of(snapshot);
 }
 
 std::string search_path_of_this_process() {

@@ -39,7 +39,7 @@ std::string folder_of(int64_t pid, int64_t tid) {
 core::thread_snapshot see(const std::string& folder) {
   auto out = core::thread_snapshot{};
   out.stat = core::parse_stat(read_kernel_text(folder + "stat"))
-               .value_or(core::thread_stat{});
+               .value_or(core::process_stat{});
   out.wchan = read_kernel_text(folder + "wchan");
   if (const auto number
       = core::parse_syscall(read_kernel_text(folder + "syscall")))

@@ -3,8 +3,6 @@
 #include "runtime/etcd/locator.hpp"
 #include "runtime/os/reactor.hpp"
 
-#include <caf/scoped_actor.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -83,12 +81,15 @@ etcd_host::locator_for(const agent_id& agent) {
 
 rendezvous_coordinator_actor etcd_host::coordinator() const {
   const auto guard = std::lock_guard{mutex_};
-  return coordinator_;
+  return coordinator_ ? coordinator_->actor() : rendezvous_coordinator_actor{};
 }
 
 ports::location etcd_host::here() const {
   const auto guard = std::lock_guard{mutex_};
-  return {caf::actor_cast<caf::strong_actor_ptr>(coordinator_), address_};
+  if (!coordinator_)
+    return {nullptr, address_};
+  return {caf::actor_cast<caf::strong_actor_ptr>(coordinator_->actor()),
+          address_};
 }
 
 // -- leading, on the leadership's thread --------------------------------------
@@ -100,64 +101,42 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     config_.announced, registry.local_address, registry.member);
   if (!place)
     return place.error();
-  auto links
-    = keep(std::make_unique<remote_agent_links>(system_, *home_, config_.lines),
-           home_);
   auto settings = config_.configure();
   settings.successor = order.successor;
   settings.unseen = {order.terms_before * core::epochs_per_term};
-  settings.links = links;
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->resign(true); // First: the callback may stop us.
     config_.on_closed(x);
   };
-  auto coordinator = spawn_rendezvous_coordinator(system_, std::move(settings));
-  links->serve_for(coordinator);
-  const auto listening = links->listen(place->where, config_.mine);
-  if (!listening) {
-    end(coordinator, links);
+  auto hosted
+    = std::make_unique<hosted_coordinator>(system_, home_, std::move(settings));
+  const auto listening
+    = hosted->listen(config_.job, place->where, config_.mine);
+  if (!listening)
     return listening.error();
-  }
   const auto port = endpoint_of(*listening);
-  if (!port) {
-    end(coordinator, links);
+  if (!port)
     return port.error();
-  }
   {
     const auto guard = std::lock_guard{mutex_};
-    coordinator_ = std::move(coordinator);
-    links_ = std::move(links);
+    coordinator_ = std::move(hosted);
     address_ = place->host;
   }
   open_operator_socket();
-  log_listening(config_.lines, config_.job, place->where, *listening);
   return to_string(endpoint{place->host, port->port});
 }
 
 void etcd_host::close_coordinator() {
-  auto coordinator = rendezvous_coordinator_actor{};
-  auto links = std::shared_ptr<remote_agent_links>{};
+  auto ending = std::unique_ptr<hosted_coordinator>{};
   {
     const auto guard = std::lock_guard{mutex_};
-    std::swap(coordinator, coordinator_);
-    std::swap(links, links_);
+    std::swap(ending, coordinator_);
   }
   operators_.reset();
-  if (links)
-    end(coordinator, links);
+  ending.reset(); // Without the lock: it calls back until then.
   config_.on_left();
-}
-
-// A node that finds the port closed may rely on it that no coordinator decides
-// here.
-void etcd_host::end(const rendezvous_coordinator_actor& coordinator,
-                    const std::shared_ptr<remote_agent_links>& links) const {
-  caf::scoped_actor self{system_};
-  self->send_exit(coordinator, caf::exit_reason::kill);
-  self->wait_for(coordinator); // It calls back until then.
-  links->close();
 }
 
 void etcd_host::open_operator_socket() {

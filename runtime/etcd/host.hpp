@@ -2,11 +2,10 @@
 // it for the agent otherwise.
 #pragma once
 
-#include "actors/rendezvous_coordinator.hpp"
 #include "runtime/etcd/leadership.hpp"
 #include "runtime/etcd/locator.hpp"
+#include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/network/operator_socket.hpp"
-#include "runtime/network/remote_agent_links.hpp"
 
 #include <functional>
 #include <memory>
@@ -66,8 +65,6 @@ private:
   result<std::string> open_coordinator(const core::open_coordinator& order,
                                        const etcd_link& registry);
   void close_coordinator();
-  void end(const rendezvous_coordinator_actor& coordinator,
-           const std::shared_ptr<remote_agent_links>& links) const;
   void open_operator_socket();
   ports::location here() const;
 
@@ -77,10 +74,9 @@ private:
   std::shared_ptr<etcd_leadership> leadership_;
   std::optional<operator_socket> operators_; ///< Of the leadership's thread.
 
-  mutable std::mutex mutex_; // Guards the rest.
-  rendezvous_coordinator_actor coordinator_;
-  std::shared_ptr<remote_agent_links> links_;
-  std::string address_; ///< Ours, while we lead.
+  mutable std::mutex mutex_;                        // Guards the rest.
+  std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: we do not lead.
+  std::string address_;                             ///< Ours, while we lead.
 };
 
 } // namespace actorrun::detail

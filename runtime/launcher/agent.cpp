@@ -86,7 +86,7 @@ launcher::members::make_locator(const core::offer& offering) {
     return etcd->locator_for(offering.agent);
   if (coordinator)
     return std::make_shared<local_locator>(
-      caf::actor_cast<caf::strong_actor_ptr>(coordinator),
+      caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor()),
       job.rendezvous ? job.rendezvous->host : own_address);
   return keep(
     std::make_unique<coordinator_link>(
@@ -109,7 +109,7 @@ launcher::members::make_ports(const agent_options& options) {
            loop);
   if (!options.local_address.empty())
     ports->announce(options.local_address);
-  else if (coordinator && !etcd)
+  else if (coordinator)
     ports->announce(job.rendezvous ? job.rendezvous->host : own_address);
   return ports;
 }
@@ -179,7 +179,7 @@ void launcher::members::spawn_agent(const agent_options& options) {
 void launcher::members::open_operator_socket() {
   operators = operator_socket::open(
     system, *loop, job.job,
-    coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator)
+    coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor())
                 : caf::actor_cast<caf::strong_actor_ptr>(agent),
     coordinator ? socket_role::coordinator : socket_role::agent, lines);
 }

@@ -4,8 +4,6 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/run_folder.hpp"
 
-#include <caf/send.hpp>
-
 #include <unistd.h>
 
 namespace actorrun {
@@ -49,25 +47,18 @@ result<void> launcher::members::host_coordinator(bool alone) {
   const auto successor
     = (folder && folder->left_by_predecessor(job.job)) || alone;
   spawn_coordinator(successor); // Before it can be reached.
-  auto listening = links->listen(*where, mine);
-  if (!listening) {
-    caf::anon_send_exit(coordinator, caf::exit_reason::kill);
-    coordinator = nullptr;
-    links.reset();
-    return listening.error();
-  }
-  log_listening(lines, job, *where, *listening);
-  return {};
+  auto listening = coordinator->listen(job, *where, mine);
+  if (listening)
+    return {};
+  coordinator.reset();
+  return listening.error();
 }
 
 void launcher::members::spawn_coordinator(bool successor) {
-  links
-    = keep(std::make_unique<remote_agent_links>(system, *loop, lines), loop);
   auto config = coordinator_config();
   config.successor = successor;
-  config.links = links;
-  coordinator = spawn_rendezvous_coordinator(system, std::move(config));
-  links->serve_for(coordinator);
+  coordinator
+    = std::make_unique<hosted_coordinator>(system, loop, std::move(config));
 }
 
 rendezvous_coordinator_config launcher::members::coordinator_config() {

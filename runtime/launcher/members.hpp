@@ -2,7 +2,6 @@
 #pragma once
 
 #include "actors/ports/master_ports.hpp"
-#include "actors/rendezvous_coordinator.hpp"
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
 #include "runtime/etcd/host.hpp"
@@ -10,10 +9,10 @@
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/logs/node_logs.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_socket.hpp"
-#include "runtime/network/remote_agent_links.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/timers/node_timers.hpp"
 
@@ -67,8 +66,8 @@ struct launcher::members {
   bool occupied = false; ///< Another process listens at our endpoint.
   std::shared_ptr<detail::reactor> loop
     = detail::loop_scheduler::reactor_for(system);
-  std::shared_ptr<detail::remote_agent_links> links;
-  rendezvous_coordinator_actor coordinator;
+  /// Null: another node hosts it, or `etcd` does.
+  std::unique_ptr<detail::hosted_coordinator> coordinator;
   std::unique_ptr<detail::etcd_host>
     etcd; ///< Has the coordinator, if it is ours.
   node_agent_actor agent;

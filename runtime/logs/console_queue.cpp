@@ -1,7 +1,7 @@
 #include "runtime/logs/console_queue.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <cerrno>
@@ -41,7 +41,7 @@ std::string text_of_lost_notes(uint64_t count) {
 std::string text_of_loss(uint64_t bytes, int error) {
   return formatted(
     "\n\xE2\x80\xA6 {} bytes of the console's output were lost: {}\n", bytes,
-    error_text(error));
+    core::error_text(error));
 }
 
 } // namespace

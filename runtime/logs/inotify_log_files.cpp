@@ -1,7 +1,7 @@
 #include "runtime/logs/inotify_log_files.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/reactor.hpp"
 
@@ -31,7 +31,7 @@ constexpr size_t events_size = 16 * 1024;
 
 failure unusable(const std::string& path, int error) {
   return {errc::log_failed, formatted("the log file {} cannot be opened: {}",
-                                      path, error_text(error))};
+                                      path, core::error_text(error))};
 }
 
 bool has_little_space(int fd) {

@@ -1,7 +1,7 @@
 #include "runtime/logs/rotation.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -29,7 +29,7 @@ constexpr size_t copy_size = 128 * 1024;
 
 failure failed(const std::string& path, std::string_view what, int error) {
   return {errc::log_failed, formatted("cannot rotate the log file {}: {}: {}",
-                                      path, what, error_text(error))};
+                                      path, what, core::error_text(error))};
 }
 
 std::string numbered(const std::string& path, uint32_t number) {

@@ -1,7 +1,7 @@
 #include "runtime/network/connector.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -128,7 +128,7 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
       errc::connection_failed,
       formatted(
         "cannot be connected to ({}); check the host, routes and firewalls",
-        error_text(error)));
+        core::error_text(error)));
   fd_ = std::move(fd);
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);

@@ -204,13 +204,4 @@ void remote_agent_links::ask(const std::string& address, uint16_t port,
   });
 }
 
-void log_listening(const log& lines, const job_options& job,
-                   const socket_address& where, const std::string& listening) {
-  lines.info(
-    formatted("coordinator of job {} listens on {}", job.job.value, listening));
-  if (job.secret.empty() && !is_loopback(where))
-    lines.warn("the job has no secret: any host that knows its id can join it; "
-               "set --secret-file or ACTORRUN_SECRET on all nodes");
-}
-
 } // namespace actorrun::detail

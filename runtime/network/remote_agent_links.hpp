@@ -75,9 +75,4 @@ private:
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// Logs where the coordinator of a job listens, and warns if other hosts can
-/// reach it although the job has no secret.
-void log_listening(const log& lines, const job_options& job,
-                   const socket_address& where, const std::string& listening);
-
 } // namespace actorrun::detail

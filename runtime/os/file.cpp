@@ -1,6 +1,6 @@
 #include "runtime/os/file.hpp"
 
-#include "runtime/os/error_text.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,10 +13,6 @@
 namespace actorrun::detail {
 
 namespace {
-
-failure unreadable(std::string why) {
-  return {errc::system_failure, std::move(why)};
-}
 
 std::string kind_of(mode_t mode) {
   switch (mode & S_IFMT) {
@@ -42,18 +38,18 @@ result<std::optional<regular_file>> open_regular_file(const std::string& path) {
   if (::lstat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       return std::optional<regular_file>{};
-    return unreadable("it cannot be read: " + error_text(errno));
+    return core::system_failure("it cannot be read", errno);
   }
   if (!S_ISREG(facts.st_mode))
-    return unreadable("it is " + kind_of(facts.st_mode));
+    return system_failure("it is " + kind_of(facts.st_mode));
   auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW
                                              | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &facts) != 0)
-    return unreadable("it cannot be read: " + error_text(errno));
+    return core::system_failure("it cannot be read", errno);
   if (!S_ISREG(facts.st_mode))
-    return unreadable("it is " + kind_of(facts.st_mode));
+    return system_failure("it is " + kind_of(facts.st_mode));
   if (facts.st_uid != ::geteuid())
-    return unreadable("it belongs to another user");
+    return system_failure("it belongs to another user");
   return std::optional{regular_file{std::move(fd), uint64_t(facts.st_size)}};
 }
 

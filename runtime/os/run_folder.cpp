@@ -1,7 +1,7 @@
 #include "runtime/os/run_folder.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -53,8 +53,8 @@ result<void> check(const std::string& path) {
     return unusable(path, "is a symbolic link or no folder");
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return unusable(path,
-                    formatted("cannot be opened ({})", error_text(errno)));
+    return unusable(
+      path, formatted("cannot be opened ({})", core::error_text(errno)));
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -149,7 +149,8 @@ result<run_folder> run_folder::open() {
 
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    return unusable(path, formatted("cannot be made ({})", error_text(errno)));
+    return unusable(path,
+                    formatted("cannot be made ({})", core::error_text(errno)));
   if (auto ok = check(path); !ok)
     return ok.error();
   return run_folder{path, shared};

@@ -1,7 +1,7 @@
 #include "runtime/os/socket.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -47,7 +47,7 @@ failure listen_failure(const std::string& where, int error) {
                       where)};
   return {errc::cannot_listen,
           formatted("cannot listen on {}: {}; choose another address or port",
-                    where, error_text(error))};
+                    where, core::error_text(error))};
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "runtime/os/temporary_folder.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -84,7 +84,7 @@ bool is_ours(const fs::path& path) {
 
 failure cannot_make_folder(const std::string& path, int error) {
   return {errc::log_failed, formatted("the log folder {} cannot be made: {}",
-                                      path, error_text(error))};
+                                      path, core::error_text(error))};
 }
 
 result<std::string> make_private_folder(const std::string& prefix) {

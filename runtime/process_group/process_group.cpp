@@ -1,12 +1,12 @@
 #include "runtime/process_group/process_group.hpp"
 
 #include "actors/core/logs/line_prefix.hpp"
+#include "actors/core/text.hpp"
 #include "actors/log_tailer.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/options.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/process_group/call_channel.hpp"
@@ -199,7 +199,8 @@ failure process_group::start_failure(const process_tracker::record& record,
   return {code_of(record.error),
           formatted("local rank {} cannot be started: {}{} ({})", rank,
                     record.subject.empty() ? "" : record.subject + ": ",
-                    error_text(record.error), name == nullptr ? "?" : name)};
+                    core::error_text(record.error),
+                    name == nullptr ? "?" : name)};
 }
 
 // -- end ----------------------------------------------------------------------

@@ -163,10 +163,6 @@ std::vector<ports::process_spec> make_processes(
 
 namespace {
 
-result<void> refuse(std::string text) {
-  return failure{errc::bad_argument, std::move(text)};
-}
-
 std::string of_rank(uint32_t rank, const std::string& text) {
   return formatted("local rank {}: {}", rank, text);
 }
@@ -177,11 +173,11 @@ bool has_nul(std::string_view text) {
 
 result<void> check_name(const std::string& name) {
   if (name.size() > label_length_max)
-    return refuse(
+    return bad_argument(
       formatted("the name is longer than {} bytes", label_length_max));
   if (std::any_of(name.begin(), name.end(),
                   [](unsigned char c) { return std::iscntrl(c) != 0; }))
-    return refuse("the name has control characters in it");
+    return bad_argument("the name has control characters in it");
   return {};
 }
 
@@ -205,7 +201,7 @@ result<void> check_keys(const char* what, const std::set<uint32_t>& keys,
   const auto expected = ranks_below(count);
   if (keys == expected)
     return {};
-  return refuse(
+  return bad_argument(
     formatted("{}: the local ranks do not match, expected: {}, actual: {}",
               what, ranks_text(expected), ranks_text(keys)));
 }
@@ -213,19 +209,20 @@ result<void> check_keys(const char* what, const std::set<uint32_t>& keys,
 result<void> check_ranks(const process_options& x) {
   const auto count = x.args.size();
   if (count < 1 || count > core::slots_per_agent_max)
-    return refuse(formatted("args has {} local ranks, not 1..{}", count,
-                            core::slots_per_agent_max));
+    return bad_argument(formatted("args has {} local ranks, not 1..{}", count,
+                                  core::slots_per_agent_max));
   if (auto ok = check_keys("args", keys_of(x.args), count); !ok)
     return ok;
   if (auto ok = check_keys("envs", keys_of(x.envs), count); !ok)
     return ok;
   for (const auto& [rank, prefix] : x.log_line_prefixes) {
     if (rank >= count)
-      return refuse(
+      return bad_argument(
         formatted("log_line_prefixes: there is no local rank {} in {}", rank,
                   ranks_text(ranks_below(count))));
     if (prefix.find_first_of(std::string_view{"\0\r\n", 3}) != prefix.npos)
-      return refuse(of_rank(rank, "its prefix has a line end or NUL in it"));
+      return bad_argument(
+        of_rank(rank, "its prefix has a line end or NUL in it"));
   }
   return {};
 }
@@ -234,10 +231,10 @@ result<void> check_variables(const process_options& x) {
   for (const auto& [rank, env] : x.envs)
     for (const auto& [name, value] : env) {
       if (name.empty() || has_nul(name) || name.find('=') != name.npos)
-        return refuse(
+        return bad_argument(
           of_rank(rank, formatted("\"{}\" cannot name a variable", name)));
       if (has_nul(value))
-        return refuse(
+        return bad_argument(
           of_rank(rank, formatted("the variable {} has a NUL", name)));
     }
   return {};
@@ -246,19 +243,20 @@ result<void> check_variables(const process_options& x) {
 result<void> check_program(const process_options& x,
                            const std::string& program) {
   if (program.empty() || has_nul(program))
-    return refuse(program.empty() ? "there is no program to start"
-                                  : "the name of the program has a NUL in it");
+    return bad_argument(program.empty()
+                          ? "there is no program to start"
+                          : "the name of the program has a NUL in it");
   for (const auto& [rank, arguments] : x.args)
     for (size_t i = 0; i < arguments.size(); ++i) {
       const auto& value = arguments[i];
       const auto is_text = value.is_string();
       if (!is_text && !value.is_number() && !value.is_boolean())
-        return refuse(
+        return bad_argument(
           of_rank(rank, formatted("argument {} of a program must be text, a "
                                   "number or a boolean, not {}",
                                   i + 1, value.type_name())));
       if (is_text && has_nul(value.get_ref<const std::string&>()))
-        return refuse(
+        return bad_argument(
           of_rank(rank, formatted("argument {} has a NUL in it", i + 1)));
     }
   return {};
@@ -269,20 +267,20 @@ result<void> check_function(const process_options& x, const std::string& name) {
   if (!function)
     return function.error();
   if (x.method != start_method::fork && !can_run_as_worker())
-    return refuse(
+    return bad_argument(
       formatted("\"{}\" cannot be reached in a process of its own: main must "
                 "call actorrun::run_as_worker(argc, argv) before all else",
                 name));
   for (const auto& [rank, arguments] : x.args)
     if (const auto problem = function->complaint(arguments))
-      return refuse(
+      return bad_argument(
         of_rank(rank, formatted("entry point \"{}\": {}", name, *problem)));
   return {};
 }
 
 result<void> check_entrypoint(const process_options& x) {
   if (is_astray())
-    return refuse(
+    return bad_argument(
       "this process is a worker itself, and its main has not called "
       "actorrun::run_as_worker(argc, argv), the first thing to do");
   if (const auto* program = std::get_if<std::string>(&x.entrypoint))

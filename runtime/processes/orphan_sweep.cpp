@@ -1,10 +1,11 @@
 #include "runtime/processes/orphan_sweep.hpp"
 
+#include "runtime/os/file.hpp"
+#include "runtime/os/process_stat.hpp"
+
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #include <sys/prctl.h>
@@ -22,28 +23,12 @@ std::set<pid_t> children() {
   auto tasks = std::filesystem::directory_iterator{"/proc/self/task", error};
   for (; !error && tasks != std::filesystem::end(tasks);
        tasks.increment(error)) {
-    auto file = std::ifstream{tasks->path() / "children"};
-    for (auto pid = pid_t{}; file >> pid;)
+    auto pids
+      = std::istringstream{read_kernel_file(tasks->path() / "children")};
+    for (auto pid = pid_t{}; pids >> pid;)
       result.insert(pid);
   }
   return result;
-}
-
-// 0 if there is no such process. The name may contain blanks and brackets.
-pid_t session_of(pid_t pid) {
-  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
-  auto text = std::string{};
-  std::getline(file, text, '\0');
-  const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos)
-    return 0;
-  auto fields = std::istringstream{text.substr(name_end + 1)};
-  auto state = char{};
-  pid_t parent = 0;
-  pid_t group = 0;
-  pid_t session = 0;
-  fields >> state >> parent >> group >> session;
-  return session;
 }
 
 } // namespace

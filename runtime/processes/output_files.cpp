@@ -1,7 +1,7 @@
 #include "runtime/processes/output_files.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 
 #include <cerrno>
 
@@ -84,7 +84,7 @@ std::string output_files::complaint() const {
   if (failure_count_ == 0)
     return {};
   auto text = formatted("output is lost: cannot open {}: {}", first_path_,
-                        error_text(first_error_));
+                        core::error_text(first_error_));
   if (failure_count_ > 1)
     text += formatted("; and {} more files of this start", failure_count_ - 1);
   return text;

@@ -1,7 +1,8 @@
 #include "runtime/store/master_port.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <netinet/in.h>
@@ -34,9 +35,10 @@ constexpr uint16_t unprivileged_min = 1024;
 std::atomic<uint16_t> last_given{0};
 
 port_range ephemeral_range() {
-  auto file = std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"};
+  auto text = std::istringstream{
+    read_kernel_file("/proc/sys/net/ipv4/ip_local_port_range")};
   auto range = port_range{};
-  return file >> range.first >> range.last ? range : ephemeral_default;
+  return text >> range.first >> range.last ? range : ephemeral_default;
 }
 
 // The part of `x` below and the part above `hole`.
@@ -116,7 +118,7 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
     return bound_port{port_of(where), std::move(fd)};
   return failure{errno == EADDRINUSE ? errc::address_in_use
                                      : errc::cannot_listen,
-                 to_string(where) + ": " + error_text(errno)};
+                 to_string(where) + ": " + core::error_text(errno)};
 }
 
 failure nothing_free(std::span<const port_range> candidates) {

@@ -1,7 +1,7 @@
 #include "runtime/store/ports.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
     return refuse(trouble_.empty() ? "that port is not held here" : trouble_);
   auto socket = unique_fd{::fcntl((*held)->socket.get(), F_DUPFD_CLOEXEC, 0)};
   if (!socket)
-    return refuse(error_text(errno));
+    return refuse(core::error_text(errno));
   auto server = store_server::start(
     home_, std::move(socket),
     {.client_count_expected

@@ -1,8 +1,8 @@
 #include "runtime/store/server.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/descriptor_room.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/thread.hpp"
@@ -52,10 +52,6 @@ void set_option(int fd, int level, int name, int value = 1) {
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
 
-failure system_failure(const char* what) {
-  return {errc::system_failure, std::string{what} + ": " + error_text(errno)};
-}
-
 } // namespace
 
 store_server::store_server(reactor& home, unique_fd socket,
@@ -80,7 +76,7 @@ store_server::start(reactor& home, unique_fd socket,
   set_option(listener, IPPROTO_TCP, TCP_NODELAY);
   set_option(listener, SOL_SOCKET, SO_KEEPALIVE);
   if (::listen(listener, backlog) != 0)
-    return failure{errc::cannot_listen, error_text(errno)};
+    return failure{errc::cannot_listen, core::error_text(errno)};
   out->on_home([x = out.get()] { x->await_first(); });
   return out;
 }
@@ -143,13 +139,13 @@ result<void> store_server::open() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_up_)
-    return system_failure("no descriptor");
+    return core::system_failure("no descriptor", errno);
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
-    return system_failure("epoll");
+    return core::system_failure("epoll", errno);
   event.data.u64 = listener_token;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
-    return system_failure("epoll");
+    return core::system_failure("epoll", errno);
   return {};
 }
 

@@ -1,5 +1,5 @@
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/store/server.hpp"
@@ -67,7 +67,7 @@ void store_server::admit(unique_fd socket) {
 
 // The listener stays ready; without a pause we would do nothing else.
 void store_server::pause_accepting() {
-  tell(formatted("cannot accept: {}; tries again", error_text(errno)));
+  tell(formatted("cannot accept: {}; tries again", core::error_text(errno)));
   watch_listener(false);
   accepts_again_ = clock::now() + accept_pause;
 }

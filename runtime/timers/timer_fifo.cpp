@@ -1,7 +1,7 @@
 #include "runtime/timers/timer_fifo.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/os/error_text.hpp"
 #include "runtime/os/private_name.hpp"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ failure unusable(const std::string& path, const std::string& why) {
 }
 
 failure cannot(const char* what, const std::string& path, int error) {
-  return unusable(path,
-                  formatted("cannot be {} ({})", what, error_text(error)));
+  return unusable(
+    path, formatted("cannot be {} ({})", what, core::error_text(error)));
 }
 
 failure in_use(const std::string& path) {

@@ -1,6 +1,8 @@
 #include "actors/core/text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -132,4 +134,19 @@ TEST_CASE("to_ranges: consecutive numbers are one range", "[core]") {
   CHECK(to_ranges(std::vector{0u, 2u, 3u, 4u, 9u}) == "0,2-4,9");
   CHECK(to_ranges(std::vector{0u, UINT32_MAX}) == "0,4294967295");
   CHECK(to_ranges(std::vector{3u, 1u, 2u, 1u, 9u, 3u}) == "1-3,9");
+}
+
+TEST_CASE("signal_name: as it is written in C, and empty without a name",
+          "[core]") {
+  CHECK(signal_name(SIGTERM) == "SIGTERM");
+  CHECK(signal_name(SIGABRT) == "SIGABRT");
+  CHECK(signal_name(99).empty());
+  CHECK(signal_name(0).empty());
+}
+
+TEST_CASE("error_text: the description, and the number of what has none",
+          "[core]") {
+  CHECK(error_text(ENOENT) == "No such file or directory");
+  CHECK(error_text(12345) == "error 12345");
+  CHECK(system_failure("epoll", EMFILE).text == "epoll: Too many open files");
 }

@@ -74,3 +74,8 @@ TEST_CASE("result: failures compare by code and text", "[messages]") {
   CHECK(why != failure{errc::secret_mismatch, "x"});
   CHECK(failure{} == failure{errc::none, ""});
 }
+
+TEST_CASE("result: failures are made with their code", "[messages]") {
+  CHECK(bad_argument("x") == failure{errc::bad_argument, "x"});
+  CHECK(system_failure("x") == failure{errc::system_failure, "x"});
+}

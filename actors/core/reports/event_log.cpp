@@ -58,7 +58,7 @@ int64_t in_ms(duration x) {
 }
 
 /// As in an error file, whether or not there was one.
-std::string error_text(const std::string& message, const death_details& x) {
+std::string error_document(const std::string& message, const death_details& x) {
   return "{\"message\": {\"message\": " + json_string(message)
          + ", \"extraInfo\": {\"py_callstack\": " + json_string(x.traceback)
          + ", \"timestamp\": \"" + std::to_string(x.wall_ms / 1'000) + "\"}}}";
@@ -136,9 +136,9 @@ void event_log::on(const worker_not_started& event, const worker_group&,
   x.who->exit_code = event.error == ENOENT || event.error == ENOTDIR
                        ? not_found_code
                        : not_executable_code;
-  x.raw_error = error_text("could not be started: " + event.details.subject
-                             + " " + event.details.message,
-                           event.details);
+  x.raw_error = error_document("could not be started: " + event.details.subject
+                                 + " " + event.details.message,
+                               event.details);
   out.push_back(text_of(x, at));
 }
 
@@ -154,10 +154,10 @@ void event_log::on(const worker_exited& event, const worker_group& group,
   x.who->exit_code = event.signal != 0 ? -event.signal : event.exit_code;
   if (x.state == "FAILED")
     x.raw_error
-      = error_text(event.signal != 0 && event.details.message.empty()
-                     ? "killed by signal " + std::to_string(event.signal)
-                     : event.details.message,
-                   event.details);
+      = error_document(event.signal != 0 && event.details.message.empty()
+                         ? "killed by signal " + std::to_string(event.signal)
+                         : event.details.message,
+                       event.details);
   out.push_back(text_of(x, at));
 }
 

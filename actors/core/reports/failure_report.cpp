@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include <string.h>
-
 namespace actorrun::core {
 
 namespace {
@@ -17,18 +15,6 @@ constexpr auto width_max = size_t{60};
 // Tools search for exactly this text.
 constexpr auto hint = "To enable traceback see: "
                       "https://pytorch.org/docs/stable/elastic/errors.html";
-
-std::string signal_name(int signal) {
-  const auto* abbreviation = ::sigabbrev_np(signal);
-  return abbreviation == nullptr ? std::string{}
-                                 : std::string{"SIG"} + abbreviation;
-}
-
-std::string error_text(int error) {
-  const auto* description = ::strerrordesc_np(error);
-  return description == nullptr ? "error " + std::to_string(error)
-                                : description;
-}
 
 /// `label` is padded to the width of torchrun's; what the value holds may come
 /// from a worker.

@@ -78,16 +78,6 @@ std::optional<uint32_t> odd_of(const std::vector<group>& groups) {
 
 } // namespace
 
-std::optional<thread_stat> parse_stat(std::string_view text) {
-  const auto begin = text.find('(');
-  const auto end = text.rfind(')');
-  if (begin == text.npos || end == text.npos || end < begin
-      || end + 2 >= text.size() || text[end + 1] != ' ')
-    return std::nullopt;
-  return thread_stat{std::string{text.substr(begin + 1, end - begin - 1)},
-                     text[end + 2]};
-}
-
 // `running`, or `-1 0x… 0x…` in none, or `202 0x… …`.
 std::optional<int64_t> parse_syscall(std::string_view text) {
   auto number = int64_t{-1};

@@ -1,6 +1,7 @@
 // Summarizes where stuck workers are, from what the kernel shows of them.
 #pragma once
 
+#include "actors/core/process_stat.hpp"
 #include "messages/ids.hpp"
 
 #include <cstddef>
@@ -12,25 +13,13 @@
 
 namespace actorrun::core {
 
-/// What `/proc/<pid>/stat` says, as far as we need it.
-struct thread_stat {
-  std::string name{}; ///< As the kernel cuts it; any bytes.
-  char state = '?';   ///< One letter: see proc(5).
-
-  friend bool operator==(const thread_stat&, const thread_stat&) = default;
-};
-
-/// @returns nothing if `text` is not such a line; the name, in brackets, may
-///          hold blanks and brackets itself
-std::optional<thread_stat> parse_stat(std::string_view text);
-
 /// The number of the system call that a thread is in, as `/proc/<pid>/syscall`
 /// has it; nothing if it is in none, runs, or the text is none.
 std::optional<int64_t> parse_syscall(std::string_view text);
 
 /// What is known about one thread.
 struct thread_snapshot {
-  thread_stat stat{};
+  process_stat stat{};
   std::string wchan{};   ///< The kernel's function it waits in; may be empty.
   std::string syscall{}; ///< The name of the system call; may be empty.
 };

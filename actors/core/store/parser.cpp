@@ -85,10 +85,10 @@ store_parser::next(std::string_view& input) {
     if (stage_ == stage::opcode) {
       const auto opcode = static_cast<uint8_t>(input.front());
       input.remove_prefix(1);
-      if (auto why = begin(opcode))
-        return *why;
-    } else if (auto why = take(input)) {
-      return *why;
+      if (auto ok = begin(opcode); !ok)
+        return ok.error();
+    } else if (auto ok = take(input); !ok) {
+      return ok.error();
     }
   }
   return std::optional<store_request>{};
@@ -96,7 +96,7 @@ store_parser::next(std::string_view& input) {
 
 // -- which request ------------------------------------------------------------
 
-std::optional<failure> store_parser::begin(uint8_t opcode) {
+result<void> store_parser::begin(uint8_t opcode) {
   if (dialect_ == store_dialect::unknown) {
     dialect_ = store_dialect::upto_2_1;
     is_probing_ = opcode == 0;
@@ -117,7 +117,7 @@ std::optional<failure> store_parser::begin(uint8_t opcode) {
     stage_ = stage::count;
   else
     expect_next();
-  return std::nullopt;
+  return {};
 }
 
 std::optional<store_verb> store_parser::verb_of(uint8_t opcode) {
@@ -158,16 +158,16 @@ store_request store_parser::decide_delete() {
 
 // -- its parts ----------------------------------------------------------------
 
-std::optional<failure> store_parser::take(std::string_view& input) {
+result<void> store_parser::take(std::string_view& input) {
   if (is_undecided())
     dialect_ = store_dialect::only_2_1;
   switch (stage_) {
     case stage::count:
-      return fill(input, sizeof(uint64_t)) ? take_count() : std::nullopt;
+      return fill(input, sizeof(uint64_t)) ? take_count() : result<void>{};
     case stage::length:
       if (is_probing_) {
         if (!fill(input, magic_size))
-          return std::nullopt;
+          return {};
         is_probing_ = false;
         if (is_magic()) {
           dialect_ = store_dialect::from_2_2;
@@ -175,20 +175,20 @@ std::optional<failure> store_parser::take(std::string_view& input) {
           return take_number();
         }
       }
-      return fill(input, sizeof(uint64_t)) ? take_length() : std::nullopt;
+      return fill(input, sizeof(uint64_t)) ? take_length() : result<void>{};
     case stage::text:
       return take_text(input);
     case stage::number: {
       const auto size
         = grammar_->pieces[piece_] == 'n' ? sizeof(uint64_t) : sizeof(uint32_t);
-      return fill(input, size) ? take_number() : std::nullopt;
+      return fill(input, size) ? take_number() : result<void>{};
     }
     case stage::opcode:
     case stage::done:
       break;
   }
   assert(false);
-  return std::nullopt;
+  return {};
 }
 
 // Says whether all of it is there.
@@ -213,7 +213,7 @@ bool store_parser::is_magic() const {
   return scratch_value() == magic;
 }
 
-std::optional<failure> store_parser::take_count() {
+result<void> store_parser::take_count() {
   rounds_ = scratch_value();
   scratch_size_ = 0;
   if (rounds_ > limits_.keys_per_request_max)
@@ -222,10 +222,10 @@ std::optional<failure> store_parser::take_count() {
     stage_ = stage::done;
   else
     expect_next();
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> store_parser::take_length() {
+result<void> store_parser::take_length() {
   const auto size = scratch_value();
   scratch_size_ = 0;
   const auto is_key = grammar_->pieces[piece_] == 'k';
@@ -241,10 +241,10 @@ std::optional<failure> store_parser::take_length() {
     finish_text();
   else
     stage_ = stage::text;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> store_parser::take_text(std::string_view& input) {
+result<void> store_parser::take_text(std::string_view& input) {
   const auto taken = std::min(text_left_, input.size());
   if (!charge_.grow(taken))
     return out_of_memory();
@@ -253,10 +253,10 @@ std::optional<failure> store_parser::take_text(std::string_view& input) {
   text_left_ -= taken;
   if (text_left_ == 0)
     finish_text();
-  return std::nullopt;
+  return {};
 }
 
-std::optional<failure> store_parser::take_number() {
+result<void> store_parser::take_number() {
   request_.number = static_cast<int64_t>(scratch_value());
   scratch_size_ = 0;
   if (request_.verb == store_verb::validate
@@ -265,11 +265,11 @@ std::optional<failure> store_parser::take_number() {
       "a wrong magic number; it is no client of torch's TCPStore");
   if (request_.verb == store_verb::validate) {
     stage_ = stage::done; // The grammar may still be that of a first SET.
-    return std::nullopt;
+    return {};
   }
   ++piece_;
   expect_next();
-  return std::nullopt;
+  return {};
 }
 
 void store_parser::finish_text() {

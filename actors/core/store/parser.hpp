@@ -64,12 +64,12 @@ private:
   static const grammar* grammar_of(store_verb verb);
   std::optional<store_verb> verb_of(uint8_t opcode);
   std::optional<store_verb> old_verb_of(uint8_t opcode);
-  std::optional<failure> begin(uint8_t opcode);
-  std::optional<failure> take(std::string_view& input);
-  std::optional<failure> take_count();
-  std::optional<failure> take_length();
-  std::optional<failure> take_text(std::string_view& input);
-  std::optional<failure> take_number();
+  result<void> begin(uint8_t opcode);
+  result<void> take(std::string_view& input);
+  result<void> take_count();
+  result<void> take_length();
+  result<void> take_text(std::string_view& input);
+  result<void> take_number();
   bool fill(std::string_view& input, size_t size);
   uint64_t scratch_value() const;
   bool is_magic() const;

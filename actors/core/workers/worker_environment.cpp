@@ -99,10 +99,9 @@ result<std::string> device_of(const std::vector<std::string>& devices,
     return std::to_string(local_rank);
   if (local_rank < devices.size())
     return devices[local_rank];
-  return failure{errc::bad_argument, "there is no device for local rank "
-                                       + std::to_string(local_rank)
-                                       + ": the devices are "
-                                       + joined(devices)};
+  return bad_argument("there is no device for local rank "
+                      + std::to_string(local_rank) + ": the devices are "
+                      + joined(devices));
 }
 
 std::vector<std::string>

@@ -189,8 +189,8 @@ TEST_CASE("rendezvous conf: etcd's other keys", "[cli]") {
 TEST_CASE("rendezvous conf: keys of another back end are refused", "[cli]") {
   using enum rendezvous_backend;
   const auto why_not = [](const std::string& text, rendezvous_backend backend) {
-    const auto why = check_conf(read(text), backend);
-    return why ? why->text : "";
+    const auto done = check_conf(read(text), backend);
+    return done ? "" : done.error().text;
   };
   CHECK(why_not("lease_ttl=5,join_timeout=3", etcd).empty());
   CHECK(has(why_not("join_timeout=3,lease_ttl=5", native), "\"lease_ttl\""));

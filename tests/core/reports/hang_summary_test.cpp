@@ -28,18 +28,6 @@ Thread 4711 (active): "MainThread"
 
 // -- what the kernel writes ---------------------------------------------------
 
-TEST_CASE("hang_summary: state and name are read", "[core]") {
-  CHECK(parse_stat("12 (sleep) S 1 2 3\n") == thread_stat{"sleep", 'S'});
-  CHECK(parse_stat("12 (a) b) (c) D 1") == thread_stat{"a) b) (c", 'D'});
-  CHECK(parse_stat("12 () R") == thread_stat{"", 'R'});
-}
-
-TEST_CASE("hang_summary: other lines are refused", "[core]") {
-  for (const auto* text : {"", "12", "12 (sleep", "12 sleep) S", "12 (sleep)",
-                           "12 (sleep) ", "12 (sleep)S", ") ("})
-    CHECK_FALSE(parse_stat(text));
-}
-
 TEST_CASE("hang_summary: the number of a system call is read", "[core]") {
   CHECK(parse_syscall("202 0x7f 0x80 0x0\n") == 202);
   CHECK(parse_syscall("0 0x3 0x7f\n") == 0);

@@ -152,7 +152,7 @@ TEST_CASE("proc_inspector: a process that is gone has no place", "[runtime]") {
     const auto x = hanging{pause_for_ever};
     pid = x.pid();
   }
-  CHECK(see_process(pid).stat == core::thread_stat{});
+  CHECK(see_process(pid).stat == core::process_stat{});
   CHECK(contains(describe_process(pid, core::time_point::max()), "unknown"));
 }
 

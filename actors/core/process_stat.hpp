@@ -1,0 +1,26 @@
+// Reads the line in which the kernel describes a process or one of its threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::core {
+
+/// What `/proc/<pid>/stat` says, as far as we need it.
+struct process_stat {
+  std::string name{};  ///< As the kernel cuts it; any bytes.
+  char state = '?';    ///< One letter: see proc(5).
+  int64_t session = 0; ///< 0: it has none.
+  /// In clock ticks since the system was started.
+  std::optional<uint64_t> birth{};
+
+  friend bool operator==(const process_stat&, const process_stat&) = default;
+};
+
+/// @returns nothing if `text` is not such a line; the name, in brackets, may
+///          hold blanks and brackets itself
+std::optional<process_stat> parse_stat(std::string_view text);
+
+} // namespace actorrun::core
