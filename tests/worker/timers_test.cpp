@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <fcntl.h>
+
 using namespace actorrun;
 using namespace actorrun::worker;
 using namespace std::chrono_literals;

@@ -24,6 +24,7 @@
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 
 namespace actorrun::detail::log_stream_test {

@@ -6,8 +6,10 @@
 #include "tests/support/catch.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

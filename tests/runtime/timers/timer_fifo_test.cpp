@@ -8,10 +8,13 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 using namespace actorrun;
