@@ -173,8 +173,9 @@ std::string manual_page(const program_guide& guide,
   auto out = ".\\\" Made from the option tables of " + guide.name + ".\n.TH "
              + in_capitals(guide.name) + " 1 \"\" \"actorrun " + version
              + "\" \"User Commands\"\n";
-  // Words with dashes are to stay whole.
-  out += ".nh\n.ad l\n";
+  // Words with dashes are to stay whole. From groff 1.23 on, each paragraph
+  // adjusts as the string AD says.
+  out += ".nh\n.ad l\n.ds AD l\n";
   add_section(out, "NAME");
   out += guide.name + " \\- " + escaped(guide.purpose) + "\n";
   add_section(out, "SYNOPSIS");

@@ -237,9 +237,11 @@ std::optional<failure> refusal_of(const http_answer& x) {
   const auto& error = at(document, "error");
   if (x.status == status_ok && !document.is_null() && error.is_null())
     return std::nullopt;
-  if (!error.is_string())
+  // Debian 12's etcd 3.4 says it in both, Debian 13's 3.5 in "message" alone.
+  const auto& said = error.is_null() ? at(document, "message") : error;
+  if (!said.is_string())
     return strange(x);
-  const auto text = error.get<std::string>();
+  const auto text = said.get<std::string>();
   const auto code = number(at(document, "code")).value_or(0);
   if (code == code_unauthenticated)
     return failure{errc::secret_mismatch, "etcd: " + shown(text)};

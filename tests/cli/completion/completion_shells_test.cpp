@@ -16,9 +16,12 @@ words offered_by_fish(const std::string& line) {
   const auto script = script_for("fish", line.substr(0, line.find(' ')));
   auto text = std::istringstream{
     output_of("fish --no-config", script + "complete -C '" + line + "'")};
+  // From version 4 on, fish also offers what has the word inside.
+  const auto begun = line.substr(line.rfind(' ') + 1);
   auto out = words{};
   for (auto one = std::string{}; std::getline(text, one);)
-    out.push_back(one.substr(0, one.find('\t')));
+    if (one.starts_with(begun))
+      out.push_back(one.substr(0, one.find('\t')));
   return out;
 }
 

@@ -186,6 +186,15 @@ TEST_CASE("etcd messages: a client that is not authenticated learns why",
         == errc::etcd_denied);
   CHECK(refused(401, "etcdserver: invalid auth token", 16)->code
         == errc::secret_mismatch);
+  // As etcd 3.5 of Debian 13 says it.
+  CHECK(refusal_of(
+          {401, R"({"code":16, "message":"etcdserver: invalid auth token"})"})
+          ->code
+        == errc::secret_mismatch);
+  CHECK(refusal_of(
+          {403, R"({"code":7, "message":"etcdserver: permission denied"})"})
+          ->code
+        == errc::etcd_denied);
   const auto busy = refused(503, "etcdserver: no leader", 14);
   CHECK(busy->code == errc::etcd_unreachable);
   CHECK(busy->text == "etcd: etcdserver: no leader");
