@@ -24,10 +24,16 @@ struct notify_group {
   int signal = 0;
 };
 
+/// Start the workers of an epoch, unless the fence fires before they run, however
+/// long this message and its preparations take.
+struct fenced_start {
+  core::epoch_plan plan;
+  ports::fence_token decided; ///< Taken when the agent decided to start.
+};
+
 /// What the node agent orders its worker supervisor to do.
-using group_order
-  = std::variant<core::start_group, core::stop_group, core::kill_group,
-                 core::set_fence, notify_group>;
+using group_order = std::variant<fenced_start, core::stop_group,
+                                 core::kill_group, notify_group>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;

@@ -101,14 +101,18 @@ struct node_agent_state::effect_runner {
 
   void operator()(const start_group& x) {
     st.pids_.clear();
-    order(x);
+    order(fenced_start{x.plan, st.fence_});
   }
 
   void operator()(const stop_group& x) { order(x); }
 
   void operator()(const kill_group& x) { order(x); }
 
-  void operator()(const set_fence& x) { order(x); }
+  // Not through the supervisor, whose mailbox may be late. And a start that was
+  // decided before this must not be carried out after it.
+  void operator()(const set_fence& x) {
+    st.fence_ = st.config_.supervisor.processes->set_fence(x.due);
+  }
 
   void operator()(const finish& x) {
     st.config_.on_finished(x.how);

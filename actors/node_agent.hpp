@@ -93,6 +93,7 @@ private:
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
+  ports::fence_token fence_;               ///< When it was last set.
   std::optional<core::devices_status> devices_; ///< As last seen.
   std::vector<devices_promise> devices_wanted_; ///< Pending requests.
   std::string liveness_address_; ///< Where this process can be probed …

@@ -137,7 +137,8 @@ void worker_supervisor_state::on_exit() {
   config_ = {}; // The process host keeps us in its listeners.
 }
 
-void worker_supervisor_state::obey(const start_group& order) {
+void worker_supervisor_state::obey(const fenced_start& order) {
+  decided_ = order.decided;
   group_.emplace(order.plan, config_.host, config_.workers.kill_timeout);
   held_ = {};
   prepare_outputs(order.plan);
@@ -163,10 +164,6 @@ void worker_supervisor_state::obey(const kill_group& order) {
     return;
   feed(held_.take_all());
   dispatch(kill_ordered{});
-}
-
-void worker_supervisor_state::obey(const set_fence& order) {
-  config_.processes->set_fence(order.due);
 }
 
 void worker_supervisor_state::obey(const notify_group& order) {
@@ -301,7 +298,7 @@ void worker_supervisor_state::start() {
   if (config_.tailer)
     tell(self_, config_.tailer, follow_epoch{plan, outputs_});
   config_.processes->start(
-    plan.epoch, processes(),
+    plan.epoch, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {
       tell_anonymously(handle, std::move(report));
     });

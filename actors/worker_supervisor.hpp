@@ -69,10 +69,9 @@ public:
 private:
   struct effect_runner;
 
-  void obey(const core::start_group& order);
+  void obey(const fenced_start& order);
   void obey(const core::stop_group& order);
   void obey(const core::kill_group& order);
-  void obey(const core::set_fence& order);
   void obey(const notify_group& order);
   void take(const process_report& report);
   void notify_timer_server(const process_report& report);
@@ -99,6 +98,7 @@ private:
   worker_supervisor_config config_;
   group_owner_actor owner_;
   std::optional<core::worker_group> group_;
+  ports::fence_token decided_;  ///< When the group's start was decided.
   core::epoch_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;     ///< Why they cannot be started; empty: they can.
   bool had_files_ = false;  ///< In an earlier epoch …

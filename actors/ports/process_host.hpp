@@ -79,6 +79,11 @@ struct process_exited {
 using process_event
   = std::variant<process_started, process_not_started, process_exited>;
 
+/// A point in the history of a host's fence: how often it had fired.
+struct fence_token {
+  uint64_t fire_count = 0;
+};
+
 /// Starts and signals the processes of one agent. All calls return at once.
 /// Events arrive at the listener in the order in which they happened, several at
 /// a time.
@@ -91,9 +96,12 @@ public:
 
   /// Starts the processes of one epoch. Each ends in exactly one
   /// `process_not_started`, or `process_started` and later `process_exited`.
+  /// @param decided Taken when the start was decided. If the fence has fired since
+  ///                then, or passes before a program runs, that process is not
+  ///                started: ECANCELED.
   /// @pre all processes of earlier epochs have been released
-  virtual void start(epoch_id epoch, std::vector<process_spec> processes,
-                     listener on_event)
+  virtual void start(epoch_id epoch, fence_token decided,
+                     std::vector<process_spec> processes, listener on_event)
     = 0;
 
   /// Sends `signal` to the process group of every process of `epoch`, also to
@@ -115,7 +123,9 @@ public:
 
   /// All processes are killed at `due` unless a later call moves it, even if
   /// this program is stopped or hangs by then. `time_point::max()`: never.
-  virtual void set_fence(core::time_point due) = 0;
+  /// Callable from any thread; takes effect before it returns.
+  /// @returns the fence's history before the call
+  virtual fence_token set_fence(core::time_point due) = 0;
 };
 
 } // namespace actorrun::ports

@@ -14,7 +14,9 @@ process_owner_state::process_owner_state(process_owner_actor::pointer self,
 process_owner_actor::behavior_type process_owner_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
                                         process_owner_actor{self_});
-  tell_supervisor(core::start_group{config_.plan});
+  tell_supervisor(fenced_start{
+    config_.plan,
+    config_.supervisor.processes->set_fence(core::time_point::max())});
   return {
     [this](const core::membership_event& event) { on(event); },
     [this](const close_group& order) { close(order); },

@@ -75,7 +75,8 @@ public:
                       std::shared_ptr<process_tracker> tracker)
     : host_(std::move(host)), tracker_(std::move(tracker)) {}
 
-  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+  void start(epoch_id epoch, ports::fence_token decided,
+             std::vector<ports::process_spec> processes,
              listener on_event) override;
   void signal(epoch_id epoch, int signal) override {
     host_->signal(epoch, signal);
@@ -87,7 +88,9 @@ public:
     host_->notify(epoch, signal);
   }
   void release(epoch_id epoch) override { host_->release(epoch); }
-  void set_fence(core::time_point due) override { host_->set_fence(due); }
+  ports::fence_token set_fence(core::time_point due) override {
+    return host_->set_fence(due);
+  }
 
 private:
   std::shared_ptr<ports::process_host> host_;

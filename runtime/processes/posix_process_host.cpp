@@ -68,12 +68,11 @@ posix_process_host::~posix_process_host() {
   run_and_wait(loop_, [this] { end_all(); });
 }
 
-void posix_process_host::start(epoch_id epoch,
+void posix_process_host::start(epoch_id epoch, ports::fence_token decided,
                                std::vector<ports::process_spec> processes,
                                listener on_event) {
-  loop_.post([=, this, count = warden_->fire_count(),
-              specs = std::move(processes)]() mutable {
-    start_all(epoch, std::move(specs), on_event, count);
+  loop_.post([=, this, specs = std::move(processes)]() mutable {
+    start_all(epoch, std::move(specs), on_event, decided.fire_count);
   });
 }
 
@@ -114,8 +113,8 @@ void posix_process_host::release(epoch_id epoch) {
 
 // At once, not on the thread: then moving a fence costs no wake-up, and it
 // cannot be late because of a queue.
-void posix_process_host::set_fence(core::time_point due) {
-  warden_->set_fence(due);
+ports::fence_token posix_process_host::set_fence(core::time_point due) {
+  return {warden_->set_fence(due)};
 }
 
 // -- starting -----------------------------------------------------------------

@@ -57,7 +57,8 @@ public:
 
   /// A process whose start the fence has overtaken is not started: ECANCELED.
   /// Descriptors: at most `descriptor_count_max`, else EINVAL.
-  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+  void start(epoch_id epoch, ports::fence_token decided,
+             std::vector<ports::process_spec> processes,
              listener on_event) override;
 
   /// Starts in progress are abandoned: ECANCELED.
@@ -65,7 +66,7 @@ public:
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
   void release(epoch_id epoch) override;
-  void set_fence(core::time_point due) override;
+  ports::fence_token set_fence(core::time_point due) override;
 
   /// The pid of the warden; 0 while there is none.
   /// @pre on the reactor's thread

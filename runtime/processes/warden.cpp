@@ -80,8 +80,11 @@ void warden::registration::reset() {
 }
 
 int warden::registration::enter(pid_t self) noexcept {
+  const auto& table = *owner_->table_;
   owner_->table_->groups[slot_].store(self);
-  return owner_->table_->fire_count.load() == fire_count_ ? 0 : ECANCELED;
+  const auto is_late = table.fire_count.load() != fire_count_
+                       || now_of_fence() >= table.fence.load();
+  return is_late ? ECANCELED : 0;
 }
 
 void warden::registration::leave() noexcept {
@@ -162,11 +165,13 @@ warden::registration warden::enlist(uint64_t fire_count) {
 
 // The warden sleeps no longer than to a fence that was set before, so it must
 // be woken only for an earlier one.
-void warden::set_fence(core::time_point due) {
+uint64_t warden::set_fence(core::time_point due) {
+  const auto fire_count = table_->fire_count.load();
   const auto time = due.time_since_epoch();
   const auto ns = std::chrono::nanoseconds{time}.count();
   if (ns < table_->fence.exchange(ns))
     ::eventfd_write(wake_up_.get(), 1);
+  return fire_count;
 }
 
 } // namespace actorrun::detail

@@ -90,7 +90,8 @@ public:
 
   /// All groups are killed at `due` unless a later call moves it.
   /// `time_point::max()`: never.
-  void set_fence(core::time_point due);
+  /// @returns how often the fence had fired before
+  uint64_t set_fence(core::time_point due);
 
   /// How often the fence has fired.
   uint64_t fire_count() const { return table_->fire_count.load(); }

@@ -21,12 +21,6 @@ constexpr int64_t nanoseconds_per_second = 1'000'000'000;
 constexpr int agent_fd = 0;
 constexpr int wake_up_fd = 1;
 
-int64_t now() {
-  auto time = timespec{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
-}
-
 // The fields of /proc/self/stat that say where the command line lies, counted
 // from 1 as in proc(5).
 constexpr int arguments_begin_field = 48;
@@ -87,7 +81,7 @@ void kill_groups(const warden_table& table) {
 // before it reads the count: so it is killed, or sees that it came too late.
 void fire_if_due(warden_table& table) {
   auto due = table.fence.load();
-  if (due == warden_table::no_fence || now() < due)
+  if (due == warden_table::no_fence || now_of_fence() < due)
     return;
   if (!table.fence.compare_exchange_strong(due, warden_table::no_fence))
     return; // Moved just in time.
@@ -100,7 +94,7 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
   const auto due = table.fence.load();
   auto timeout = timespec{};
   if (due != warden_table::no_fence) {
-    const auto left = std::max<int64_t>(due - now(), 0);
+    const auto left = std::max<int64_t>(due - now_of_fence(), 0);
     timeout.tv_sec = left / nanoseconds_per_second;
     timeout.tv_nsec = left % nanoseconds_per_second;
   }
@@ -112,6 +106,12 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
 }
 
 } // namespace
+
+int64_t now_of_fence() noexcept {
+  auto time = timespec{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
+}
 
 void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
   ::setsid(); // So that the terminal's signals do not reach it.

@@ -27,6 +27,10 @@ struct warden_table {
   static_assert(std::atomic<int64_t>::is_always_lock_free);
 };
 
+/// The time on the clock of `warden_table::fence`, in nanoseconds.
+/// Async-signal-safe.
+int64_t now_of_fence() noexcept;
+
 /// Ends in `_exit`. Runs in a process made by a plain fork of a program with
 /// threads, so it calls only what is async-signal-safe and has inherited a mask
 /// that blocks every signal: no handler of the agent can run in it.

@@ -45,6 +45,16 @@ TEST_CASE_METHOD(
   CHECK(coordinator.told() == "started 1: 100 101");
 }
 
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a start bears the fence under which it was "
+                 "decided",
+                 "[actors]") {
+  join();
+  host->fire_fence();
+  form(1);
+  CHECK(host->decided() == 1);
+}
+
 TEST_CASE_METHOD(node_agent_fixture, "node_agent: it reports success",
                  "[actors]") {
   run_workers();

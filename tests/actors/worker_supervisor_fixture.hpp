@@ -63,7 +63,7 @@ struct supervisor_setting : actor_fixture {
 
   /// Workers 100 and 101 run.
   void start(uint64_t epoch) {
-    order(core::start_group{plan(epoch)});
+    order(fenced_start{plan(epoch), {}});
     host->start_all(epoch, 100);
     run();
     host->told();

@@ -68,7 +68,7 @@ constexpr auto failure_of_1 = "failed 1: rank 5 (local rank 1, pid 101) on "
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: without logs all stays on the console",
                  "[actors]") {
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   CHECK(host->process(1, 1).out == core::stream_target{});
   CHECK(host->process(1, 1).err == core::stream_target{});
   CHECK(host->has(1, 1, "TORCHELASTIC_ERROR_FILE="));
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(logs_fixture,
                  "worker_supervisor: each worker writes where the layout says",
                  "[actors]") {
   layout->shows_err = true;
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   CHECK(layout->calls.told() == "prepare 1");
   CHECK(evidence->calls.told() == "begin");
   for (uint32_t i = 0; i < 2; ++i) {
@@ -96,14 +96,14 @@ TEST_CASE_METHOD(logs_fixture,
                  "worker_supervisor: the tailer knows an epoch from its start "
                  "to its end",
                  "[actors]") {
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   CHECK(tailer.told() == "follow 1");
   CHECK(tailer.followed->workers.at(1).out == host->process(1, 1).out);
   host->start_all(1, 100);
   host->exit_all(1, 0);
   run();
   CHECK(tailer.told() == "close 1");
-  order(core::start_group{plan(2)});
+  order(fenced_start{plan(2), {}});
   CHECK(tailer.told() == "follow 2");
 }
 
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(logs_fixture,
                  "possible",
                  "[actors]") {
   layout->why_not = "cannot make /logs/1: Permission denied";
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   CHECK(host->told().empty());
   CHECK(tailer.told().empty());
   CHECK(agent.told()
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(logs_fixture,
   // The worker that was not started is no failure.
   CHECK(agent.told() == "stopped 1, port 29501");
   CHECK(tailer.told().empty());
-  order(core::start_group{plan(2)}); // As long as no logs were possible.
+  order(fenced_start{plan(2), {}}); // As long as no logs were possible.
   CHECK(agent.told().starts_with("failed 2: "));
 }
 
@@ -302,7 +302,7 @@ TEST_CASE_METHOD(
   logs_fixture,
   "worker_supervisor: a worker that could not be started is examined",
   "[actors]") {
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   evidence->calls.told();
   auto event = ports::process_not_started{};
   event.epoch = {1};
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(
   supervisor_fixture,
   "worker_supervisor: the machine names the program it cannot start",
   "[actors]") {
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   auto event = ports::process_not_started{};
   event.epoch = {1};
   event.error = EACCES;
@@ -347,7 +347,7 @@ TEST_CASE_METHOD(logs_setting,
         return out;
       };
   begin(with);
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   REQUIRE(host->process_count(1) == 2);
   CHECK(host->process(1, 1).arguments == std::vector<std::string>{"mine"});
   CHECK(host->has(1, 1, "/logs/1/1/error.json"));

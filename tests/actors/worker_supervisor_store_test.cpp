@@ -31,7 +31,7 @@ struct worker_supervisor_store_fixture : supervisor_setting {
 TEST_CASE_METHOD(worker_supervisor_store_fixture,
                  "worker_supervisor: serves the store before rank 0 starts",
                  "[actors]") {
-  order(start_group{first_node(1)});
+  order(fenced_start{first_node(1), {}});
   CHECK(ports->told() == calls{"open 1 at 10.0.0.1:29500"});
   host->start_all(1, 100);
   run();
@@ -53,14 +53,14 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
 TEST_CASE_METHOD(worker_supervisor_store_fixture,
                  "worker_supervisor: the store outlives workers that succeed",
                  "[actors]") {
-  order(start_group{first_node(1)});
+  order(fenced_start{first_node(1), {}});
   host->start_all(1, 100);
   run();
   ports->told();
   report(1, {ports::process_exited{{1}, 0, 100},
              ports::process_exited{{1}, 1, 101}});
   CHECK(ports->told().empty());
-  order(start_group{plan(2)});
+  order(fenced_start{plan(2), {}});
   CHECK(ports->told() == calls{"close"});
 }
 
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
                  "worker_supervisor: without a store no worker starts",
                  "[actors]") {
   ports->refusal = "the port is gone";
-  order(start_group{first_node(1)});
+  order(fenced_start{first_node(1), {}});
   CHECK(host->told().empty());
   CHECK(agent.told().find("the port is gone") != std::string::npos);
 }

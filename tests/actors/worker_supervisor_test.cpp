@@ -9,7 +9,7 @@ using namespace actorrun::test;
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: it starts a worker in every slot",
                  "[actors]") {
-  order(core::start_group{plan(7)});
+  order(fenced_start{plan(7), {}});
   CHECK(host->told() == "start 7");
   REQUIRE(host->process_count(7) == 2);
   for (uint32_t i = 0; i < 2; ++i)
@@ -23,7 +23,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: each worker gets its own environment",
                  "[actors]") {
-  order(core::start_group{plan(7)});
+  order(fenced_start{plan(7), {}});
   CHECK(host->process(7, 1).arguments
         == std::vector<std::string>{"train", "--device=1"});
   for (const auto* line :
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: a program that is not there is a failure",
                  "[actors]") {
-  order(core::start_group{plan(1)});
+  order(fenced_start{plan(1), {}});
   host->told();
   report(1, {ports::process_not_started{{1}, 0, ENOENT},
              ports::process_not_started{{1}, 1, ENOENT}});
@@ -187,15 +187,11 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(agent.told() == "succeeded 2");
 }
 
-TEST_CASE_METHOD(
-  supervisor_fixture,
-  "worker_supervisor: the fence is the machine's, workers or not", "[actors]") {
-  const auto due = core::time_point{5s};
-  order(core::set_fence{due});
-  CHECK(host->fence() == due);
-  order(core::set_fence{core::time_point::max()});
-  CHECK(host->fence() == core::time_point::max());
-  CHECK(host->told().empty());
+TEST_CASE_METHOD(supervisor_fixture,
+                 "worker_supervisor: a start bears when it was decided",
+                 "[actors]") {
+  order(fenced_start{plan(7), {5}});
+  CHECK(host->decided() == 5);
 }
 
 TEST_CASE_METHOD(supervisor_fixture,

@@ -16,9 +16,11 @@ namespace actorrun::test {
 
 class fake_process_host final : public ports::process_host {
 public:
-  void start(epoch_id epoch, std::vector<ports::process_spec> processes,
+  void start(epoch_id epoch, ports::fence_token decided,
+             std::vector<ports::process_spec> processes,
              listener on_event) override {
     calls_.write("start " + to_string(epoch));
+    decided_ = decided;
     epochs_[epoch] = {std::move(processes), std::move(on_event)};
   }
 
@@ -39,7 +41,10 @@ public:
     calls_.write("release " + to_string(epoch));
   }
 
-  void set_fence(core::time_point due) override { fences_.push_back(due); }
+  ports::fence_token set_fence(core::time_point due) override {
+    fences_.push_back(due);
+    return {fire_count_};
+  }
 
   // -- what a test sees -------------------------------------------------------
 
@@ -51,6 +56,9 @@ public:
     REQUIRE_FALSE(fences_.empty());
     return fences_.back();
   }
+
+  /// When the last start was decided.
+  uint64_t decided() const { return decided_.fire_count; }
 
   const ports::process_spec& process(uint64_t epoch,
                                      uint32_t local_rank) const {
@@ -68,6 +76,8 @@ public:
   }
 
   // -- what a test does -------------------------------------------------------
+
+  void fire_fence() { ++fire_count_; }
 
   /// Reports all processes of the epoch as running, at once; their pids count
   /// up.
@@ -115,6 +125,8 @@ private:
   recorder calls_;
   std::map<epoch_id, group> epochs_;
   std::vector<core::time_point> fences_;
+  uint64_t fire_count_ = 0;
+  ports::fence_token decided_;
 };
 
 } // namespace actorrun::test

@@ -320,12 +320,42 @@ TEST_CASE_METHOD(fixture,
     CHECK(::waitid(P_PID, id, &info, WEXITED | WNOWAIT) == 0);
   });
   REQUIRE(wait_for_events(3));
-  start({worker(2, {"true"})}, epoch_id{3});
+  start({worker(2, {"true"})}, epoch_id{3},
+        uut->set_fence(core::time_point::max()));
   REQUIRE(wait_for_events(5));
   auto text = trace();
   CHECK(text.find("exited 0: signal 9") != std::string::npos);
   CHECK(text.find("not started 1: ECANCELED") != std::string::npos);
   CHECK(text.find("exited 2: code 0") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "process host: a start decided before the fence fired "
+                 "does not happen, however late it is ordered",
+                 "[runtime]") {
+  start({worker(0, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(1));
+  const auto decided = uut->set_fence(clock_type::now());
+  REQUIRE(wait_for_events(2)); // The fence has fired.
+  uut->set_fence(core::time_point::max());
+  start({worker(1, {"true"})}, epoch_id{2}, decided);
+  REQUIRE(wait_for_events(3));
+  CHECK(trace().find("not started 1: ECANCELED") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "process host: past the fence nothing starts, even if the "
+                 "warden has not noticed yet",
+                 "[runtime]") {
+  start({worker(0, {"true"})});
+  REQUIRE(wait_for_events(2));
+  auto warden = pid_t{};
+  on_thread([&] { warden = uut->warden_pid(); });
+  REQUIRE(::kill(warden, SIGSTOP) == 0);
+  start({worker(1, {"true"})}, epoch_id{2}, uut->set_fence(clock_type::now()));
+  REQUIRE(wait_for_events(3));
+  CHECK(trace().find("not started 1: ECANCELED") != std::string::npos);
+  ::kill(warden, SIGCONT);
 }
 
 TEST_CASE_METHOD(fixture, "process host: a dead warden is logged and replaced",

@@ -160,8 +160,9 @@ struct fixture {
         changed.notify_all();
       });
 
-  void start(std::vector<ports::process_spec> specs, epoch_id x = epoch) {
-    uut->start(x, std::move(specs), [this](auto facts) {
+  void start(std::vector<ports::process_spec> specs, epoch_id x = epoch,
+             ports::fence_token decided = {}) {
+    uut->start(x, decided, std::move(specs), [this](auto facts) {
       const auto lock = std::lock_guard{mutex};
       calls.push_back(facts.size());
       events.insert(events.end(), facts.begin(), facts.end());
