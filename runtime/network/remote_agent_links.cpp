@@ -13,10 +13,6 @@ namespace actorrun::detail {
 
 namespace {
 
-// CAF notices a cut within a millisecond. Should its notice never come, the
-// agent's lease would run out before it gets in again.
-constexpr auto release_limit = std::chrono::milliseconds{300};
-
 // A process that dies closes its link first and its liveness port a moment
 // later. So a host that still answers is asked again, after this pause, twice
 // this, …
@@ -99,10 +95,12 @@ void remote_agent_links::admit(unique_fd connection, const peer& who) {
   // one for a second connection to the same node and close it.
   i->second.next = std::move(connection);
   cut(i->second);
-  home_.after(release_limit, [this, alive = alive_, agent = who.id] {
-    if (*alive)
-      let_go(agent);
-  });
+  if (i->second.release_timer == 0)
+    i->second.release_timer
+      = home_.after(release_limit, [this, alive = alive_, agent = who.id] {
+          if (*alive)
+            let_go(agent);
+        });
 }
 
 void remote_agent_links::open(const std::string& agent, unique_fd connection) {
@@ -132,6 +130,7 @@ void remote_agent_links::let_go(const std::string& agent) {
   if (i == links_.end())
     return;
   cut(i->second);
+  home_.cancel(i->second.release_timer);
   auto next = std::move(i->second.next);
   links_.erase(i);
   if (next)

@@ -21,6 +21,11 @@ namespace actorrun::detail {
 /// after that its lease decides.
 inline constexpr auto probe_limit = std::chrono::seconds{1};
 
+/// CAF notices a cut within a millisecond. Should its notice never come, the
+/// agent's lease would run out before it gets in again; so after this time its
+/// next link is served all the same.
+inline constexpr auto release_limit = std::chrono::milliseconds{300};
+
 class remote_agent_links final : public ports::agent_links {
 public:
   /// @pre `system` and `home` outlive this
@@ -51,7 +56,8 @@ private:
   /// A link that CAF owns. Our copy of the descriptor can end it.
   struct line {
     unique_fd copy;
-    unique_fd next; ///< Waits until CAF has closed the one before.
+    unique_fd next; ///< Waits until CAF has closed the one before …
+    reactor::timer release_timer = 0; ///< … or until this expires.
   };
 
   void admit(unique_fd connection, const peer& who);

@@ -175,7 +175,12 @@ void agent::perform(const core::start_group& x) {
   newest_ = x.plan.epoch;
   if (record_ == nullptr)
     return;
-  process_->after(mailbox_delay, [this, plan = x.plan] {
+  if (auto& roll = all_.roll(); roll.percent(all_.plan().stalled_start_percent))
+    stalled_until_
+      = all_.now()
+        + roll.between(core::duration{0}, all_.plan().start_stall_max);
+  post_supervisor([this, plan = x.plan, decided = fence_count_] {
+    decided_ = decided;
     group_.emplace(plan, "node-" + std::to_string(host_),
                    all_.plan().kill_timeout);
     held_ = {};
@@ -184,6 +189,12 @@ void agent::perform(const core::start_group& x) {
     reported_pids_.clear();
     handle_group(plan.epoch, core::start_ordered{});
   });
+}
+
+// The supervisor takes one message after the other, and may wait for files.
+void agent::post_supervisor(action what) {
+  process_->at(std::max(all_.now() + mailbox_delay, stalled_until_),
+               std::move(what));
 }
 
 void agent::perform(const core::stop_group& x) {
@@ -196,7 +207,7 @@ void agent::perform(const core::kill_group& x) {
 }
 
 void agent::perform(const core::set_fence& x) {
-  machine_.set_fence(x.due);
+  fence_count_ = machine_.set_fence(x.due);
 }
 
 void agent::perform(const core::finish& x) {
@@ -211,7 +222,7 @@ void agent::perform(const core::finish& x) {
 // -- what the worker group decides --------------------------------------------
 
 void agent::post_order(epoch_id epoch, core::worker_group_event event) {
-  process_->after(mailbox_delay, [this, epoch, event = std::move(event)] {
+  post_supervisor([this, epoch, event = std::move(event)] {
     if (group_ && group_->plan().epoch == epoch)
       feed(epoch, held_.take_all());
     handle_group(epoch, event);
@@ -275,7 +286,7 @@ void agent::perform(epoch_id epoch, const core::arm_timer& x) {
 }
 
 void agent::perform(epoch_id, const core::start_workers&) {
-  machine_.start(group_->plan(), *record_);
+  machine_.start(group_->plan(), decided_, *record_);
 }
 
 void agent::perform(epoch_id epoch, const core::signal_workers& x) {

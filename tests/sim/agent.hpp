@@ -88,6 +88,7 @@ private:
 
   void check_told(const core::send_stopped& x);
   void check_kind(const core::worker_failure& x);
+  void post_supervisor(action what);
   void post_order(epoch_id epoch, core::worker_group_event event);
   void post_brain(core::membership_event event);
   void send(core::rendezvous_event event);
@@ -108,6 +109,9 @@ private:
   /// When a worker was signalled for its timer, by pid.
   std::map<int64_t, core::time_point> timed_;
   uint32_t unkillable_count_ = 0;
+  uint64_t fence_count_ = 0; ///< When the fence was last set …
+  uint64_t decided_ = 0;     ///< … before the group's start was ordered.
+  core::time_point stalled_until_{}; ///< The supervisor waits for files.
   std::shared_ptr<link> link_;
   std::optional<core::ending> ending_;
   bool leaving_ = false;

@@ -25,14 +25,14 @@ machine::machine(world& all, os_process& agent, listener on_event)
   agent.on_death([this] { kill_all(orphan_delay_max); });
 }
 
-void machine::start(const core::epoch_plan& plan,
+void machine::start(const core::epoch_plan& plan, uint64_t decided,
                     invariants::epoch_record& record) {
   if (current_ != nullptr)
     world_.checks.report("precondition: epoch " + to_string(plan.epoch)
                          + " starts before epoch " + to_string(current_->epoch)
                          + " was released");
   batches_.push_back(
-    std::make_unique<batch>(batch{plan.epoch, &record, fence_count_, {}}));
+    std::make_unique<batch>(batch{plan.epoch, &record, decided, {}}));
   current_ = batches_.back().get();
   for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
     busy_until_
@@ -48,7 +48,8 @@ void machine::start_one(batch& group, uint32_t local_rank) {
     return tell(group.epoch,
                 core::worker_not_started{local_rank, world_.start_error});
   const auto pid = ++world_.last_pid;
-  const auto fenced = group.fence_count != fence_count_;
+  const auto fenced
+    = group.decided != fence_count_ || world_.queue.now() >= fence_;
   group.workers.push_back(
     {.pid = pid, .local_rank = local_rank, .ordered = fenced});
   const auto i = group.workers.size() - 1;
@@ -161,18 +162,21 @@ void machine::release(epoch_id epoch) {
     current_ = nullptr;
 }
 
-void machine::set_fence(core::time_point due) {
+uint64_t machine::set_fence(core::time_point due) {
   const auto version = ++fence_version_;
+  fence_ = due;
   if (due == core::time_point::max())
-    return;
+    return fence_count_;
   const auto wake = world_.queue.now()
                     + world_.roll.between(core::duration{0}, warden_delay_max);
   world_.queue.at(std::max(due, wake), [this, version] {
     if (version != fence_version_)
       return;
+    fence_ = core::time_point::max();
     ++fence_count_;
     kill_all(kill_delay_max);
   });
+  return fence_count_;
 }
 
 void machine::kill_all(core::duration delay_max) {

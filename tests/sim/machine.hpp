@@ -31,11 +31,14 @@ public:
   /// @param agent The owner of these workers: they die with it.
   machine(world& all, os_process& agent, listener on_event);
 
-  void start(const core::epoch_plan& plan, invariants::epoch_record& record);
+  /// @param decided What `set_fence` returned before the start was decided.
+  void start(const core::epoch_plan& plan, uint64_t decided,
+             invariants::epoch_record& record);
   void signal(epoch_id epoch, int signal);
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal);
   void release(epoch_id epoch);
-  void set_fence(core::time_point due);
+  /// @returns how often the fence had fired before
+  uint64_t set_fence(core::time_point due);
 
   /// Workers that run user code.
   uint32_t running_count() const;
@@ -70,7 +73,7 @@ private:
   struct batch {
     epoch_id epoch;
     invariants::epoch_record* record;
-    uint64_t fence_count; ///< How often the fence had fired at the start.
+    uint64_t decided; ///< How often the fence had fired.
     std::vector<worker> workers;
   };
 
@@ -92,6 +95,7 @@ private:
   batch* current_ = nullptr;
   core::time_point busy_until_{}; ///< Orders are carried out one by one.
   core::time_point reported_until_{};
+  core::time_point fence_ = core::time_point::max();
   uint64_t fence_version_ = 0;
   uint64_t fence_count_ = 0;
 };

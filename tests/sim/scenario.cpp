@@ -50,6 +50,8 @@ scenario roll_scenario(uint64_t seed) {
   x.slow_stop_percent = roll.percent(50) ? 30 : 0;
   x.no_stop_percent = roll.percent(30) ? 20 : 0;
   x.trouble_max = 1500ms;
+  x.stalled_start_percent = roll.percent(25) ? 20 : 0;
+  x.start_stall_max = 2 * x.limits.lease();
   return x;
 }
 
@@ -57,6 +59,7 @@ scenario roll_harmless(uint64_t seed) {
   auto x = roll_scenario(seed);
   auto roll = dice{~seed};
   x.harmless = true;
+  x.stalled_start_percent = 0;
   x.job.agent_count_max = x.agent_count;
   x.job.agent_count_min = uint32_t(roll.between(1, x.agent_count));
   x.message_delay_max = 1ms;
@@ -76,7 +79,9 @@ core::duration scenario::recovery_bound() const {
   // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
-  const auto start = 10 * start_delay_max + 10 * message_delay_max;
+  const auto stall
+    = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
+  const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
   // An agent that comes back may find an epoch that must end for it.
   return find + detect + 2 * (stop + gather + start);
 }

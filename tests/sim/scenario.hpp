@@ -22,8 +22,11 @@ struct scenario {
   bool harmless = false;   ///< Only faults that may not cost an epoch.
   core::duration message_delay_max{};
   core::duration start_delay_max{}; ///< Between the starts of two workers.
-  core::duration work{};            ///< How long a worker works.
-  core::duration fault_window{};    ///< No fault begins later.
+  /// Starts whose preparations (folders, files) stall for up to this time.
+  uint32_t stalled_start_percent = 0;
+  core::duration start_stall_max{};
+  core::duration work{};         ///< How long a worker works.
+  core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …
   uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
