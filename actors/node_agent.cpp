@@ -31,7 +31,7 @@ struct node_agent_state::effect_runner {
   node_agent_state& st;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - st.self_->clock().now(),
+    tell_later(st.self_, x.due - st.now(),
                membership_event{timer_fired{x.timer}});
   }
 
@@ -111,7 +111,9 @@ struct node_agent_state::effect_runner {
   // Not through the supervisor, whose mailbox may be late. And a start that was
   // decided before this must not be carried out after it.
   void operator()(const set_fence& x) {
-    st.fence_ = st.config_.supervisor.processes->set_fence(x.due);
+    const auto is_limited = x.due != time_point::max();
+    st.fence_ = st.config_.supervisor.processes->set_fence(
+      is_limited ? x.due - st.time_asleep() : x.due);
   }
 
   void operator()(const finish& x) {
@@ -157,7 +159,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::DevicesRequest&) { return devices(); },
     [this](const devices_report& x) { on(x); },
     [this](const membership_event& x) {
-      dispatch(x);
+      dispatch(on_own_clock(x));
       if (const auto* missing = std::get_if<coordinator_not_found>(&x))
         say_missing(missing->why);
     },
@@ -179,15 +181,37 @@ void node_agent_state::on_exit() {
   config_ = {}; // Its parts keep handles to us.
 }
 
+duration node_agent_state::time_asleep() const {
+  return config_.time_asleep ? config_.time_asleep() : duration{0};
+}
+
+// Membership's clock counts the time that this machine was suspended.
+time_point node_agent_state::now() const {
+  return self_->clock().now() + time_asleep();
+}
+
+// The supervisor reads the clock of actors.
+membership_event node_agent_state::on_own_clock(membership_event event) const {
+  const auto shift = [this](time_point& x) {
+    if (x != time_point{})
+      x += time_asleep();
+  };
+  if (auto* failed = std::get_if<group_failed>(&event))
+    shift(failed->aged_at);
+  else if (auto* stopped = std::get_if<group_stopped>(&event))
+    shift(stopped->aged_at);
+  return event;
+}
+
 void node_agent_state::dispatch(const membership_event& event) {
-  for (const auto& effect : membership_.step(event, self_->clock().now()))
+  for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
 }
 
 // -- the link -----------------------------------------------------------------
 
 void node_agent_state::seek() {
-  const auto tried = self_->clock().now();
+  const auto tried = now();
   config_.locator->seek(
     [handle = node_agent_actor{self_}, tried](result<ports::location> x) {
       if (x)

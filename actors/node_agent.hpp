@@ -28,6 +28,10 @@ struct node_agent_config {
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   log lines;
+  /// For how long this machine has been suspended since its start; never
+  /// decreases. The clock of actors does not count that time, but it passes for
+  /// leases: others may have taken our place. Null: never.
+  std::function<core::duration()> time_asleep{};
   /// Called once, on a scheduler thread, when the agent has ended.
   std::function<void(core::ending)> on_finished;
 };
@@ -54,6 +58,9 @@ private:
   void link_up(const ports::location& where);
   void announce_whereabouts(const ports::location& where);
   void link_down();
+  core::duration time_asleep() const;
+  core::time_point now() const;
+  core::membership_event on_own_clock(core::membership_event event) const;
   void dispatch(const core::membership_event& event);
   void on(const devices_report& x);
   void announce_devices();

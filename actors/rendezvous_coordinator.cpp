@@ -152,6 +152,7 @@ struct rendezvous_coordinator_state::effect_runner {
     auto notice = v1::EpochRevoked{};
     notice.set_epoch(x.epoch.value);
     notice.set_reason(x.reason);
+    notice.set_over(x.is_over);
     if (x.failure)
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)

@@ -4,6 +4,7 @@
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/coordinator_link.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/processes/posix_process_host.hpp"
@@ -173,6 +174,7 @@ void launcher::members::spawn_agent(const agent_options& options) {
      .observers = hooks.observers,
      .devices = devices->monitor(),
      .lines = lines,
+     .time_asleep = time_asleep,
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
 }
 

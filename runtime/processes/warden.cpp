@@ -1,5 +1,7 @@
 #include "runtime/processes/warden.hpp"
 
+#include "runtime/os/clock.hpp"
+
 #include <cassert>
 #include <cerrno>
 #include <chrono>
@@ -167,8 +169,9 @@ warden::registration warden::enlist(uint64_t fire_count) {
 // be woken only for an earlier one.
 uint64_t warden::set_fence(core::time_point due) {
   const auto fire_count = table_->fire_count.load();
-  const auto time = due.time_since_epoch();
-  const auto ns = std::chrono::nanoseconds{time}.count();
+  const auto is_limited = due != core::time_point::max();
+  const auto ns = is_limited ? (due.time_since_epoch() + time_asleep()).count()
+                             : warden_table::no_fence;
   if (ns < table_->fence.exchange(ns))
     ::eventfd_write(wake_up_.get(), 1);
   return fire_count;

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 namespace actorrun::detail {
@@ -20,6 +21,7 @@ constexpr int64_t nanoseconds_per_second = 1'000'000'000;
 // Where `keep_only` puts the two descriptors.
 constexpr int agent_fd = 0;
 constexpr int wake_up_fd = 1;
+constexpr int timer_fd = 2;
 
 // The fields of /proc/self/stat that say where the command line lies, counted
 // from 1 as in proc(5).
@@ -71,6 +73,24 @@ void keep_only(int agent, int wake_up) {
   ::syscall(SYS_close_range, wake_up_fd + 1U, ~0U, 0U);
 }
 
+// A time-out of `poll` does not count the time that the machine sleeps.
+void open_timer() {
+  const auto timer = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);
+  if (timer >= 0 && timer != timer_fd) {
+    ::dup2(timer, timer_fd);
+    ::close(timer);
+  }
+}
+
+void set_timer(int64_t due) {
+  auto setting = itimerspec{};
+  if (due != warden_table::no_fence) {
+    setting.it_value.tv_sec = due / nanoseconds_per_second;
+    setting.it_value.tv_nsec = due % nanoseconds_per_second;
+  }
+  ::timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &setting, nullptr);
+}
+
 void kill_groups(const warden_table& table) {
   for (const auto& group : table.groups)
     if (const auto pid = group.load(); pid > 0)
@@ -89,9 +109,11 @@ void fire_if_due(warden_table& table) {
   kill_groups(table);
 }
 
-// Sleeps until the fence as it is now; for ever without one.
-void wait(const warden_table& table, pollfd (&fds)[2]) {
+// Sleeps until the fence as it is now; for ever without one. The time-out is for
+// a system that has no timer to give.
+void wait(const warden_table& table, pollfd (&fds)[3]) {
   const auto due = table.fence.load();
+  set_timer(due);
   auto timeout = timespec{};
   if (due != warden_table::no_fence) {
     const auto left = std::max<int64_t>(due - now_of_fence(), 0);
@@ -100,8 +122,9 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
   }
   fds[0] = {.fd = agent_fd, .events = POLLIN, .revents = 0};
   fds[1] = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
+  fds[2] = {.fd = timer_fd, .events = POLLIN, .revents = 0};
   const auto* limit = due == warden_table::no_fence ? nullptr : &timeout;
-  if (::ppoll(fds, 2, limit, nullptr) < 0)
+  if (::ppoll(fds, 3, limit, nullptr) < 0)
     fds[0].revents = fds[1].revents = 0;
 }
 
@@ -109,7 +132,7 @@ void wait(const warden_table& table, pollfd (&fds)[2]) {
 
 int64_t now_of_fence() noexcept {
   auto time = timespec{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
   return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
 }
 
@@ -117,11 +140,12 @@ void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
   ::setsid(); // So that the terminal's signals do not reach it.
   rename_process("actorrun-warden");
   keep_only(agent_pidfd, wake_up);
+  open_timer();
   if (::chdir("/") != 0) {
     // Then it only keeps a file system busy.
   }
   for (;;) {
-    pollfd fds[2] = {};
+    pollfd fds[3] = {};
     wait(table, fds);
     if (fds[0].revents != 0) {
       kill_groups(table);

@@ -17,7 +17,7 @@ namespace actorrun::detail {
 struct warden_table {
   static constexpr int64_t no_fence = std::numeric_limits<int64_t>::max();
 
-  /// CLOCK_MONOTONIC, in nanoseconds.
+  /// CLOCK_BOOTTIME, in nanoseconds: leases run while the machine sleeps.
   std::atomic<int64_t> fence{no_fence};
   /// How often the fence has fired, ever.
   std::atomic<uint64_t> fire_count{0};

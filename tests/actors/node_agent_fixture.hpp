@@ -32,6 +32,7 @@ struct node_agent_fixture : actor_fixture {
     config.supervisor.processes = host;
     config.supervisor.ports = ports;
     config.locator = locator;
+    config.time_asleep = [x = asleep] { return *x; };
     config.on_finished = [out = endings](core::ending x) { out->push_back(x); };
     uut = keep(spawn_node_agent(system, config));
     run();
@@ -147,6 +148,8 @@ struct node_agent_fixture : actor_fixture {
   std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
   std::shared_ptr<fake_master_ports> ports
     = std::make_shared<fake_master_ports>();
+  /// For how long the machine was suspended.
+  std::shared_ptr<core::duration> asleep = std::make_shared<core::duration>(0);
   std::shared_ptr<fake_process_host> host
     = std::make_shared<fake_process_host>();
   std::shared_ptr<std::vector<core::ending>> endings

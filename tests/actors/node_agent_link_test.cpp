@@ -162,6 +162,36 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: an answer from before the machine slept does not "
+                 "move the fence",
+                 "[actors]") {
+  run_workers();
+  const auto before = host->fence();
+  advance(300ms);
+  *asleep = 10s;
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns((before - 600ms).time_since_epoch().count());
+  say(grant);
+  CHECK(host->fence() == before);
+  advance(600ms);
+  CHECK(host->told() == "signal 1 9");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: after it slept the machine's fence is on the "
+                 "machine's clock",
+                 "[actors]") {
+  *asleep = 10s;
+  run_workers();
+  const auto before = host->fence();
+  advance(300ms);
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns((before + *asleep - 600ms).time_since_epoch().count());
+  say(grant);
+  CHECK(host->fence() == before + 300ms);
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: without a lease it needs no keep-alives",
                  "[actors]") {
   link_up(coordinator);

@@ -122,7 +122,7 @@ void coordinator::perform(const core::revoke_epoch& x) {
   if (x.failure)
     all_.checks().attributed(*x.failure);
   for (const auto& agent : x.agents)
-    send(agent, core::epoch_revoked{x.epoch});
+    send(agent, core::epoch_revoked{x.epoch, x.is_over});
 }
 
 void coordinator::perform(const core::explain_failures& x) {

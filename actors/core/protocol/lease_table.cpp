@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -15,6 +16,7 @@ void lease_table::renew(const agent_id& agent, time_point now) {
     = std::max(now + length_, order_.empty() ? now : order_.back().due);
   if (auto i = leases_.find(agent); i != leases_.end()) {
     i->second->due = due;
+    i->second->is_stretched = false;
     order_.splice(order_.end(), order_, i->second);
   } else {
     leases_.emplace(agent, order_.insert(order_.end(), {agent, due}));
@@ -30,7 +32,9 @@ void lease_table::drop(const agent_id& agent) {
 
 void lease_table::stretch(duration extra) {
   for (auto& x : order_)
-    x.due += extra;
+    if (!std::exchange(x.is_stretched, true))
+      x.due += extra;
+  order_.sort([](const auto& a, const auto& b) { return a.due < b.due; });
 }
 
 std::vector<agent_id> lease_table::expire(time_point now) {

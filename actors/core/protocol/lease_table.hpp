@@ -24,8 +24,9 @@ public:
   /// Ends a lease without expiry. O(1).
   void drop(const agent_id& agent);
 
-  /// Gives every holder `extra` more time: an observer that was itself late
-  /// has no right to call others silent. O(N).
+  /// Gives every holder `extra` more time, once per renewal: an observer that was
+  /// itself late has no right to call others silent, but one that is always late
+  /// must call them so at last. O(N log N).
   void stretch(duration extra);
 
   /// Ends and returns the leases that have run out at `now`, oldest first.
@@ -40,6 +41,7 @@ private:
   struct entry {
     agent_id agent;
     time_point due;
+    bool is_stretched = false;
   };
 
   duration length_;

@@ -225,8 +225,15 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
 // -- epochs -------------------------------------------------------------------
 
 void membership::on(const epoch_formed& event, time_point now, effects& out) {
-  if (event.plan.epoch <= newest_)
-    return; // Fencing: it is a duplicate, or over already.
+  if (event.plan.epoch <= newest_) {
+    // Fencing: it is over already, unless it is a duplicate. A coordinator that
+    // does not know that must not wait for us.
+    const auto is_duplicate = share_.holds(event.plan.epoch)
+                              || (next_ && next_->epoch == event.plan.epoch);
+    if (!is_duplicate && is_connected())
+      out.emplace_back(send_stopped{event.plan.epoch, 0});
+    return;
+  }
   if (now >= fence_due_ && share_.may_run())
     return on_fence(now, out);
   newest_ = event.plan.epoch;
@@ -254,6 +261,10 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
     } else {
       out.emplace_back(send_stopped{event.epoch, 0});
     }
+  } else if (event.is_over) {
+    if (share_.state() != share_state::failed)
+      share_.set_state(share_state::stopping);
+    out.emplace_back(kill_group{share_.epoch()});
   } else if (share_.state() == share_state::failed) {
     share_.set_state(share_state::stopping);
   } else {

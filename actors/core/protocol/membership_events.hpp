@@ -50,6 +50,8 @@ struct epoch_formed {
 
 struct epoch_revoked {
   epoch_id epoch;
+  /// Workers of a newer epoch may run already: there is no grace period.
+  bool is_over = false;
 };
 
 struct job_ended {

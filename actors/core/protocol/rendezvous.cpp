@@ -230,7 +230,7 @@ void rendezvous::reconcile(agent_record& record,
     record, [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
   if (runs)
     out.emplace_back(revoke_epoch{
-      held->plan.epoch, {agent}, "the epoch is over", std::nullopt});
+      held->plan.epoch, {agent}, "the epoch is over", std::nullopt, true});
 }
 
 // A member of the running epoch is back after its link broke.
@@ -280,7 +280,7 @@ void rendezvous::conclude_recovery(effects& out) {
     return;
   for (const auto& x : found.stale)
     out.emplace_back(
-      revoke_epoch{x.epoch, {x.agent}, "the epoch is over", std::nullopt});
+      revoke_epoch{x.epoch, {x.agent}, "the epoch is over", {}, true});
   for (const auto& x : found.failures)
     add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
   phase_ = agents_.counts().starting > 0 ? phase::starting : phase::running;

@@ -127,6 +127,8 @@ struct revoke_epoch {
   std::vector<agent_id> agents;
   std::string reason;
   std::optional<worker_failure> failure;
+  /// It ended before: workers of a newer epoch may run already.
+  bool is_over = false;
 };
 
 /// Log what is known of an epoch's failures, now that all have been reported,

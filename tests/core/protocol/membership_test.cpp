@@ -59,6 +59,23 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch is stopped", "[core]") {
   CHECK(at(1ms, stopped(1)) == "send_stopped 1");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: workers of an epoch that is over get no grace "
+                 "period",
+                 "[core]") {
+  run();
+  CHECK(at(0s, epoch_revoked{{1}, true}) == "kill_group 1");
+  CHECK(uut.share() == share_state::stopping);
+  CHECK(at(1ms, stopped(1)) == "send_stopped 1");
+}
+
+TEST_CASE_METHOD(fixture, "membership: a plan that arrives twice is begun once",
+                 "[core]") {
+  be_in();
+  CHECK(at(0s, formed(1)) == "set_fence; start_group 1");
+  CHECK(at(0s, formed(1)) == "");
+}
+
 TEST_CASE_METHOD(fixture, "membership: the next epoch gets a fresh port",
                  "[core]") {
   run();
@@ -121,8 +138,8 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch does not start later",
                  "[core]") {
   be_in();
   CHECK(at(0s, revoked(3)) == "send_stopped 3"); // Faster than its plan.
-  CHECK(at(0s, formed(3)) == "");
-  CHECK(at(0s, formed(2)) == "");
+  CHECK(at(0s, formed(3)) == "send_stopped 3");  // Or it is waited for.
+  CHECK(at(0s, formed(2)) == "send_stopped 2");
   CHECK(at(0s, formed(4)) == "set_fence; start_group 4");
 }
 
