@@ -1,6 +1,7 @@
 #include "runtime/os/clock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <ctime>
 
@@ -18,12 +19,16 @@ int64_t time_of(clockid_t clock) noexcept {
 
 } // namespace
 
-// Read in this order, the result is a little too small and never negative by
-// more than the time between the two calls.
+// In this order a reading is never more than the truth: only less, by the time
+// that the system takes from us between the two. So the highest one counts.
 core::duration time_asleep() noexcept {
+  static auto highest = std::atomic<int64_t>{0};
   const auto booted = time_of(CLOCK_BOOTTIME);
-  const auto awake = time_of(CLOCK_MONOTONIC);
-  return core::duration{std::max<int64_t>(booted - awake, 0)};
+  const auto seen = booted - time_of(CLOCK_MONOTONIC);
+  auto known = highest.load();
+  while (seen > known && !highest.compare_exchange_weak(known, seen)) {
+  }
+  return core::duration{std::max(seen, known)};
 }
 
 } // namespace actorrun::detail
