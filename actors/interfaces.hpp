@@ -91,11 +91,6 @@ struct devices_report {
   std::string event;
 };
 
-/// The process of an agent can be probed: its host accepted a connection.
-struct probe_confirmed {
-  agent_id agent;
-};
-
 // -- actors -------------------------------------------------------------------
 
 /// An OBSERVER is notified of a job's epochs, for programs that embed a
@@ -159,9 +154,7 @@ using rendezvous_coordinator_actor = interface<
   // The status of the devices of the agent's node.
   void(v1::DevicesStatus),
   // Facts of this process: timers, evidence from hosts, requests to stop.
-  void(core::rendezvous_event),
-  // A refused connection to that agent's process proves that it is gone.
-  void(probe_confirmed)>;
+  void(core::rendezvous_event)>;
 
 /// The OWNER of a worker supervisor is notified of its group: a node agent, or a
 /// program that starts processes without a job.
@@ -212,7 +205,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::flush_logs)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_flushed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_wake_up)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::probe_confirmed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::membership_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::rendezvous_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::ports::location)

@@ -298,8 +298,8 @@ void node_agent_state::on(const v1::EpochFormed& x) {
 
 void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
-    config_.lines.warn(
-      formatted("epoch {} is revoked: {}", x.epoch(), x.reason()));
+    config_.lines.warn(formatted("epoch {} is revoked: {}",
+                                 to_string(epoch_id{x.epoch()}), x.reason()));
   present_.reset();
   observe(x);
   dispatch(epoch_revoked{{x.epoch()}});

@@ -82,7 +82,6 @@ struct rendezvous_coordinator_state::effect_runner {
       reply.set_keep_alive_interval_ns(
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
-      st.confirm_probe(x.agent);
       st.config_.lines.info(
         formatted("coordinator accepts agent {}: {} {} at {}", x.agent.value,
                   record.offering.slot_count,
@@ -109,14 +108,15 @@ struct rendezvous_coordinator_state::effect_runner {
 
   void operator()(const probe_agent& x) {
     const auto& known = st.contacts_.at(x.agent);
-    if (!known.can_be_probed)
+    if (known.liveness_port == 0)
       return; // Only its lease can show that it is lost.
     st.config_.links->probe(
-      known.liveness_address, known.liveness_port,
+      x.agent, known.liveness_address, known.liveness_port,
       [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
-        tell_anonymously(handle, rendezvous_event{agent_lost{
-                                   agent, "its host says that the process is "
-                                          "gone"}});
+        tell_anonymously(
+          handle,
+          rendezvous_event{agent_lost{
+            agent, "its machine proves that it and its workers have ended"}});
       });
   }
 
@@ -204,7 +204,7 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
-  dispatch(coordinator_started{config_.successor, config_.unseen});
+  dispatch(config_.beginning);
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
@@ -239,10 +239,6 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::StatusRequest&) { return answer_status(); },
     [this](const v1::DevicesStatus& x) { note_devices(x); },
     [this](const rendezvous_event& x) { dispatch(x); },
-    [this](const probe_confirmed& x) {
-      if (auto i = contacts_.find(x.agent); i != contacts_.end())
-        i->second.can_be_probed = true;
-    },
   };
 }
 
@@ -255,7 +251,12 @@ void rendezvous_coordinator_state::on_exit() {
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   if (config_.may_decide && !config_.may_decide())
     return;
-  for (const auto& effect : rendezvous_.step(event, self_->clock().now()))
+  const auto effects = rendezvous_.step(event, self_->clock().now());
+  if (config_.on_number && rendezvous_.highest_number() > highest_number_) {
+    highest_number_ = rendezvous_.highest_number();
+    config_.on_number(highest_number_);
+  }
+  for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
 }
 
@@ -274,7 +275,6 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   known.link = ++link_count_;
   known.liveness_address = x.offer().liveness_address();
   known.liveness_port = uint16_t(x.offer().liveness_port());
-  known.can_be_probed = false;
   auto held = std::optional<claim>{};
   if (x.has_claim()) {
     held = from_wire(x.claim());
@@ -296,16 +296,6 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   i->second.handle = nullptr;
   config_.links->released(agent);
   dispatch(agent_disconnected{agent});
-}
-
-void rendezvous_coordinator_state::confirm_probe(const agent_id& agent) {
-  const auto& known = contacts_.at(agent);
-  if (known.liveness_port == 0)
-    return;
-  config_.links->confirm(known.liveness_address, known.liveness_port,
-                         [handle = rendezvous_coordinator_actor{self_}, agent] {
-                           tell_anonymously(handle, probe_confirmed{agent});
-                         });
 }
 
 // -- status -------------------------------------------------------------------

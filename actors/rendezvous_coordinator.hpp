@@ -23,10 +23,8 @@ struct rendezvous_coordinator_config {
   core::timeouts limits;
   std::string host;
   int64_t pid = 0;
-  /// An earlier coordinator of this job may have left workers behind.
-  bool successor = false;
-  /// As `core::coordinator_started` has it.
-  epoch_id unseen{};
+  /// What may have been before it.
+  core::coordinator_started beginning{};
   /// The job may have other nodes: log every epoch.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.
@@ -36,6 +34,9 @@ struct rendezvous_coordinator_config {
   std::function<bool()> may_decide{};
   std::shared_ptr<ports::agent_links> links;
   log lines;
+  /// Called before an epoch is announced with a number that was not known to be
+  /// given. May be null.
+  std::function<void(epoch_id highest)> on_number{};
   /// Called once, on a scheduler thread, when every agent knows the outcome.
   std::function<void(core::outcome)> on_closed;
 };
@@ -59,14 +60,12 @@ private:
     uint64_t link = 0; ///< Counts the links there have been to it.
     std::string liveness_address;
     uint16_t liveness_port = 0;
-    bool can_be_probed = false;
     std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
   };
 
   void join(const v1::JoinRequest& x);
   void link_down(const agent_id& agent, uint64_t link);
-  void confirm_probe(const agent_id& agent);
   void dispatch(const core::rendezvous_event& event);
   void note_devices(const v1::DevicesStatus& x);
   caf::result<v1::JobStatus> answer_status();
@@ -79,6 +78,7 @@ private:
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   uint64_t link_count_ = 0;
+  epoch_id highest_number_;
   int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
 };
 

@@ -33,8 +33,10 @@ std::string_view to_string(errc code) {
     "worker_unkillable",
     "etcd_unreachable",
     "etcd_denied",
+    "coordinator_gone",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::etcd_denied) + 1);
+  static_assert(names.size()
+                == static_cast<size_t>(errc::coordinator_gone) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

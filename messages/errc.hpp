@@ -17,7 +17,7 @@ enum class errc : uint8_t {
   unresolvable,         ///< A host name has no address.
   address_in_use,       ///< Another program listens on the endpoint.
   cannot_listen,        ///< The endpoint cannot be bound for another reason.
-  connection_refused,   ///< The host answers that no process listens.
+  connection_refused,   ///< Something answers that no process listens.
   connection_timed_out, ///< Nothing came back in time.
   connection_failed,    ///< The system refused the connect; see its errno.
   not_actorrun,         ///< The peer does not speak our protocol.
@@ -48,6 +48,9 @@ enum class errc : uint8_t {
   // -- etcd -------------------------------------------------------------------
   etcd_unreachable, ///< No etcd with the v3 API answers at the endpoint.
   etcd_denied,      ///< etcd, or TLS before it, refuses access.
+
+  // -- proofs -----------------------------------------------------------------
+  coordinator_gone, ///< The coordinator has ended: its machine has proved it.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -40,6 +40,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks));
+  if (job.rendezvous)
+    x->start_guardian();
   if (auto opened = x->open_logs(agent); !opened)
     return opened.error();
   if (auto opened = x->open_timers(agent); !opened)
@@ -50,7 +52,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return hosted.error();
   {
     const auto guard = std::lock_guard{x->mutex};
-    x->spawn_agent(agent);
+    if (auto spawned = x->spawn_agent(agent); !spawned)
+      return spawned.error();
   }
   x->open_operator_socket();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
@@ -65,12 +68,13 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   harden(system);
   network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks));
+  x->start_guardian();
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)
       return opened.error();
     return std::unique_ptr<launcher>{new launcher{std::move(x)}};
   }
-  if (auto hosted = x->host_coordinator(true); !hosted)
+  if (auto hosted = x->host_coordinator(); !hosted)
     return hosted.error();
   x->open_operator_socket();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};

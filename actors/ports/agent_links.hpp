@@ -13,18 +13,12 @@ class agent_links {
 public:
   virtual ~agent_links() = default;
 
-  /// Connects to `port` at `address`. Calls `on_gone` only if the host refuses,
-  /// which proves that no process listens; an accepted connection and silence
-  /// prove nothing. May be called on any thread; returns at once.
-  virtual void probe(const std::string& address, uint16_t port,
-                     std::function<void()> on_gone)
-    = 0;
-
-  /// Checks in advance that a probe works: calls `on_alive` only if the agent's
-  /// process accepted. Otherwise a firewall that refuses would look like a
-  /// process that is gone.
-  virtual void confirm(const std::string& address, uint16_t port,
-                       std::function<void()> on_alive)
+  /// Asks at `port` of `address` whether the agent has ended. Calls `on_gone`
+  /// only if its machine proves that, and that none of its workers runs.
+  /// Anything else, a refused connection and silence included, proves nothing.
+  /// May be called on any thread; returns at once.
+  virtual void probe(const agent_id& agent, const std::string& address,
+                     uint16_t port, std::function<void()> on_gone)
     = 0;
 
   /// Cuts the link to an agent, if there is one.

@@ -15,8 +15,7 @@ namespace actorrun::ports {
 struct location {
   caf::strong_actor_ptr coordinator;
   std::string local_address; ///< The one this node is seen at; may be empty.
-  /// Port at which a connection attempt shows whether this process exists;
-  /// 0: none.
+  /// Port at which this machine says when the process has ended; 0: none.
   uint16_t liveness_port = 0;
 };
 
@@ -30,7 +29,9 @@ public:
   virtual ~coordinator_locator() = default;
 
   /// Tries once, within the time-out it was made with; returns at once.
-  /// @retval errc::connection_refused    the host answers that no process listens
+  /// @retval errc::coordinator_gone      the last one has ended, and its machine
+  ///                                     proves it; nothing else is a proof
+  /// @retval errc::connection_refused    something answers that no process listens
   /// @retval errc::connection_timed_out  nothing came back in time
   /// @retval errc::unresolvable          the host name has no address
   /// @retval errc::connection_failed     the system refused

@@ -52,6 +52,7 @@ remedy remedy_of_connecting(errc code) {
               "its address is not one of this node's, or the port is reserved",
               "check --rdzv-endpoint; ports below 1024 need privileges"};
     case errc::connection_refused:
+    case errc::coordinator_gone:
       return {"no program listens at the rendezvous endpoint",
               "the host is up, but no coordinator runs there on that port",
               "start the node that --rdzv-endpoint names, or set is_host=1"

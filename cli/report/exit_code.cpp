@@ -13,6 +13,7 @@ exit_code exit_code_of(errc code) {
       return exit_code::bad_arguments;
     case errc::unresolvable:
     case errc::connection_refused:
+    case errc::coordinator_gone:
     case errc::connection_timed_out:
     case errc::connection_failed:
     case errc::not_actorrun:

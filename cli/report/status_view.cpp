@@ -72,8 +72,8 @@ std::string table(const std::vector<row>& rows) {
 std::string to_text(const v1::JobStatus& job) {
   auto text = formatted("job {}: {}", job.job_id(), job.phase());
   if (job.epoch() != 0)
-    text
-      += formatted(", epoch {}, world size {}", job.epoch(), job.world_size());
+    text += formatted(", epoch {}, world size {}",
+                      to_string(epoch_id{job.epoch()}), job.world_size());
   text
     += formatted(", nodes {}, restarts {} of {}\n", nodes_text(job.settings()),
                  job.restart_count(), job.settings().restart_count_max());

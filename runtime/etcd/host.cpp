@@ -72,7 +72,8 @@ etcd_host::locator_for(const agent_id& agent) {
              coordinator_link::target{.where = *config_.job.rendezvous,
                                       .mine = config_.mine,
                                       .agent = agent.value,
-                                      .limit = config_.job.timeouts.connect},
+                                      .limit = config_.job.timeouts.connect,
+                                      .dead = config_.dead},
              config_.lines),
            home_);
   return std::make_shared<etcd_locator>(leadership_, std::move(link),
@@ -102,18 +103,16 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
   if (!place)
     return place.error();
   auto settings = config_.configure();
-  settings.successor = order.successor;
-  settings.unseen = {order.terms_before * core::epochs_per_term};
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->resign(true); // First: the callback may stop us.
     config_.on_closed(x);
   };
-  auto hosted
-    = std::make_unique<hosted_coordinator>(system_, home_, std::move(settings));
+  auto hosted = std::make_unique<hosted_coordinator>(
+    system_, home_, std::move(settings), config_.dead);
   const auto listening
-    = hosted->listen(config_.job, place->where, config_.mine);
+    = hosted->listen(config_.job, place->where, config_.mine, order.successor);
   if (!listening)
     return listening.error();
   const auto port = endpoint_of(*listening);

@@ -21,6 +21,8 @@ struct etcd_host_config {
   std::string announced; ///< Where others reach this node; empty: detected.
   /// There is no agent: always campaigns, and accepts operators while it leads.
   bool is_alone = false;
+  /// Says when this process has ended.
+  std::shared_ptr<undertaker> dead;
   /// The coordinator's configuration except etcd's part of it.
   std::function<rendezvous_coordinator_config()> configure;
   /// The job is over and all agents know. Called on any thread, as the next

@@ -60,7 +60,7 @@ public:
   /// Searches for the coordinator, or becomes it. One search at a time.
   void seek(seeker on_answer);
 
-  /// Reports the result for an endpoint: `endpoint_reached`, `…_refused` or
+  /// Reports the result for an endpoint: `endpoint_reached`, `…_gone` or
   /// `…_failed`.
   void report(core::leadership_event what);
 

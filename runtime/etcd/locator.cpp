@@ -11,8 +11,8 @@ namespace {
 
 /// The event for the candidate whose agent could not connect.
 core::leadership_event meaning_of(const failure& why) {
-  if (why.code == errc::connection_refused)
-    return core::endpoint_refused{why};
+  if (why.code == errc::coordinator_gone)
+    return core::endpoint_gone{why};
   return core::endpoint_failed{why};
 }
 

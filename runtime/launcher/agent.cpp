@@ -4,6 +4,7 @@
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/coordinator_link.hpp"
+#include "runtime/network/presence.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/reactor.hpp"
@@ -93,7 +94,7 @@ launcher::members::make_locator(const core::offer& offering) {
     std::make_unique<coordinator_link>(
       system, *loop,
       coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
-                               job.timeouts.connect, occupied},
+                               job.timeouts.connect, occupied, guardian},
       lines),
     loop);
 }
@@ -128,12 +129,12 @@ void launcher::members::open_events(const agent_options& options) {
     hooks.on_event);
 }
 
-void launcher::members::spawn_agent(const agent_options& options) {
+result<void> launcher::members::spawn_agent(const agent_options& options) {
   open_events(options);
   auto processes
     = keep(std::make_unique<posix_process_host>(
              *loop, [lines = lines](const std::string& x) { lines.warn(x); },
-             devices->gate(loop)),
+             devices->gate(loop), guardian),
            loop);
   auto ports = make_ports(options);
   const auto offering = core::offer{.agent = make_agent_id(host),
@@ -143,6 +144,13 @@ void launcher::members::spawn_agent(const agent_options& options) {
                                     .slot_count = options.workers.slot_count,
                                     .master_port = ports->next(),
                                     .node_rank = options.node_rank};
+  if (coordinator
+      && guardian) { // A link does it for agents of other processes.
+    const auto presence = open_presence(mine.fingerprint, offering.agent);
+    if (!presence)
+      return presence.error();
+    guardian->bury(grave::presence, presence->get());
+  }
   auto environment
     = core::job_environment{job.job, options.workers.role,
                             job.restart_count_max, options.signals_to_handle};
@@ -176,6 +184,7 @@ void launcher::members::spawn_agent(const agent_options& options) {
      .lines = lines,
      .time_asleep = time_asleep,
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
+  return {};
 }
 
 void launcher::members::open_operator_socket() {

@@ -2,7 +2,6 @@
 #include "runtime/launcher/members.hpp"
 
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/run_folder.hpp"
 
 #include <unistd.h>
 
@@ -15,7 +14,9 @@ using namespace detail;
 result<void>
 launcher::members::maybe_host_coordinator(const agent_options& options) {
   if (!job.rendezvous) {
-    spawn_coordinator(false);
+    coordinator = std::make_unique<hosted_coordinator>(system, loop,
+                                                       coordinator_config());
+    coordinator->begin();
     return {};
   }
   if (job.backend == rendezvous_backend::etcd)
@@ -26,7 +27,7 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
       || (job.place == coordinator_place::automatic
           && !names_this_host(job.rendezvous->host)))
     return {};
-  auto hosted = host_coordinator(false);
+  auto hosted = host_coordinator();
   if (!hosted && hosted.error().code == errc::address_in_use
       && job.place == coordinator_place::automatic) {
     // Most likely another agent of the job on this host; connecting will show
@@ -37,16 +38,12 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   return hosted;
 }
 
-// A coordinator on its own may be started again while its agents wait for it;
-// one that an agent hosts only follows another if that was killed.
-result<void> launcher::members::host_coordinator(bool alone) {
+result<void> launcher::members::host_coordinator() {
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
-  const auto folder = run_folder::open();
-  const auto successor
-    = (folder && folder->left_by_predecessor(job.job)) || alone;
-  spawn_coordinator(successor); // Before it can be reached.
+  coordinator = std::make_unique<hosted_coordinator>(
+    system, loop, coordinator_config(), guardian);
   auto listening = coordinator->listen(job, *where, mine);
   if (listening)
     return {};
@@ -54,11 +51,10 @@ result<void> launcher::members::host_coordinator(bool alone) {
   return listening.error();
 }
 
-void launcher::members::spawn_coordinator(bool successor) {
-  auto config = coordinator_config();
-  config.successor = successor;
-  coordinator
-    = std::make_unique<hosted_coordinator>(system, loop, std::move(config));
+// Other nodes must learn when this process has ended.
+void launcher::members::start_guardian() {
+  guardian = start_warden(loop, [lines = lines] { lines.warn(warden_lost); });
+  guardian->set_linger(job.timeouts.lease(), job.timeouts.seek);
 }
 
 rendezvous_coordinator_config launcher::members::coordinator_config() {
@@ -85,7 +81,7 @@ core::job_settings launcher::members::settings() const {
 
 // Nodes without a given rank all have rank 0.
 result<void> launcher::members::host_as_first() {
-  auto hosted = host_coordinator(false);
+  auto hosted = host_coordinator();
   if (!hosted)
     return failure{hosted.error().code,
                    hosted.error().text
@@ -102,6 +98,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .mine = mine,
      .announced = announced,
      .is_alone = alone,
+     .dead = guardian,
      .configure = [this] { return coordinator_config(); },
      .on_closed = [this](const core::outcome& x) { coordinator_closed(x); },
      .on_left =

@@ -14,6 +14,7 @@
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/os/socket_address.hpp"
+#include "runtime/processes/warden.hpp"
 #include "runtime/timers/node_timers.hpp"
 
 #include <future>
@@ -38,14 +39,14 @@ struct launcher::members {
   result<void> open_logs(const agent_options& options);
   result<void> open_timers(const agent_options& options);
   result<void> open_devices(const agent_options& options);
-  result<void> host_coordinator(bool alone);
+  result<void> host_coordinator();
   result<void> maybe_host_coordinator(const agent_options& options);
   result<void> host_as_first();
   core::job_settings settings() const;
   rendezvous_coordinator_config coordinator_config();
-  void spawn_coordinator(bool successor);
+  void start_guardian();
   result<void> open_etcd(const std::string& announced, bool alone);
-  void spawn_agent(const agent_options& options);
+  result<void> spawn_agent(const agent_options& options);
   std::shared_ptr<ports::coordinator_locator>
   make_locator(const core::offer& offering);
   std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
@@ -66,6 +67,8 @@ struct launcher::members {
   bool occupied = false; ///< Another process listens at our endpoint.
   std::shared_ptr<detail::reactor> loop
     = detail::loop_scheduler::reactor_for(system);
+  std::shared_ptr<detail::warden>
+    guardian; ///< Null: the job has one node only.
   /// Null: another node hosts it, or `etcd` does.
   std::unique_ptr<detail::hosted_coordinator> coordinator;
   std::unique_ptr<detail::etcd_host>

@@ -142,9 +142,15 @@ torch_log_layout::make_attempt(const core::epoch_plan& plan) {
   const auto is_new = restart_counts_.insert(plan.restart_count).second;
   if (!is_new)
     name += ".epoch_" + to_string(plan.epoch);
-  if (::mkdirat(folder_fd_.get(), name.c_str(), usual_mode) != 0)
-    return cannot_make_folder(folder_ + "/" + name, errno);
-  return name;
+  if (::mkdirat(folder_fd_.get(), name.c_str(), usual_mode) == 0)
+    return name;
+  // Another coordinator may have counted to the same number.
+  if (errno == EEXIST && !is_new) {
+    name += "_of_" + std::to_string(plan.epoch.value);
+    if (::mkdirat(folder_fd_.get(), name.c_str(), usual_mode) == 0)
+      return name;
+  }
+  return cannot_make_folder(folder_ + "/" + name, errno);
 }
 
 // By descriptors: the path to them need not be walked for each of thousands.

@@ -155,12 +155,19 @@ void connect_attempt::on_ready() {
 }
 
 void connect_attempt::on_settled() {
-  if (talk_->state() == handshake_state::refused)
-    return give_up_on(talk_->why().code, talk_->why().text);
+  if (talk_->state() == handshake_state::refused) {
+    const auto is_another
+      = talk_->tombstone()
+        && (!who_.served_by
+            || talk_->tombstone()->incarnation != *who_.served_by);
+    return give_up_on(is_another ? errc::connection_refused : talk_->why().code,
+                      talk_->why().text);
+  }
   tune_connection(fd_.get());
   const auto local = local_address_of(fd_.get());
   home_.unwatch(fd_.get());
-  finish(connected{std::move(fd_), local ? host_of(*local) : ""});
+  finish(connected{std::move(fd_), local ? host_of(*local) : "",
+                   talk_->incarnation()});
 }
 
 void connect_attempt::on_late() {
@@ -182,9 +189,10 @@ void connect_attempt::on_late() {
 void connect_attempt::give_up_on(errc code, const std::string& what) {
   if (is_final(code))
     return fail(code, what);
-  // Refused is reported only if all addresses refuse: it means that there is no
-  // listener.
-  if (!worst_ || worst_->code == errc::connection_refused)
+  // Refused is reported only if all addresses refuse. A proof counts whatever
+  // the other addresses say: an endpoint names one host.
+  if (!worst_ || worst_->code == errc::connection_refused
+      || code == errc::coordinator_gone)
     worst_ = failure{code, place() + " " + what};
   dial_.reset();
   if (fd_)

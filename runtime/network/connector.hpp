@@ -28,6 +28,7 @@ struct connected {
   /// Our end's numeric host, by which the other side's network reaches us.
   /// Empty on a Unix socket.
   std::string local_address;
+  nonce_bytes incarnation{}; ///< Of the coordinator; zero on a Unix socket.
 };
 
 /// The process that connects.
@@ -35,12 +36,16 @@ struct visitor {
   credentials mine; ///< May be empty on a Unix socket: any job.
   purpose intent = purpose::join;
   std::string id; ///< See `is_peer_id`.
+  /// The coordinator that served it last, if one did: only its end is reported
+  /// as `coordinator_gone`.
+  std::optional<nonce_bytes> served_by{};
 };
 
 /// Called once, on the reactor's thread; must not block. On failure the code is
 /// `unresolvable`, `connection_refused` (by every address), `connection_failed`,
-/// `connection_timed_out`, `not_actorrun`, `protocol_mismatch`, `job_mismatch`
-/// or `secret_mismatch`; the text says where, what and what to do about it.
+/// `connection_timed_out`, `not_actorrun`, `protocol_mismatch`, `job_mismatch`,
+/// `secret_mismatch`, or `coordinator_gone`, the only one that proves anything;
+/// the text says where, what and what to do about it.
 using connect_callback = std::function<void(result<connected>)>;
 
 /// Connects to one address of the endpoint after the other until one accepts

@@ -1,6 +1,8 @@
 #include "runtime/network/coordinator_link.hpp"
 
 #include "runtime/network/caf_links.hpp"
+#include "runtime/network/presence.hpp"
+#include "runtime/network/tombstone.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -29,10 +31,11 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
     if (!*alive)
       return;
     cut();
-    attempt_ = connect(home_, where, {to_.mine, purpose::join, to_.agent},
-                       to_.limit, [this, on_result](result<connected> x) {
-                         on_connected(std::move(x), on_result);
-                       });
+    attempt_
+      = connect(home_, where, {to_.mine, purpose::join, to_.agent, served_by_},
+                to_.limit, [this, on_result](result<connected> x) {
+                  on_connected(std::move(x), on_result);
+                });
   });
 }
 
@@ -50,6 +53,11 @@ void coordinator_link::on_connected(result<connected> x,
     on_result(explain(x.error()));
     return;
   }
+  if (auto shown = show_presence(); !shown) {
+    on_result(shown.error());
+    return;
+  }
+  served_by_ = x->incarnation;
   show_liveness(x->local_address);
   copy_.reset(::fcntl(x->connection.get(), F_DUPFD_CLOEXEC, 0));
   auto where = ports::location{
@@ -63,13 +71,27 @@ void coordinator_link::on_connected(result<connected> x,
          });
 }
 
-// The coordinator asks this host whether our process still lives. It knows only
-// the address that we connect from.
+// From now on a coordinator may order workers started here.
+result<void> coordinator_link::show_presence() {
+  if (!to_.dead || is_present_)
+    return {};
+  const auto presence = open_presence(to_.mine.fingerprint, {to_.agent});
+  if (!presence)
+    return presence.error();
+  to_.dead->bury(grave::presence, presence->get());
+  is_present_ = true;
+  return {};
+}
+
+// The coordinator asks this host whether our process has ended. It knows only
+// the address that we connect from. The old port stays until there is a new one.
 void coordinator_link::show_liveness(const std::string& address) {
-  if (liveness_ && host_of(liveness_->address()) == address)
+  if (!to_.dead || (liveness_ && host_of(liveness_->address()) == address))
     return;
-  liveness_.reset();
-  auto liveness = liveness_listener::listen(home_, address);
+  const auto statement = agent_tombstone(to_.mine.key, to_.agent);
+  auto liveness = liveness_listener::listen(home_, address, [&](int socket) {
+    to_.dead->bury(grave::agent, socket, statement);
+  });
   if (liveness)
     liveness_.emplace(std::move(*liveness));
   else

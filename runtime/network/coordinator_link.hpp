@@ -7,6 +7,7 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/undertaker.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -25,6 +26,8 @@ public:
     /// The endpoint names this host and another process listens there: if that
     /// is not a coordinator, the address is in use.
     bool occupied = false;
+    /// Says when the agent has ended; null: nobody does.
+    std::shared_ptr<undertaker> dead{};
   };
 
   /// @pre `system` and `home` outlive the link
@@ -43,6 +46,7 @@ public:
 
 private:
   void on_connected(result<connected> x, const listener& on_result);
+  result<void> show_presence();
   void show_liveness(const std::string& address);
   failure explain(failure why) const;
   void cut();
@@ -55,6 +59,8 @@ private:
   reactor_handle attempt_;
   unique_fd copy_; ///< Of the link's descriptor, which is CAF's.
   std::optional<liveness_listener> liveness_;
+  std::optional<nonce_bytes> served_by_; ///< The last coordinator.
+  bool is_present_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

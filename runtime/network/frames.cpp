@@ -41,7 +41,7 @@ bool has_head(std::string_view bytes) {
 
 std::optional<verdict> verdict_of(uint8_t value) {
   const auto known = value >= static_cast<uint8_t>(verdict::ok)
-                     && value <= static_cast<uint8_t>(verdict::busy);
+                     && value <= static_cast<uint8_t>(verdict::gone);
   return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
 }
 
@@ -86,6 +86,15 @@ std::string encode(const server_hello& x) {
 
 std::string encode(const server_verdict& x) {
   auto out = std::string(1, static_cast<char>(x.status));
+  append(out, x.incarnation);
+  append(out, x.proof);
+  return out;
+}
+
+std::string encode(const coordinator_tombstone& x) {
+  auto out = std::string{};
+  append(out, x.incarnation);
+  out += network_order(x.newest_epoch);
   append(out, x.proof);
   return out;
 }
@@ -125,9 +134,28 @@ std::optional<server_verdict> decode_server_verdict(std::string_view bytes) {
   const auto status = verdict_of(byte_at(bytes, 0));
   if (!status)
     return std::nullopt;
-  auto out = server_verdict{*status, {}};
+  auto out = server_verdict{*status, {}, {}};
   bytes.remove_prefix(1);
+  take(out.incarnation, bytes);
   take(out.proof, bytes);
+  return out;
+}
+
+coordinator_tombstone decode_tombstone(std::string_view bytes) {
+  assert(bytes.size() == tombstone_size);
+  auto out = coordinator_tombstone{};
+  take(out.incarnation, bytes);
+  for (size_t i = 0; i < sizeof out.newest_epoch; ++i)
+    out.newest_epoch = out.newest_epoch << 8 | byte_at(bytes, i);
+  bytes.remove_prefix(sizeof out.newest_epoch);
+  take(out.proof, bytes);
+  return out;
+}
+
+std::string network_order(uint64_t x) {
+  auto out = std::string{};
+  for (auto shift = 56; shift >= 0; shift -= 8)
+    out += static_cast<char>(x >> shift & 0xff);
   return out;
 }
 

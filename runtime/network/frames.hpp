@@ -5,7 +5,9 @@
 //                   16 nonce  128 peer id, padded with zeros
 //   server hello    4 "ARUN"  2 version  1 verdict  1 zero  16 nonce
 //   client proof    32 HMAC
-//   server verdict  1 verdict  32 HMAC, zeros unless the verdict is ok
+//   server verdict  1 verdict  16 incarnation  32 HMAC; zeros unless it is ok
+//   tombstone       16 incarnation  8 newest epoch  32 HMAC; follows a server
+//                   hello with the verdict `gone` and ends the connection
 //
 // All versions of the protocol share the first six bytes of the client hello
 // and the whole of the server hello; so two versions can report their
@@ -26,7 +28,8 @@ inline constexpr size_t peer_id_size_max = 128;
 inline constexpr size_t client_hello_size
   = 8 + fingerprint_size + nonce_size + peer_id_size_max;
 inline constexpr size_t server_hello_size = 8 + nonce_size;
-inline constexpr size_t server_verdict_size = 1 + proof_size;
+inline constexpr size_t server_verdict_size = 1 + nonce_size + proof_size;
+inline constexpr size_t tombstone_size = nonce_size + 8 + proof_size;
 
 /// Why a peer connects.
 enum class purpose : uint8_t {
@@ -42,6 +45,7 @@ enum class verdict : uint8_t {
   job_differs = 18,
   secret_differs = 19,
   busy = 20, ///< No descriptors are left; another attempt may succeed.
+  gone = 21, ///< The coordinator has ended: its machine says so, in its place.
 };
 
 struct client_hello {
@@ -60,6 +64,14 @@ struct server_hello {
 
 struct server_verdict {
   verdict status = verdict::ok;
+  nonce_bytes incarnation{}; ///< Of the coordinator: random, one per process.
+  proof_bytes proof{};
+};
+
+/// Proves that a coordinator has ended, see `network/tombstone.hpp`.
+struct coordinator_tombstone {
+  nonce_bytes incarnation{};
+  uint64_t newest_epoch = 0; ///< The coordinator has given no higher number.
   proof_bytes proof{};
 };
 
@@ -87,11 +99,18 @@ std::optional<uint16_t> version_in(std::string_view bytes);
 std::string encode(const client_hello& x);
 std::string encode(const server_hello& x);
 std::string encode(const server_verdict& x);
+std::string encode(const coordinator_tombstone& x);
 
 /// None if a field has a value that no process of ours writes.
 /// @pre `bytes` has the size of the frame
 std::optional<client_hello> decode_client_hello(std::string_view bytes);
 std::optional<server_hello> decode_server_hello(std::string_view bytes);
 std::optional<server_verdict> decode_server_verdict(std::string_view bytes);
+
+/// @pre `bytes` has the size of the frame
+coordinator_tombstone decode_tombstone(std::string_view bytes);
+
+/// A number as it is in the frames: 8 bytes in network order.
+std::string network_order(uint64_t x);
 
 } // namespace actorrun::detail

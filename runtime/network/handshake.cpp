@@ -2,6 +2,7 @@
 
 #include "messages/formatted.hpp"
 #include "messages/version.hpp"
+#include "runtime/network/tombstone.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 constexpr std::string_view client_label = "actorrun client proof v1:";
 constexpr std::string_view server_label = "actorrun server proof v1:";
 
-std::string_view view(const proof_bytes& x) {
+template <size_t N>
+std::string_view view(const std::array<uint8_t, N>& x) {
   return {reinterpret_cast<const char*>(x.data()), x.size()};
 }
 
@@ -29,8 +31,10 @@ proof_bytes client_proof(const job_key& key, std::string_view hellos) {
 }
 
 proof_bytes server_proof(const job_key& key, std::string_view hellos,
-                         std::string_view proof_of_client) {
-  return prove(key, server_label, std::array{hellos, proof_of_client});
+                         std::string_view proof_of_client,
+                         const nonce_bytes& incarnation) {
+  return prove(key, server_label,
+               std::array{hellos, proof_of_client, view(incarnation)});
 }
 
 std::string versions(uint16_t theirs) {
@@ -59,8 +63,10 @@ void handshake::refuse(errc code, std::string text) {
 // -- server -------------------------------------------------------------------
 
 server_handshake::server_handshake(const credentials& mine,
-                                   const nonce_bytes& nonce, trust how)
-  : handshake(client_hello_size), mine_(mine), nonce_(nonce), how_(how) {}
+                                   const nonce_bytes& nonce, trust how,
+                                   const nonce_bytes& incarnation)
+  : handshake(client_hello_size), mine_(mine), nonce_(nonce),
+    incarnation_(incarnation), how_(how) {}
 
 std::string server_handshake::on_part(std::string_view part) {
   if (hello_)
@@ -105,11 +111,12 @@ std::string server_handshake::on_proof(std::string_view frame) {
   if (!same_proof(client_proof(mine_.key, hellos_), frame)) {
     refuse(errc::secret_mismatch,
            formatted("has another secret ({})", hello_->peer_id));
-    return encode(server_verdict{verdict::secret_differs, {}});
+    return encode(server_verdict{verdict::secret_differs, {}, {}});
   }
   accept();
   return encode(
-    server_verdict{verdict::ok, server_proof(mine_.key, hellos_, frame)});
+    server_verdict{verdict::ok, incarnation_,
+                   server_proof(mine_.key, hellos_, frame, incarnation_)});
 }
 
 std::string server_handshake::answer(verdict status) {
@@ -131,14 +138,22 @@ client_handshake::client_handshake(const credentials& mine, purpose intent,
                                  nonce, peer_id})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
-  if (!proven_ && !begins_like_ours(part))
+  if (stage_ == stage::hello && !begins_like_ours(part))
     refuse(errc::not_actorrun, "is in use by something that is not actorrun; "
                                "choose another port");
   return {};
 }
 
 std::string client_handshake::on_frame(std::string_view frame) {
-  return proven_ ? on_verdict(frame) : on_hello(frame);
+  switch (stage_) {
+    case stage::hello:
+      return on_hello(frame);
+    case stage::verdict:
+      return on_verdict(frame);
+    case stage::tombstone:
+      return on_tombstone(frame);
+  }
+  return {};
 }
 
 std::string client_handshake::on_hello(std::string_view frame) {
@@ -155,6 +170,9 @@ std::string client_handshake::on_hello(std::string_view frame) {
   } else if (hello->status == verdict::busy) {
     refuse(errc::connection_failed,
            "has no room for more connections now; try again");
+  } else if (hello->status == verdict::gone) {
+    stage_ = stage::tombstone;
+    expect(tombstone_size);
   } else if (hello->status != verdict::ok) {
     refuse(errc::not_actorrun, "answers out of order");
   } else if (how_ == trust::system) {
@@ -162,7 +180,7 @@ std::string client_handshake::on_hello(std::string_view frame) {
   } else {
     hellos_ = opening_ + std::string{frame};
     proof_ = client_proof(mine_.key, hellos_);
-    proven_ = true;
+    stage_ = stage::verdict;
     expect(server_verdict_size);
     return std::string{view(proof_)};
   }
@@ -178,13 +196,29 @@ std::string client_handshake::on_verdict(std::string_view frame) {
   else if (last->status == verdict::secret_differs)
     refuse(errc::secret_mismatch,
            "has another secret; give all agents the same one");
-  else if (!same_proof(server_proof(mine_.key, hellos_, view(proof_)),
-                       view(last->proof)))
+  else if (!same_proof(
+             server_proof(mine_.key, hellos_, view(proof_), last->incarnation),
+             view(last->proof)))
     refuse(errc::secret_mismatch,
            "cannot prove that it holds the secret; another program may "
            "listen there");
-  else
+  else {
+    incarnation_ = last->incarnation;
     accept();
+  }
+  return {};
+}
+
+std::string client_handshake::on_tombstone(std::string_view frame) {
+  const auto last = decode_tombstone(frame);
+  if (!is_genuine(mine_.key, last)) {
+    refuse(errc::connection_failed,
+           "is held for a moment by a job that has ended, or by one with "
+           "another id or secret; try again");
+    return {};
+  }
+  tombstone_ = last;
+  refuse(errc::coordinator_gone, "was the coordinator and has ended");
   return {};
 }
 

@@ -79,8 +79,9 @@ private:
 class server_handshake : public handshake {
 public:
   /// @param nonce Random and never used before.
-  server_handshake(const credentials& mine, const nonce_bytes& nonce,
-                   trust how);
+  /// @param incarnation What the client will know this process by.
+  server_handshake(const credentials& mine, const nonce_bytes& nonce, trust how,
+                   const nonce_bytes& incarnation = {});
 
   /// The authenticated peer. @pre `state()` is `accepted`
   const client_hello& peer() const { return *hello_; }
@@ -95,6 +96,7 @@ private:
 
   credentials mine_;
   nonce_bytes nonce_;
+  nonce_bytes incarnation_;
   trust how_;
   std::optional<client_hello> hello_;
   std::string hellos_; // Both frames as they went over the wire.
@@ -113,18 +115,33 @@ public:
   /// What to send first.
   const std::string& opening() const { return opening_; }
 
+  /// The coordinator's. @pre `state()` is `accepted`, by `trust::secret`
+  const nonce_bytes& incarnation() const { return incarnation_; }
+
+  /// What its machine has said in the place of a coordinator that has ended,
+  /// if it did; it is genuine. Then `state()` is `refused`.
+  const std::optional<coordinator_tombstone>& tombstone() const {
+    return tombstone_;
+  }
+
 private:
+  /// The frame that comes next.
+  enum class stage { hello, verdict, tombstone };
+
   std::string on_part(std::string_view part) override;
   std::string on_frame(std::string_view frame) override;
   std::string on_hello(std::string_view frame);
   std::string on_verdict(std::string_view frame);
+  std::string on_tombstone(std::string_view frame);
 
   credentials mine_;
   trust how_;
   std::string opening_;
   std::string hellos_; // Both frames as they went over the wire.
   proof_bytes proof_{};
-  bool proven_ = false;
+  nonce_bytes incarnation_{};
+  std::optional<coordinator_tombstone> tombstone_;
+  stage stage_ = stage::hello;
 };
 
 /// The reply of a server that has no descriptor for a handshake.

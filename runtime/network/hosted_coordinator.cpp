@@ -1,47 +1,131 @@
 #include "runtime/network/hosted_coordinator.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/network/presence.hpp"
+#include "runtime/network/tombstone.hpp"
 
 #include <caf/scoped_actor.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace actorrun::detail {
 
+namespace {
+
+/// How long to wait for a port that a dead coordinator of another job holds.
+constexpr auto port_wait_limit = std::chrono::seconds{3};
+constexpr auto port_wait_interval = std::chrono::milliseconds{50};
+
+/// Terms are seconds since the beginning of 2025 (UTC): above the terms of all
+/// coordinators that began earlier, as far as the hosts' clocks agree.
+constexpr auto origin_of_terms
+  = std::chrono::sys_days{std::chrono::year{2025} / 1 / 1};
+
+epoch_id before_term_of_now() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(
+    std::chrono::system_clock::now());
+  const auto term = std::max<int64_t>((now - origin_of_terms).count(), 1);
+  return {static_cast<uint64_t>(term) * epochs_per_term};
+}
+
+} // namespace
+
 hosted_coordinator::hosted_coordinator(caf::actor_system& system,
                                        std::shared_ptr<reactor> home,
-                                       rendezvous_coordinator_config config)
-  : system_(system), lines_(config.lines) {
+                                       rendezvous_coordinator_config config,
+                                       std::shared_ptr<undertaker> dead)
+  : system_(system), lines_(config.lines), dead_(std::move(dead)),
+    config_(std::move(config)) {
   links_
     = keep(std::make_unique<remote_agent_links>(system, *home, lines_), home);
-  config.links = links_;
-  actor_ = spawn_rendezvous_coordinator(system, std::move(config));
-  links_->serve_for(actor_);
+  config_.links = links_;
+}
+
+void hosted_coordinator::begin() {
+  actor_ = spawn_rendezvous_coordinator(system_, config_);
 }
 
 void hosted_coordinator::end() {
   if (!links_)
     return;
-  caf::scoped_actor self{system_};
-  self->send_exit(actor_, caf::exit_reason::kill);
-  self->wait_for(actor_);
+  if (actor_) {
+    caf::scoped_actor self{system_};
+    self->send_exit(actor_, caf::exit_reason::kill);
+    self->wait_for(actor_);
+  }
   links_->close();
   links_.reset();
+  if (dead_)
+    dead_->unbury(grave::coordinator);
 }
 
-result<std::string> hosted_coordinator::listen(const job_options& job,
-                                               const socket_address& where,
-                                               const credentials& mine) {
-  auto listening = links_->listen(where, mine);
+result<std::string>
+hosted_coordinator::listen(const job_options& job, const socket_address& where,
+                           const credentials& mine,
+                           std::optional<bool> is_successor) {
+  config_.beginning = {.successor = is_successor.value_or(true),
+                       .unseen = before_term_of_now()};
+  auto may_be_first = !is_successor && is_loopback(where);
+  auto listening = listen_once(where, mine, may_be_first);
+  const auto due = std::chrono::steady_clock::now() + port_wait_limit;
+  while (!listening && listening.error().code == errc::address_in_use) {
+    const auto found = take_over(where, mine);
+    if (found.dead) {
+      config_.beginning.successor = true;
+      config_.beginning.unseen = {found.dead->newest_epoch};
+      may_be_first = false;
+    } else if (!found.is_another_job
+               || std::chrono::steady_clock::now() >= due) {
+      return listening;
+    } else {
+      std::this_thread::sleep_for(port_wait_interval);
+    }
+    listening = listen_once(where, mine, may_be_first);
+  }
   if (!listening)
     return listening;
   lines_.info(formatted("coordinator of job {} listens on {}", job.job.value,
                         *listening));
+  if (config_.beginning.successor)
+    lines_.info("coordinator may have had a predecessor: it waits for agents "
+                "with workers of an earlier epoch");
   if (job.secret.empty() && !is_loopback(where))
     lines_.warn(
       "the job has no secret: any host that knows its id can join it; "
       "set --secret-file or ACTORRUN_SECRET on all nodes");
   return listening;
+}
+
+result<std::string> hosted_coordinator::listen_once(const socket_address& where,
+                                                    const credentials& mine,
+                                                    bool may_be_first) {
+  return links_->listen(
+    where, mine, [&](int socket, const nonce_bytes& incarnation) {
+      if (may_be_first && is_nobody_present(mine.fingerprint))
+        config_.beginning.successor = false;
+      bury(socket, mine, incarnation);
+      actor_ = spawn_rendezvous_coordinator(system_, config_);
+      return actor_;
+    });
+}
+
+// The statement is in force before an epoch of that number is announced.
+void hosted_coordinator::bury(int socket, const credentials& mine,
+                              const nonce_bytes& incarnation) {
+  if (!dead_)
+    return;
+  dead_->bury(
+    grave::coordinator, socket,
+    coordinator_answer(mine.key, incarnation, config_.beginning.unseen.value),
+    release_request(mine.key, incarnation));
+  config_.on_number
+    = [dead = dead_, key = mine.key, incarnation](epoch_id highest) {
+        dead->reword(grave::coordinator,
+                     coordinator_answer(key, incarnation, highest.value));
+      };
 }
 
 } // namespace actorrun::detail

@@ -3,43 +3,64 @@
 
 #include "actors/rendezvous_coordinator.hpp"
 #include "runtime/network/remote_agent_links.hpp"
+#include "runtime/os/undertaker.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace actorrun::detail {
 
 class hosted_coordinator {
 public:
-  /// Spawns the coordinator. Until `listen`, it has agents of this process only.
-  /// @param config Its `links` are set here.
+  /// @param config Its `links` and `on_number` are set here.
+  /// @param dead   Says when this process has ended; null: nobody does.
   /// @pre `system` outlives it
   hosted_coordinator(caf::actor_system& system, std::shared_ptr<reactor> home,
-                     rendezvous_coordinator_config config);
+                     rendezvous_coordinator_config config,
+                     std::shared_ptr<undertaker> dead = nullptr);
 
   ~hosted_coordinator() { end(); }
 
   hosted_coordinator(const hosted_coordinator&) = delete;
   hosted_coordinator& operator=(const hosted_coordinator&) = delete;
 
-  /// Listens for agents and operators. Logs where, and warns if other hosts can
-  /// reach it although the job has no secret.
+  /// Spawns the coordinator, for agents of this process only. It is the first:
+  /// no other process can have been told to join it.
+  void begin();
+
+  /// Listens for agents and operators, then spawns the coordinator: what it
+  /// waits for because of an earlier one, it waits for from then on. It is a
+  /// successor unless the caller, or this machine, proves that it is the first
+  /// (docs/decisions/0022). Takes the port from a dead predecessor of the job
+  /// on this machine. Logs where it listens, and warns if other hosts can reach
+  /// it although the job has no secret. Blocks for at most
+  /// `port_wait_limit` and the time of a `take_over`.
+  /// @param is_successor What a registry proves; none: there is no registry.
   /// @returns where it listens: `10.0.0.1:29400`
   /// @retval errc::address_in_use, errc::cannot_listen  as `listener`
   result<std::string> listen(const job_options& job,
                              const socket_address& where,
-                             const credentials& mine);
+                             const credentials& mine,
+                             std::optional<bool> is_successor = {});
 
   /// Kills the coordinator, waits until it calls back no more, and closes its
-  /// port then: a node that finds the port closed may rely on it that no
-  /// coordinator decides here. Does nothing when called again.
+  /// port. Does nothing when called again.
   void end();
 
+  /// Null before it is spawned.
   const rendezvous_coordinator_actor& actor() const { return actor_; }
 
 private:
+  result<std::string> listen_once(const socket_address& where,
+                                  const credentials& mine, bool may_be_first);
+  void bury(int socket, const credentials& mine,
+            const nonce_bytes& incarnation);
+
   caf::actor_system& system_;
   log lines_;
+  std::shared_ptr<undertaker> dead_;
+  rendezvous_coordinator_config config_;
   std::shared_ptr<remote_agent_links> links_; ///< Null: it has ended.
   rendezvous_coordinator_actor actor_;
 };

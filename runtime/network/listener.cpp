@@ -33,8 +33,11 @@ result<listener> listener::listen(reactor& home, const socket_address& where,
   if (!fd)
     return fd.error();
   const auto bound = local_address_of(fd->get()).value_or(where);
-  auto peers = std::make_shared<pending_peers>(home, std::move(*fd), "", mine,
-                                               std::move(callbacks), limits);
+  const auto incarnation = random_nonce();
+  if (callbacks.on_listening)
+    callbacks.on_listening(fd->get(), incarnation);
+  auto peers = std::make_shared<pending_peers>(
+    home, std::move(*fd), "", mine, incarnation, std::move(callbacks), limits);
   return listener{reactor_handle{home, std::move(peers)}, to_string(bound),
                   port_of(bound)};
 }
@@ -53,6 +56,7 @@ result<listener> listener::listen_unix(reactor& home, const std::string& path,
   if (!fd)
     return fd.error();
   auto peers = std::make_shared<pending_peers>(home, std::move(*fd), path, mine,
+                                               nonce_bytes{},
                                                std::move(callbacks), limits);
   return listener{reactor_handle{home, std::move(peers)}, path, 0};
 }

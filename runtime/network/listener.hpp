@@ -36,13 +36,18 @@ struct listener_limits {
   core::duration report_interval = std::chrono::seconds{10};
 };
 
-/// Both are called on the reactor's thread and must not block.
+/// The first two are called on the reactor's thread and must not block.
 struct listener_callbacks {
   /// Takes an authenticated connection, which does not block; no byte beyond
   /// the handshake has been read.
   std::function<void(unique_fd connection, peer who)> on_peer;
   /// May be empty.
   std::function<void(const rejection_report&)> on_rejections;
+  /// Called once, by the thread that calls `listen`: the port is ours, and no
+  /// peer has been accepted yet. May be empty; a Unix socket does not call it.
+  /// @param incarnation What peers will know this listener by.
+  std::function<void(int socket, const nonce_bytes& incarnation)>
+    on_listening{};
 };
 
 /// Listens as long as it lives. A callback may destroy it; no callback is

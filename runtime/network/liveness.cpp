@@ -1,14 +1,19 @@
 #include "runtime/network/liveness.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/network/tombstone.hpp"
 #include "runtime/os/acceptor.hpp"
 #include "runtime/os/connect.hpp"
 #include "runtime/os/socket.hpp"
 
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <memory>
 #include <utility>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
 namespace actorrun::detail {
 
@@ -41,29 +46,52 @@ class liveness_probe : public reactor_part,
                        public std::enable_shared_from_this<liveness_probe> {
 public:
   liveness_probe(reactor& home, const socket_address& where,
-                 core::duration deadline, std::function<void(liveness)> on_done)
-    : home_(home), where_(where), deadline_(deadline),
-      on_done_(std::move(on_done)) {}
+                 std::string tombstone, core::duration deadline,
+                 std::function<void(liveness)> on_done)
+    : home_(home), where_(where), tombstone_(std::move(tombstone)),
+      deadline_(deadline), on_done_(std::move(on_done)) {}
 
   void start() override {
     if (!on_done_)
       return;
     timer_ = home_.after(deadline_, [this] { finish(liveness::silent); });
-    dial_ = std::make_unique<dial>(
-      home_, where_, [this](int error, const unique_fd&) {
-        finish(error == 0              ? liveness::alive
-               : error == ECONNREFUSED ? liveness::refused
-                                       : liveness::silent);
-      });
+    dial_
+      = std::make_unique<dial>(home_, where_, [this](int error, unique_fd x) {
+          on_dialled(error, std::move(x));
+        });
   }
 
   void stop() override {
     on_done_ = nullptr;
     home_.cancel(std::exchange(timer_, 0));
     dial_.reset();
+    if (fd_)
+      home_.unwatch(fd_.get());
+    fd_.reset();
   }
 
 private:
+  void on_dialled(int error, unique_fd fd) {
+    if (error != 0)
+      return finish(error == ETIMEDOUT ? liveness::silent : liveness::unknown);
+    fd_ = std::move(fd);
+    home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
+  }
+
+  void on_ready() {
+    auto buffer = std::array<char, agent_tombstone_size>{};
+    const auto room = tombstone_.size() - read_.size();
+    const auto got = ::recv(fd_.get(), buffer.data(), room, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+      return;
+    if (got > 0)
+      read_.append(buffer.data(), static_cast<size_t>(got));
+    if (got <= 0 || !tombstone_.starts_with(read_))
+      finish(liveness::unknown);
+    else if (read_ == tombstone_)
+      finish(liveness::gone);
+  }
+
   // The probe may be gone when this returns.
   void finish(liveness outcome) {
     const auto self = shared_from_this();
@@ -74,16 +102,20 @@ private:
 
   reactor& home_;
   socket_address where_;
+  std::string tombstone_;
+  std::string read_;
   core::duration deadline_;
   std::function<void(liveness)> on_done_;
   reactor::timer timer_ = 0;
   std::unique_ptr<dial> dial_;
+  unique_fd fd_; // Watched while it is open.
 };
 
 } // namespace
 
-result<liveness_listener> liveness_listener::listen(reactor& home,
-                                                    const std::string& host) {
+result<liveness_listener>
+liveness_listener::listen(reactor& home, const std::string& host,
+                          const std::function<void(int socket)>& bury) {
   const auto where = numeric_address(host, 0);
   if (!where)
     return failure{errc::cannot_listen,
@@ -94,16 +126,19 @@ result<liveness_listener> liveness_listener::listen(reactor& home,
   if (!fd)
     return fd.error();
   const auto bound = local_address_of(fd->get()).value_or(*where);
+  bury(fd->get());
   auto sign = std::make_shared<sign_of_life>(home, std::move(*fd));
   return liveness_listener{reactor_handle{home, std::move(sign)}, bound};
 }
 
 reactor_handle probe(reactor& home, const socket_address& where,
-                     core::duration deadline,
+                     std::string tombstone, core::duration deadline,
                      std::function<void(liveness)> on_done) {
-  assert(deadline > core::duration{0});
-  return {home, std::make_shared<liveness_probe>(home, where, deadline,
-                                                 std::move(on_done))};
+  assert(deadline > core::duration{0}
+         && tombstone.size() == agent_tombstone_size);
+  return {home,
+          std::make_shared<liveness_probe>(home, where, std::move(tombstone),
+                                           deadline, std::move(on_done))};
 }
 
 } // namespace actorrun::detail

@@ -1,5 +1,5 @@
-// Detects whether another process still lives: it listens on a port, and the
-// system refuses connections there when it has ended.
+// Learns whether another process has ended: it listens on a port, where its
+// machine says so in its place (see `tombstone.hpp`).
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -13,15 +13,17 @@
 
 namespace actorrun::detail {
 
-/// Shows that this process lives: accepts connections and closes them at once.
-/// When the process has ended, the system refuses them.
+/// Where another process can learn that this one has ended. While it lives, it
+/// accepts connections and closes them at once, which says nothing.
 class liveness_listener {
 public:
   /// Listens on `host`, on a port that the system chooses.
   /// @param host A numeric address of this machine.
+  /// @param bury Takes the socket, before anyone can learn its port.
   /// @retval errc::cannot_listen  it is no such address, or the system refuses
-  static result<liveness_listener> listen(reactor& home,
-                                          const std::string& host);
+  static result<liveness_listener>
+  listen(reactor& home, const std::string& host,
+         const std::function<void(int socket)>& bury);
 
   /// The address to probe.
   const socket_address& address() const { return address_; }
@@ -36,16 +38,19 @@ private:
 };
 
 enum class liveness {
-  refused, ///< The host refuses the connection: the process is gone.
-  alive,   ///< The connection was accepted.
-  silent,  ///< No answer in time, or one that decides nothing.
+  gone,    ///< Its machine has proved that it has ended.
+  unknown, ///< The connection was refused or has ended without a proof.
+  silent,  ///< Nothing came in time.
 };
 
 /// Connects to a liveness listener and reports the result, once, on the
-/// reactor's thread.
+/// reactor's thread. While workers of a dead process still run, it waits for
+/// their end.
+/// @param tombstone What proves that the process has ended.
 /// @param deadline > 0
 /// @returns the probe; its destructor gives up, and the callback is not called
 [[nodiscard]] reactor_handle probe(reactor& home, const socket_address& where,
+                                   std::string tombstone,
                                    core::duration deadline,
                                    std::function<void(liveness)> on_done);
 

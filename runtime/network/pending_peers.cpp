@@ -46,9 +46,10 @@ std::string text_of(const ucred& who) {
 
 pending_peers::pending_peers(reactor& home, unique_fd socket, std::string path,
                              const credentials& mine,
+                             const nonce_bytes& incarnation,
                              listener_callbacks callbacks,
                              const listener_limits& limits)
-  : home_(home), path_(std::move(path)), mine_(mine),
+  : home_(home), path_(std::move(path)), mine_(mine), incarnation_(incarnation),
     callbacks_(std::move(callbacks)), limits_(limits),
     rejected_(home, limits.report_interval, callbacks_.on_rejections),
     acceptor_(std::make_shared<acceptor>(
@@ -97,10 +98,10 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
   const auto how = of_this_host() ? trust::system : trust::secret;
   const auto deadline
     = home_.after(limits_.handshake, [this, number] { on_late(number); });
-  peers_.emplace(number,
-                 pending_peer{std::move(fd),
-                              server_handshake{mine_, random_nonce(), how},
-                              std::move(address), deadline});
+  peers_.emplace(number, pending_peer{std::move(fd),
+                                      server_handshake{mine_, random_nonce(),
+                                                       how, incarnation_},
+                                      std::move(address), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
 }
 

@@ -23,8 +23,8 @@ class pending_peers : public reactor_part,
 public:
   /// @param path Removed at the end; empty for TCP.
   pending_peers(reactor& home, unique_fd socket, std::string path,
-                const credentials& mine, listener_callbacks callbacks,
-                const listener_limits& limits);
+                const credentials& mine, const nonce_bytes& incarnation,
+                listener_callbacks callbacks, const listener_limits& limits);
 
   void start() override;
   void stop() override;
@@ -55,6 +55,7 @@ private:
   reactor& home_;
   std::string path_;
   credentials mine_;
+  nonce_bytes incarnation_;
   listener_callbacks callbacks_;
   listener_limits limits_;
   rejected_peers rejected_;

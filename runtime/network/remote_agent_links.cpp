@@ -2,6 +2,7 @@
 
 #include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
+#include "runtime/network/tombstone.hpp"
 
 #include <utility>
 
@@ -13,15 +14,10 @@ namespace actorrun::detail {
 
 namespace {
 
-// A process that dies closes its link first and its liveness port a moment
-// later. So a host that still answers is asked again, after this pause, twice
-// this, …
+// A connection that its process had accepted and not closed yet when it died
+// ends without a proof. So it is asked again, after this pause, twice this, …
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
-
-// A process closes its sockets before the kernel sends its children their death
-// signal; on a busy host that can take milliseconds.
-constexpr auto burial_time = std::chrono::milliseconds{10};
 
 // At most so many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
@@ -54,17 +50,19 @@ remote_agent_links::~remote_agent_links() {
   });
 }
 
-// Reaches the reactor before the listener does, so each peer finds a
-// coordinator.
-void remote_agent_links::serve_for(rendezvous_coordinator_actor coordinator) {
-  home_.post([this, alive = alive_, coordinator = std::move(coordinator)] {
-    if (*alive)
-      coordinator_ = coordinator;
-  });
-}
-
-result<std::string> remote_agent_links::listen(const socket_address& where,
-                                               const credentials& mine) {
+result<std::string> remote_agent_links::listen(
+  const socket_address& where, const credentials& mine,
+  const std::function<rendezvous_coordinator_actor(
+    int socket, const nonce_bytes& incarnation)>& on_listening) {
+  key_ = mine.key;
+  // What is posted here runs before the first peer is accepted.
+  const auto begin = [&](int socket, const nonce_bytes& incarnation) {
+    home_.post(
+      [this, alive = alive_, coordinator = on_listening(socket, incarnation)] {
+        if (*alive)
+          coordinator_ = coordinator;
+      });
+  };
   auto listener = listener::listen(
     home_, where, mine,
     {.on_peer = [this](unique_fd connection,
@@ -75,7 +73,8 @@ result<std::string> remote_agent_links::listen(const socket_address& where,
            formatted("coordinator rejected {} {}; the last was from {}: it {}",
                      x.count, x.count == 1 ? "connection" : "connections",
                      x.last_address, x.last_reason));
-       }});
+       },
+     .on_listening = begin});
   if (!listener)
     return listener.error();
   listener_.emplace(std::move(*listener));
@@ -155,52 +154,39 @@ void remote_agent_links::released(const agent_id& agent) {
 
 // -- probes -------------------------------------------------------------------
 
-void remote_agent_links::probe(const std::string& address, uint16_t port,
+void remote_agent_links::probe(const agent_id& agent,
+                               const std::string& address, uint16_t port,
                                std::function<void()> on_gone) {
-  probe_again(address, port, std::move(on_gone), 1);
-}
-
-void remote_agent_links::probe_again(const std::string& address, uint16_t port,
-                                     std::function<void()> on_gone,
-                                     uint32_t attempt) {
-  const auto retry = [=, this, alive = alive_] {
-    if (*alive)
-      probe_again(address, port, on_gone, attempt + 1);
-  };
-  ask(address, port, [=, this](liveness found) {
-    if (found == liveness::refused)
-      home_.after(burial_time, on_gone);
-    else if (found == liveness::alive && attempt < probe_attempt_max)
-      home_.after(probe_pause * (1U << (attempt - 1)), retry);
-  });
-}
-
-void remote_agent_links::confirm(const std::string& address, uint16_t port,
-                                 std::function<void()> on_alive) {
-  ask(address, port, [on_alive = std::move(on_alive)](liveness found) {
-    if (found == liveness::alive)
-      on_alive();
-  });
-}
-
-void remote_agent_links::ask(const std::string& address, uint16_t port,
-                             std::function<void(liveness)> on_answer) {
   const auto where = numeric_address(address, port);
-  if (!where)
+  if (!where || !is_peer_id(agent.value))
     return;
-  home_.post([=, this, alive = alive_, on_answer = std::move(on_answer)] {
-    if (!*alive || probes_.size() >= probe_count_max)
-      return;
-    const auto number = ++last_probe_;
-    probes_.emplace(number, detail::probe(home_, *where, probe_limit,
-                                          [=, this](liveness found) {
-                                            on_answer(found);
-                                            home_.post([this, alive, number] {
-                                              if (*alive)
-                                                probes_.erase(number);
-                                            });
-                                          }));
+  home_.post([this, alive = alive_,
+              x = suspect{*where, agent_tombstone(key_, agent.value),
+                          std::move(on_gone)}]() mutable {
+    if (*alive)
+      ask(std::move(x));
   });
+}
+
+void remote_agent_links::ask(suspect x) {
+  if (probes_.size() >= probe_count_max)
+    return;
+  const auto number = ++last_probe_;
+  const auto on_done = [=, this, alive = alive_](liveness found) mutable {
+    if (found == liveness::gone)
+      x.on_gone();
+    else if (found == liveness::unknown && x.attempt < probe_attempt_max)
+      home_.after(probe_pause * (1U << (x.attempt++ - 1)), [=, this] {
+        if (*alive)
+          ask(x);
+      });
+    home_.post([=, this] {
+      if (*alive)
+        probes_.erase(number);
+    });
+  };
+  probes_.emplace(
+    number, detail::probe(home_, x.where, x.tombstone, probe_limit, on_done));
 }
 
 } // namespace actorrun::detail

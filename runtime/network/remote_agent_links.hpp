@@ -17,8 +17,8 @@
 
 namespace actorrun::detail {
 
-/// Timeout for the host of a lost agent to answer that its process is gone;
-/// after that its lease decides.
+/// Timeout for the machine of a lost agent to prove that it has ended; after that
+/// its lease decides.
 inline constexpr auto probe_limit = std::chrono::seconds{1};
 
 /// CAF notices a cut within a millisecond. Should its notice never come, the
@@ -35,20 +35,20 @@ public:
   remote_agent_links(const remote_agent_links&) = delete;
   remote_agent_links& operator=(const remote_agent_links&) = delete;
 
-  /// Passes all connections to `coordinator`. Earlier ones wait for this call.
-  void serve_for(rendezvous_coordinator_actor coordinator);
-
+  /// Passes all connections to the coordinator that `on_listening` names: it is
+  /// called when no other process can listen there any more, and before a peer
+  /// is accepted.
   /// @retval errc::address_in_use, errc::cannot_listen  as `listener`
-  result<std::string> listen(const socket_address& where,
-                             const credentials& mine);
+  result<std::string>
+  listen(const socket_address& where, const credentials& mine,
+         const std::function<rendezvous_coordinator_actor(
+           int socket, const nonce_bytes& incarnation)>& on_listening);
 
   /// Stops listening and cuts all links. Returns when the port is closed.
   void close();
 
-  void probe(const std::string& address, uint16_t port,
+  void probe(const agent_id& agent, const std::string& address, uint16_t port,
              std::function<void()> on_gone) override;
-  void confirm(const std::string& address, uint16_t port,
-               std::function<void()> on_alive) override;
   void sever(const agent_id& agent) override;
   void released(const agent_id& agent) override;
 
@@ -64,14 +64,20 @@ private:
   void open(const std::string& agent, unique_fd connection);
   void cut(line& x);
   void let_go(const std::string& agent);
-  void probe_again(const std::string& address, uint16_t port,
-                   std::function<void()> on_gone, uint32_t attempt);
-  void ask(const std::string& address, uint16_t port,
-           std::function<void(liveness)> on_answer);
+  /// One agent that may have ended, and where its machine says so.
+  struct suspect {
+    socket_address where;
+    std::string tombstone;
+    std::function<void()> on_gone;
+    uint32_t attempt = 1;
+  };
+
+  void ask(suspect x);
 
   caf::actor_system& system_;
   reactor& home_;
   log lines_;
+  job_key key_{}; ///< Does not change after `listen`.
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;

@@ -170,20 +170,11 @@ std::vector<live_socket> run_folder::list() const {
   auto out = sockets_in(path_);
   std::erase_if(out, [](const live_socket& x) {
     const auto dead = is_dead(x.path);
-    if (dead && x.name.role == socket_role::agent)
+    if (dead)
       ::unlink(x.path.c_str());
     return dead;
   });
   return out;
-}
-
-bool run_folder::left_by_predecessor(const job_id& job) const {
-  auto found = false;
-  for (const auto& x : sockets_in(path_))
-    if (x.name.role == socket_role::coordinator && x.name.job == job_label(job)
-        && is_dead(x.path))
-      found = ::unlink(x.path.c_str()) == 0 || found;
-  return found;
 }
 
 void run_folder::remove_if_empty() const {

@@ -62,13 +62,8 @@ public:
                                   socket_role role) const;
 
   /// The sockets that have a listener, by name. Removes sockets left by agents
-  /// that were killed. A dead coordinator's stays, because
-  /// `left_by_predecessor` needs it.
+  /// whose processes were killed.
   std::vector<live_socket> list() const;
-
-  /// Whether a coordinator of this job was killed. Removes the socket that it
-  /// left, so the answer is true once.
-  bool left_by_predecessor(const job_id& job) const;
 
   /// Removes the folder if it is empty and below `/tmp`.
   void remove_if_empty() const;

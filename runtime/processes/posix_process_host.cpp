@@ -54,10 +54,12 @@ void await_end(worker_process& worker, core::time_point deadline) {
 } // namespace
 
 posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
-                                       start_gate gate)
+                                       start_gate gate,
+                                       std::shared_ptr<warden> guard)
   : loop_(loop), on_note_(std::move(on_note)), gate_(std::move(gate)),
-    warden_(std::make_unique<warden>(
-      loop, [this] { note("warden has died; another one is started"); })),
+    warden_(guard
+              ? std::move(guard)
+              : std::make_shared<warden>(loop, [this] { note(warden_lost); })),
     starter_(std::make_unique<process_starter>(
       loop, *warden_, [this](const std::string& x) { note(x); })) {
   // In parallel with other preparations; `start` would do it, too.

@@ -42,10 +42,12 @@ public:
   using start_gate
     = std::function<void(std::vector<pid_t> ended, std::function<void()> go)>;
 
-  /// @param gate Called before each start but the first; null: starts are not
-  ///             delayed.
+  /// @param gate  Called before each start but the first; null: starts are not
+  ///              delayed.
+  /// @param guard Null: it has a warden of its own.
   explicit posix_process_host(reactor& loop, note_handler on_note = {},
-                              start_gate gate = {});
+                              start_gate gate = {},
+                              std::shared_ptr<warden> guard = nullptr);
 
   /// Kills all processes and waits for their end, one second at most.
   /// From then on no listener is called.
@@ -113,7 +115,7 @@ private:
   note_handler on_note_;
   start_gate gate_;
   std::vector<pid_t> ended_{}; ///< Released since the last start, for the gate.
-  std::unique_ptr<warden> warden_;
+  std::shared_ptr<warden> warden_;
   std::unique_ptr<process_starter> starter_;
   std::map<epoch_id, batch> batches_;
   std::optional<core::time_point> round_time_;

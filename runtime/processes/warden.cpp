@@ -2,20 +2,25 @@
 
 #include "runtime/os/clock.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,8 +105,14 @@ warden::warden(reactor& loop, std::function<void()> on_lost)
     wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
     agent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))),
     free_slots_(table_->groups.size()) {
-  if (!wake_up_ || !agent_)
+  auto pair = std::array{-1, -1};
+  if (!wake_up_ || !agent_
+      || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                      pair.data())
+           != 0)
     die("actorrun: warden");
+  orders_.reset(pair[0]);
+  orders_taken_.reset(pair[1]);
   // The lowest slots are given first.
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
 }
@@ -124,7 +135,7 @@ int warden::ensure() {
   auto pidfd = -1;
   const auto pid = fork_silently(&pidfd);
   if (pid == 0)
-    run_warden(*table_, agent_.get(), wake_up_.get());
+    run_warden(*table_, agent_.get(), wake_up_.get(), orders_taken_.get());
   if (pid < 0)
     return errno;
   pid_ = pid;
@@ -138,6 +149,13 @@ void warden::on_end() {
   reap(process_.get());
   process_.reset();
   pid_ = 0;
+  {
+    // What the last one held, the next one must be handed again.
+    const auto guard = std::lock_guard{graves_mutex_};
+    for (size_t i = 0; i < grave_count; ++i)
+      if (graves_[i])
+        send_order(grave(i));
+  }
   if (on_lost_)
     on_lost_();
   restart();
@@ -145,8 +163,8 @@ void warden::on_end() {
 
 // With a delay, because the cause may end the next one, too.
 void warden::restart() {
-  if (free_slots_.size() == table_->groups.size())
-    return; // There is no group to guard.
+  if (free_slots_.size() == table_->groups.size() && !has_graves())
+    return; // There is nothing to guard.
   restart_ = loop_.after(restart_delay, [this] {
     if (ensure() != 0)
       restart();
@@ -175,6 +193,87 @@ uint64_t warden::set_fence(core::time_point due) {
   if (ns < table_->fence.exchange(ns))
     ::eventfd_write(wake_up_.get(), 1);
   return fire_count;
+}
+
+std::shared_ptr<warden> start_warden(std::shared_ptr<reactor> loop,
+                                     std::function<void()> on_lost) {
+  auto out = std::shared_ptr<warden>{
+    new warden{*loop, std::move(on_lost)},
+    [loop](warden* x) { run_and_wait(*loop, [x] { delete x; }); }};
+  loop->post([x = std::weak_ptr{out}] {
+    if (const auto alive = x.lock())
+      (void)alive->ensure();
+  });
+  return out;
+}
+
+// -- what is said after the end -----------------------------------------------
+
+void warden::set_linger(core::duration after, core::duration most) {
+  table_->linger = after.count();
+  table_->linger_max = most.count();
+}
+
+void warden::bury(grave which, int socket, std::string_view statement,
+                  std::string_view release) {
+  assert(release.size() <= release_size_max);
+  const auto guard = std::lock_guard{graves_mutex_};
+  graves_[size_t(which)].reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  auto& words = table_->epitaphs[size_t(which)];
+  std::copy(release.begin(), release.end(), words.release.begin());
+  words.release_size = release.size();
+  write(which, statement);
+  send_order(which);
+}
+
+void warden::reword(grave which, std::string_view statement) {
+  const auto guard = std::lock_guard{graves_mutex_};
+  write(which, statement);
+}
+
+bool warden::has_graves() {
+  const auto guard = std::lock_guard{graves_mutex_};
+  return std::any_of(graves_.begin(), graves_.end(),
+                     [](const auto& x) { return static_cast<bool>(x); });
+}
+
+void warden::unbury(grave which) {
+  const auto guard = std::lock_guard{graves_mutex_};
+  graves_[size_t(which)].reset();
+  send_order(which);
+}
+
+void warden::write(grave which, std::string_view statement) {
+  assert(statement.size() <= statement_size_max);
+  auto& words = table_->epitaphs[size_t(which)];
+  const auto next = words.current.load() + 1;
+  auto& text = words.statements[next % 2];
+  std::copy(statement.begin(), statement.end(), text.bytes.begin());
+  text.size = statement.size();
+  words.current = next;
+}
+
+// If this fails, for lack of memory, nothing is said later, and leases decide.
+void warden::send_order(grave which) {
+  const auto& socket = graves_[size_t(which)];
+  auto order
+    = grave_order{static_cast<uint32_t>(which), static_cast<bool>(socket)};
+  auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  auto message = msghdr{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  if (socket) {
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    auto* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    const auto fd = socket.get();
+    std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+  }
+  (void)::sendmsg(orders_.get(), &message, MSG_NOSIGNAL);
 }
 
 } // namespace actorrun::detail

@@ -1,20 +1,29 @@
 // Owns the warden: a tiny process that kills the workers when their agent
-// cannot, because it is dead, or stopped while its fence passes.
+// cannot, because it is dead, or stopped while its fence passes. It also says
+// that the agent has ended, to those who ask.
 #pragma once
 
 #include "actors/core/time.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/undertaker.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "runtime/processes/warden_process.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
 
 namespace actorrun::detail {
+
+/// What its owner logs when it has ended unexpectedly.
+inline constexpr auto warden_lost = "warden has died; another one is started";
 
 /// Promises that every process group in its table gets SIGKILL
 /// - within milliseconds after the agent has ended in any way, and
@@ -30,7 +39,7 @@ namespace actorrun::detail {
 ///      death signal is set and before its exec. One that is made by a fork is
 ///      put there while it waits for permission to run. So every process that
 ///      can run foreign code is in the table.
-class warden {
+class warden final : public undertaker {
 public:
   /// The slot of one process group in the table, from before its process exists
   /// until it goes. At most `core::slots_per_agent_max` of them.
@@ -68,7 +77,7 @@ public:
 
   /// Ends the warden and waits for its end; the groups are left alone.
   /// @pre on the reactor's thread; no registration is left
-  ~warden();
+  ~warden() override;
 
   warden(const warden&) = delete;
   warden& operator=(const warden&) = delete;
@@ -96,7 +105,19 @@ public:
   /// How often the fence has fired.
   uint64_t fire_count() const { return table_->fire_count.load(); }
 
+  /// How long a statement is offered: so long after the end or the last visit,
+  /// and at most. Before this call: not at all.
+  void set_linger(core::duration after, core::duration most);
+
+  void bury(grave which, int socket, std::string_view statement = {},
+            std::string_view release = {}) override;
+  void reword(grave which, std::string_view statement) override;
+  void unbury(grave which) override;
+
 private:
+  void write(grave which, std::string_view statement);
+  void send_order(grave which);
+  bool has_graves();
   void on_end();
   void restart();
 
@@ -109,6 +130,17 @@ private:
   pid_t pid_ = 0;
   reactor::timer restart_ = 0;
   std::vector<uint32_t> free_slots_;
+  unique_fd orders_;       ///< Our end, …
+  unique_fd orders_taken_; ///< … and that of the process, which a next one has.
+
+  std::mutex graves_mutex_; // Guards the rest, and the table's epitaphs.
+  std::array<unique_fd, grave_count> graves_;
 };
+
+/// A warden that several owners share, who may release it on any thread. It is
+/// started soon.
+/// @param on_lost As the constructor's.
+std::shared_ptr<warden> start_warden(std::shared_ptr<reactor> loop,
+                                     std::function<void()> on_lost);
 
 } // namespace actorrun::detail

@@ -1,13 +1,17 @@
 #include "runtime/processes/warden_process.hpp"
 
+#include "runtime/processes/mourning.hpp"
+
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -18,10 +22,11 @@ namespace {
 
 constexpr int64_t nanoseconds_per_second = 1'000'000'000;
 
-// Where `keep_only` puts the two descriptors.
+// Where `keep_only` puts the three descriptors, and `open_timer` its own.
 constexpr int agent_fd = 0;
 constexpr int wake_up_fd = 1;
-constexpr int timer_fd = 2;
+constexpr int orders_fd = 2;
+constexpr int timer_fd = 3;
 
 // The fields of /proc/self/stat that say where the command line lies, counted
 // from 1 as in proc(5).
@@ -65,12 +70,14 @@ void rename_process(const char* name) {
 }
 
 // Closes all others: a descriptor held here would stay open for its peer.
-void keep_only(int agent, int wake_up) {
-  const auto free_agent = ::fcntl(agent, F_DUPFD, wake_up_fd + 1);
-  const auto free_wake_up = ::fcntl(wake_up, F_DUPFD, wake_up_fd + 1);
+void keep_only(int agent, int wake_up, int orders) {
+  const auto free_agent = ::fcntl(agent, F_DUPFD, orders_fd + 1);
+  const auto free_wake_up = ::fcntl(wake_up, F_DUPFD, orders_fd + 1);
+  const auto free_orders = ::fcntl(orders, F_DUPFD, orders_fd + 1);
   ::dup2(free_agent, agent_fd);
   ::dup2(free_wake_up, wake_up_fd);
-  ::syscall(SYS_close_range, wake_up_fd + 1U, ~0U, 0U);
+  ::dup2(free_orders, orders_fd);
+  ::syscall(SYS_close_range, orders_fd + 1U, ~0U, 0U);
 }
 
 // A time-out of `poll` does not count the time that the machine sleeps.
@@ -111,7 +118,7 @@ void fire_if_due(warden_table& table) {
 
 // Sleeps until the fence as it is now; for ever without one. The time-out is for
 // a system that has no timer to give.
-void wait(const warden_table& table, pollfd (&fds)[3]) {
+void wait(const warden_table& table, pollfd (&fds)[4]) {
   const auto due = table.fence.load();
   set_timer(due);
   auto timeout = timespec{};
@@ -122,10 +129,37 @@ void wait(const warden_table& table, pollfd (&fds)[3]) {
   }
   fds[0] = {.fd = agent_fd, .events = POLLIN, .revents = 0};
   fds[1] = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
-  fds[2] = {.fd = timer_fd, .events = POLLIN, .revents = 0};
+  fds[2] = {.fd = orders_fd, .events = POLLIN, .revents = 0};
+  fds[3] = {.fd = timer_fd, .events = POLLIN, .revents = 0};
   const auto* limit = due == warden_table::no_fence ? nullptr : &timeout;
-  if (::ppoll(fds, 3, limit, nullptr) < 0)
-    fds[0].revents = fds[1].revents = 0;
+  if (::ppoll(fds, 4, limit, nullptr) < 0)
+    fds[0].revents = fds[1].revents = fds[2].revents = 0;
+}
+
+/// Takes over the sockets that were handed to us.
+void take_orders(std::array<int, grave_count>& sockets) {
+  for (;;) {
+    auto order = grave_order{};
+    auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
+    alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+    auto message = msghdr{};
+    message.msg_iov = &content;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    const auto size
+      = ::recvmsg(orders_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size != static_cast<ssize_t>(sizeof order)
+        || order.which >= grave_count)
+      return;
+    auto& place = sockets[order.which];
+    if (place >= 0)
+      ::close(place);
+    place = -1;
+    if (const auto* head = CMSG_FIRSTHDR(&message);
+        order.has_socket && head != nullptr && head->cmsg_type == SCM_RIGHTS)
+      std::memcpy(&place, CMSG_DATA(head), sizeof place);
+  }
 }
 
 } // namespace
@@ -136,19 +170,24 @@ int64_t now_of_fence() noexcept {
   return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
 }
 
-void run_warden(warden_table& table, int agent_pidfd, int wake_up) {
+void run_warden(warden_table& table, int agent_pidfd, int wake_up, int orders) {
   ::setsid(); // So that the terminal's signals do not reach it.
   rename_process("actorrun-warden");
-  keep_only(agent_pidfd, wake_up);
+  keep_only(agent_pidfd, wake_up, orders);
   open_timer();
   if (::chdir("/") != 0) {
     // Then it only keeps a file system busy.
   }
+  auto sockets = std::array<int, grave_count>{-1, -1, -1};
   for (;;) {
-    pollfd fds[3] = {};
+    pollfd fds[4] = {};
     wait(table, fds);
+    if (fds[2].revents != 0 || fds[0].revents != 0)
+      take_orders(sockets);
     if (fds[0].revents != 0) {
-      kill_groups(table);
+      // A worker that is about to enter its group comes too late.
+      table.fire_count.fetch_add(1);
+      mourn(table, sockets);
       ::_exit(0);
     }
     if (fds[1].revents != 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/epoch.hpp"
+#include "runtime/os/undertaker.hpp"
 
 #include <array>
 #include <atomic>
@@ -11,6 +12,26 @@
 #include <sys/types.h>
 
 namespace actorrun::detail {
+
+/// What is said at one grave. There are two copies of the statement, so that one
+/// is whole whenever the agent ends.
+struct epitaph {
+  struct text {
+    std::array<char, undertaker::statement_size_max> bytes{};
+    size_t size = 0;
+  };
+  std::array<text, 2> statements{};
+  std::atomic<uint32_t> current{0};
+  std::array<char, undertaker::release_size_max> release{};
+  size_t release_size = 0;
+};
+
+/// Hands a socket to the warden, as the control message of a packet, or has it
+/// close one.
+struct grave_order {
+  uint32_t which = 0;
+  bool has_socket = false;
+};
 
 /// In memory shared by the agent, its workers before their exec, and the
 /// warden. All zero is not its initial state: construct it.
@@ -24,6 +45,12 @@ struct warden_table {
   /// Process groups to kill; 0 is a free slot.
   std::array<std::atomic<pid_t>, core::slots_per_agent_max> groups{};
 
+  std::array<epitaph, grave_count> epitaphs{};
+  /// In nanoseconds: how long a statement is offered after the agent's end or
+  /// the last visit to the coordinator's grave, and at most.
+  std::atomic<int64_t> linger{0};
+  std::atomic<int64_t> linger_max{0};
+
   static_assert(std::atomic<int64_t>::is_always_lock_free);
 };
 
@@ -36,6 +63,8 @@ int64_t now_of_fence() noexcept;
 /// that blocks every signal: no handler of the agent can run in it.
 /// @param agent_pidfd Becomes readable when the agent has ended.
 /// @param wake_up An eventfd: look at `table` again.
-[[noreturn]] void run_warden(warden_table& table, int agent_pidfd, int wake_up);
+/// @param orders  A socket: `grave_order`s come here.
+[[noreturn]] void run_warden(warden_table& table, int agent_pidfd, int wake_up,
+                             int orders);
 
 } // namespace actorrun::detail

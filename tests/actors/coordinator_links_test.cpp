@@ -10,7 +10,7 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   a = remote();
   CHECK(join(a, "1") == "accepted, every 300 ms, fence 900 ms");
-  CHECK(links->told() == "confirm 10.0.0.1:7000");
+  CHECK(links->told().empty());
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   run_two_leased();
   end(b.handle);
-  CHECK(links->told() == "released 2"); // It is not yet known to be probeable.
+  CHECK(links->told() == "released 2; probe 2 at 10.0.0.2:7000");
   CHECK(a.told().empty());
   const auto seen = status();
   REQUIRE(seen.agents_size() == 2);
@@ -70,19 +70,17 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: a host reports that a dead agent's process is "
-                 "gone",
+                 "coordinator: a machine proves that an agent has ended",
                  "[actors]") {
   run_two_leased();
-  links->answer_alive(); // For `2`, which joined last.
-  run();
   end(b.handle);
-  CHECK(links->told() == "released 2; probe 10.0.0.2:7000");
+  CHECK(links->told() == "released 2; probe 2 at 10.0.0.2:7000");
   CHECK(a.told().empty());
   links->answer_gone();
   run();
   CHECK(a.told()
-        == "revoked 1: agent 2 lost: its host says that the process is gone");
+        == "revoked 1: agent 2 lost: its machine proves that it and its "
+           "workers have ended");
   CHECK(links->told() == "sever 2");
 }
 
@@ -91,8 +89,6 @@ TEST_CASE_METHOD(
   "coordinator: evidence against an agent that is back is ignored",
   "[actors]") {
   run_two_leased();
-  links->answer_alive();
-  run();
   end(b.handle);
   b = remote();
   auto again = request("2");
@@ -104,19 +100,6 @@ TEST_CASE_METHOD(
   run();
   CHECK(a.told().empty());
   CHECK(status().agents_size() == 2);
-}
-
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: each new link must be confirmed anew",
-                 "[actors]") {
-  run_two_leased();
-  links->answer_alive();
-  run();
-  const auto second = remote();
-  join(second, "2");
-  CHECK(links->told() == "confirm 10.0.0.2:7000");
-  end(second.handle);
-  CHECK(links->told() == "released 2");
 }
 
 TEST_CASE_METHOD(coordinator_fixture,

@@ -40,6 +40,7 @@ constexpr named all[] = {
   {errc::worker_unkillable, "worker_unkillable"},
   {errc::etcd_unreachable, "etcd_unreachable"},
   {errc::etcd_denied, "etcd_denied"},
+  {errc::coordinator_gone, "coordinator_gone"},
 };
 
 } // namespace

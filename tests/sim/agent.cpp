@@ -63,9 +63,10 @@ void agent::run(const core::membership_effect& effect) {
 
 // -- the link -----------------------------------------------------------------
 
-void agent::on_found(std::shared_ptr<link> found) {
+void agent::on_found(std::shared_ptr<link> found, int number) {
   if (finished())
     return found->close(side::agent);
+  served_by_ = number;
   perform(core::drop_link{});
   link_ = std::move(found);
   handle(core::coordinator_found{});

@@ -27,7 +27,8 @@ public:
 
   // -- results of attempts to connect -----------------------------------------
 
-  void on_found(std::shared_ptr<link> found);
+  /// @param number Of the coordinator that was found.
+  void on_found(std::shared_ptr<link> found, int number);
   void on_not_found(failure why, core::time_point tried);
   void on_closed(const link* closed);
 
@@ -37,6 +38,13 @@ public:
   const core::membership& brain() const { return brain_; }
   const core::job_settings& settings() const { return settings_; }
   uint32_t host() const { return host_; }
+  /// The coordinator to which it was linked last; 0: none.
+  int served_by() const { return served_by_; }
+
+  /// Whether its machine says that it has ended, when it has: its warden lives.
+  bool is_buried() const { return !warden_dies_; }
+  void lose_warden() { warden_dies_ = true; }
+
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
   machine& workers() { return machine_; }
@@ -115,6 +123,8 @@ private:
   std::shared_ptr<link> link_;
   std::optional<core::ending> ending_;
   bool leaving_ = false;
+  bool warden_dies_ = false; ///< In one instant with the process.
+  int served_by_ = 0;
   epoch_id newest_;
   invariants::epoch_record* record_ = nullptr;
 };

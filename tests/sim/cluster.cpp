@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 /// needlessly does.
 constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
 
+constexpr auto port_wait = core::duration{5ms};
+
 } // namespace
 
 cluster::cluster(scenario plan, history::mode how)
@@ -75,17 +77,48 @@ std::vector<agent*> cluster::living() {
 }
 
 void cluster::kill_agent(agent& who) {
+  if (roll_.percent(plan_.no_warden_percent)) {
+    who.lose_warden();
+    if (is_local(who))
+      current()->lose_warden();
+  }
   who.process().kill();
 }
 
 void cluster::kill_coordinator() {
-  if (current()->up())
-    current()->process().kill();
+  if (!current()->up())
+    return;
+  for (const auto& x : agents_)
+    if (&x->process() == &current()->process())
+      return kill_agent(*x);
+  if (roll_.percent(plan_.no_warden_percent))
+    current()->lose_warden();
+  current()->process().kill();
+}
+
+// A tombstone says which numbers were given. Without one, terms of the clock are
+// above them all.
+core::coordinator_started cluster::beginning() const {
+  const auto count = coordinators_.size();
+  const auto* last = count < 2 ? nullptr : coordinators_[count - 2].get();
+  const auto term = uint64_t(now().time_since_epoch().count()) + 1;
+  return {.successor = last != nullptr,
+          .unseen = last != nullptr && last->is_buried()
+                      ? last->brain().highest_number()
+                      : epoch_id{term * epochs_per_term}};
 }
 
 void cluster::restart_coordinator() {
   if (closed_ || current()->up())
     return;
+  // The dead one's machine keeps the port until its workers have ended.
+  if (current()->is_buried())
+    for (const auto& x : agents_)
+      if (&x->process() == &current()->process()
+          && x->workers().is_any_alive()) {
+        queue_.after(port_wait, [this] { restart_coordinator(); });
+        return;
+      }
   if (plan_.embedded) {
     add_agent(0);
     return;

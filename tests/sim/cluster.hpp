@@ -49,10 +49,14 @@ public:
   agent& add_agent(uint32_t host, bool misled = false);
   uint32_t new_host();
   void kill_agent(agent& who);
+  /// What the next coordinator knows of those before it.
+  core::coordinator_started beginning() const;
   void kill_coordinator();
   void restart_coordinator();
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
+  /// From now on a firewall resets all connections of this host.
+  void reset(uint32_t host);
   void speak(uint32_t host);
 
   /// Runs `what` after the delay, unless the faults have ended by then.
@@ -77,6 +81,7 @@ private:
   bool is_local(const agent& who) const;
   void arrive(const std::shared_ptr<attempt>& x);
   void miss(const std::shared_ptr<attempt>& x, errc code);
+  void await_end(coordinator& who, agent& target, core::time_point due);
   core::duration way();
 
   scenario plan_;

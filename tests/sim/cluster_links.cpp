@@ -9,9 +9,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto local_delay_max = core::duration{50us};
-/// A probe takes longer than killing a dead agent's workers.
-constexpr auto probe_delay_min = core::duration{3ms};
-constexpr auto probe_delay_max = core::duration{10ms};
+constexpr auto probe_delay_max = core::duration{3ms};
+/// A warden that waits for the end of the workers looks so often, …
+constexpr auto look_interval = core::duration{1ms};
+/// … and who asks waits so long.
+constexpr auto probe_limit = core::duration{1s};
 
 } // namespace
 
@@ -35,9 +37,11 @@ bool cluster::is_local(const agent& who) const {
 
 void cluster::connect(agent& who) {
   auto x = std::make_shared<attempt>(attempt{&who, now(), {}, false});
-  const auto reaches = paths_[who.host()]->works();
-  if (reaches || is_local(who))
+  const auto& path = *paths_[who.host()];
+  if (path.works() || is_local(who))
     queue_.after(is_local(who) ? 20us : way(), [this, x] { arrive(x); });
+  else if (path.resets)
+    queue_.after(way(), [this, x] { miss(x, errc::connection_refused); });
   queue_.after(plan_.limits.connect,
                [this, x] { miss(x, errc::connection_timed_out); });
 }
@@ -49,7 +53,11 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   if (!local && !way_there.works())
     return;
   if (!target.up()) {
-    queue_.after(way(), [this, x] { miss(x, errc::connection_refused); });
+    const auto is_proved
+      = target.is_buried() && x->who->served_by() == target.number();
+    queue_.after(way(), [this, x, is_proved] {
+      miss(x, is_proved ? errc::coordinator_gone : errc::connection_refused);
+    });
     return;
   }
   if (target.process().paused() || x->done)
@@ -65,10 +73,10 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   *self = x->opened.get();
   target.adopt(x->opened);
   by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);
-  x->opened->send(side::coordinator, [x] {
+  x->opened->send(side::coordinator, [x, number = target.number()] {
     if (std::exchange(x->done, true))
       return;
-    x->who->on_found(x->opened);
+    x->who->on_found(x->opened, number);
   });
 }
 
@@ -109,15 +117,25 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
              });
 }
 
-// The agent's host answers for it, if it can be reached at all.
+// The agent's machine answers when the agent and its workers have ended.
 void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);
-  const auto delay = roll_.between(probe_delay_min, probe_delay_max);
-  queue_.after(delay, [this, &who, target] {
-    if (paths_[target->host()]->works() && !target->process().alive())
-      who.process().post([&who, target] {
-        who.handle(core::agent_lost{target->id(), "its process is gone"});
-      });
+  if (!target->process().alive() && !target->is_buried())
+    return;
+  await_end(who, *target, now() + probe_limit);
+}
+
+void cluster::await_end(coordinator& who, agent& target, core::time_point due) {
+  const auto delay = roll_.between(look_interval, probe_delay_max);
+  queue_.after(delay, [this, &who, &target, due] {
+    if (target.process().alive() || !paths_[target.host()]->works()
+        || now() > due)
+      return;
+    if (target.workers().is_any_alive())
+      return await_end(who, target, due);
+    who.process().post([&who, &target] {
+      who.handle(core::agent_lost{target.id(), "its machine proves it"});
+    });
   });
 }
 
@@ -143,8 +161,16 @@ void cluster::silence(uint32_t host, side from) {
   paths_[host]->silent[size_t(from)] = true;
 }
 
+void cluster::reset(uint32_t host) {
+  paths_[host]->resets = true;
+  for (const auto& [at, x] : by_host_)
+    if (at == host)
+      x->cut();
+}
+
 void cluster::speak(uint32_t host) {
   paths_[host]->silent = {};
+  paths_[host]->resets = false;
   for (const auto& [at, x] : by_host_)
     if (at == host)
       x->wake();

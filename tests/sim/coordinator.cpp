@@ -19,7 +19,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
 void coordinator::start() {
   started_ = true;
   all_.checks().coordinator_began(number_);
-  handle(core::coordinator_started{.successor = number_ > 1});
+  handle(all_.beginning());
 }
 
 void coordinator::handle(const core::rendezvous_event& event) {

@@ -34,6 +34,10 @@ public:
   os_process& process() const { return *process_; }
   int number() const { return number_; }
 
+  /// Whether its machine says that it has ended: its warden lives.
+  bool is_buried() const { return !process_->alive() && !warden_dies_; }
+  void lose_warden() { warden_dies_ = true; }
+
   /// Whether it listens; a sleeping process does not.
   bool up() const { return started_ && process_->alive() && !closed_; }
   bool closed() const { return closed_; }
@@ -61,6 +65,7 @@ private:
   core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
   bool started_ = false;
   bool closed_ = false;
+  bool warden_dies_ = false;
 };
 
 } // namespace actorrun::sim

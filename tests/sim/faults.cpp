@@ -220,6 +220,20 @@ void one_way_partition(cluster& all) {
   silence_falls(all, up, !up, trouble(all));
 }
 
+// What a firewall's reject rule does: it ends links, too.
+void firewall_resets(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || !x->leased())
+    return;
+  all.note("a firewall resets all connections of node-"
+           + std::to_string(x->host()));
+  all.reset(x->host());
+  all.later(trouble(all), [&all, host = x->host()] {
+    all.note("node-" + std::to_string(host) + " can be reached again");
+    all.speak(host);
+  });
+}
+
 void timers_come_late(cluster& all) {
   all.note("timers come late");
   all.shared().timer_lateness_max
@@ -285,6 +299,7 @@ constexpr auto harmful = std::array{
   fault_kind{3, all_links_break},
   fault_kind{8, partition},
   fault_kind{8, one_way_partition},
+  fault_kind{8, firewall_resets},
   fault_kind{3, timers_come_late},
 };
 

@@ -46,6 +46,10 @@ void invariants::announced(int coordinator, const core::announce_epoch& x) {
     report("I4: epoch " + to_string(record->number) + " follows epoch "
            + to_string(floors_[coordinator]));
   floors_[coordinator] = record->number;
+  if (record->number <= newest_)
+    report("I4: epoch " + std::to_string(record->number.value)
+           + " was formed after epoch " + std::to_string(newest_.value));
+  newest_ = record->number;
   if (x.plans.size() < job_.agent_count_min
       || x.plans.size() > job_.agent_count_max)
     report("I3: epoch " + to_string(record->number) + " has "

@@ -101,6 +101,7 @@ private:
   std::vector<std::unique_ptr<epoch_record>> epochs_;
   std::set<epoch_record*> running_;
   std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.
+  epoch_id newest_;                ///< Of all coordinators.
   std::map<int, core::outcome> outcomes_;
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
   std::map<std::pair<int, epoch_id>, known_failures> known_failures_;

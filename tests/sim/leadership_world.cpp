@@ -28,11 +28,12 @@ struct leadership_world::candidate {
   uint32_t id = 0;
   leadership uut{{.lease = lease_length, .guard = guard}};
   time_point leadership_end{};
-  std::string open;   ///< Address of its coordinator; empty: none.
-  std::string linked; ///< Address to which its agent is linked.
+  std::string open;      ///< Address of its coordinator; empty: none.
+  std::string linked;    ///< Address to which its agent is linked …
+  std::string served_by; ///< … and was linked last.
   bool is_alive = true;
   bool is_cut = false;    ///< Cannot reach etcd.
-  bool is_walled = false; ///< A firewall refuses all others.
+  bool is_walled = false; ///< A firewall resets what comes from others.
   bool is_searching = false;
   time_point awake_at{};
   uint32_t opened_count = 0;
@@ -94,7 +95,7 @@ void leadership_world::trouble() {
   if (is_calm_)
     return;
   auto& x = *dice_.pick(candidates_);
-  switch (dice_.between(0, 5)) {
+  switch (dice_.between(0, 6)) {
     case 0:
       kill(x);
       spawn();
@@ -115,6 +116,11 @@ void leadership_world::trouble() {
         spawn();
       }
       break;
+    case 5:
+      x.is_walled = !x.is_walled;
+      if (x.is_walled)
+        reset_links_to(x);
+      break;
     default:
       break;
   }
@@ -132,16 +138,28 @@ void leadership_world::spawn() {
 
 void leadership_world::kill(candidate& x) {
   x.is_alive = false;
+  if (dice_.percent(70)) // Its warden lives.
+    proofs_.insert(x.open);
   close(x);
 }
 
 void leadership_world::close(candidate& x) {
+  reset_links_to(x);
+  if (x.is_alive && !x.open.empty() && x.linked == x.open) {
+    x.linked.clear();
+    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const auto& y) { return &*y == &x; });
+    queue_.after(20ms, [this, self] { want(*self); });
+  }
+  x.open.clear();
+}
+
+void leadership_world::reset_links_to(const candidate& x) {
   for (const auto& y : candidates_)
-    if (y->is_alive && !x.open.empty() && y->linked == x.open) {
+    if (&*y != &x && y->is_alive && !x.open.empty() && y->linked == x.open) {
       y->linked.clear();
       queue_.after(20ms, [this, y] { want(*y); });
     }
-  x.open.clear();
 }
 
 void leadership_world::want(candidate& x) {
@@ -167,14 +185,16 @@ void leadership_world::feed(candidate& x, leadership_event event) {
 
 void leadership_world::connect(candidate& x, const std::string& endpoint) {
   const auto host
-    = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& y) {
-        return y->is_alive && y->open == endpoint && !y->is_walled;
-      });
-  if (host == candidates_.end())
-    return feed(x, endpoint_refused{{errc::connection_refused, ""}});
+    = std::find_if(candidates_.begin(), candidates_.end(),
+                   [&](const auto& y) { return y->open == endpoint; });
+  if (host == candidates_.end() && x.served_by == endpoint
+      && proofs_.contains(endpoint))
+    return feed(x, endpoint_gone{{errc::coordinator_gone, ""}});
+  if (host == candidates_.end() || (*host)->is_walled)
+    return feed(x, endpoint_failed{{errc::connection_refused, ""}});
   if (queue_.now() < (*host)->awake_at)
     return feed(x, endpoint_failed{{errc::connection_timed_out, ""}});
-  x.linked = endpoint;
+  x.linked = x.served_by = endpoint;
   x.is_searching = false;
   feed(x, endpoint_reached{});
 }
@@ -279,7 +299,7 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
     connect(x, target->endpoint);
   } else if (std::holds_alternative<report_here>(effect)) {
-    x.linked = x.open;
+    x.linked = x.served_by = x.open;
     x.is_searching = false;
   } else if (std::holds_alternative<report_missing>(effect)) {
     x.is_searching = false;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ private:
   void want(candidate& x);
   void connect(candidate& x, const std::string& endpoint);
   void close(candidate& x);
+  void reset_links_to(const candidate& x);
   core::leadership_event answer(const core::campaign& order);
   core::leadership_event answer(const core::publish& order);
   core::leadership_event answer(const core::renew_lease& order);
@@ -68,6 +70,7 @@ private:
   dice dice_;
   fake_registry registry_;
   std::vector<std::shared_ptr<candidate>> candidates_;
+  std::set<std::string> proofs_; ///< Endpoints of coordinators proved dead.
   bool is_calm_ = false;
   bool is_away_ = false; ///< etcd is unreachable.
   uint32_t last_id_ = 0;

@@ -13,8 +13,6 @@ constexpr auto kill_delay_min = core::duration{10us};
 constexpr auto kill_delay_max = core::duration{5ms};
 constexpr auto warden_delay_max = core::duration{200us};
 constexpr auto exit_noticed_max = core::duration{300us};
-/// Delay from an agent's death to that of its workers.
-constexpr auto orphan_delay_max = core::duration{2ms};
 
 constexpr auto hangs_for_ever_percent = 50;
 
@@ -22,7 +20,7 @@ constexpr auto hangs_for_ever_percent = 50;
 
 machine::machine(world& all, os_process& agent, listener on_event)
   : world_(all), agent_(agent), on_event_(std::move(on_event)) {
-  agent.on_death([this] { kill_all(orphan_delay_max); });
+  agent.on_death([this] { kill_all(world_.plan.orphan_delay_max); });
 }
 
 void machine::start(const core::epoch_plan& plan, uint64_t decided,
@@ -196,6 +194,14 @@ uint32_t machine::running_count() const {
     for (const auto& x : current_->workers)
       n += x.running ? 1 : 0;
   return n;
+}
+
+bool machine::is_any_alive() const {
+  for (const auto& group : batches_)
+    for (const auto& x : group->workers)
+      if (x.running)
+        return true;
+  return false;
 }
 
 int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {

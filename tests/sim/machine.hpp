@@ -40,8 +40,11 @@ public:
   /// @returns how often the fence had fired before
   uint64_t set_fence(core::time_point due);
 
-  /// Workers that run user code.
+  /// Workers of the current epoch that run user code.
   uint32_t running_count() const;
+
+  /// Whether a worker of any epoch runs.
+  bool is_any_alive() const;
 
   /// Ends one of them, by a code or by a signal.
   /// @returns its pid; 0 if there is none

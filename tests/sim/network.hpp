@@ -23,8 +23,11 @@ struct path {
   /// Silent for messages *from* that side.
   std::array<bool, 2> silent{};
 
+  /// A firewall answers each attempt to connect with a reset.
+  bool resets = false;
+
   bool is_silent(side from) const { return silent[size_t(from)]; }
-  bool works() const { return !silent[0] && !silent[1]; }
+  bool works() const { return !silent[0] && !silent[1] && !resets; }
 };
 
 /// One connection. Messages of a direction arrive in order, each after a

@@ -52,6 +52,9 @@ scenario roll_scenario(uint64_t seed) {
   x.trouble_max = 1500ms;
   x.stalled_start_percent = roll.percent(25) ? 20 : 0;
   x.start_stall_max = 2 * x.limits.lease();
+  // Death signals do not wait for anything, but a process may take its time.
+  x.orphan_delay_max = roll.percent(60) ? core::duration{2ms} : 100ms;
+  x.no_warden_percent = roll.percent(50) ? 30 : 0;
   return x;
 }
 
@@ -60,6 +63,7 @@ scenario roll_harmless(uint64_t seed) {
   auto roll = dice{~seed};
   x.harmless = true;
   x.stalled_start_percent = 0;
+  x.no_warden_percent = 0;
   x.job.agent_count_max = x.agent_count;
   x.job.agent_count_min = uint32_t(roll.between(1, x.agent_count));
   x.message_delay_max = 1ms;

@@ -25,6 +25,10 @@ struct scenario {
   /// Starts whose preparations (folders, files) stall for up to this time.
   uint32_t stalled_start_percent = 0;
   core::duration start_stall_max{};
+  /// Longest delay from an agent's death to that of its workers.
+  core::duration orphan_delay_max{};
+  /// Of the processes that die, those whose warden dies in the same instant.
+  uint32_t no_warden_percent = 0;
   core::duration work{};         ///< How long a worker works.
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;

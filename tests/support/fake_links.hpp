@@ -13,16 +13,11 @@ namespace actorrun::test {
 
 class fake_links final : public ports::agent_links {
 public:
-  void probe(const std::string& address, uint16_t port,
+  void probe(const agent_id& agent, const std::string& address, uint16_t port,
              std::function<void()> on_gone) override {
-    calls_.write("probe " + address + ":" + std::to_string(port));
+    calls_.write("probe " + agent.value + " at " + address + ":"
+                 + std::to_string(port));
     on_gone_ = std::move(on_gone);
-  }
-
-  void confirm(const std::string& address, uint16_t port,
-               std::function<void()> on_alive) override {
-    calls_.write("confirm " + address + ":" + std::to_string(port));
-    on_alive_ = std::move(on_alive);
   }
 
   void sever(const agent_id& agent) override {
@@ -36,16 +31,12 @@ public:
   /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
 
-  /// The newest probe finds no listener.
+  /// The newest probe finds a proof.
   void answer_gone() { std::exchange(on_gone_, {})(); }
-
-  /// The newest confirmation finds the process alive.
-  void answer_alive() { std::exchange(on_alive_, {})(); }
 
 private:
   recorder calls_;
   std::function<void()> on_gone_;
-  std::function<void()> on_alive_;
 };
 
 } // namespace actorrun::test

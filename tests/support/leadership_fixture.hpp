@@ -49,9 +49,7 @@ struct leadership_fixture {
     return {{errc::etcd_unreachable, "etcd: no answer in time"}};
   }
 
-  endpoint_refused refused() {
-    return {{errc::connection_refused, "nobody listens there"}};
-  }
+  endpoint_gone gone() { return {{errc::coordinator_gone, "it has ended"}}; }
 
   timer_fired fired() const { return {armed.timer}; }
 

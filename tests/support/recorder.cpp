@@ -193,7 +193,6 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write("devices " + std::to_string(x.gpus_size()) + x.trouble());
       },
       [to](const core::rendezvous_event&) { to.write("event"); },
-      [to](const probe_confirmed&) { to.write("confirmed"); },
     };
   });
   return out;

@@ -64,7 +64,7 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["TORCHELASTIC_USE_AGENT_STORE"] == "True");
   CHECK(env["TORCH_NCCL_ASYNC_ERROR_HANDLING"] == "1");
   CHECK(env["OMP_NUM_THREADS"] == "1");
-  CHECK(env["ACTORRUN_EPOCH"] == "1");
+  CHECK(count_in_term(std::stoull(env["ACTORRUN_EPOCH"])) == 1);
   CHECK(env["ACTORRUN_JOB_ID"] == "mine");
   CHECK_FALSE(env["MASTER_ADDR"].empty());
   CHECK(std::stoi(env["MASTER_PORT"]) > 1023);
@@ -233,9 +233,15 @@ TEST_CASE_METHOD(scene, "jobs: two on one host do not mix", "[cli]") {
   auto& c = agent(options);
   options.host = false;
   auto& d = agent(options);
-  REQUIRE(eventually([&] { return workers_of(1).size() == 4; }));
+  const auto workers = [&] {
+    auto out = records();
+    std::erase_if(out, [](const auto& x) { return x.kind != "worker"; });
+    return out;
+  };
+  REQUIRE(eventually([&] { return workers().size() == 4; }));
   auto ports = std::map<std::string, std::set<uint16_t>>{};
-  for (const auto& x : workers_of(1)) {
+  for (const auto& x : workers()) {
+    CHECK(count_in_term(x.epoch) == 1);
     CHECK(x.world_size == 2);
     ports[x.job].insert(x.master_port);
   }
@@ -243,7 +249,7 @@ TEST_CASE_METHOD(scene, "jobs: two on one host do not mix", "[cli]") {
   CHECK(ports["two"].size() == 1);
   CHECK(ports["one"] != ports["two"]);
   CHECK(eventually([&] { return status_of_all()["jobs"].size() == 2; }));
-  for (const auto& x : workers_of(1))
+  for (const auto& x : workers())
     if (x.job == "two" && x.rank == 0)
       order_exit(x.pid, 1);
   CHECK(c.wait() == 1);

@@ -173,8 +173,9 @@ TEST_CASE_METHOD(gpu_scene,
   const auto [a, first] = run_one_node();
   set_world(gpu("GPU-a", std::to_string(first[0].pid)) + gpu("GPU-b"));
   order_exit(first[1].pid, 7);
-  await_status(
-    [](const json& x) { return x["epoch"] == 2 && x["phase"] == "starting"; });
+  await_status([](const json& x) {
+    return count_in_term(x["epoch"]) == 2 && x["phase"] == "starting";
+  });
   const auto freed = now_ns();
   set_world(gpu("GPU-a") + gpu("GPU-b"));
   const auto second = await_world(2, first[0].epoch);
@@ -201,11 +202,12 @@ TEST_CASE_METHOD(gpu_scene,
   const auto [a, first] = run_one_node();
   set_world(gpu("GPU-a", std::to_string(first[0].pid)));
   order_exit(first[1].pid, 7);
-  await_status(
-    [](const json& x) { return x["epoch"] == 2 && x["phase"] == "starting"; });
+  await_status([](const json& x) {
+    return count_in_term(x["epoch"]) == 2 && x["phase"] == "starting";
+  });
   a->signal(SIGTERM);
   CHECK(a->wait() == 128 + SIGTERM);
-  CHECK(workers_of(2).empty());
+  CHECK(workers_of(first[0].epoch + 1).empty());
 }
 
 TEST_CASE_METHOD(gpu_scene,

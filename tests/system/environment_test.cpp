@@ -16,11 +16,12 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-/// Writes its environment to a file by epoch and rank, atomically, and runs
-/// until the file `end` is there. To actorrun, `$$` is a `$`.
-constexpr auto worker = "f=env.$ACTORRUN_EPOCH.$RANK; cat /proc/$$$$/environ > "
-                        "$f.new && mv $f.new $f;"
-                        " while [ ! -e end ]; do sleep 0.05; done";
+/// Writes its environment to a file by epoch in its term and rank, atomically,
+/// and runs until the file `end` is there. To actorrun, `$$` is a `$`.
+constexpr auto worker
+  = "f=env.$$((ACTORRUN_EPOCH % 1048576)).$RANK; cat /proc/$$$$/environ > "
+    "$f.new && mv $f.new $f;"
+    " while [ ! -e end ]; do sleep 0.05; done";
 
 variables variables_in(const std::string& text) {
   auto out = variables{};
@@ -37,6 +38,8 @@ std::string steady(const std::string& name, const std::string& value) {
   if (name == "TORCHELASTIC_ERROR_FILE")
     return "<a folder>"
            + value.substr(std::min(value.find("/attempt_"), value.size()));
+  if (name == "ACTORRUN_EPOCH")
+    return std::to_string(count_in_term(std::stoull(value)));
   if (name == "TORCHELASTIC_TIMER_FILE")
     return "<a FIFO>";
   return value;

@@ -18,7 +18,7 @@ constexpr auto worker
 
 /// One worker's line.
 struct told {
-  uint32_t epoch = 0;
+  uint64_t epoch = 0;
   uint32_t node = 0;
   uint32_t node_count = 0;
   uint32_t local_rank = 0;
@@ -92,8 +92,8 @@ struct roles_scene : scene {
   /// Waits for a world of that size after `epoch`, and checks its workers
   /// against their nodes.
   /// @returns its epoch
-  uint32_t check_world(uint32_t world, const role_sizes& sizes,
-                       uint32_t epoch = 0) {
+  uint64_t check_world(uint32_t world, const role_sizes& sizes,
+                       uint64_t epoch = 0) {
     auto found = std::vector<told>{};
     const auto is_there = [&] {
       found = all();

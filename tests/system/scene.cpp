@@ -66,7 +66,7 @@ worker_record parse_record(const std::string& text) {
   auto out = worker_record{};
   out.kind = fields["kind"];
   out.pid = static_cast<pid_t>(number(fields, "pid"));
-  out.epoch = number(fields, "ACTORRUN_EPOCH");
+  out.epoch = std::stoull("0" + fields["ACTORRUN_EPOCH"]);
   out.rank = number(fields, "RANK");
   out.local_rank = number(fields, "LOCAL_RANK");
   out.node_rank = number(fields, "GROUP_RANK");
@@ -221,7 +221,7 @@ worker_records scene::records() const {
   return out;
 }
 
-worker_records scene::workers_of(uint32_t epoch) const {
+worker_records scene::workers_of(uint64_t epoch) const {
   auto out = records();
   std::erase_if(out, [epoch](const auto& x) {
     return x.epoch != epoch || x.kind != "worker";
@@ -229,7 +229,7 @@ worker_records scene::workers_of(uint32_t epoch) const {
   return out;
 }
 
-worker_records scene::await_world(uint32_t count, uint32_t epoch,
+worker_records scene::await_world(uint32_t count, uint64_t epoch,
                                   milliseconds limit) {
   auto out = worker_records{};
   const auto runs = [&] {

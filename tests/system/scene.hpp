@@ -2,6 +2,7 @@
 // and the records of their workers. None of them outlives the test case.
 #pragma once
 
+#include "messages/ids.hpp"
 #include "tests/system/program.hpp"
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,11 @@
 #include <vector>
 
 namespace actorrun::test {
+
+/// The count of an epoch within its coordinator's term, 1 for the first.
+inline uint64_t count_in_term(uint64_t epoch) {
+  return epoch % epochs_per_term;
+}
 
 using json = nlohmann::json;
 using words = std::vector<std::string>;
@@ -28,7 +34,7 @@ int64_t now_ns();
 struct worker_record {
   std::string kind; ///< `worker`, or `child` or `stray` of one.
   pid_t pid = 0;
-  uint32_t epoch = 0;
+  uint64_t epoch = 0;
   uint32_t rank = 0;
   uint32_t local_rank = 0;
   uint32_t node_rank = 0;
@@ -122,11 +128,11 @@ public:
   /// Waits until the newest epoch is newer than `epoch` and has `count` running
   /// workers, all of its world; fails the test otherwise.
   /// @returns them by rank
-  worker_records await_world(uint32_t count, uint32_t epoch = 0,
+  worker_records await_world(uint32_t count, uint64_t epoch = 0,
                              milliseconds limit = timeout);
 
   /// The workers (no children) of an epoch by rank.
-  worker_records workers_of(uint32_t epoch) const;
+  worker_records workers_of(uint64_t epoch) const;
 
   /// The current record of a process.
   worker_record record_of(pid_t pid) const;

@@ -57,6 +57,9 @@ public:
   /// An epoch of this number has existed.
   void see(epoch_id epoch) { floor_ = std::max(floor_, epoch); }
 
+  /// The highest number that is known to have been given.
+  epoch_id highest_seen() const { return std::max(floor_, unseen_); }
+
   /// Numbers the next epoch: above all that have been seen. Ends the recovery.
   epoch_id number_epoch(epoch_id newest);
 

@@ -21,10 +21,6 @@ failure no_proof(std::string text) {
   return {errc::connection_failed, std::move(text)};
 }
 
-failure proof(std::string text) {
-  return {errc::connection_refused, std::move(text)};
-}
-
 } // namespace
 
 leadership::leadership(leadership_options options) : options_(options) {
@@ -86,7 +82,7 @@ void leadership::on(const entry_read& event, time_point now, effects& out) {
 void leadership::try_entry(const std::optional<leader_entry>& entry,
                            time_point now, effects& out) {
   if (!entry)
-    return miss(proof("etcd knows no coordinator of the job"), now, out);
+    return miss(no_proof("etcd knows no coordinator of the job"), now, out);
   if (entry->endpoint.empty())
     return miss(no_proof("a coordinator has just been elected"), now, out);
   if (options_.always_campaigns)
@@ -107,10 +103,9 @@ void leadership::on(const endpoint_reached&, time_point, effects&) {
     known_ = tried_;
 }
 
-// A firewall refuses just as a host does whose process is gone. If this endpoint
-// accepted us before, it is not a firewall.
-void leadership::on(const endpoint_refused& event, time_point now,
-                    effects& out) {
+// Who is gone is who served us last, which is the owner of this entry only if
+// that has not changed since.
+void leadership::on(const endpoint_gone& event, time_point now, effects& out) {
   if (phase_ != phase::connecting)
     return;
   if (doubt_)

@@ -33,9 +33,8 @@ struct leadership_options {
 /// for a coordinator; an agent that has found one sends the registry no
 /// requests.
 ///
-/// The owner of an entry is known to be gone if its host refuses a connection
-/// where it had accepted one before: then the entry is taken over at once.
-/// Otherwise it ends with its lease. Either way there is only one leader: a
+/// If its machine proves that the owner of an entry has ended, the entry is taken
+/// over at once. Otherwise it ends with its lease. Either way there is only one leader: a
 /// coordinator may decide until `set_leadership_end`, which lies before the end
 /// of its lease.
 class leadership {
@@ -84,7 +83,7 @@ private:
   void on(const lease_ended& event, time_point now, effects& out);
   void on(const registry_failed& event, time_point now, effects& out);
   void on(const endpoint_reached& event, time_point now, effects& out);
-  void on(const endpoint_refused& event, time_point now, effects& out);
+  void on(const endpoint_gone& event, time_point now, effects& out);
   void on(const endpoint_failed& event, time_point now, effects& out);
   void on(const resign_requested& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);

@@ -11,10 +11,6 @@
 
 namespace actorrun::core {
 
-/// Each coordinator of a job has a term, and at most this many epochs in it. So
-/// a coordinator knows without asking which numbers earlier terms may have used.
-inline constexpr uint64_t epochs_per_term = 1'000;
-
 /// What the registry says about a job's coordinator.
 struct leader_entry {
   int64_t revision = 0; ///< Of its last change, > 0 and unique.
@@ -87,11 +83,12 @@ struct registry_failed {
 /// Answers to `try_endpoint`.
 struct endpoint_reached {};
 
-/// The host says that no process listens there.
-struct endpoint_refused {
+/// The coordinator there has ended: its machine has proved it.
+struct endpoint_gone {
   failure why;
 };
 
+/// Anything else, which proves nothing.
 struct endpoint_failed {
   failure why;
 };
@@ -106,8 +103,7 @@ using leadership_event
                  lease_opened, campaign_won, campaign_lost, coordinator_opened,
                  coordinator_not_opened, leadership_published, leadership_lost,
                  lease_renewed, lease_ended, registry_failed, endpoint_reached,
-                 endpoint_refused, endpoint_failed, resign_requested,
-                 timer_fired>;
+                 endpoint_gone, endpoint_failed, resign_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 //
@@ -174,8 +170,9 @@ struct try_endpoint {
 /// The coordinator is in our own process.
 struct report_here {};
 
-/// `connection_refused` means: at a moment after the request the job had no
-/// coordinator, so the next one must listen for a lease before it acts.
+/// `coordinator_gone` means: the coordinator that served this node last has
+/// ended, and at a moment after the request it still was the job's; so the next
+/// one begins later, and listens for a lease before it acts.
 struct report_missing {
   failure why;
 };

@@ -69,9 +69,9 @@ void membership::on(const coordinator_not_found& event, time_point now,
   last_failure_ = event.why;
   if (!was_accepted_ && is_final(event.why.code))
     return give_up(now, out);
-  // Its host says that there is no coordinator. So at that moment our place
-  // could not be given away, and a new coordinator must listen for a lease.
-  if (was_accepted_ && event.why.code == errc::connection_refused)
+  // It is proved that there was no coordinator at that moment. So our place could
+  // not be given away, and a new coordinator must listen for a lease.
+  if (was_accepted_ && event.why.code == errc::coordinator_gone)
     extend_fence(event.tried + fence_, now, out);
   arm(alarm::retry, now + retry_delay(), out);
 }

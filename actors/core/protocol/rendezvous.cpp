@@ -61,7 +61,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
 void rendezvous::on(const coordinator_started& event, time_point now,
                     effects& out) {
   if (!event.successor)
-    return;
+    return recovery_.see(event.unseen);
   recovery_.listen(event.unseen);
   arm(alarm::recovery, now + limits_.lease(), out);
 }

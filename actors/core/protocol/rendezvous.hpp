@@ -55,6 +55,12 @@ public:
   /// The newest epoch, formed here or adopted; 0 before the first.
   epoch_id epoch() const { return agents_.epoch(); }
 
+  /// The highest number that is known to have been given. It grows before the
+  /// effects that announce it are returned.
+  epoch_id highest_number() const {
+    return std::max(epoch(), recovery_.highest_seen());
+  }
+
   const std::map<agent_id, agent_record>& agents() const {
     return agents_.records();
   }

@@ -16,7 +16,8 @@ namespace actorrun::core {
 // -- events: what has happened ------------------------------------------------
 
 /// A successor may find workers of an earlier coordinator's epoch alive, so it
-/// listens for one lease before it forms an epoch.
+/// listens for one lease before it forms an epoch. Only one that is proved to be
+/// the first need not.
 struct coordinator_started {
   bool successor = false;
   epoch_id unseen{}; ///< Up to it there may be epochs that no agent knows of.
@@ -38,7 +39,7 @@ struct agent_disconnected {
   agent_id agent;
 };
 
-/// The agent cannot come back: its host says that its process is gone.
+/// The agent cannot come back: its machine proves that it has ended.
 struct agent_lost {
   agent_id agent;
   std::string evidence;
@@ -106,7 +107,7 @@ struct grant_lease {
   agent_id agent;
 };
 
-/// Find out from the agent's host whether its process exists.
+/// Ask the agent's machine whether it has ended.
 struct probe_agent {
   agent_id agent;
 };

@@ -127,7 +127,7 @@ TEST_CASE_METHOD(fixture,
          entry_read{}, lease(8), campaign_won{9, 1}, campaign_lost{},
          coordinator_opened{"x:1"}, coordinator_not_opened{},
          leadership_published{9}, leadership_lost{}, renewed(6s), lease_ended{},
-         away(), endpoint_reached{}, refused(), endpoint_failed{}})
+         away(), endpoint_reached{}, gone(), endpoint_failed{}})
     CHECK(at(6s, late) == "");
   CHECK(uut.current_phase() == phase::leading);
 }

@@ -117,10 +117,10 @@ TEST_CASE_METHOD(bystander,
                  "leadership: a node that does not campaign waits for a leader",
                  "[core]") {
   at(0s, coordinator_wanted{});
-  CHECK(at(0s, entry_read{}) == "report_missing connection_refused");
+  CHECK(at(0s, entry_read{}) == "report_missing connection_failed");
   follow();
   seek(1s);
-  CHECK(at(1s, refused()) == "report_missing connection_refused");
+  CHECK(at(1s, gone()) == "report_missing coordinator_gone");
 }
 
 // -- finding it ---------------------------------------------------------------
@@ -133,20 +133,20 @@ TEST_CASE_METHOD(fixture, "leadership: an agent is sent to the leader",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where the agent was never accepted, a "
-                 "refusal proves nothing",
+                 "leadership: where the agent was never accepted, the end of "
+                 "a coordinator proves nothing",
                  "[core]") {
   seek();
-  CHECK(at(0s, refused()) == "report_missing connection_failed");
+  CHECK(at(0s, gone()) == "report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "leadership: where the agent was accepted before, a refusal "
-                 "ends the other's leadership",
+                 "leadership: an entry is taken over at once when its owner "
+                 "is proved to have ended",
                  "[core]") {
   follow();
   seek(1s);
-  CHECK(at(1s, refused()) == "open_lease");
+  CHECK(at(1s, gone()) == "open_lease");
   CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5");
   CHECK(at(1s, campaign_won{6, 0})
         == "set_leadership_end 15700; open_coordinator as successor");
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(fixture,
   follow();
   at(1s, coordinator_wanted{});
   at(1s, entry(6, "n2:4000"));
-  CHECK(at(1s, refused()) == "report_missing connection_failed");
+  CHECK(at(1s, gone()) == "report_missing connection_failed");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -183,12 +183,12 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "leadership: without etcd an agent tries where it was last "
-                 "accepted, and a refusal proves nothing",
+                 "accepted, and the end of that coordinator proves nothing",
                  "[core]") {
   follow();
   at(1s, coordinator_wanted{});
   CHECK(at(1s, away()) == "log_registry away; try_endpoint n2:4000");
-  CHECK(at(1s, refused()) == "report_missing etcd_unreachable");
+  CHECK(at(1s, gone()) == "report_missing etcd_unreachable");
   at(2s, coordinator_wanted{});
   CHECK(at(2s, away()) == "try_endpoint n2:4000");
   CHECK(at(2s, endpoint_failed{{errc::connection_timed_out, ""}})

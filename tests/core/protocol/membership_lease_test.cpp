@@ -69,10 +69,10 @@ TEST_CASE_METHOD(fixture,
                  "membership: an agent that cannot be replaced goes on",
                  "[core]") {
   run_alone();
-  CHECK(at(500ms, not_found(errc::connection_refused, 400ms))
+  CHECK(at(500ms, not_found(errc::coordinator_gone, 400ms))
         == "set_fence; arm_timer 7");
   CHECK(fence() == 1'300ms); // There was no coordinator when the attempt began.
-  CHECK(at(600ms, not_found(errc::connection_refused, 300ms)) == "arm_timer 8");
+  CHECK(at(600ms, not_found(errc::coordinator_gone, 300ms)) == "arm_timer 8");
   CHECK(at(700ms, not_found(errc::connection_timed_out, 600ms))
         == "arm_timer 9"); // There may be an unreachable one.
   CHECK(at(900ms, fire(4)) == "arm_timer 10");
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture,
                  "membership: before the first lease there is no fence",
                  "[core]") {
   seek();
-  CHECK(at(0s, not_found(errc::connection_refused, 0s)) == "arm_timer 2");
+  CHECK(at(0s, not_found(errc::coordinator_gone, 0s)) == "arm_timer 2");
   at(0s, coordinator_found{});
   at(0s, accepted_here());
   CHECK(at(1s, granted(1s)) == "");

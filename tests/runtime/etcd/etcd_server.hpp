@@ -49,8 +49,10 @@ public:
 
   /// Fails the test case if it does not start.
   explicit etcd_server(etcd_server_options options = {})
-    : options_(std::move(options)), port_(free_port()),
-      peer_port_(free_port()) {
+    : options_(std::move(options)), port_(free_port()) {
+    do // The system may offer the port that it has just got back.
+      peer_port_ = free_port();
+    while (peer_port_ == port_);
     if (options_.starts)
       start();
   }
@@ -156,7 +158,7 @@ private:
   test_folders::folder folder_;
   std::string log_;
   uint16_t port_;
-  uint16_t peer_port_;
+  uint16_t peer_port_ = 0;
   pid_t pid_ = 0;
   uint32_t start_count_ = 0;
 };

@@ -120,7 +120,7 @@ TEST_CASE("etcd leadership: a candidate that finds its coordinator's process "
       promise.set_value();
     else
       x.b.uut->report(
-        core::endpoint_refused{{errc::connection_refused, "nobody listens"}});
+        core::endpoint_gone{{errc::coordinator_gone, "it has ended"}});
   });
   REQUIRE(promise.get_future().wait_for(timeout) == std::future_status::ready);
   CHECK(std::holds_alternative<etcd_leadership::here>(answers[1]));

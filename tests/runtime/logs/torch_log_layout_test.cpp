@@ -137,6 +137,10 @@ TEST_CASE_METHOD(fixture, "log folders: an attempt's folder is never reused",
                                  "attempt_1/0", "attempt_1.epoch_4",
                                  "attempt_1.epoch_4/0", "attempt_1.epoch_4/1"});
   CHECK(content_of(file) == "x");
+  // Of another coordinator's term.
+  const auto again = prepare(*uut, plan(9 * epochs_per_term + 2, 0, 1));
+  CHECK(again.workers[0].out.path
+        == uut->folder() + "/attempt_0.epoch_2_of_9437186/0/stdout.log");
 }
 
 TEST_CASE_METHOD(

@@ -36,11 +36,9 @@ socket_pair connected_sockets() {
 /// The coordinator's requests to the network, on its own thread.
 class links_inbox final : public ports::agent_links {
 public:
-  void probe(const std::string&, uint16_t, std::function<void()>) override {
+  void probe(const agent_id&, const std::string&, uint16_t,
+             std::function<void()>) override {
     calls.put("probe");
-  }
-  void confirm(const std::string&, uint16_t, std::function<void()>) override {
-    calls.put("confirm");
   }
   void sever(const agent_id& x) override { calls.put("sever " + x.value); }
   void released(const agent_id& x) override {

@@ -6,6 +6,7 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/socket.hpp"
+#include "tests/support/catch.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +18,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -115,6 +118,57 @@ inline visitor an_agent(const std::string& job = "job",
                         const std::string& secret = "secret") {
   return {credentials_of(job_id{job}, secret), purpose::join, "n1-7-0badcafe"};
 }
+
+/// A foreign server: takes one connection, reads a hello, sends a given answer,
+/// and closes or keeps the connection.
+class other_server {
+public:
+  other_server(std::string answer, bool hold, bool reads = true)
+    : socket_(std::move(*open_listening(loopback(0)))),
+      thread_([this, answer = std::move(answer), hold, reads] {
+        if (!is_ready(socket_.get(), POLLIN))
+          return;
+        line_.reset(::accept(socket_.get(), nullptr, nullptr));
+        if (reads)
+          read_up_to(line_.get(), client_hello_size);
+        send_whole(line_.get(), answer);
+        if (!hold)
+          line_.reset();
+      }) {}
+
+  ~other_server() { thread_.join(); }
+
+  uint16_t port() const { return port_of(*local_address_of(socket_.get())); }
+
+private:
+  unique_fd socket_;
+  unique_fd line_;
+  std::thread thread_;
+};
+
+/// Its queue is full, so the system drops further connects, like a host that is
+/// gone or a firewall.
+class deaf_server {
+public:
+  deaf_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const auto anywhere = loopback(0);
+    REQUIRE(::bind(socket_.get(), anywhere.get(), anywhere.size) == 0);
+    REQUIRE(::listen(socket_.get(), 0) == 0);
+    for (auto full = false; !full;) {
+      REQUIRE(queue_.size() < 100);
+      auto& fd = queue_.emplace_back(
+        ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(fd.get(), address().get(), address().size);
+      full = !is_ready(fd.get(), POLLOUT, 50ms);
+    }
+  }
+
+  socket_address address() const { return *local_address_of(socket_.get()); }
+
+private:
+  unique_fd socket_;
+  std::vector<unique_fd> queue_;
+};
 
 /// A reactor, and the peers and failures of one listener.
 struct listener_fixture {

@@ -20,8 +20,9 @@ struct fixture {
     auto setup = rendezvous_coordinator_config{};
     setup.settings = {1, 1, 0};
     coordinator = spawn_rendezvous_coordinator(system, setup);
-    uut.serve_for(coordinator);
-    const auto where = uut.listen(loopback(0), an_agent().mine);
+    const auto where
+      = uut.listen(loopback(0), an_agent().mine,
+                   [this](int, const nonce_bytes&) { return coordinator; });
     REQUIRE(where);
     port
       = static_cast<uint16_t>(std::stoi(where->substr(where->rfind(':') + 1)));

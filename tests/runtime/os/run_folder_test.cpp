@@ -217,28 +217,6 @@ TEST_CASE_METHOD(
   CHECK(fs::exists(uut.path() + "/notes.txt"));
 }
 
-TEST_CASE_METHOD(fixture, "run folder: a dead coordinator is found once",
-                 "[runtime]") {
-  const auto uut = open();
-  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
-  serve(uut, "a", 11, socket_role::coordinator).reset();
-  serve(uut, "a", 11, socket_role::agent).reset();
-  serve(uut, "b", 12, socket_role::coordinator).reset();
-  // Listing must not forget it.
-  CHECK(uut.list().empty());
-  CHECK(uut.left_by_predecessor(job_id{"a"}));
-  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
-  CHECK(uut.left_by_predecessor(job_id{"b"}));
-}
-
-TEST_CASE_METHOD(fixture, "run folder: a living coordinator is no predecessor",
-                 "[runtime]") {
-  const auto uut = open();
-  const auto alive = serve(uut, "a", 11, socket_role::coordinator);
-  CHECK_FALSE(uut.left_by_predecessor(job_id{"a"}));
-  CHECK(uut.list().size() == 1);
-}
-
 TEST_CASE_METHOD(fixture, "run folder: it is removed when it is empty",
                  "[runtime]") {
   const auto uut = open();

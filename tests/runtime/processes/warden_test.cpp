@@ -104,7 +104,7 @@ struct guarded_worker {
 
 } // namespace
 
-TEST_CASE("warden: it has a name, a session and three descriptors of its own",
+TEST_CASE("warden: it has a name, a session and four descriptors of its own",
           "[runtime]") {
   auto test = guarded_worker{};
   const auto pid = test.warden_pid;
@@ -112,8 +112,8 @@ TEST_CASE("warden: it has a name, a session and three descriptors of its own",
   CHECK(soon([&] { return name_of(pid) == "actorrun-warden"; }));
   CHECK(soon([&] { return ::getsid(pid) == pid; }));
   const auto fd = "/proc/" + std::to_string(pid) + "/fd/";
-  CHECK(soon([&] { return ::access((fd + "3").c_str(), F_OK) != 0; }));
-  CHECK(soon([&] { return ::access((fd + "2").c_str(), F_OK) == 0; }));
+  CHECK(soon([&] { return ::access((fd + "4").c_str(), F_OK) != 0; }));
+  CHECK(soon([&] { return ::access((fd + "3").c_str(), F_OK) == 0; }));
 }
 
 TEST_CASE("warden: signals that end programs do not end it", "[runtime]") {

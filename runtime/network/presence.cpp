@@ -1,0 +1,79 @@
+#include "runtime/network/presence.hpp"
+
+#include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/os/file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Ids of agents are longer than an address may be; their ends are random.
+constexpr size_t id_size_max = 64;
+
+template <size_t N>
+std::string hex(const std::array<uint8_t, N>& x) {
+  auto out = std::string{};
+  for (const auto byte : x)
+    out += formatted("{:02x}", byte);
+  return out;
+}
+
+std::string names_of(const job_fingerprint& job) {
+  return "actorrun/" + hex(job) + "/";
+}
+
+result<unique_fd> hold(const std::string& name) {
+  auto fd = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  auto address = sockaddr_un{};
+  address.sun_family = AF_UNIX;
+  // A zero byte first makes the address abstract.
+  const auto size = std::min(name.size(), sizeof address.sun_path - 1);
+  std::copy_n(name.begin(), size, address.sun_path + 1);
+  const auto length = offsetof(sockaddr_un, sun_path) + 1 + size;
+  if (!fd
+      || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+                static_cast<socklen_t>(length))
+           != 0)
+    return failure{errc::system_failure,
+                   formatted("cannot hold the socket @{} ({})", name,
+                             core::error_text(errno))};
+  return fd;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  auto n = size_t{0};
+  for (auto at = text.find(part); at != text.npos;
+       at = text.find(part, at + part.size()))
+    ++n;
+  return n;
+}
+
+} // namespace
+
+result<unique_fd> open_presence(const job_fingerprint& job,
+                                const agent_id& agent) {
+  const auto& id = agent.value;
+  return hold(names_of(job)
+              + id.substr(id.size() - std::min(id.size(), id_size_max)));
+}
+
+// Its own entry shows that the list is one: some sandboxes have an empty file.
+bool is_nobody_present(const job_fingerprint& job) {
+  const auto self = hold(names_of(job) + "?" + hex(random_nonce()));
+  if (!self)
+    return false;
+  return count(read_kernel_file("/proc/self/net/unix"), "@" + names_of(job))
+         == 1;
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,115 @@
+#include "runtime/network/tombstone.hpp"
+
+#include "messages/version.hpp"
+#include "runtime/network/handshake.hpp"
+#include "runtime/os/socket.hpp"
+#include "runtime/os/unique_fd.hpp"
+
+#include <array>
+#include <cassert>
+#include <chrono>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+constexpr std::string_view agent_label = "actorrun agent is gone v1:";
+constexpr std::string_view coordinator_label
+  = "actorrun coordinator is gone v1:";
+constexpr std::string_view release_label = "actorrun free the port v1:";
+
+constexpr std::string_view magic = "ARUN";
+
+/// Names the process that takes over, in logs of a coordinator that lives.
+constexpr auto visitor_id = "successor";
+
+constexpr auto take_over_limit = std::chrono::seconds{2};
+
+using clock_type = std::chrono::steady_clock;
+
+template <size_t N>
+std::string_view view(const std::array<uint8_t, N>& x) {
+  return {reinterpret_cast<const char*>(x.data()), x.size()};
+}
+
+proof_bytes proof_of(const job_key& key, const nonce_bytes& incarnation,
+                     uint64_t newest_epoch) {
+  const auto number = network_order(newest_epoch);
+  return prove(key, coordinator_label,
+               std::array{view(incarnation), std::string_view{number}});
+}
+
+/// Waits until there is something to read. False: too late.
+bool is_readable(int fd, clock_type::time_point due) {
+  using ms = std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<ms>(due - clock_type::now()).count();
+  auto x = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
+  return left > 0 && ::poll(&x, 1, static_cast<int>(left)) == 1;
+}
+
+} // namespace
+
+std::string agent_tombstone(const job_key& key, std::string_view agent) {
+  assert(is_peer_id(agent));
+  auto id = std::string{agent};
+  id.resize(peer_id_size_max, '\0');
+  const auto proof = prove(key, agent_label, std::array{std::string_view{id}});
+  return std::string{magic} + std::string{view(proof)};
+}
+
+std::string coordinator_answer(const job_key& key,
+                               const nonce_bytes& incarnation,
+                               uint64_t newest_epoch) {
+  return encode(server_hello{protocol_version, verdict::gone, {}})
+         + encode(
+           coordinator_tombstone{incarnation, newest_epoch,
+                                 proof_of(key, incarnation, newest_epoch)});
+}
+
+bool is_genuine(const job_key& key, const coordinator_tombstone& x) {
+  return same_proof(proof_of(key, x.incarnation, x.newest_epoch),
+                    view(x.proof));
+}
+
+std::string release_request(const job_key& key,
+                            const nonce_bytes& incarnation) {
+  const auto proof = prove(key, release_label, std::array{view(incarnation)});
+  return std::string{view(proof)};
+}
+
+taken_port take_over(const socket_address& where, const credentials& mine) {
+  const auto due = clock_type::now() + take_over_limit;
+  const auto fd
+    = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  // The port is one of this machine: connecting takes no time.
+  if (!fd || ::connect(fd.get(), where.get(), where.size) != 0)
+    return {};
+  auto talk = client_handshake{mine, purpose::operate, visitor_id,
+                               random_nonce(), trust::secret};
+  send_whole(fd.get(), talk.opening());
+  while (talk.wanted() > 0) {
+    auto buffer = std::array<char, client_hello_size>{};
+    if (!is_readable(fd.get(), due))
+      return {};
+    const auto got = ::recv(fd.get(), buffer.data(), talk.wanted(), 0);
+    if (got <= 0)
+      return {};
+    send_whole(fd.get(), talk.feed({buffer.data(), static_cast<size_t>(got)}));
+  }
+  const auto& dead = talk.tombstone();
+  if (!dead)
+    return {.dead = {},
+            .is_another_job = talk.state() == handshake_state::refused
+                              && talk.why().code == errc::connection_failed};
+  send_whole(fd.get(), release_request(mine.key, dead->incarnation));
+  // It closes the connection after the port.
+  auto end = char{};
+  while (is_readable(fd.get(), due) && ::recv(fd.get(), &end, 1, 0) > 0) {
+  }
+  return {.dead = dead, .is_another_job = false};
+}
+
+} // namespace actorrun::detail

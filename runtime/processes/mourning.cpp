@@ -1,0 +1,285 @@
+#include "runtime/processes/mourning.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+constexpr int64_t microsecond = 1'000; // nanoseconds
+constexpr int64_t millisecond = 1'000 * microsecond;
+
+/// Between two looks at workers that do not end: this, then twice this, …
+constexpr auto look_delay_min = 200 * microsecond;
+constexpr auto look_delay_max = 20 * millisecond;
+
+/// A group that exists for longer may consist of zombies that nobody reaps.
+constexpr auto zombie_delay = 5 * millisecond;
+
+/// Connections that are kept open, so that their ends can read the statement.
+/// Beyond that, the oldest is closed.
+constexpr size_t visitor_count_max = 32;
+
+/// How a client of ours begins.
+constexpr char greeting[] = {'A', 'R', 'U', 'N'};
+
+struct visitor {
+  int fd = -1;
+  bool asks_for_coordinator = false;
+};
+
+// -- are the workers dead? ----------------------------------------------------
+
+bool is_group_of(const warden_table& table, pid_t id) {
+  return id > 0
+         && std::any_of(table.groups.begin(), table.groups.end(),
+                        [&](const auto& x) { return x.load() == id; });
+}
+
+/// The process group of a process that runs; 0: none, or it is a zombie.
+pid_t running_group_of(int proc, const char* pid) {
+  char path[32] = {};
+  auto at = size_t{0};
+  while (pid[at] != '\0' && at < 20) {
+    path[at] = pid[at];
+    ++at;
+  }
+  constexpr char file[] = "/stat";
+  std::copy_n(file, sizeof file, path + at);
+  const auto fd = ::openat(proc, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  char text[512];
+  const auto size = ::read(fd, text, sizeof text);
+  ::close(fd);
+  if (size <= 0)
+    return 0;
+  // "pid (name) state parent group …": the name may hold anything.
+  auto* end = text + size;
+  while (end > text && end[-1] != ')')
+    --end;
+  if (text + size - end < 4 || end[1] == 'Z' || end[1] == 'X')
+    return 0;
+  auto* digit = end + 3;
+  while (digit < text + size && *digit != ' ')
+    ++digit;
+  auto out = pid_t{0};
+  for (++digit; digit < text + size && *digit >= '0' && *digit <= '9'; ++digit)
+    out = out * 10 + (*digit - '0');
+  return out;
+}
+
+/// As the kernel writes it.
+struct directory_entry {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short length;
+  unsigned char type;
+  char name[1];
+};
+
+/// Looks at all processes. True if it cannot.
+bool runs_any(const warden_table& table) {
+  const auto proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0)
+    return true;
+  alignas(directory_entry) static char buffer[32 * 1024];
+  auto found = false;
+  for (;;) {
+    const auto size = ::syscall(SYS_getdents64, proc, buffer, sizeof buffer);
+    if (size <= 0) {
+      found = found || size < 0;
+      break;
+    }
+    for (long at = 0; at < size && !found;) {
+      const auto* x = reinterpret_cast<const directory_entry*>(buffer + at);
+      at += x->length;
+      found = x->name[0] >= '1' && x->name[0] <= '9'
+              && is_group_of(table, running_group_of(proc, x->name));
+    }
+    if (found)
+      break;
+  }
+  ::close(proc);
+  return found;
+}
+
+/// Kills all groups again: a process may have been made since the last time.
+/// @returns whether any exists, if only as a zombie
+bool kill_all(const warden_table& table) {
+  auto found = false;
+  for (const auto& group : table.groups)
+    if (const auto pid = group.load(); pid > 0)
+      found = ::kill(-pid, SIGKILL) == 0 || errno != ESRCH || found;
+  return found;
+}
+
+// -- those who ask ------------------------------------------------------------
+
+class reception {
+public:
+  reception(warden_table& table, const std::array<int, grave_count>& sockets)
+    : table_(table), sockets_(sockets), begin_(now_of_fence()),
+      last_visit_(begin_) {}
+
+  void workers_ended() {
+    workers_ended_ = true;
+    last_visit_ = std::max(last_visit_, now_of_fence());
+    end_of_agents_ = now_of_fence() + table_.linger.load();
+  }
+
+  bool is_over() const {
+    const auto now = now_of_fence();
+    const auto agent
+      = workers_ended_ && (!has(grave::agent) || now >= end_of_agents_);
+    const auto coordinator
+      = !has(grave::coordinator)
+        || now >= std::min(last_visit_ + table_.linger.load(),
+                           begin_ + table_.linger_max.load());
+    return agent && coordinator;
+  }
+
+  /// Answers for at most that long.
+  void serve(int64_t ns) {
+    pollfd fds[visitor_count_max + 2] = {};
+    auto count = nfds_t{0};
+    for (const auto& x : visitors_)
+      fds[count++] = {.fd = x.fd, .events = POLLIN, .revents = 0};
+    fds[count++]
+      = {.fd = at(grave::coordinator), .events = POLLIN, .revents = 0};
+    fds[count++] = {.fd = workers_ended_ ? at(grave::agent) : -1,
+                    .events = POLLIN,
+                    .revents = 0};
+    const auto limit
+      = timespec{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+    if (::ppoll(fds, count, &limit, nullptr) <= 0)
+      return;
+    for (size_t i = 0; i < visitor_count_max; ++i)
+      if (fds[i].revents != 0)
+        hear(visitors_[i]);
+    if (fds[visitor_count_max].revents != 0)
+      receive(grave::coordinator);
+    if (fds[visitor_count_max + 1].revents != 0)
+      receive(grave::agent);
+  }
+
+private:
+  int at(grave which) const { return sockets_[size_t(which)]; }
+  bool has(grave which) const { return at(which) >= 0; }
+
+  void receive(grave which) {
+    const auto fd
+      = ::accept4(at(which), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0)
+      return;
+    const auto& words = table_.epitaphs[size_t(which)];
+    const auto& text = words.statements[words.current.load() % 2];
+    // It fits into the buffer of a new connection.
+    (void)::send(fd, text.bytes.data(), text.size, MSG_NOSIGNAL);
+    auto& place = visitors_[next_++ % visitor_count_max];
+    dismiss(place);
+    place = {fd, which == grave::coordinator};
+    // An agent's statement is all that its reader waits for. A coordinator's
+    // comes from a server that might still be asked something.
+    if (which == grave::agent)
+      ::shutdown(fd, SHUT_WR);
+  }
+
+  void hear(visitor& x) {
+    char text[256];
+    const auto size = ::recv(x.fd, text, sizeof text, 0);
+    if (size <= 0) {
+      if (size == 0 || (errno != EAGAIN && errno != EINTR))
+        dismiss(x);
+      return;
+    }
+    if (!x.asks_for_coordinator)
+      return;
+    const auto length = static_cast<size_t>(size);
+    if (length > sizeof greeting
+        && std::equal(greeting, greeting + sizeof greeting, text))
+      last_visit_ = now_of_fence();
+    const auto& words = table_.epitaphs[size_t(grave::coordinator)];
+    // What a successor sends after it has read the statement comes by itself.
+    const auto begin = length >= words.release_size
+                         ? text + (length - words.release_size)
+                         : text;
+    if (words.release_size > 0 && length >= words.release_size
+        && std::equal(begin, text + length, words.release.data()))
+      wants_port_ = true;
+    release_if_due();
+  }
+
+  // The successor's workers must find none of ours.
+  void release_if_due() {
+    if (!wants_port_ || !workers_ended_ || !has(grave::coordinator))
+      return;
+    ::close(sockets_[size_t(grave::coordinator)]);
+    sockets_[size_t(grave::coordinator)] = -1;
+    for (auto& x : visitors_)
+      if (x.asks_for_coordinator)
+        dismiss(x);
+  }
+
+  static void dismiss(visitor& x) {
+    if (x.fd >= 0)
+      ::close(x.fd);
+    x = {};
+  }
+
+public:
+  void tick() { release_if_due(); }
+
+private:
+  warden_table& table_;
+  std::array<int, grave_count> sockets_;
+  std::array<visitor, visitor_count_max> visitors_{};
+  size_t next_ = 0;
+  int64_t begin_;
+  int64_t last_visit_;
+  int64_t end_of_agents_ = 0;
+  bool workers_ended_ = false;
+  bool wants_port_ = false;
+};
+
+} // namespace
+
+void mourn(warden_table& table, std::array<int, grave_count> sockets) {
+  kill_all(table);
+  if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
+    return;
+  const auto begin = now_of_fence();
+  auto guests = reception{table, sockets};
+  auto delay = look_delay_min;
+  auto next_look = begin;
+  auto workers_ended = false;
+  while (!guests.is_over()) {
+    if (!workers_ended && now_of_fence() >= next_look) {
+      const auto patience = now_of_fence() - begin;
+      workers_ended
+        = !kill_all(table) || (patience > zombie_delay && !runs_any(table));
+      if (workers_ended) {
+        guests.workers_ended();
+        guests.tick();
+      } else if (patience > table.linger_max.load()) {
+        return; // They hang in the kernel: nothing can be said of them.
+      }
+      next_look = now_of_fence() + delay;
+      delay = std::min(2 * delay, look_delay_max);
+    }
+    guests.serve(workers_ended ? look_delay_max
+                               : std::max<int64_t>(next_look - now_of_fence(),
+                                                   microsecond));
+  }
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,20 @@
+// Does what is left to the warden when its agent has ended: ends the workers,
+// then says that the agent and the coordinator have ended to all who ask.
+#pragma once
+
+#include "runtime/processes/warden_process.hpp"
+
+#include <array>
+
+namespace actorrun::detail {
+
+/// Kills the groups of the table until no process of theirs runs. From then on
+/// the agent's statement is offered, for `linger`; the coordinator's from the
+/// beginning, as long as somebody has asked for it within the last `linger`, at
+/// most for `linger_max`. A visitor who sends the coordinator's release request
+/// gets its port. Returns at the end of all that; at once, if there are no
+/// sockets. Async-signal-safe.
+/// @param sockets By `grave`; -1: none. They do not block.
+void mourn(warden_table& table, std::array<int, grave_count> sockets);
+
+} // namespace actorrun::detail

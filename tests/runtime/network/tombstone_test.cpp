@@ -1,0 +1,133 @@
+// What a coordinator's machine says in its place, and who believes it.
+
+#include "messages/version.hpp"
+#include "runtime/network/handshake.hpp"
+#include "runtime/network/presence.hpp"
+#include "runtime/network/tombstone.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+using fixture = listener_fixture;
+
+const auto dead = nonce_bytes{1, 2, 3};
+
+job_key key_of(const char* secret) {
+  return derive_key(job_id{"job"}, secret);
+}
+
+std::string answer_of(const char* secret = "secret", uint64_t epoch = 7) {
+  return coordinator_answer(key_of(secret), dead, epoch);
+}
+
+visitor served_by(const nonce_bytes& coordinator) {
+  auto out = an_agent();
+  out.served_by = coordinator;
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "tombstone: an agent that the dead coordinator has served "
+                 "has a proof",
+                 "[runtime]") {
+  const auto machine = other_server{answer_of(), true};
+  CHECK(refusal(machine.port(), served_by(dead)) == errc::coordinator_gone);
+}
+
+TEST_CASE_METHOD(fixture, "tombstone: nobody else has one", "[runtime]") {
+  SECTION("who was served by another coordinator") {
+    const auto machine = other_server{answer_of(), true};
+    CHECK(refusal(machine.port(), served_by({9})) == errc::connection_refused);
+  }
+  SECTION("who was never served") {
+    const auto machine = other_server{answer_of(), true};
+    CHECK(refusal(machine.port()) == errc::connection_refused);
+  }
+  SECTION("who hears it from somebody without the secret") {
+    const auto machine = other_server{answer_of("other"), true};
+    CHECK(refusal(machine.port(), served_by(dead)) == errc::connection_failed);
+  }
+  SECTION("who is refused") {
+    auto port = uint16_t{0};
+    {
+      const auto fd = open_listening(loopback(0));
+      port = port_of(*local_address_of(fd->get()));
+    }
+    CHECK(refusal(port, served_by(dead)) == errc::connection_refused);
+  }
+}
+
+TEST_CASE("tombstone: no byte of it can be changed", "[runtime]") {
+  const auto good = answer_of();
+  for (size_t i = 8; i < good.size(); ++i) { // Past the head of the hello.
+    auto bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    auto c = client_handshake{
+      an_agent().mine, purpose::join, "n1-7-0badcafe", {}, trust::secret};
+    c.feed(bad.substr(0, server_hello_size));
+    REQUIRE(c.wanted() == tombstone_size);
+    c.feed(bad.substr(server_hello_size));
+    const auto is_nonce = i < server_hello_size; // It means nothing here.
+    CHECK(c.tombstone().has_value() == is_nonce);
+    CHECK(c.state() == handshake_state::refused);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "tombstone: each listener is known by a number of "
+                 "its own",
+                 "[runtime]") {
+  const auto a = listen();
+  const auto b = listen();
+  const auto first = try_to_enter(a.port());
+  const auto again = try_to_enter(a.port());
+  const auto other = try_to_enter(b.port());
+  REQUIRE((first && *first && again && *again && other && *other));
+  CHECK((*first)->incarnation == (*again)->incarnation);
+  CHECK((*first)->incarnation != (*other)->incarnation);
+  CHECK((*first)->incarnation != nonce_bytes{});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "tombstone: a successor does not take a port from a "
+                 "coordinator that lives",
+                 "[runtime]") {
+  const auto alive = listen();
+  const auto found = take_over(loopback(alive.port()), an_agent().mine);
+  CHECK_FALSE(found.dead);
+  CHECK_FALSE(found.is_another_job);
+}
+
+TEST_CASE_METHOD(fixture, "tombstone: that of another job is none of ours",
+                 "[runtime]") {
+  const auto machine = other_server{answer_of("other"), false};
+  const auto found = take_over(loopback(machine.port()), an_agent().mine);
+  CHECK_FALSE(found.dead);
+  CHECK(found.is_another_job);
+}
+
+// -- presence -----------------------------------------------------------------
+
+TEST_CASE("presence: an agent is present until its socket is closed",
+          "[runtime]") {
+  const auto job = fingerprint_of(job_id{"presence test"});
+  const auto other = fingerprint_of(job_id{"presence test 2"});
+  CHECK(is_nobody_present(job));
+  {
+    const auto a = open_presence(job, {"n1-7-0badcafe"});
+    const auto b = open_presence(job, {std::string(500, 'n') + "-7-0badcaff"});
+    REQUIRE((a && b));
+    CHECK_FALSE(is_nobody_present(job));
+    CHECK(is_nobody_present(other));
+    CHECK(open_presence(job, {"n1-7-0badcafe"}).error().code
+          == errc::system_failure);
+  }
+  CHECK(is_nobody_present(job));
+}
