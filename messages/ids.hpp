@@ -27,12 +27,13 @@ using agent_id = strong_id<struct agent_tag, std::string>;
 /// token: an agent or coordinator that has a newer one refuses the older.
 using epoch_id = strong_id<struct epoch_tag, uint64_t>;
 
-/// An epoch's number is made of a term, which is 0 or names a coordinator that
-/// knew of no earlier one, and a count from 1 within the term. Terms grow, so
-/// numbers do, even where nobody is left who knows the last. At most so many
-/// epochs are in a term: more than a job can begin before the clock of terms
-/// has moved on. All numbers are below 2^53, so JSON readers keep them exact.
-inline constexpr uint64_t epochs_per_term = uint64_t{1} << 20;
+/// An epoch's number is made of a term, which is 0 or the time, in milliseconds,
+/// at which a coordinator began that knew of no earlier one, and a count from 1
+/// within the term. So numbers grow even where nobody is left who knows the
+/// last. A job cannot begin so many epochs in a millisecond; if it has more
+/// altogether, the count goes on into later terms. All numbers are below 2^53,
+/// so JSON readers keep them exact.
+inline constexpr uint64_t epochs_per_term = 4096;
 
 /// One arming of one timer, never used again; 0 is none.
 using timer_id = strong_id<struct timer_tag, uint64_t>;
@@ -44,7 +45,8 @@ std::string to_string(const strong_id<Tag, uint64_t>& x) {
 
 /// For people: the count within its term.
 inline std::string to_string(const epoch_id& x) {
-  return std::to_string(x.value % epochs_per_term);
+  const auto count = x.value == 0 ? 0 : (x.value - 1) % epochs_per_term + 1;
+  return std::to_string(count);
 }
 
 template <class Tag>

@@ -19,13 +19,13 @@ namespace {
 constexpr auto port_wait_limit = std::chrono::seconds{3};
 constexpr auto port_wait_interval = std::chrono::milliseconds{50};
 
-/// Terms are seconds since the beginning of 2025 (UTC): above the terms of all
-/// coordinators that began earlier, as far as the hosts' clocks agree.
+/// Terms are milliseconds since the beginning of 2025 (UTC): above the terms of
+/// all coordinators that began earlier, as far as the hosts' clocks agree.
 constexpr auto origin_of_terms
   = std::chrono::sys_days{std::chrono::year{2025} / 1 / 1};
 
 epoch_id before_term_of_now() {
-  const auto now = std::chrono::floor<std::chrono::seconds>(
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
   const auto term = std::max<int64_t>((now - origin_of_terms).count(), 1);
   return {static_cast<uint64_t>(term) * epochs_per_term};

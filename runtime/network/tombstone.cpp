@@ -26,7 +26,7 @@ constexpr std::string_view magic = "ARUN";
 /// Names the process that takes over, in logs of a coordinator that lives.
 constexpr auto visitor_id = "successor";
 
-constexpr auto take_over_limit = std::chrono::seconds{2};
+constexpr auto take_over_limit = std::chrono::seconds{1};
 
 using clock_type = std::chrono::steady_clock;
 

@@ -36,6 +36,7 @@ TEST_CASE("ids: they read as their value", "[messages]") {
   CHECK(to_string(epoch_id{}) == "0");
   CHECK(to_string(epoch_id{7}) == "7");
   CHECK(to_string(epoch_id{5 * epochs_per_term + 7}) == "7"); // Of its term.
+  CHECK(to_string(epoch_id{6 * epochs_per_term}) == "4096");
   CHECK(to_string(timer_id{UINT64_MAX}) == "18446744073709551615");
   CHECK(to_string(agent_id{"node-a-12-0a1b2c3d"}) == "node-a-12-0a1b2c3d");
   CHECK(to_string(job_id{}).empty());

@@ -149,4 +149,38 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
     CHECK(node["workers"].size() == 2);
 }
 
+// As in a fresh container: nothing on this machine knows of the coordinator
+// before, and an agent of it is in no state to tell.
+TEST_CASE_METHOD(
+  scene,
+  "coordinator and warden killed: the next one waits for workers "
+  "that it cannot know, and its numbers are higher",
+  "[coordinator]") {
+  auto options = agent_options{.nodes = "2:3"};
+  auto& host = agent(options);
+  auto& peer = agent(options);
+  const auto before = await_world(4);
+  peer.signal(SIGSTOP);
+  // Both in one instant, as far as anyone can see.
+  for (const auto pid : descendants(host.pid()))
+    if (is_warden(pid))
+      ::kill(pid, SIGKILL);
+  host.signal(SIGKILL);
+  host.wait();
+  options.host = true;
+  options.environment = {{"ACTORRUN_RUN_DIR", folder() + "/tmp"}};
+  auto& next = agent(options);
+  options.host = false;
+  auto& third = agent(options);
+  const auto after = await_world(4, before[0].epoch);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  CHECK(next.says("may have had a predecessor"));
+  peer.signal(SIGCONT);
+  const auto all = await_world(6, after[0].epoch);
+  CHECK(last_of(records_of(after)) < first_of(all));
+  order_end();
+  for (auto* x : {&next, &third, &peer})
+    CHECK(x->wait() == 0);
+}
+
 } // namespace actorrun::test

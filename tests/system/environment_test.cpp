@@ -19,7 +19,7 @@ using variables = std::map<std::string, std::string>;
 /// Writes its environment to a file by epoch in its term and rank, atomically,
 /// and runs until the file `end` is there. To actorrun, `$$` is a `$`.
 constexpr auto worker
-  = "f=env.$$((ACTORRUN_EPOCH % 1048576)).$RANK; cat /proc/$$$$/environ > "
+  = "f=env.$$((ACTORRUN_EPOCH % 4096)).$RANK; cat /proc/$$$$/environ > "
     "$f.new && mv $f.new $f;"
     " while [ ! -e end ]; do sleep 0.05; done";
 

@@ -98,4 +98,17 @@ TEST_CASE_METHOD(two_sites,
   check_return(after);
 }
 
+TEST_CASE_METHOD(two_sites,
+                 "network: a coordinator whose connections a firewall resets "
+                 "has one successor, and its workers are dead by then",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before = start_job();
+  net->reset();
+  const auto after = check_takeover(before);
+  net->heal();
+  check_return(after);
+}
+
 } // namespace actorrun::test

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -66,13 +65,6 @@ std::vector<pid_t> family_of(const program& x) {
   return out;
 }
 
-/// A warden keeps sockets of its agent, for the time after it.
-bool is_warden(pid_t pid) {
-  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/comm"};
-  auto name = std::string{};
-  return std::getline(file, name) && name == "actorrun-warden";
-}
-
 /// An agent's warden ends, too: at once, but after the agent.
 bool nobody_is_left() {
   return eventually([] { return descendants(::getpid()).empty(); }, 1s);
@@ -120,6 +112,7 @@ TEST_CASE_METHOD(scene, "two nodes: the check above sees open sockets",
   CHECK(count_sockets(family_of(b), "tcp") >= 1);
   for (auto* x : {&a, &b})
     for (auto pid : descendants(x->pid()))
+      // A warden keeps sockets of its agent, for the time after it.
       CHECK((is_warden(pid) || sockets_of(pid).empty()));
 }
 

@@ -73,6 +73,10 @@ void namespaces::drop(const words& host) {
   filter(host, "drop", "iif lo accept");
 }
 
+void namespaces::reject(const words& host) {
+  filter(host, "accept", "iif != lo meta l4proto tcp reject with tcp reset");
+}
+
 void namespaces::filter(words host, const std::string& policy,
                         const std::string& rule) {
   const auto rules = "add table ip cut\n"
@@ -96,6 +100,19 @@ void namespaces::cut_inbound() {
 
 void namespaces::cut_outbound() {
   drop(here());
+}
+
+void namespaces::reset_inbound() {
+  reject(there());
+}
+
+void namespaces::reset_outbound() {
+  reject(here());
+}
+
+void namespaces::reset() {
+  reset_inbound();
+  reset_outbound();
 }
 
 void namespaces::cut_service(uint16_t port) {

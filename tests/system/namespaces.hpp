@@ -38,6 +38,15 @@ public:
   /// `there` receives, but cannot send.
   void cut_outbound();
 
+  /// A firewall of `there` answers what arrives with a reset …
+  void reset_inbound();
+
+  /// … or one of `here` does so to what `there` sends, …
+  void reset_outbound();
+
+  /// … or both do.
+  void reset();
+
   /// `there` receives nothing from this port of `here` any more.
   void cut_service(uint16_t port);
 
@@ -50,6 +59,7 @@ public:
 private:
   void must(words command);
   void drop(const words& host);
+  void reject(const words& host);
   void filter(words host, const std::string& policy, const std::string& rule);
 
   scene& tools_;

@@ -146,6 +146,27 @@ TEST_CASE_METHOD(two_hosts, "network: a node that cannot send is lost",
   check_end();
 }
 
+// A reset ends the link, and refuses every attempt to connect, as a host does
+// whose process has ended. It must prove nothing.
+TEST_CASE_METHOD(two_hosts,
+                 "network: a node whose connections a firewall resets stops "
+                 "before others start",
+                 "[netns]") {
+  if (!ready())
+    return;
+  auto running = start_job("1:2");
+  for (const auto reset : {&namespaces::reset_inbound,
+                           &namespaces::reset_outbound, &namespaces::reset}) {
+    const auto since = now_ns();
+    ((*net).*reset)();
+    const auto after = check_loss(running, since);
+    net->heal();
+    check_return(after);
+    running = await_world(4, after[0].epoch);
+  }
+  check_end();
+}
+
 TEST_CASE_METHOD(two_hosts,
                  "network: a cut shorter than the lease changes nothing",
                  "[netns]") {

@@ -200,4 +200,10 @@ std::vector<pid_t> descendants(pid_t pid) {
   return out;
 }
 
+bool is_warden(pid_t pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/comm"};
+  auto name = std::string{};
+  return std::getline(file, name) && name == "actorrun-warden";
+}
+
 } // namespace actorrun::test

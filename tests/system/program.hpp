@@ -81,6 +81,9 @@ bool alive(pid_t pid);
 /// children of this process because their parent is gone.
 std::vector<pid_t> descendants(pid_t pid);
 
+/// Whether this process is the warden of an agent.
+bool is_warden(pid_t pid);
+
 /// Output of the programs of this test case, shown when it fails.
 std::string& chronicle();
 

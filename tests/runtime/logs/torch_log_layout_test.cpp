@@ -140,7 +140,7 @@ TEST_CASE_METHOD(fixture, "log folders: an attempt's folder is never reused",
   // Of another coordinator's term.
   const auto again = prepare(*uut, plan(9 * epochs_per_term + 2, 0, 1));
   CHECK(again.workers[0].out.path
-        == uut->folder() + "/attempt_0.epoch_2_of_9437186/0/stdout.log");
+        == uut->folder() + "/attempt_0.epoch_2_of_36866/0/stdout.log");
 }
 
 TEST_CASE_METHOD(
