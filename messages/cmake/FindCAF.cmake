@@ -42,6 +42,16 @@ foreach(component ${CAF_FIND_COMPONENTS})
                  INTERFACE_LINK_LIBRARIES Threads::Threads)
   endif()
 endforeach()
+# Where a functor without arguments is spawned, headers of CAF 0.17 form a
+# reference from a null pointer and never use it. Since version 15, libstdc++
+# checks for that wherever nothing is optimised, and aborts.
+if(TARGET CAF::core
+   AND CAF_VERSION VERSION_LESS 0.18
+   AND NOT (CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION
+                                                   VERSION_LESS 15))
+  set_property(TARGET CAF::core APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
+                                                _GLIBCXX_NO_ASSERTIONS)
+endif()
 if(TARGET CAF::io)
   set_property(TARGET CAF::io APPEND PROPERTY INTERFACE_LINK_LIBRARIES CAF::core)
 endif()
