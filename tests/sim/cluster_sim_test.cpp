@@ -3,9 +3,8 @@
 // ACTORRUN_SIM_SEEDS=n.
 
 #include "tests/sim/run_seed.hpp"
+#include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
-
-#include <cstdlib>
 
 namespace {
 
@@ -14,14 +13,10 @@ using namespace actorrun::sim;
 /// Enough for some seconds.
 constexpr auto seed_count = uint64_t{30'000};
 
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const auto* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 void check_seeds(scenario (*roll)(uint64_t), uint64_t count) {
-  const auto one = number_from("ACTORRUN_SIM_SEED", 0);
-  if (one != 0) {
+  constexpr auto all = uint64_t{0};
+  const auto one = number_from("ACTORRUN_SIM_SEED", all);
+  if (one != all) {
     const auto breach = run_seed(roll(one), history::mode::everything);
     INFO(breach.value_or(""));
     CHECK(!breach);

@@ -2,9 +2,8 @@
 // One seed: ACTORRUN_SIM_SEED=n sim_tests "leadership*".
 
 #include "tests/sim/leadership_world.hpp"
+#include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
-
-#include <cstdlib>
 
 namespace {
 
@@ -29,8 +28,9 @@ TEST_CASE(
   "leadership: under all faults there are never two leaders, and in the "
   "end there is one",
   "[sim]") {
-  if (const auto* one = std::getenv("ACTORRUN_SIM_SEED")) {
-    check(std::strtoull(one, nullptr, 10));
+  constexpr auto all = uint64_t{0};
+  if (const auto one = number_from("ACTORRUN_SIM_SEED", all); one != all) {
+    check(one);
     return;
   }
   auto reigns = uint64_t{0};

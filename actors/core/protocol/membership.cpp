@@ -193,9 +193,10 @@ void membership::on_fence(time_point now, effects& out) {
     arm(alarm::fence, fence_due_, out);
     return;
   }
-  // A busy coordinator may need longer than the fence to accept an agent.
-  if (!share_.may_run() && link_ == link::joined
-      && now < accepted_at_ + fence_) {
+  // A busy coordinator may need longer than the fence to accept an agent, and
+  // workers that have been killed may need longer to end.
+  const auto is_done = !share_.may_run() || fenced_ == share_.epoch();
+  if (is_done && link_ == link::joined && now < accepted_at_ + fence_) {
     arm(alarm::fence, accepted_at_ + fence_, out);
     return;
   }
@@ -203,7 +204,8 @@ void membership::on_fence(time_point now, effects& out) {
   if (share_.may_run()) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
-    out.emplace_back(kill_group{share_.epoch()});
+    fenced_ = share_.epoch();
+    out.emplace_back(kill_group{fenced_});
   }
   if (is_connected()) {
     out.emplace_back(drop_link{});

@@ -126,6 +126,7 @@ private:
   duration keep_alive_interval_{0};
   duration fence_{0}; ///< From a keep-alive that was answered.
   time_point fence_due_ = time_point::max();
+  epoch_id fenced_; ///< The last whose workers were killed by the fence.
   std::optional<failure> last_failure_; ///< To find the coordinator.
   uint32_t attempts_ = 0;
 

@@ -65,6 +65,28 @@ TEST_CASE_METHOD(fixture, "membership: the fence falls while joining, too",
   CHECK(at(900ms, fire(4)) == "kill_group 1; drop_link; arm_timer 8");
 }
 
+// It would otherwise join again and again, for as long as they take.
+TEST_CASE_METHOD(fixture,
+                 "membership: one whose killed workers end slowly comes back "
+                 "once and stays",
+                 "[core]") {
+  run();
+  CHECK(at(900ms, fire(4))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  CHECK(at(920ms, coordinator_found{}) == "arm_timer 7; send_join 1 stopping");
+  CHECK(at(930ms, accepted()) == "arm_timer 8; arm_timer 9; set_fence");
+  CHECK(due(9) == 900ms); // The fence has passed.
+  CHECK(at(930ms, fire(9)) == "arm_timer 10");
+  CHECK(due(10) == 1'830ms);                  // While it is accepted.
+  CHECK(at(1'220ms, granted(1'210ms)) == ""); // No grant revives them.
+  CHECK(at(1'830ms, fire(10)) == "arm_timer 11");
+  CHECK(due(11) == 2'120ms);
+  CHECK(at(1'900ms, stopped(1)) == "send_stopped 1");
+  CHECK(at(2'000ms, formed(2)) == ""); // It waits for the next grant.
+  CHECK(at(2'010ms, granted(2'005ms)) == "set_fence; start_group 2");
+  CHECK(fence() == 2'905ms);
+}
+
 TEST_CASE_METHOD(fixture,
                  "membership: an agent that cannot be replaced goes on",
                  "[core]") {
