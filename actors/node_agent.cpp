@@ -141,6 +141,11 @@ node_agent_state::node_agent_state(node_agent_actor::pointer self,
 node_agent_actor::behavior_type node_agent_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
                                         node_agent_actor{self_});
+  // Without it nothing controls the workers. Who hosts this node notices our end.
+  watches_.watch(self_, supervisor_, [this] {
+    if (!is_over_)
+      self_->quit(caf::exit_reason::unhandled_exception);
+  });
   tell(self_, self_, membership_event{agent_started{}});
   if (config_.devices)
     config_.devices->watch(forward_devices(self_));

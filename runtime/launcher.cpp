@@ -17,6 +17,7 @@ launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 // Actors call back into the members until they have ended.
 launcher::~launcher() {
   members_->operators.reset();
+  members_->agent_watch.release();
   caf::scoped_actor self{members_->system};
   if (members_->agent) {
     self->send_exit(members_->agent, caf::exit_reason::kill);

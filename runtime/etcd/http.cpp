@@ -200,8 +200,8 @@ failure etcd_http::explain(CURLcode code, const std::string& detail) const {
   const auto is_alert = why.find("alert") != why.npos;
   // What newer versions of curl say of a key that they cannot use.
   const auto is_about_key = code == CURLE_BAD_FUNCTION_ARGUMENT;
-  const auto denied = is_about_trust(code)
-                      || (options_.secure && (is_alert || is_about_key));
+  const auto denied
+    = is_about_trust(code) || (options_.secure && (is_alert || is_about_key));
   const auto is_cut = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
                       || code == CURLE_GOT_NOTHING
                       || why.find("reset by peer") != why.npos;

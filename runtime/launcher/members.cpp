@@ -1,7 +1,10 @@
 // The members of a launcher around the coordinator, and its end.
 #include "runtime/launcher/members.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/reactor.hpp"
+
+#include <string_view>
 
 #include <unistd.h>
 
@@ -67,6 +70,8 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.networked = job.rendezvous.has_value();
   out.lines = lines;
   out.on_closed = [this](const core::outcome& x) { coordinator_closed(x); };
+  out.on_died
+    = [this](const std::string& why) { actor_died("coordinator", why); };
   return out;
 }
 
@@ -152,14 +157,34 @@ bool launcher::members::is_protocol_over() const {
 void launcher::members::end_if_over() {
   if (over || !is_protocol_over() || (agent && !shown))
     return;
-  over = true;
   auto how = ending ? *ending : *coordinators_ending;
   // An agent that gives up workers goes before it hears what became of the job.
   if (how.why && !how.result && coordinators_ending)
     how.result = coordinators_ending->result;
+  end(how);
+}
+
+void launcher::members::end(const core::ending& how) {
+  over = true;
   promise.set_value(how);
   if (hooks.on_ended)
     hooks.on_ended(how);
+}
+
+// Nobody controls the workers any more, or nobody decides for the others: this
+// node ends at once, which ends its workers.
+void launcher::members::actor_died(const char* which,
+                                   const std::string& reason) {
+  const auto lock = std::lock_guard{mutex};
+  const auto is_agent = std::string_view{which} == "agent";
+  if (over || (is_agent ? ending.has_value() : coordinators_ending.has_value()))
+    return;
+  auto why = failure{errc::system_failure,
+                     formatted("the {} of this node has failed ({}); its "
+                               "workers are ended",
+                               which, reason)};
+  lines.error(why.text);
+  end({.result = {}, .why = std::move(why), .signal = 0});
 }
 
 } // namespace actorrun

@@ -8,6 +8,7 @@
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/logs/node_logs.hpp"
+#include "runtime/network/actor_watch.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/network/listener.hpp"
@@ -55,8 +56,10 @@ struct launcher::members {
   void coordinator_closed(const core::outcome& result);
   void agent_finished(const core::ending& how);
   void logs_shown();
+  void actor_died(const char* which, const std::string& reason);
   bool is_protocol_over() const;
   void end_if_over();
+  void end(const core::ending& how);
 
   caf::actor_system& system;
   job_options job;
@@ -74,6 +77,7 @@ struct launcher::members {
   std::unique_ptr<detail::etcd_host>
     etcd; ///< Has the coordinator, if it is ours.
   node_agent_actor agent;
+  detail::actor_watch agent_watch;
   std::optional<detail::operator_socket> operators;
   std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
   std::unique_ptr<detail::node_timers> timers; ///< Likewise.

@@ -45,12 +45,19 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
 }
 
 void hosted_coordinator::begin() {
+  spawn();
+}
+
+void hosted_coordinator::spawn() {
   actor_ = spawn_rendezvous_coordinator(system_, config_);
+  if (config_.on_died)
+    watch_ = actor_watch{actor_, config_.on_died};
 }
 
 void hosted_coordinator::end() {
   if (!links_)
     return;
+  watch_.release();
   if (actor_) {
     caf::scoped_actor self{system_};
     self->send_exit(actor_, caf::exit_reason::kill);
@@ -107,7 +114,7 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
       if (may_be_first && is_nobody_present(mine.fingerprint))
         config_.beginning.successor = false;
       bury(socket, mine, incarnation);
-      actor_ = spawn_rendezvous_coordinator(system_, config_);
+      spawn();
       return actor_;
     });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/rendezvous_coordinator.hpp"
+#include "runtime/network/actor_watch.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/os/undertaker.hpp"
 
@@ -52,6 +53,7 @@ public:
   const rendezvous_coordinator_actor& actor() const { return actor_; }
 
 private:
+  void spawn();
   result<std::string> listen_once(const socket_address& where,
                                   const credentials& mine, bool may_be_first);
   void bury(int socket, const credentials& mine,
@@ -63,6 +65,7 @@ private:
   rendezvous_coordinator_config config_;
   std::shared_ptr<remote_agent_links> links_; ///< Null: it has ended.
   rendezvous_coordinator_actor actor_;
+  actor_watch watch_;
 };
 
 } // namespace actorrun::detail

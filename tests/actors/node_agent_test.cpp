@@ -264,6 +264,20 @@ TEST_CASE_METHOD(
   CHECK(own.pids(1) == 101);
 }
 
+// Whoever hosts it ends the node then; there is nothing to report.
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it ends with its worker supervisor", "[actors]") {
+  auto reasons = std::vector<std::string>{};
+  uut->attach_functor(
+    [&](const caf::error& x) { reasons.push_back(caf::deep_to_string(x)); });
+  join();
+  host->lack_memory();
+  form(1);
+  run();
+  CHECK(reasons.size() == 1);
+  CHECK(endings->empty());
+}
+
 TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: a coordinator that is silent for 2 s is not "
                  "waited for",

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ public:
   void start(epoch_id epoch, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override {
+    if (std::exchange(lacks_memory_, false))
+      throw std::bad_alloc{};
     calls_.write("start " + to_string(epoch));
     decided_ = decided;
     epochs_[epoch] = {std::move(processes), std::move(on_event)};
@@ -79,6 +82,9 @@ public:
 
   void fire_fence() { ++fire_count_; }
 
+  /// The next start finds no memory.
+  void lack_memory() { lacks_memory_ = true; }
+
   /// Reports all processes of the epoch as running, at once; their pids count
   /// up.
   void start_all(uint64_t epoch, pid_t first_pid) {
@@ -124,6 +130,7 @@ private:
 
   recorder calls_;
   std::map<epoch_id, group> epochs_;
+  bool lacks_memory_ = false;
   std::vector<core::time_point> fences_;
   uint64_t fire_count_ = 0;
   ports::fence_token decided_;
