@@ -113,13 +113,20 @@ bool runs_any(const warden_table& table) {
   return found;
 }
 
-/// Kills all groups again: a process may have been made since the last time.
+/// Kills all groups again: a process may have been made since the last time. One
+/// that is gone leaves the table, because its number may come to mean another.
 /// @returns whether any exists, if only as a zombie
-bool kill_all(const warden_table& table) {
+bool kill_all(warden_table& table) {
   auto found = false;
-  for (const auto& group : table.groups)
-    if (const auto pid = group.load(); pid > 0)
-      found = ::kill(-pid, SIGKILL) == 0 || errno != ESRCH || found;
+  for (auto& group : table.groups) {
+    const auto pid = group.load();
+    if (pid <= 0)
+      continue;
+    if (::kill(-pid, SIGKILL) != 0 && errno == ESRCH)
+      group.store(0);
+    else
+      found = true;
+  }
   return found;
 }
 
@@ -135,6 +142,7 @@ public:
     workers_ended_ = true;
     last_visit_ = std::max(last_visit_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
+    release_if_due();
   }
 
   bool is_over() const {
@@ -236,10 +244,6 @@ private:
     x = {};
   }
 
-public:
-  void tick() { release_if_due(); }
-
-private:
   warden_table& table_;
   std::array<int, grave_count> sockets_;
   std::array<visitor, visitor_count_max> visitors_{};
@@ -269,7 +273,6 @@ void mourn(warden_table& table, std::array<int, grave_count> sockets) {
         = !kill_all(table) || (patience > zombie_delay && !runs_any(table));
       if (workers_ended) {
         guests.workers_ended();
-        guests.tick();
       } else if (patience > table.linger_max.load()) {
         return; // They hang in the kernel: nothing can be said of them.
       }
