@@ -56,6 +56,10 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     if (auto spawned = x->spawn_agent(agent); !spawned)
       return spawned.error();
   }
+  // Without the lock: an agent that has ended already is reported at once.
+  x->agent_watch = actor_watch{x->agent, [y = x.get()](const std::string& why) {
+                                 y->actor_died("agent", why);
+                               }};
   x->open_operator_socket();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }

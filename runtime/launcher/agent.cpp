@@ -184,8 +184,6 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
      .lines = lines,
      .time_asleep = time_asleep,
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
-  agent_watch = actor_watch{
-    agent, [this](const std::string& why) { actor_died("agent", why); }};
   return {};
 }
 

@@ -212,6 +212,7 @@ std::string client_handshake::on_verdict(std::string_view frame) {
 std::string client_handshake::on_tombstone(std::string_view frame) {
   const auto last = decode_tombstone(frame);
   if (!is_genuine(mine_.key, last)) {
+    has_strange_tombstone_ = true;
     refuse(errc::connection_failed,
            "is held for a moment by a job that has ended, or by one with "
            "another id or secret; try again");

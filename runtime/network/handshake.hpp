@@ -124,6 +124,9 @@ public:
     return tombstone_;
   }
 
+  /// Whether it is that of another job, or of one with another secret.
+  bool has_strange_tombstone() const { return has_strange_tombstone_; }
+
 private:
   /// The frame that comes next.
   enum class stage { hello, verdict, tombstone };
@@ -141,6 +144,7 @@ private:
   proof_bytes proof_{};
   nonce_bytes incarnation_{};
   std::optional<coordinator_tombstone> tombstone_;
+  bool has_strange_tombstone_ = false;
   stage stage_ = stage::hello;
 };
 

@@ -15,7 +15,8 @@ namespace actorrun::detail {
 
 namespace {
 
-/// How long to wait for a port that a dead coordinator of another job holds.
+/// How long to wait for a port that a dead coordinator holds: its workers may
+/// still be ending, or it was another job's.
 constexpr auto port_wait_limit = std::chrono::seconds{3};
 constexpr auto port_wait_interval = std::chrono::milliseconds{50};
 
@@ -75,22 +76,22 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
                            std::optional<bool> is_successor) {
   config_.beginning = {.successor = is_successor.value_or(true),
                        .unseen = before_term_of_now()};
-  auto may_be_first = !is_successor && is_loopback(where);
+  const auto may_be_first = !is_successor && is_loopback(where);
   auto listening = listen_once(where, mine, may_be_first);
   const auto due = std::chrono::steady_clock::now() + port_wait_limit;
-  while (!listening && listening.error().code == errc::address_in_use) {
+  while (!listening && listening.error().code == errc::address_in_use
+         && std::chrono::steady_clock::now() < due) {
     const auto found = take_over(where, mine);
+    if (!found.dead && !found.is_another_job)
+      return listening;
     if (found.dead) {
       config_.beginning.successor = true;
-      config_.beginning.unseen = {found.dead->newest_epoch};
-      may_be_first = false;
-    } else if (!found.is_another_job
-               || std::chrono::steady_clock::now() >= due) {
-      return listening;
-    } else {
-      std::this_thread::sleep_for(port_wait_interval);
+      config_.beginning.unseen = std::max(config_.beginning.unseen,
+                                          epoch_id{found.dead->newest_epoch});
     }
     listening = listen_once(where, mine, may_be_first);
+    if (!listening)
+      std::this_thread::sleep_for(port_wait_interval);
   }
   if (!listening)
     return listening;

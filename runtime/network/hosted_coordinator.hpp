@@ -36,7 +36,7 @@ public:
   /// (docs/decisions/0022). Takes the port from a dead predecessor of the job
   /// on this machine. Logs where it listens, and warns if other hosts can reach
   /// it although the job has no secret. Blocks for at most
-  /// `port_wait_limit` and the time of a `take_over`.
+  /// five seconds.
   /// @param is_successor What a registry proves; none: there is no registry.
   /// @returns where it listens: `10.0.0.1:29400`
   /// @retval errc::address_in_use, errc::cannot_listen  as `listener`

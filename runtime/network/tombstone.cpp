@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 namespace actorrun::detail {
 
@@ -45,9 +47,13 @@ proof_bytes proof_of(const job_key& key, const nonce_bytes& incarnation,
 /// Waits until there is something to read. False: too late.
 bool is_readable(int fd, clock_type::time_point due) {
   using ms = std::chrono::milliseconds;
-  const auto left = std::chrono::ceil<ms>(due - clock_type::now()).count();
-  auto x = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
-  return left > 0 && ::poll(&x, 1, static_cast<int>(left)) == 1;
+  for (;;) {
+    const auto left = std::chrono::ceil<ms>(due - clock_type::now()).count();
+    auto x = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
+    const auto count = left > 0 ? ::poll(&x, 1, static_cast<int>(left)) : 0;
+    if (count >= 0 || errno != EINTR)
+      return count == 1;
+  }
 }
 
 } // namespace
@@ -84,8 +90,12 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
   const auto due = clock_type::now() + take_over_limit;
   const auto fd
     = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  // The port is one of this machine: connecting takes no time.
-  if (!fd || ::connect(fd.get(), where.get(), where.size) != 0)
+  // A listener whose queue is full drops packets. `connect` keeps this limit.
+  const auto limit = timeval{.tv_sec = take_over_limit.count(), .tv_usec = 0};
+  if (!fd
+      || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit)
+           != 0
+      || ::connect(fd.get(), where.get(), where.size) != 0)
     return {};
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
@@ -101,9 +111,7 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
   }
   const auto& dead = talk.tombstone();
   if (!dead)
-    return {.dead = {},
-            .is_another_job = talk.state() == handshake_state::refused
-                              && talk.why().code == errc::connection_failed};
+    return {.dead = {}, .is_another_job = talk.has_strange_tombstone()};
   send_whole(fd.get(), release_request(mine.key, dead->incarnation));
   // It closes the connection after the port.
   auto end = char{};

@@ -52,8 +52,8 @@ struct taken_port {
 };
 
 /// Asks whoever listens at `where`, on this machine, for a coordinator's
-/// tombstone; if there is one of our job, has the port freed. Blocks for at most one
-/// second. Finds nothing where a coordinator lives.
+/// tombstone; if there is one of our job, has the port freed. Blocks for at most
+/// two seconds. Finds nothing where a coordinator lives.
 taken_port take_over(const socket_address& where, const credentials& mine);
 
 } // namespace actorrun::detail

@@ -21,6 +21,9 @@ constexpr int64_t millisecond = 1'000 * microsecond;
 /// Between two looks at workers that do not end: this, then twice this, …
 constexpr auto look_delay_min = 200 * microsecond;
 constexpr auto look_delay_max = 20 * millisecond;
+/// … and when leases have decided anyway.
+constexpr auto late_look_delay = 200 * millisecond;
+constexpr auto late_after = 2'000 * millisecond;
 
 /// A group that exists for longer may consist of zombies that nobody reaps.
 constexpr auto zombie_delay = 5 * millisecond;
@@ -39,43 +42,59 @@ struct visitor {
 
 // -- are the workers dead? ----------------------------------------------------
 
-bool is_group_of(const warden_table& table, pid_t id) {
-  return id > 0
-         && std::any_of(table.groups.begin(), table.groups.end(),
-                        [&](const auto& x) { return x.load() == id; });
-}
+/// What /proc/PID/stat says of a process.
+struct process_line {
+  char state = 0;
+  pid_t group = 0;
+  int64_t thread_count = 0;
 
-/// The process group of a process that runs; 0: none, or it is a zombie.
-pid_t running_group_of(int proc, const char* pid) {
+  /// A zombie has ended when its last thread has; until then it may hold memory,
+  /// devices and ports.
+  bool has_ended() const {
+    return (state == 'Z' || state == 'X') && thread_count <= 1;
+  }
+};
+
+/// The fields of that file that are looked at, counted from 1 as in proc(5).
+constexpr auto state_field = 3;
+constexpr auto group_field = 5;
+constexpr auto threads_field = 20;
+
+/// @returns false if it cannot be read
+bool read_line(int proc, const char* pid, process_line& out) {
   char path[32] = {};
   auto at = size_t{0};
-  while (pid[at] != '\0' && at < 20) {
+  for (; pid[at] != '\0' && at < 20; ++at)
     path[at] = pid[at];
-    ++at;
-  }
   constexpr char file[] = "/stat";
   std::copy_n(file, sizeof file, path + at);
   const auto fd = ::openat(proc, path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return 0;
-  char text[512];
+    return false;
+  char text[1024];
   const auto size = ::read(fd, text, sizeof text);
   ::close(fd);
   if (size <= 0)
-    return 0;
+    return false;
   // "pid (name) state parent group …": the name may hold anything.
-  auto* end = text + size;
-  while (end > text && end[-1] != ')')
-    --end;
-  if (text + size - end < 4 || end[1] == 'Z' || end[1] == 'X')
-    return 0;
-  auto* digit = end + 3;
-  while (digit < text + size && *digit != ' ')
-    ++digit;
-  auto out = pid_t{0};
-  for (++digit; digit < text + size && *digit >= '0' && *digit <= '9'; ++digit)
-    out = out * 10 + (*digit - '0');
-  return out;
+  const auto* const end = text + size;
+  const auto* x = end;
+  while (x > text && x[-1] != ')')
+    --x;
+  for (auto field = state_field; x < end && field <= threads_field; ++field) {
+    ++x; // The space before it.
+    if (field == state_field && x < end)
+      out.state = *x;
+    auto number = int64_t{0};
+    for (; x < end && *x != ' '; ++x)
+      if (*x >= '0' && *x <= '9')
+        number = number * 10 + (*x - '0');
+    if (field == group_field)
+      out.group = static_cast<pid_t>(number);
+    if (field == threads_field)
+      out.thread_count = number;
+  }
+  return out.state != 0;
 }
 
 /// As the kernel writes it.
@@ -87,30 +106,55 @@ struct directory_entry {
   char name[1];
 };
 
-/// Looks at all processes. True if it cannot.
+/// The groups of the table, without its gaps.
+struct group_list {
+  std::array<pid_t, core::slots_per_agent_max> ids;
+  size_t size = 0;
+
+  explicit group_list(const warden_table& table) {
+    for (const auto& x : table.groups)
+      if (const auto id = x.load(); id > 0)
+        ids[size++] = id;
+  }
+
+  bool contains(pid_t id) const {
+    return std::find(ids.begin(), ids.begin() + size, id) != ids.begin() + size;
+  }
+};
+
+/// Looks at all processes. True also if it cannot see them: if this /proc is
+/// that of other processes, our own entry is not ours.
 bool runs_any(const warden_table& table) {
   const auto proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0)
     return true;
-  alignas(directory_entry) static char buffer[32 * 1024];
+  const auto groups = group_list{table};
+  const auto self = ::getpid();
+  auto is_ours = false;
   auto found = false;
-  for (;;) {
-    const auto size = ::syscall(SYS_getdents64, proc, buffer, sizeof buffer);
-    if (size <= 0) {
-      found = found || size < 0;
-      break;
-    }
+  alignas(directory_entry) static char buffer[32 * 1024];
+  auto size = long{0};
+  while (!found
+         && (size = ::syscall(SYS_getdents64, proc, buffer, sizeof buffer)) > 0)
     for (long at = 0; at < size && !found;) {
       const auto* x = reinterpret_cast<const directory_entry*>(buffer + at);
       at += x->length;
-      found = x->name[0] >= '1' && x->name[0] <= '9'
-              && is_group_of(table, running_group_of(proc, x->name));
+      auto id = pid_t{0};
+      for (const auto* digit = x->name; *digit >= '0' && *digit <= '9'; ++digit)
+        id = id * 10 + (*digit - '0');
+      if (id == 0)
+        continue;
+      auto line = process_line{};
+      errno = 0;
+      if (!read_line(proc, x->name, line)) {
+        found = errno != ENOENT && errno != ESRCH;
+        continue;
+      }
+      is_ours = is_ours || (id == self && line.group == ::getpgrp());
+      found = groups.contains(line.group) && !line.has_ended();
     }
-    if (found)
-      break;
-  }
   ::close(proc);
-  return found;
+  return found || size < 0 || !is_ours;
 }
 
 /// Kills all groups again: a process may have been made since the last time. One
@@ -142,6 +186,7 @@ public:
     workers_ended_ = true;
     last_visit_ = std::max(last_visit_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
+    close_grave(grave::presence); // Before a successor can look for it.
     release_if_due();
   }
 
@@ -231,11 +276,16 @@ private:
   void release_if_due() {
     if (!wants_port_ || !workers_ended_ || !has(grave::coordinator))
       return;
-    ::close(sockets_[size_t(grave::coordinator)]);
-    sockets_[size_t(grave::coordinator)] = -1;
+    close_grave(grave::coordinator);
     for (auto& x : visitors_)
       if (x.asks_for_coordinator)
         dismiss(x);
+  }
+
+  void close_grave(grave which) {
+    if (has(which))
+      ::close(at(which));
+    sockets_[size_t(which)] = -1;
   }
 
   static void dismiss(visitor& x) {
@@ -277,7 +327,8 @@ void mourn(warden_table& table, std::array<int, grave_count> sockets) {
         return; // They hang in the kernel: nothing can be said of them.
       }
       next_look = now_of_fence() + delay;
-      delay = std::min(2 * delay, look_delay_max);
+      delay = patience > late_after ? late_look_delay
+                                    : std::min(2 * delay, look_delay_max);
     }
     guests.serve(workers_ended ? look_delay_max
                                : std::max<int64_t>(next_look - now_of_fence(),

@@ -239,7 +239,11 @@ bool warden::has_graves() {
 
 void warden::unbury(grave which) {
   const auto guard = std::lock_guard{graves_mutex_};
-  graves_[size_t(which)].reset();
+  auto& socket = graves_[size_t(which)];
+  // Frees the port now, although the warden closes its copy a moment later.
+  if (socket)
+    ::shutdown(socket.get(), SHUT_RDWR);
+  socket.reset();
   send_order(which);
 }
 

@@ -113,6 +113,14 @@ TEST_CASE_METHOD(fixture, "tombstone: that of another job is none of ours",
   CHECK(found.is_another_job);
 }
 
+TEST_CASE("tombstone: a port whose listener hangs does not hold up a successor",
+          "[runtime]") {
+  const auto deaf = deaf_server{};
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_FALSE(take_over(deaf.address(), an_agent().mine).dead);
+  CHECK(std::chrono::steady_clock::now() - begin < timeout);
+}
+
 // -- presence -----------------------------------------------------------------
 
 TEST_CASE("presence: an agent is present until its socket is closed",
