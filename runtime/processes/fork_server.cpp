@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -46,6 +47,38 @@ long clone_call(unsigned long flags, int* child_id) {
 #endif
 }
 
+/// What the C library takes for the id of this thread: the owner of a mutex of
+/// the kind that must know it.
+int id_in_library() {
+  auto kind = pthread_mutexattr_t{};
+  ::pthread_mutexattr_init(&kind);
+  ::pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+  auto mutex = pthread_mutex_t{};
+  ::pthread_mutex_init(&mutex, &kind);
+  ::pthread_mutex_lock(&mutex);
+  const auto owner = mutex.__data.__owner;
+  ::pthread_mutex_unlock(&mutex);
+  return owner;
+}
+
+// Since version 2.43 glibc registers another field than the one that holds the
+// thread's id. That one is somewhere in its record of the thread; the right one
+// is the one by which the answer of the library changes.
+void renew_id_in_library(int id) {
+  constexpr size_t record_size = 2'048; // bytes; the record is larger.
+  const auto old = id_in_library();
+  auto* const begin = reinterpret_cast<int*>(::pthread_self());
+  for (auto* x = begin; x < begin + record_size / sizeof(int); ++x) {
+    if (id_in_library() == id)
+      return;
+    if (*x != old)
+      continue;
+    *x = id;
+    if (id_in_library() != id)
+      *x = old;
+  }
+}
+
 // The library's `fork` cannot make a child of our parent. The rest of its work
 // is for programs with threads, except for the two fields of `thread_memory`.
 pid_t fork_for_parent() {
@@ -56,6 +89,8 @@ pid_t fork_for_parent() {
   const auto pid = clone_call(flags, mine.id);
   if (pid == 0 && mine.mutexes)
     ::syscall(SYS_set_robust_list, mine.mutexes, mine.mutexes_size);
+  if (pid == 0)
+    renew_id_in_library(::gettid());
   return static_cast<pid_t>(pid);
 }
 
