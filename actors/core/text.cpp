@@ -152,8 +152,8 @@ std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max) {
 std::string to_ranges(std::span<const uint32_t> numbers) {
   auto ascending = std::vector(numbers.begin(), numbers.end());
   std::ranges::sort(ascending);
-  const auto repeated = std::ranges::unique(ascending);
-  ascending.erase(repeated.begin(), repeated.end());
+  ascending.erase(std::unique(ascending.begin(), ascending.end()),
+                  ascending.end());
   auto out = std::string{};
   for (size_t i = 0; i < ascending.size();) {
     auto last = i;

@@ -155,7 +155,7 @@ std::string stuck_summary(const std::vector<worker_snapshot>& workers,
   const auto own = [overdue](const group& x) {
     return std::ranges::find(x.ranks, overdue) != x.ranks.end();
   };
-  std::ranges::stable_partition(groups, own);
+  std::stable_partition(groups.begin(), groups.end(), own);
   for (const auto& x : groups)
     out += (out.empty() ? "" : "\n")
            + std::string{x.ranks.size() == 1 ? "rank " : "ranks "}
