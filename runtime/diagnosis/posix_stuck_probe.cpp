@@ -63,8 +63,9 @@ std::vector<int64_t> pids_of(const std::vector<ports::probed_worker>& workers) {
 
 /// The overdue worker is inspected first.
 void put_first(std::vector<ports::probed_worker>& workers, uint32_t overdue) {
-  std::ranges::stable_partition(
-    workers, [overdue](const auto& x) { return x.local_rank == overdue; });
+  std::stable_partition(
+    workers.begin(), workers.end(),
+    [overdue](const auto& x) { return x.local_rank == overdue; });
 }
 
 } // namespace

@@ -42,7 +42,7 @@ timer_status send(std::string_view scope,
   return line.empty() ? timer_status::bad_argument : channel.send(line);
 }
 
-std::string name_of(const std::source_location& where) {
+std::string name_of(const source_location& where) {
   return std::string{where.file_name()} + "#" + std::to_string(where.line());
 }
 
@@ -72,7 +72,7 @@ uint64_t lost_timer_count() {
 
 // -- expires ------------------------------------------------------------------
 
-expires::expires(std::chrono::nanoseconds after, std::source_location where)
+expires::expires(std::chrono::nanoseconds after, source_location where)
   : expires(after, name_of(where)) {}
 
 expires::expires(std::chrono::nanoseconds after, std::string_view scope)

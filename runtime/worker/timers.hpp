@@ -25,6 +25,22 @@
 // A timer ends with the program, however it ends.
 namespace actorrun::worker {
 
+#ifdef __cpp_lib_source_location
+using source_location = std::source_location;
+#else // Clang before 16 with libstdc++.
+struct source_location {
+  static source_location current(const char* file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+  const char* file_name() const { return file; }
+  unsigned line() const { return line_number; }
+
+  const char* file = "";
+  unsigned line_number = 0;
+};
+#endif
+
 enum class timer_status {
   ok,        ///< It is sent, or will be soon.
   no_server, ///< There is no timer server: nothing has been done.
@@ -76,8 +92,8 @@ class expires {
 public:
   /// @param where Names the scope: `<file>#<line>`, as torch does.
   [[nodiscard]] explicit expires(std::chrono::nanoseconds after,
-                                 std::source_location where
-                                 = std::source_location::current());
+                                 source_location where
+                                 = source_location::current());
 
   [[nodiscard]] expires(std::chrono::nanoseconds after, std::string_view scope);
 
