@@ -134,8 +134,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
   fence_ = event.fence;
   alarms_.disarm(alarm::timeout);
   alarms_.disarm(alarm::seek);
-  // Epochs that were seen and not begun here ended with the old coordinator. The
-  // new one may use their numbers again.
+  // Epochs that were seen and not begun here ended with the old coordinator. That
+  // numbers grow is its successor's duty (decision 0022).
   if (!next_)
     newest_ = share_.epoch();
   if (keep_alive_interval_ > duration::zero()) {
