@@ -11,6 +11,7 @@
 #include "messages/type_ids.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,11 +33,24 @@ struct fenced_start {
 };
 
 /// What the node agent orders its worker supervisor to do.
-using group_order = std::variant<fenced_start, core::stop_group,
-                                 core::kill_group, notify_group>;
+using group_order
+  = std::variant<fenced_start, core::stop_group, core::kill_group, notify_group,
+                 core::check_control>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
+
+/// The folders of an epoch were made, or cannot be.
+struct outputs_prepared {
+  epoch_id epoch;
+  result<core::epoch_outputs> outputs;
+};
+
+/// A death was examined, or that took too long.
+struct death_examined {
+  uint64_t number = 0; ///< The supervisor's own for the examination.
+  std::optional<core::death_details> details{};
+};
 
 /// The grace period of an epoch's stop has passed.
 struct grace_expired {
@@ -165,8 +179,12 @@ using group_owner_actor = interface<
 /// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
 /// after the other on one node.
 using worker_supervisor_actor = interface<
-  // Start, stop or kill the group; move its fence.
+  // Start, stop, kill or signal the group; prove that it can be ended.
   void(group_order),
+  // Its folders are there, or cannot be made.
+  void(outputs_prepared),
+  // What is known of a death.
+  void(death_examined),
   // Processes have started, failed to start, or ended.
   void(process_report),
   // The grace period of a group, or of a worker, is over.
@@ -195,6 +213,8 @@ using log_tailer_actor = interface<
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::notify_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::process_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::outputs_prepared)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::death_examined)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::grace_expired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::overrun_probed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::follow_epoch)

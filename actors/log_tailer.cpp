@@ -406,8 +406,10 @@ std::function<void()> log_tailer_state::waking(uint64_t what) const {
 
 log_tailer_actor spawn_log_tailer(caf::actor_system& system,
                                   log_tailer_config config) {
-  return system.spawn<actor_impl<log_tailer_actor, log_tailer_state>>(
-    std::move(config));
+  using impl = actor_impl<log_tailer_actor, log_tailer_state>;
+  if (config.has_own_thread)
+    return system.spawn<impl, caf::detached>(std::move(config));
+  return system.spawn<impl>(std::move(config));
 }
 
 } // namespace actorrun

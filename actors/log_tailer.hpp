@@ -46,6 +46,8 @@ struct log_tailer_config {
   std::shared_ptr<ports::console> console;
   std::shared_ptr<ports::log_files> files;
   log lines;
+  /// File systems may hang. False: it runs with others, as tests want it.
+  bool has_own_thread = true;
 };
 
 class log_tailer_state {
@@ -123,7 +125,8 @@ private:
   std::optional<core::time_point> timer_due_;
 };
 
-/// Starts the actor. It ends with `kill`, or when it is no longer referenced and
+/// Starts the actor, on a thread of its own: while a file system hangs, only its
+/// own end is delayed, and with it that of the system. It ends with `kill`, or when it is no longer referenced and
 /// has nothing left to do. What was not flushed before a `kill` is not shown.
 log_tailer_actor spawn_log_tailer(caf::actor_system& system,
                                   log_tailer_config config);

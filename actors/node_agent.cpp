@@ -62,6 +62,8 @@ struct node_agent_state::effect_runner {
     st.report(std::move(request));
   }
 
+  void operator()(const check_control& x) { order(x); }
+
   void operator()(const send_keep_alive& x) {
     auto notice = v1::KeepAlive{};
     notice.set_agent_id(st.id());
@@ -151,9 +153,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     config_.devices->watch(forward_devices(self_));
   return {
     [this](const v1::JoinAccepted& x) { on(x); },
-    [this](const v1::JoinRejected& x) {
-      dispatch(join_rejected{{static_cast<errc>(x.code()), x.text()}});
-    },
+    [this](const v1::JoinRejected& x) { on(x); },
     [this](const v1::LeaseGranted& x) {
       dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
     },
@@ -245,7 +245,6 @@ void node_agent_state::say_missing(const failure& why) {
 void node_agent_state::link_up(const ports::location& where) {
   coordinator_
     = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
-  missing_ = errc::none;
   has_met_ = true;
   remote_ = where.coordinator->node() != self_->system().node();
   announce_whereabouts(where);
@@ -280,11 +279,19 @@ void node_agent_state::link_down() {
 // -- what the coordinator says ------------------------------------------------
 
 void node_agent_state::on(const v1::JoinAccepted& x) {
+  missing_ = errc::none;
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}});
   if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + x.waiting_for());
   announce_devices();
+}
+
+void node_agent_state::on(const v1::JoinRejected& x) {
+  const auto why = failure{static_cast<errc>(x.code()), x.text()};
+  if (membership_.was_accepted())
+    say_missing(why);
+  dispatch(join_rejected{why});
 }
 
 void node_agent_state::on(const v1::EpochFormed& x) {

@@ -50,6 +50,7 @@ private:
   using devices_promise = caf::typed_response_promise<v1::DevicesStatus>;
 
   void on(const v1::JoinAccepted& x);
+  void on(const v1::JoinRejected& x);
   void on(const v1::EpochFormed& x);
   void on(const v1::EpochRevoked& x);
   void on(const v1::JobEnded& x);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace actorrun {
@@ -41,6 +42,12 @@ epoch_outputs without_files(const epoch_outputs& from) {
   return out;
 }
 
+/// At most so long, a failure's report waits for what files say of it.
+constexpr auto examination_timeout = std::chrono::milliseconds{500};
+
+constexpr auto unexamined
+  = "its log files did not answer, so its last lines are not known";
+
 /// Longest time for probing an overdue worker, and longest wait for the result.
 constexpr auto inspection_max = std::chrono::milliseconds{400};
 constexpr auto inspection_timeout = std::chrono::milliseconds{500};
@@ -57,6 +64,8 @@ struct worker_supervisor_state::effect_runner {
     tell_later(st.self_, x.due - now, grace_expired{epoch, {x.timer}});
   }
 
+  void operator()(const prepare_workers&) { st.prepare(); }
+
   void operator()(const start_workers&) { st.start(); }
 
   void operator()(const signal_workers& x) {
@@ -71,7 +80,7 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const release_workers&) {
     st.config_.processes->release(epoch);
-    if (st.config_.tailer && st.refusal_.empty())
+    if (std::exchange(st.is_followed_, false))
       tell(st.self_, st.config_.tailer, close_epoch{epoch});
   }
 
@@ -115,6 +124,8 @@ worker_supervisor_state::make_behavior() {
     [this](const group_order& order) {
       std::visit([this](const auto& x) { obey(x); }, order);
     },
+    [this](const outputs_prepared& x) { take(x); },
+    [this](const death_examined& x) { take(x); },
     [this](const process_report& report) { take(report); },
     [this](const grace_expired& x) {
       if (group_ && group_->plan().epoch == x.epoch)
@@ -134,15 +145,17 @@ void worker_supervisor_state::on_exit() {
     config_.processes->signal(group_->plan().epoch, SIGKILL);
   owner_ = nullptr;
   given_.clear();
+  arrived_.clear();
   config_ = {}; // The process host keeps us in its listeners.
 }
 
 void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
-  group_.emplace(order.plan, config_.host, config_.workers.kill_timeout);
+  group_.emplace(order.plan, config_.host, config_.workers.kill_timeout,
+                 config_.workers.start_timeout);
   held_ = {};
-  prepare_outputs(order.plan);
-  open_store(order.plan);
+  arrived_.clear();
+  examines_ = files_hang_ = false;
   dispatch(start_ordered{});
 }
 
@@ -169,6 +182,13 @@ void worker_supervisor_state::obey(const kill_group& order) {
 void worker_supervisor_state::obey(const notify_group& order) {
   if (group_)
     config_.processes->notify(group_->plan().epoch, order.signal);
+}
+
+// The answer goes the way of an order to end workers.
+void worker_supervisor_state::obey(const check_control& order) {
+  config_.processes->check([owner = owner_, asked = order.asked] {
+    tell_anonymously(owner, membership_event{control_checked{asked}});
+  });
 }
 
 // -- what becomes of processes ------------------------------------------------
@@ -210,32 +230,81 @@ void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
 }
 
 void worker_supervisor_state::feed(std::vector<ports::process_event> events) {
-  for (const auto& event : events)
-    dispatch(std::visit([this](const auto& x) { return read(x); }, event));
+  arrived_.insert(arrived_.end(), std::make_move_iterator(events.begin()),
+                  std::make_move_iterator(events.end()));
+  advance();
 }
 
-worker_group_event
-worker_supervisor_state::read(const ports::process_started& x) {
-  return worker_started{x.local_rank, x.pid};
+void worker_supervisor_state::advance() {
+  while (!arrived_.empty() && !examines_) {
+    if (examine(arrived_.front()))
+      return;
+    const auto event = std::move(arrived_.front());
+    arrived_.pop_front();
+    read_on(event, {});
+  }
 }
 
-worker_group_event
-worker_supervisor_state::read(const ports::process_not_started& x) {
-  auto details = death_details{};
-  if (config_.evidence && wants_details(x.when))
-    details = config_.evidence->examine(x, spec_of(x.local_rank));
+// Returns false if nothing is to be learned.
+bool worker_supervisor_state::examine(const ports::process_event& event) {
+  if (!config_.evidence || files_hang_)
+    return false;
+  const auto number = ++examination_;
+  const auto answer
+    = [handle = worker_supervisor_actor{self_}, number](death_details details) {
+        tell_anonymously(handle, death_examined{number, std::move(details)});
+      };
+  const auto& evidence = config_.evidence;
+  if (const auto* x = std::get_if<ports::process_exited>(&event)) {
+    if (!is_failure(*x) || !wants_details(x->when))
+      return false;
+    run_aside([=, death = *x, outputs = outputs_.workers.at(x->local_rank)] {
+      answer(evidence->examine(death, outputs));
+    });
+  } else if (const auto* y = std::get_if<ports::process_not_started>(&event)) {
+    if (!wants_details(y->when))
+      return false;
+    run_aside([=, start = *y, spec = spec_of(y->local_rank)] {
+      answer(evidence->examine(start, spec));
+    });
+  } else {
+    return false;
+  }
+  examines_ = true;
+  tell_later(self_, examination_timeout, death_examined{number});
+  return true;
+}
+
+void worker_supervisor_state::take(death_examined x) {
+  if (!examines_ || x.number != examination_)
+    return;
+  examines_ = false;
+  if (!x.details) {
+    files_hang_ = true;
+    config_.lines.warn(formatted("worker supervisor reports failures of epoch "
+                                 "{} without their last lines: "
+                                 "the log files do not answer",
+                                 to_string(group_->plan().epoch)));
+    x.details.emplace().message = unexamined;
+  }
+  const auto event = std::move(arrived_.front());
+  arrived_.pop_front();
+  read_on(event, std::move(*x.details));
+  advance();
+}
+
+void worker_supervisor_state::read_on(const ports::process_event& event,
+                                      death_details details) {
+  if (const auto* x = std::get_if<ports::process_started>(&event))
+    return dispatch(worker_started{x->local_rank, x->pid});
+  if (const auto* x = std::get_if<ports::process_exited>(&event))
+    return dispatch(worker_exited{x->local_rank, x->exit_code, x->signal,
+                                  x->dumped, std::move(details), x->when});
+  const auto& x = std::get<ports::process_not_started>(event);
   if (details.subject.empty())
     details.subject = x.subject;
-  return worker_not_started{x.local_rank, x.error, std::move(details), x.when};
-}
-
-worker_group_event
-worker_supervisor_state::read(const ports::process_exited& x) {
-  auto details = death_details{};
-  if (config_.evidence && is_failure(x) && wants_details(x.when))
-    details = config_.evidence->examine(x, outputs_.workers.at(x.local_rank));
-  return worker_exited{x.local_rank, x.exit_code,        x.signal,
-                       x.dumped,     std::move(details), x.when};
+  dispatch(
+    worker_not_started{x.local_rank, x.error, std::move(details), x.when});
 }
 
 // Examining takes time, which is spent only on failures that will be shown.
@@ -253,14 +322,41 @@ void worker_supervisor_state::dispatch(const worker_group_event& event) {
 
 // -- starting -----------------------------------------------------------------
 
+void worker_supervisor_state::run_aside(std::function<void()> fn) {
+  if (config_.files)
+    config_.files->post(std::move(fn));
+  else
+    fn();
+}
+
+void worker_supervisor_state::prepare() {
+  const auto& plan = group_->plan();
+  if (!config_.layout)
+    return take(outputs_prepared{plan.epoch, epoch_outputs{}});
+  run_aside(
+    [layout = config_.layout, plan, handle = worker_supervisor_actor{self_}] {
+      tell_anonymously(handle,
+                       outputs_prepared{plan.epoch, layout->prepare(plan)});
+    });
+}
+
+void worker_supervisor_state::take(outputs_prepared x) {
+  if (!group_ || group_->plan().epoch != x.epoch
+      || group_->current_phase() != worker_group::phase::preparing)
+    return;
+  adopt(std::move(x.outputs));
+  open_store(group_->plan());
+  dispatch(workers_prepared{});
+}
+
 // If logs could never be written, the settings are wrong, and the start fails. If
 // they could be in an earlier epoch, the job goes on without them.
-void worker_supervisor_state::prepare_outputs(const epoch_plan& plan) {
+void worker_supervisor_state::adopt(result<epoch_outputs> made) {
+  const auto& plan = group_->plan();
   refusal_.clear();
   outputs_.workers.resize(plan.own.slot_count);
   if (!config_.layout)
     return;
-  auto made = config_.layout->prepare(plan);
   if (made) {
     assert(made->workers.size() == plan.own.slot_count);
     outputs_ = std::move(*made);
@@ -294,8 +390,9 @@ void worker_supervisor_state::start() {
     return refuse_start();
   const auto& plan = group_->plan();
   if (config_.evidence)
-    config_.evidence->begin();
-  if (config_.tailer)
+    run_aside([evidence = config_.evidence] { evidence->begin(); });
+  is_followed_ = config_.tailer != nullptr;
+  if (is_followed_)
     tell(self_, config_.tailer, follow_epoch{plan, outputs_});
   config_.processes->start(
     plan.epoch, decided_, processes(),

@@ -8,11 +8,13 @@
 #include "actors/core/workers/worker_settings.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "actors/ports/blocking_tasks.hpp"
 #include "actors/ports/failure_evidence.hpp"
 #include "actors/ports/log_layout.hpp"
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/stuck_probe.hpp"
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,6 +41,9 @@ struct worker_supervisor_config {
   std::shared_ptr<ports::log_layout> layout{};
   /// Null: nothing is known of a death beyond its status.
   std::shared_ptr<ports::failure_evidence> evidence{};
+  /// Where `layout` and `evidence` are called, since file systems may hang. Null:
+  /// in the actor.
+  std::shared_ptr<ports::blocking_tasks> files{};
   log_tailer_actor tailer{};   ///< Null: no line is shown.
   timer_server_actor timers{}; ///< Null: workers have no timers.
   /// Null: workers are not probed when they overrun a timer or cannot be killed.
@@ -73,6 +78,7 @@ private:
   void obey(const core::stop_group& order);
   void obey(const core::kill_group& order);
   void obey(const notify_group& order);
+  void obey(const core::check_control& order);
   void take(const process_report& report);
   void notify_timer_server(const process_report& report);
   void take(const worker_overrun& x);
@@ -81,12 +87,16 @@ private:
   void drain(uint32_t local_rank);
   void drained(epoch_id epoch, uint32_t local_rank);
   void feed(std::vector<ports::process_event> events);
+  void advance();
+  bool examine(const ports::process_event& event);
+  void take(death_examined x);
+  void read_on(const ports::process_event& event, core::death_details details);
   void dispatch(const core::worker_group_event& event);
-  core::worker_group_event read(const ports::process_started& x);
-  core::worker_group_event read(const ports::process_not_started& x);
-  core::worker_group_event read(const ports::process_exited& x);
   bool wants_details(core::time_point died) const;
-  void prepare_outputs(const core::epoch_plan& plan);
+  void run_aside(std::function<void()> fn);
+  void prepare();
+  void take(outputs_prepared x);
+  void adopt(result<core::epoch_outputs> made);
   void open_store(const core::epoch_plan& plan);
   void start();
   void refuse_start();
@@ -100,12 +110,18 @@ private:
   std::optional<core::worker_group> group_;
   ports::fence_token decided_;  ///< When the group's start was decided.
   core::epoch_outputs outputs_; ///< Of the group's workers.
-  std::string refusal_;     ///< Why they cannot be started; empty: they can.
-  bool had_files_ = false;  ///< In an earlier epoch …
-  bool lost_files_ = false; ///< … but not in this one.
+  std::string refusal_;      ///< Why they cannot be started; empty: they can.
+  bool is_followed_ = false; ///< The tailer knows the group's files.
+  bool had_files_ = false;   ///< In an earlier epoch …
+  bool lost_files_ = false;  ///< … but not in this one.
   std::vector<ports::process_spec> given_; ///< By `processes_of`.
-  /// Events of processes, until their last lines are on the console.
+  /// Events of processes, until their last lines are on the console …
   core::held_queue<ports::process_event, uint32_t> held_;
+  /// … and then until the deaths before them have been examined.
+  std::deque<ports::process_event> arrived_;
+  bool examines_ = false;    ///< The first of them.
+  uint64_t examination_ = 0; ///< The latest.
+  bool files_hang_ = false;  ///< Of this group: no more examinations.
 };
 
 /// Starts the actor; it ends with `kill` or when its agent drops it.

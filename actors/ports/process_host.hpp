@@ -121,6 +121,10 @@ public:
   /// forgets them. Call when every process has ended.
   virtual void release(epoch_id epoch) = 0;
 
+  /// Calls `on_answer` once, on a thread of the host's own, when it has carried
+  /// out all earlier calls: as long as it does, it can end processes.
+  virtual void check(std::function<void()> on_answer) = 0;
+
   /// All processes are killed at `due` unless a later call moves it, even if
   /// this program is stopped or hangs by then. `time_point::max()`: never.
   /// Callable from any thread; takes effect before it returns.

@@ -3,8 +3,8 @@
 //
 //   meet [fail]
 //
-// With `fail` the last rank fails in the first epoch; in the next epoch all
-// meet again, in a store that contains nothing of the first.
+// With `fail` the last rank fails in the first epoch, when all have heard; in the
+// next epoch all meet again, in a store that contains nothing of the first.
 #include "environment.hpp"
 #include "store.hpp"
 
@@ -19,7 +19,13 @@ int main(int argc, char** argv) {
   const auto heard = meeting.get("greeting");
   std::printf("rank %d of %d heard: %s\n", self.rank, self.world_size,
               heard.c_str());
+  std::fflush(stdout);
+  meeting.set("heard by " + std::to_string(self.rank), heard);
   const auto must_fail = argc > 1 && std::string{argv[1]} == "fail"
                          && self.epoch == 1 && self.rank + 1 == self.world_size;
-  return must_fail ? 1 : 0;
+  if (!must_fail)
+    return 0;
+  for (int rank = 0; rank < self.world_size; ++rank)
+    meeting.get("heard by " + std::to_string(rank));
+  return 1;
 }

@@ -43,10 +43,11 @@ struct timer_notes {
   notes_actor::behavior_type make_behavior() {
     wait();
     return {
-      [](const workers_timed& x) {
+      [this](const workers_timed& x) {
+        // As they start: in one message or in several.
+        const auto count = worker_counts[x.epoch] += x.workers.size();
         std::printf("epoch %llu has %zu workers\n",
-                    static_cast<unsigned long long>(x.epoch.value),
-                    x.workers.size());
+                    static_cast<unsigned long long>(x.epoch.value), count);
       },
       [](const workers_untimed&) {},
       [](const acquire_timer&) {},
@@ -97,6 +98,7 @@ struct timer_notes {
 
   void on_exit() { config = {}; }
 
+  std::map<epoch_id, size_t> worker_counts{};
   notes_actor::pointer self;
   timer_server_config config;
   core::timer_reader reader;

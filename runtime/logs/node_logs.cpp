@@ -5,12 +5,21 @@
 #include "runtime/logs/inotify_log_files.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/options.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <caf/scoped_actor.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace actorrun::detail {
+
+namespace {
+
+/// Timeout for the tailer's end: a file system may hang.
+constexpr auto end_max = std::chrono::seconds{1};
+
+} // namespace
 
 result<std::unique_ptr<node_logs>>
 node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
@@ -45,6 +54,7 @@ void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {
   auto console = config_.console;
   if (!console)
     console = own_console_ = std::make_shared<posix_console>();
+  const auto blocked = signals_blocked{}; // Its thread takes none.
   tailer_ = spawn_log_tailer(system_,
                              {.options = config_.options,
                               .role = config_.role,
@@ -62,8 +72,9 @@ node_logs::~node_logs() {
   }
   if (tailer_) {
     caf::scoped_actor self{system_};
+    self->monitor(tailer_);
     self->send_exit(tailer_, caf::exit_reason::kill);
-    self->wait_for(tailer_);
+    self->receive([](const caf::down_msg&) {}, caf::after(end_max) >> [] {});
   }
   if (folders_)
     folders_->remove_if_unused();

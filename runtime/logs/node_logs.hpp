@@ -44,7 +44,8 @@ public:
                                                  std::shared_ptr<reactor> loop,
                                                  node_logs_config config);
 
-  /// Ends the tailer and removes unused folders. No call is made from then on.
+  /// Ends the tailer, but does not wait long for one that a file system holds, and
+  /// removes unused folders. No call is made from then on.
   /// @pre the workers have gone, and the callers of `flush`
   ~node_logs();
 

@@ -20,8 +20,8 @@ namespace actorrun::detail {
 /// Runs handlers, one at a time, on one thread that lives as long as the
 /// object. Sleeps until an event, a task or a timer is due.
 ///
-/// A death signal is bound to the thread that started the child, so every
-/// worker is started here. All signals are blocked in the thread.
+/// A death signal is bound to the thread that started the child, so workers are
+/// forked here. All signals are blocked in the thread.
 ///
 /// Handlers must not block and must not throw. A handler may call anything
 /// here, also `unwatch` and `cancel` for itself or for others, and close

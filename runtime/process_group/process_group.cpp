@@ -9,6 +9,7 @@
 #include "runtime/options.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
+#include "runtime/os/task_thread.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/processes/posix_process_host.hpp"
 
@@ -168,6 +169,7 @@ worker_supervisor_config process_group::supervisor_config() {
           .ports = nullptr,
           .layout = std::make_shared<ready_layout>(outputs_),
           .evidence = std::make_shared<worker_evidence>(),
+          .files = std::make_shared<task_thread>("actorrun-files"),
           .tailer = tailer_,
           .lines = options_.lines};
 }

@@ -88,6 +88,9 @@ public:
     host_->notify(epoch, signal);
   }
   void release(epoch_id epoch) override { host_->release(epoch); }
+  void check(std::function<void()> on_answer) override {
+    host_->check(std::move(on_answer));
+  }
   ports::fence_token set_fence(core::time_point due) override {
     return host_->set_fence(due);
   }

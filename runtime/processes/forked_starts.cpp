@@ -35,18 +35,6 @@ std::string subject_of(const ports::process_spec& spec, int error) {
   return detail::subject_of(name, {}, 0);
 }
 
-// Reaps the zombie and frees the pid.
-void end_child(pid_t pid, const unique_fd& pidfd) {
-  if (pidfd)
-    ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-  else
-    ::kill(pid, SIGKILL);
-  auto info = siginfo_t{};
-  const auto id = static_cast<id_t>(pid);
-  while (::waitid(P_PID, id, &info, WEXITED) != 0 && errno == EINTR) {
-  }
-}
-
 unique_fd open_pidfd(pid_t pid) {
   return unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
 }
@@ -62,9 +50,9 @@ pid_t last_word(int handshake) {
 
 } // namespace
 
-forked_starts::forked_starts(reactor& loop, warden& guard,
+forked_starts::forked_starts(reactor& loop, warden& guard, start_thread& files,
                              core::duration answer_max)
-  : loop_(loop), guard_(guard), answer_max_(answer_max) {}
+  : loop_(loop), guard_(guard), files_(files), answer_max_(answer_max) {}
 
 // A server is destroyed with its last request; then it is known what it has
 // made.
@@ -80,7 +68,7 @@ forked_starts::~forked_starts() {
     loop_.cancel(x.timeout);
     x.place.reset();
     if (x.pid != 0)
-      end_child(x.pid, x.pidfd);
+      end_process(x.pid, x.pidfd);
   }
 }
 
@@ -113,7 +101,16 @@ void forked_starts::begin(id which, pending& x) {
   if (!x.place)
     return fail(which, x, EAGAIN);
   const auto& spec = x.what.spec;
-  const auto outputs = x.what.outputs->open(spec.out, spec.err);
+  files_.open(x.what.batch, spec.out, spec.err,
+              [=, this](const open_outputs& files) { go_on(which, files); });
+}
+
+void forked_starts::go_on(id which, const open_outputs& outputs) {
+  const auto i = starts_.find(which);
+  if (i == starts_.end())
+    return; // It was given up.
+  auto& x = i->second;
+  const auto& spec = x.what.spec;
   if (outputs.error != 0)
     return conclude(which, x, not_started(outputs.error, null_device));
   auto line = child_handshake::open();
@@ -249,7 +246,7 @@ void forked_starts::forget(id which, pending& x) {
   loop_.cancel(x.timeout);
   if (x.pid != 0) {
     x.place.reset();
-    end_child(x.pid, x.pidfd);
+    end_process(x.pid, x.pidfd);
   }
   starts_.erase(which);
 }

@@ -5,7 +5,7 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/processes/fork_server_process.hpp"
 #include "runtime/processes/forked_child.hpp"
-#include "runtime/processes/output_files.hpp"
+#include "runtime/processes/start_thread.hpp"
 #include "runtime/processes/started_process.hpp"
 #include "runtime/processes/warden.hpp"
 
@@ -38,14 +38,15 @@ public:
 
   struct order {
     ports::process_spec spec;
-    uint64_t fire_count = 0;         ///< See `warden::enlist`.
-    output_files* outputs = nullptr; ///< Stay until the callback.
+    uint64_t fire_count = 0; ///< See `warden::enlist`.
+    std::shared_ptr<start_batch> batch{};
     /// For `start_method::fork_server`.
     std::shared_ptr<fork_server_process> server{};
   };
 
+  /// @param files      Opens outputs; lives longer.
   /// @param answer_max See `fork_answer_max`.
-  forked_starts(reactor& loop, warden& guard,
+  forked_starts(reactor& loop, warden& guard, start_thread& files,
                 core::duration answer_max = fork_answer_max);
 
   /// Gives up all starts without callbacks, and waits for the end of their
@@ -82,6 +83,7 @@ private:
 
   void pump();
   void begin(id which, pending& x);
+  void go_on(id which, const open_outputs& outputs);
   int make(pending& x, const child_files& files, int handshake);
   void on_report(id which);
   void on_timeout(id which);
@@ -94,6 +96,7 @@ private:
 
   reactor& loop_;
   warden& guard_;
+  start_thread& files_;
   core::duration answer_max_;
   id last_ = 0;
   std::deque<id> waiting_;

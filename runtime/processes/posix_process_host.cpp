@@ -113,6 +113,10 @@ void posix_process_host::release(epoch_id epoch) {
   loop_.post([=, this] { release_now(epoch); });
 }
 
+void posix_process_host::check(std::function<void()> on_answer) {
+  loop_.post(while_alive(std::move(on_answer)));
+}
+
 // At once, not on the thread: then moving a fence costs no wake-up, and it
 // cannot be late because of a queue.
 ports::fence_token posix_process_host::set_fence(core::time_point due) {
@@ -127,7 +131,7 @@ void posix_process_host::start_all(epoch_id epoch,
   assert(!batches_.contains(epoch));
   auto& group = batches_
                   .emplace(epoch, batch{.on_event = std::move(on_event),
-                                        .outputs = starter_->begin_batch()})
+                                        .files = starter_->begin_batch()})
                   .first->second;
   group.workers.reserve(processes.size());
   if (gate_ && !ended_.empty())
@@ -156,9 +160,9 @@ void posix_process_host::start_each(epoch_id epoch,
   for (size_t i = 0; i < processes.size(); ++i) {
     const auto rank = processes[i].local_rank;
     const auto id = starter_->start(
-      std::move(processes[i]), fire_count, group.outputs,
+      std::move(processes[i]), fire_count, group.files,
       [=, this](started_process x) { on_start(epoch, i, rank, std::move(x)); });
-    if (id != 0)
+    if (id.number != 0)
       group.starting.emplace(i, id);
   }
   conclude_starts(group);
@@ -178,6 +182,7 @@ void posix_process_host::on_start(epoch_id epoch, size_t place,
     conclude_starts(group);
   if (group.pending.size() >= facts_per_call_max)
     flush(epoch);
+  finish_if_done(epoch);
 }
 
 void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
@@ -189,10 +194,15 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
                            .registration = std::move(process.registration)});
   ++group.running_count;
   watch(epoch, group.workers.size() - 1);
+  if (group.given_up)
+    group.workers.back().kill_group(SIGKILL);
+  if (group.released)
+    group.workers.back().registration.reset();
   report(epoch, ports::process_started{epoch, local_rank, process.pid});
 }
 
 void posix_process_host::give_up_starts(epoch_id epoch, batch& group) {
+  group.given_up = true;
   for (const auto& x : std::exchange(group.held, {}))
     report(
       epoch,
@@ -202,10 +212,9 @@ void posix_process_host::give_up_starts(epoch_id epoch, batch& group) {
     starter_->give_up(id);
 }
 
-void posix_process_host::conclude_starts(const batch& group) const {
-  const auto text = group.outputs.complaint();
-  if (group.starting.empty() && !text.empty())
-    note(text);
+void posix_process_host::conclude_starts(const batch& group) {
+  if (group.starting.empty())
+    starter_->complain(group.files);
 }
 
 // -- ending -------------------------------------------------------------------
@@ -232,7 +241,13 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
   report(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
                                       status->exit_code, status->signal,
                                       status->dumped, round_time()});
-  if (--group.running_count == 0 && group.released)
+  --group.running_count;
+  finish_if_done(epoch);
+}
+
+void posix_process_host::finish_if_done(epoch_id epoch) {
+  const auto& group = batches_.at(epoch);
+  if (group.released && group.running_count == 0 && group.starting.empty())
     loop_.at_end_of_round(while_alive([=, this] { finish(epoch); }));
 }
 
@@ -263,7 +278,7 @@ void posix_process_host::release_now(epoch_id epoch) {
     worker.kill_group(SIGKILL);
     worker.registration.reset();
   }
-  if (group.running_count == 0)
+  if (group.running_count == 0 && group.starting.empty())
     finish(epoch);
 }
 
@@ -286,9 +301,13 @@ void posix_process_host::finish(epoch_id epoch) {
 
 void posix_process_host::end_all() {
   const auto deadline = std::chrono::steady_clock::now() + end_max;
-  for (auto& [epoch, group] : batches_)
+  for (auto& [epoch, group] : batches_) {
+    group.given_up = true;
+    group.on_event = [](const auto&) {};
     for (auto& worker : group.workers)
       worker.kill_group(SIGKILL);
+  }
+  starter_->end(warden_);
   starter_.reset();
   for (auto& [epoch, group] : batches_) {
     for (auto& worker : group.workers)

@@ -3,7 +3,6 @@
 
 #include "actors/ports/process_host.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/processes/output_files.hpp"
 #include "runtime/processes/process_starter.hpp"
 #include "runtime/processes/warden.hpp"
 #include "runtime/processes/worker_process.hpp"
@@ -19,12 +18,11 @@
 
 namespace actorrun::detail {
 
-/// Starts processes on the reactor's thread, each with its own session and
-/// process group, watches them by pidfd, and lets none outlive this program
-/// (see `warden`).
+/// Starts processes, each with its own session and process group, watches them by
+/// pidfd, and lets none outlive this program (see `warden`).
 ///
-/// Programs of a batch are executed in one go; workers made by forks follow as
-/// they get ready (see `process_starter`). The facts of one round of the
+/// Programs of a batch are executed one after the other, on a thread of their
+/// own; workers made by forks follow as they get ready (see `process_starter`). The facts of one round of the
 /// reactor arrive in one call, and those that were seen in one round bear the
 /// same time. Outputs that cannot be opened are one note per batch.
 ///
@@ -63,11 +61,13 @@ public:
              std::vector<ports::process_spec> processes,
              listener on_event) override;
 
-  /// Starts in progress are abandoned: ECANCELED.
+  /// Starts in progress are abandoned: ECANCELED. A program that is being
+  /// executed is killed as soon as it runs.
   void signal(epoch_id epoch, int signal) override;
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
   void release(epoch_id epoch) override;
+  void check(std::function<void()> on_answer) override;
   ports::fence_token set_fence(core::time_point due) override;
 
   /// The pid of the warden; 0 while there is none.
@@ -77,7 +77,7 @@ public:
 private:
   struct batch {
     listener on_event;
-    output_files outputs;
+    std::shared_ptr<start_batch> files;
     /// Not started yet: the gate holds them back.
     std::vector<ports::process_spec> held{};
     std::vector<worker_process> workers{};
@@ -85,6 +85,7 @@ private:
     std::map<size_t, process_starter::id> starting{};
     std::vector<ports::process_event> pending{};
     size_t running_count = 0;
+    bool given_up = false; ///< Its starts: what still comes is killed.
     bool released = false;
     uint32_t sweep_count = 0;
   };
@@ -99,7 +100,8 @@ private:
                 started_process result);
   void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
   void give_up_starts(epoch_id epoch, batch& group);
-  void conclude_starts(const batch& group) const;
+  void conclude_starts(const batch& group);
+  void finish_if_done(epoch_id epoch);
   void watch(epoch_id epoch, size_t index);
   void on_ready(epoch_id epoch, size_t index);
   void report(epoch_id epoch, ports::process_event event);

@@ -1,7 +1,5 @@
 #include "runtime/processes/process_starter.hpp"
 
-#include "actors/core/devices/binding_plan.hpp"
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/processes/program.hpp"
 
@@ -36,90 +34,60 @@ std::optional<started_process> fault_of(const ports::process_spec& spec) {
   return std::nullopt;
 }
 
-size_t text_size(const ports::process_spec& spec) {
-  size_t result = 0;
-  for (const auto* list : {&spec.arguments, &spec.environment})
-    for (const auto& x : *list)
-      result += x.size() + 1;
-  return result;
-}
-
-std::string subject_of_failure(const ports::process_spec& spec,
-                               const std::string& path, int error) {
-  auto subject = subject_of(spec.arguments[0], path, error);
-  if (error == E2BIG)
-    subject
-      += formatted(" ({} bytes of arguments and environment)", text_size(spec));
-  if (error == EINVAL && !spec.binding.cpus.empty())
-    subject += formatted(" (bound to the CPUs {})",
-                         core::to_ranges(spec.binding.cpus));
-  return subject;
-}
-
 } // namespace
 
 process_starter::process_starter(reactor& loop, warden& guard,
                                  note_handler on_note)
-  : loop_(loop), guard_(guard), on_note_(std::move(on_note)),
-    forks_(loop, guard) {}
+  : loop_(loop), guard_(guard), on_note_(std::move(on_note)), thread_(loop),
+    forks_(loop, guard, thread_) {}
 
 process_starter::~process_starter() = default;
 
-output_files process_starter::begin_batch() {
-  spawner_.inspect_signals();
-  programs_ = {};
-  return output_files{null_};
+std::shared_ptr<start_batch> process_starter::begin_batch() {
+  return thread_.begin_batch();
 }
 
 process_starter::id process_starter::start(ports::process_spec spec,
                                            uint64_t fire_count,
-                                           output_files& outputs,
+                                           std::shared_ptr<start_batch> batch,
                                            callback done) {
+  const auto how = spec.method;
   const auto refuse = [&](started_process why) {
     done(std::move(why));
-    return id{0};
+    return id{how, 0};
   };
   if (auto fault = fault_of(spec))
     return refuse(std::move(*fault));
   if (const auto error = guard_.ensure())
     return refuse(not_started(error, "actorrun-warden"));
-  if (spec.method == start_method::exec)
-    return refuse(execute(spec, fire_count, outputs));
+  if (how == start_method::exec) {
+    auto place = guard_.enlist(fire_count);
+    if (!place)
+      return refuse(not_started(EAGAIN, spec.arguments[0]));
+    return {how, thread_.execute(std::move(batch), std::move(spec),
+                                 std::move(place), std::move(done))};
+  }
   auto from = server_answer{};
-  if (spec.method == start_method::fork_server)
+  if (how == start_method::fork_server)
     from = server_for(spec);
   if (from.error != 0)
     return refuse(not_started(from.error, from.subject));
-  return forks_.start({.spec = std::move(spec),
-                       .fire_count = fire_count,
-                       .outputs = &outputs,
-                       .server = std::move(from.server)},
-                      std::move(done));
+  return {how, forks_.start({.spec = std::move(spec),
+                             .fire_count = fire_count,
+                             .batch = std::move(batch),
+                             .server = std::move(from.server)},
+                            std::move(done))};
 }
 
-started_process process_starter::execute(const ports::process_spec& spec,
-                                         uint64_t fire_count,
-                                         output_files& outputs) {
-  const auto& program = programs_.find(spec.arguments[0], spec.environment);
-  const auto failed = [&](int error) {
-    return not_started(error, subject_of_failure(spec, program.path, error));
-  };
-  if (program.error != 0)
-    return failed(program.error);
-  auto place = guard_.enlist(fire_count);
-  if (!place)
-    return failed(EAGAIN);
-  const auto files = outputs.open(spec.out, spec.err);
-  if (files.error != 0)
-    return not_started(files.error, null_device);
-  auto child = spawner_.start(program.path, spec.arguments, spec.environment,
-                              &place, {files.out, files.err, spec.descriptors},
-                              cpu_binding{spec.binding});
-  if (child.error != 0)
-    return failed(child.error);
-  return {.pid = child.pid,
-          .pidfd = std::move(child.pidfd),
-          .registration = std::move(place)};
+void process_starter::give_up(id which) {
+  if (which.how == start_method::exec)
+    thread_.give_up(which.number);
+  else
+    forks_.give_up(which.number);
+}
+
+void process_starter::complain(std::shared_ptr<start_batch> batch) {
+  thread_.complain(std::move(batch), on_note_);
 }
 
 process_starter::server_answer
@@ -128,11 +96,14 @@ process_starter::server_for(const ports::process_spec& spec) {
   auto& server = servers_[name];
   if (server && server->runs())
     return {.server = server};
-  const auto& program = programs_.find(name, spec.environment);
+  const auto program = program_finder{}.find(name, spec.environment);
   auto error = program.error;
   if (error == 0) {
+    if (!server_spawner_)
+      server_spawner_.emplace();
     server = std::make_shared<fork_server_process>(
-      loop_, spawner_, program.path, name, spec.environment, [this, name] {
+      loop_, *server_spawner_, program.path, name, spec.environment,
+      [this, name] {
         on_note_(formatted(
           "fork server {} has ended; the next worker starts another", name));
         forks_.server_ended();

@@ -3,12 +3,10 @@
 
 #include "actors/ports/process_host.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/fork_server_process.hpp"
 #include "runtime/processes/forked_starts.hpp"
-#include "runtime/processes/output_files.hpp"
-#include "runtime/processes/program.hpp"
 #include "runtime/processes/spawn.hpp"
+#include "runtime/processes/start_thread.hpp"
 #include "runtime/processes/started_process.hpp"
 #include "runtime/processes/warden.hpp"
 
@@ -16,43 +14,52 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-
-#include <sys/types.h>
 
 namespace actorrun::detail {
 
 /// Lives on the reactor's thread.
 class process_starter {
 public:
-  using id = forked_starts::id;
-  using callback = forked_starts::callback;
+  /// Names one start that is under way.
+  struct id {
+    ports::start_method how = ports::start_method::exec;
+    uint64_t number = 0; ///< 0 names none.
+  };
+
+  using callback = std::function<void(started_process)>;
   using note_handler = std::function<void(const std::string&)>;
 
   process_starter(reactor& loop, warden& guard, note_handler on_note);
 
   /// Abandons all starts without callbacks, ends the servers.
+  /// @pre `end` was called
   ~process_starter();
 
   process_starter(const process_starter&) = delete;
   process_starter& operator=(const process_starter&) = delete;
 
-  /// The outputs of the next batch. Call it once per batch, before its first
-  /// start: programs are searched again from then on.
-  output_files begin_batch();
+  /// What the starts of the next batch share. Call it once per batch, before its
+  /// first start: programs are searched again from then on.
+  std::shared_ptr<start_batch> begin_batch();
 
-  /// Calls `done` once: before it returns for a program that is executed, at
-  /// any time for other methods.
+  /// Calls `done` once, perhaps before it returns.
   /// @param fire_count See `warden::enlist`.
-  /// @param outputs Of the batch; stay until `done` is called.
-  /// @returns 0 if `done` has been called
-  id start(ports::process_spec spec, uint64_t fire_count, output_files& outputs,
-           callback done);
+  /// @returns none if `done` has been called
+  id start(ports::process_spec spec, uint64_t fire_count,
+           std::shared_ptr<start_batch> batch, callback done);
 
-  /// Abandons a start: its callback gets ECANCELED before this returns. Does
-  /// nothing if it has been called.
-  void give_up(id which) { forks_.give_up(which); }
+  /// Abandons a start: its callback gets ECANCELED before this returns, unless
+  /// its program is being executed. Does nothing if it has been called.
+  void give_up(id which);
+
+  /// Logs which outputs of the batch could not be opened.
+  void complain(std::shared_ptr<start_batch> batch);
+
+  /// Ends the thread on which programs are executed; see `start_thread::end`.
+  void end(std::shared_ptr<void> places) { thread_.end(std::move(places)); }
 
 private:
   struct server_answer {
@@ -61,16 +68,14 @@ private:
     std::string subject{};
   };
 
-  started_process execute(const ports::process_spec& spec, uint64_t fire_count,
-                          output_files& outputs);
   server_answer server_for(const ports::process_spec& spec);
 
   reactor& loop_;
   warden& guard_;
   note_handler on_note_;
-  unique_fd null_;
-  spawner spawner_;
-  program_finder programs_;
+  start_thread thread_;
+  /// For servers alone: who orders them, `start_processes`, holds no lease.
+  std::optional<spawner> server_spawner_;
   forked_starts forks_;
   /// By the name of the program. Behind the starts: these know their servers.
   std::map<std::string, std::shared_ptr<fork_server_process>> servers_;

@@ -24,4 +24,8 @@ inline started_process not_started(int error, std::string subject) {
   return {.error = error, .subject = std::move(subject)};
 }
 
+/// Kills a child, waits for its end and frees its pid.
+/// @param pidfd May be empty.
+void end_process(pid_t pid, const unique_fd& pidfd);
+
 } // namespace actorrun::detail

@@ -45,6 +45,7 @@ struct log_tailer_fixture : actor_fixture {
     result.console = console;
     result.files = files;
     result.lines = log{make_logger()};
+    result.has_own_thread = false;
     return result;
   }
 

@@ -111,6 +111,11 @@ void agent::perform(const core::send_join& x) {
   send(core::agent_joined{x.offering, settings_, x.held});
 }
 
+void agent::perform(const core::check_control& x) {
+  post_supervisor(
+    [this, asked = x.asked] { post_brain(core::control_checked{asked}); });
+}
+
 void agent::perform(const core::send_keep_alive& x) {
   if (link_)
     all_.keep_alive(link_, id(), x.sent);
@@ -179,11 +184,13 @@ void agent::perform(const core::start_group& x) {
   if (auto& roll = all_.roll(); roll.percent(all_.plan().stalled_start_percent))
     stalled_until_
       = all_.now()
-        + roll.between(core::duration{0}, all_.plan().start_stall_max);
+        + roll.between(core::duration{0}, all_.plan().start_stall_max) / 4;
   post_supervisor([this, plan = x.plan, decided = fence_count_] {
     decided_ = decided;
     group_.emplace(plan, "node-" + std::to_string(host_),
-                   all_.plan().kill_timeout);
+                   all_.plan().kill_timeout,
+                   std::chrono::ceil<std::chrono::milliseconds>(
+                     2 * all_.plan().start_stall_max));
     held_ = {};
     timed_.clear();
     failed_.clear();
@@ -192,7 +199,7 @@ void agent::perform(const core::start_group& x) {
   });
 }
 
-// The supervisor takes one message after the other, and may wait for files.
+// The supervisor takes one message after the other.
 void agent::post_supervisor(action what) {
   process_->at(std::max(all_.now() + mailbox_delay, stalled_until_),
                std::move(what));
@@ -283,6 +290,18 @@ void agent::handle_group(epoch_id epoch,
 void agent::perform(epoch_id epoch, const core::arm_timer& x) {
   process_->at(x.due + all_.timer_lateness(), [this, epoch, timer = x.timer] {
     handle_group(epoch, core::timer_fired{timer});
+  });
+}
+
+// Files may take long, and hold up nothing else.
+void agent::perform(epoch_id epoch, const core::prepare_workers&) {
+  auto& roll = all_.roll();
+  const auto stall
+    = roll.percent(all_.plan().stalled_start_percent)
+        ? roll.between(core::duration{0}, all_.plan().start_stall_max)
+        : core::duration{0};
+  process_->after(stall + mailbox_delay, [this, epoch] {
+    handle_group(epoch, core::workers_prepared{});
   });
 }
 

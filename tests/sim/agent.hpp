@@ -67,6 +67,7 @@ private:
   void perform(const core::seek_coordinator& x);
   void perform(const core::drop_link& x);
   void perform(const core::send_join& x);
+  void perform(const core::check_control& x);
   void perform(const core::send_keep_alive& x);
   void perform(const core::send_started& x);
   void perform(const core::send_failed& x);
@@ -84,6 +85,7 @@ private:
   void feed(epoch_id epoch, std::vector<core::worker_group_event> events);
   void handle_group(epoch_id epoch, const core::worker_group_event& event);
   void perform(epoch_id epoch, const core::arm_timer& x);
+  void perform(epoch_id epoch, const core::prepare_workers& x);
   void perform(epoch_id epoch, const core::start_workers& x);
   void perform(epoch_id epoch, const core::signal_workers& x);
   void perform(epoch_id epoch, const core::release_workers& x);
@@ -119,7 +121,7 @@ private:
   uint32_t unkillable_count_ = 0;
   uint64_t fence_count_ = 0; ///< When the fence was last set …
   uint64_t decided_ = 0;     ///< … before the group's start was ordered.
-  core::time_point stalled_until_{}; ///< The supervisor waits for files.
+  core::time_point stalled_until_{}; ///< The supervisor gets no CPU.
   std::shared_ptr<link> link_;
   std::optional<core::ending> ending_;
   bool leaving_ = false;

@@ -75,6 +75,9 @@ struct event_writer {
   string operator()(const core::join_rejected& x) const {
     return "join_rejected " + string{to_string(x.why.code)};
   }
+  string operator()(const core::control_checked&) const {
+    return "control_checked";
+  }
   string operator()(const core::lease_granted&) const {
     return "lease_granted";
   }

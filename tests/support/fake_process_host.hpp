@@ -7,6 +7,7 @@
 #include "tests/support/recorder.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <new>
 #include <string>
@@ -42,6 +43,13 @@ public:
 
   void release(epoch_id epoch) override {
     calls_.write("release " + to_string(epoch));
+  }
+
+  void check(std::function<void()> on_answer) override {
+    if (is_hanging_)
+      unanswered_.push_back(std::move(on_answer));
+    else
+      on_answer();
   }
 
   ports::fence_token set_fence(core::time_point due) override {
@@ -81,6 +89,15 @@ public:
   // -- what a test does -------------------------------------------------------
 
   void fire_fence() { ++fire_count_; }
+
+  /// Answers no check from now on.
+  void hang() { is_hanging_ = true; }
+
+  void recover() {
+    is_hanging_ = false;
+    for (const auto& answer : std::exchange(unanswered_, {}))
+      answer();
+  }
 
   /// The next start finds no memory.
   void lack_memory() { lacks_memory_ = true; }
@@ -131,6 +148,8 @@ private:
   recorder calls_;
   std::map<epoch_id, group> epochs_;
   bool lacks_memory_ = false;
+  bool is_hanging_ = false;
+  std::vector<std::function<void()>> unanswered_;
   std::vector<core::time_point> fences_;
   uint64_t fire_count_ = 0;
   ports::fence_token decided_;

@@ -1,5 +1,6 @@
 #include "tests/support/recorder.hpp"
 
+#include <chrono>
 #include <variant>
 
 namespace actorrun::test {
@@ -47,6 +48,11 @@ struct event_writer {
            + std::to_string(x.master_port)
            + and_others(x.others.listed.size(), x.others.unlisted_count)
            + given_up(x);
+  }
+  std::string operator()(const core::control_checked& x) const {
+    const auto asked
+      = x.asked.time_since_epoch() / std::chrono::milliseconds{1};
+    return "control checked " + std::to_string(asked) + " ms";
   }
   template <class T>
   std::string operator()(const T&) const {

@@ -114,10 +114,10 @@ TEST_CASE_METHOD(scene, "job: child processes of workers end with the epoch",
                  "[restarts]") {
   auto& a = agent(
     {.nodes = "1", .restart_count_max = 1, .slots = 1, .worker = {"--stray"}});
-  await_world(1);
+  const auto worker = await_world(1)[0];
   REQUIRE(eventually([&] { return records().size() == 2; }));
   const auto first = records();
-  order_exit(workers_of(1)[0].pid, 9);
+  order_exit(worker.pid, 9);
   await_world(1, 1);
   CHECK(all_dead(first));
   order_end();

@@ -113,7 +113,7 @@ void membership::give_up(time_point now, effects& out) {
     return;
   auto why = last_failure_.value_or(
     failure{errc::connection_timed_out, "the coordinator did not answer"});
-  if (was_accepted_)
+  if (was_accepted_ && why.code != errc::settings_mismatch)
     why = {errc::coordinator_lost,
            "the coordinator is gone and did not come back within "
              + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text
@@ -147,7 +147,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     if (share_.may_run())
       out.emplace_back(set_fence{fence_due_});
     if (now > join_sent_ + keep_alive_interval_)
-      out.emplace_back(send_keep_alive{now}); // The answer was slow.
+      check_control(now, out); // The answer was slow.
   }
   if (ending_)
     out.emplace_back(send_leaving{ending_->signal});
@@ -156,15 +156,34 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
 void membership::on(const join_rejected& event, time_point now, effects& out) {
   if (link_ != link::joining)
     return;
+  out.emplace_back(drop_link{});
+  // Whoever has started a coordinator with other settings may correct that.
+  if (was_accepted_ && event.why.code == errc::settings_mismatch && !ending_) {
+    last_failure_ = event.why;
+    return seek(now, out);
+  }
   if (!ending_)
     ending_ = ending{.result = {}, .why = event.why, .signal = 0};
   alarms_.disarm(alarm::timeout);
-  out.emplace_back(drop_link{});
   link_ = link::seeking;
   if (share_.may_run())
     stop(0, out);
   else
     part(now, out);
+}
+
+void membership::check_control(time_point now, effects& out) {
+  control_asked_ = now;
+  out.emplace_back(core::check_control{now});
+}
+
+// Answers to older checks are late: what they prove may be over.
+void membership::on(const control_checked& event, time_point now,
+                    effects& out) {
+  if (link_ != link::joined || control_asked_ != event.asked)
+    return;
+  control_asked_.reset();
+  out.emplace_back(send_keep_alive{now});
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
@@ -456,7 +475,7 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       return seek(now, out);
     case alarm::keep_alive:
       arm(alarm::keep_alive, now + keep_alive_interval_, out);
-      out.emplace_back(send_keep_alive{now});
+      check_control(now, out);
       return;
     case alarm::fence:
       return on_fence(now, out);

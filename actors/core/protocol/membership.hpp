@@ -28,6 +28,9 @@ namespace actorrun::core {
 ///
 /// The share of the newest epoch (`epoch_share`) does not depend on the link.
 ///
+/// A keep-alive is sent when supervisor and process host have answered, and not
+/// otherwise: the lease proves that the workers can be ended.
+///
 /// The agent's fence runs from the *sending* of the last keep-alive that was
 /// answered. The coordinator's lease runs from receiving it, and longer. So the
 /// workers here are dead before others can take their place.
@@ -44,6 +47,9 @@ public:
 
   link current_link() const { return link_; }
   share_state share() const { return share_.state(); }
+
+  /// Whether a coordinator has accepted it, at least once.
+  bool was_accepted() const { return was_accepted_; }
 
   /// The plan of the epoch it has, or last had.
   const std::optional<epoch_plan>& plan() const { return share_.plan(); }
@@ -77,6 +83,8 @@ private:
   // the lease
   void on(const join_accepted& event, time_point now, effects& out);
   void on(const join_rejected& event, time_point now, effects& out);
+  void check_control(time_point now, effects& out);
+  void on(const control_checked& event, time_point now, effects& out);
   void on(const lease_granted& event, time_point now, effects& out);
   void on_fence(time_point now, effects& out);
   void extend_fence(time_point due, time_point now, effects& out);
@@ -120,10 +128,11 @@ private:
   alarm_set<alarm, alarm_count> alarms_;
 
   link link_ = link::seeking;
-  bool was_accepted_ = false; ///< At least once.
+  bool was_accepted_ = false;
   time_point join_sent_{};
   time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.
   duration keep_alive_interval_{0};
+  std::optional<time_point> control_asked_; ///< And not answered yet.
   duration fence_{0}; ///< From a keep-alive that was answered.
   time_point fence_due_ = time_point::max();
   epoch_id fenced_; ///< The last whose workers were killed by the fence.

@@ -18,6 +18,7 @@ struct effect_writer {
                          + to_string(x.held->state)
                      : std::string{});
   }
+  std::string operator()(const check_control&) const { return "check_control"; }
   std::string operator()(const send_keep_alive&) const {
     return "send_keep_alive";
   }

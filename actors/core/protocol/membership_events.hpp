@@ -40,6 +40,11 @@ struct join_rejected {
   failure why;
 };
 
+/// What starts and ends the workers has answered a `check_control`.
+struct control_checked {
+  time_point asked;
+};
+
 struct lease_granted {
   time_point sent; ///< When the answered keep-alive was sent.
 };
@@ -92,9 +97,9 @@ struct leave_requested {
 using membership_event
   = std::variant<agent_started, coordinator_found, coordinator_not_found,
                  coordinator_disconnected, join_accepted, join_rejected,
-                 lease_granted, epoch_formed, epoch_revoked, job_ended,
-                 group_started, group_failed, group_succeeded, group_stopped,
-                 leave_requested, timer_fired>;
+                 control_checked, lease_granted, epoch_formed, epoch_revoked,
+                 job_ended, group_started, group_failed, group_succeeded,
+                 group_stopped, leave_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -107,6 +112,12 @@ struct drop_link {};
 struct send_join {
   offer offering;
   std::optional<claim> held;
+};
+
+/// Have all parts that a stop of workers takes answer with `control_checked`: a
+/// lease must not be kept for workers that nothing can end.
+struct check_control {
+  time_point asked;
 };
 
 struct send_keep_alive {
@@ -169,9 +180,9 @@ struct finish {
 
 using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
-                 send_keep_alive, send_started, send_failed, send_succeeded,
-                 send_stopped, send_leaving, send_left, start_group, stop_group,
-                 kill_group, set_fence, finish>;
+                 check_control, send_keep_alive, send_started, send_failed,
+                 send_succeeded, send_stopped, send_leaving, send_left,
+                 start_group, stop_group, kill_group, set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

@@ -9,9 +9,11 @@
 namespace actorrun::core {
 
 worker_group::worker_group(epoch_plan plan, std::string host,
-                           std::chrono::milliseconds kill_timeout)
+                           std::chrono::milliseconds kill_timeout,
+                           std::chrono::milliseconds start_timeout)
   : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
-    workers_(plan_.own.slot_count), waiting_count_(plan_.own.slot_count) {
+    start_timeout_(start_timeout), workers_(plan_.own.slot_count),
+    waiting_count_(plan_.own.slot_count) {
   assert(!workers_.empty());
 }
 
@@ -22,10 +24,20 @@ worker_group::step(const worker_group_event& event, time_point now) {
   return out;
 }
 
-void worker_group::on(const start_ordered&, time_point, effects& out) {
+void worker_group::on(const start_ordered&, time_point now, effects& out) {
   if (phase_ != phase::idle)
     return;
+  phase_ = phase::preparing;
+  if (start_timeout_.count() > 0)
+    start_timer_ = arm(now + start_timeout_, out);
+  out.emplace_back(prepare_workers{});
+}
+
+void worker_group::on(const workers_prepared&, time_point, effects& out) {
+  if (phase_ != phase::preparing)
+    return;
   phase_ = phase::starting;
+  has_begun_ = true;
   out.emplace_back(start_workers{});
 }
 
@@ -91,7 +103,11 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
     return;
   phase_ = phase::stopping;
   stop_ordered_at_ = now;
-  if (event.grace.count() == 0) {
+  if (!has_begun_) { // What is being prepared may still take long.
+    for (auto& worker : workers_)
+      worker.now = worker_record::state::ended;
+    ended_count_ = uint32_t(workers_.size());
+  } else if (event.grace.count() == 0) {
     kill_all(now, out);
   } else {
     out.emplace_back(signal_workers{event.signal});
@@ -113,6 +129,8 @@ void worker_group::on(const kill_ordered&, time_point now, effects& out) {
 void worker_group::on(const timer_fired& event, time_point now, effects& out) {
   if (event.timer.value == 0)
     return;
+  if (event.timer == start_timer_)
+    return fail_late_start(now, out);
   if (phase_ == phase::stopping && event.timer == grace_timer_) {
     grace_timer_ = {};
     return kill_all(now, out);
@@ -140,7 +158,7 @@ worker_record* worker_group::in_state(uint32_t local_rank,
                                       worker_record::state state) {
   assert(local_rank < workers_.size());
   auto& worker = workers_[local_rank];
-  return phase_ != phase::idle && worker.now == state ? &worker : nullptr;
+  return has_begun_ && worker.now == state ? &worker : nullptr;
 }
 
 // The first failure is reported at once. Failures after it may be its
@@ -158,7 +176,7 @@ void worker_group::report_failure(worker_failure failure, time_point when,
   failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
   failure.pid = workers_[failure.local_rank].pid;
   failure.age = when == time_point{} ? duration{0} : now - std::min(when, now);
-  if (phase_ == phase::starting || phase_ == phase::running) {
+  if (phase_ >= phase::preparing && phase_ <= phase::running) {
     phase_ = phase::failed;
     out.emplace_back(report_failed{std::move(failure)});
   } else if (failure.kind != failure_kind::not_started
@@ -227,6 +245,28 @@ void worker_group::end_overdue(uint32_t local_rank, overdue_worker& x,
     x.timer = arm(now + order.timeout, out);
 }
 
+// -- starts that hang ---------------------------------------------------------
+
+// It may start yet: the order to stop that follows ends it, too.
+void worker_group::fail_late_start(time_point now, effects& out) {
+  if (phase_ != phase::preparing && phase_ != phase::starting)
+    return;
+  const auto first
+    = std::find_if(workers_.begin(), workers_.end(), [](const auto& x) {
+        return x.now == worker_record::state::waiting;
+      });
+  auto failure
+    = worker_failure{.local_rank = uint32_t(first - workers_.begin()),
+                     .kind = failure_kind::not_started,
+                     .code = ETIMEDOUT};
+  failure.details.message
+    = std::string{has_begun_ ? "its program or its output files were not opened"
+                             : "its log folders were not made"}
+      + " within " + std::to_string(start_timeout_.count() / 1'000)
+      + " s; a file system may hang";
+  report_failure(std::move(failure), {}, now, out);
+}
+
 // -- SIGKILL ------------------------------------------------------------------
 
 // A second kill does not extend the time.
@@ -237,8 +277,9 @@ void worker_group::kill_all(time_point now, effects& out) {
 }
 
 void worker_group::give_up_all(time_point now, effects& out) {
+  using state = worker_record::state;
   for (uint32_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].now == worker_record::state::running)
+    if (workers_[i].now == state::running || workers_[i].now == state::waiting)
       give_up(i, now, out);
   settle(now, out);
 }

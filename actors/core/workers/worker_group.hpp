@@ -22,12 +22,14 @@ struct worker_record {
   int64_t pid = 0; ///< 0 until it has been started.
 };
 
-///                 all started            all exited with 0
-///  idle -> starting --------> running ---------------------> succeeded
-///             |                  |
-///             +--- one failed ---+--> failed
-///             |                  |      |
-///             +----- stop order -+------+--> stopping -> stopped
+///                    all started            all exited with 0
+///  idle -> preparing -> starting -> running ---------------------> succeeded
+///             |            |           |
+///             +------------+- one failed or did not start --> failed
+///             |            |           |                        |
+///             +------------+-----------+------- stop order -----+--> stopping
+///                                                                       |
+///                                                                    stopped
 ///
 /// A worker that ends after a stop order has been stopped and has not failed. A
 /// worker that ended before the order and is noticed later has failed, and is
@@ -38,6 +40,7 @@ class worker_group {
 public:
   enum class phase {
     idle,
+    preparing,
     starting,
     running,
     succeeded,
@@ -47,10 +50,14 @@ public:
   };
 
   /// @param host Named in failures.
-  /// @param kill_timeout From SIGKILL to giving up a worker; 0: never.
+  /// @param kill_timeout  From SIGKILL to giving up a worker; 0: never.
+  /// @param start_timeout From the order to start to the failure of a worker that
+  ///                      does not run yet; 0: never.
   /// @pre the placement has at least one slot
   worker_group(epoch_plan plan, std::string host,
                std::chrono::milliseconds kill_timeout
+               = std::chrono::milliseconds{0},
+               std::chrono::milliseconds start_timeout
                = std::chrono::milliseconds{0});
 
   /// Applies one event and returns its effects. Deterministic.
@@ -77,6 +84,7 @@ private:
   using effects = std::vector<worker_group_effect>;
 
   void on(const start_ordered& event, time_point now, effects& out);
+  void on(const workers_prepared& event, time_point now, effects& out);
   void on(const worker_started& event, time_point now, effects& out);
   void on(const worker_not_started& event, time_point now, effects& out);
   void on(const worker_exited& event, time_point now, effects& out);
@@ -89,6 +97,7 @@ private:
                    effects& out);
   timer_id arm(time_point due, effects& out);
   void kill_all(time_point now, effects& out);
+  void fail_late_start(time_point now, effects& out);
   void give_up_all(time_point now, effects& out);
   void give_up(uint32_t local_rank, time_point now, effects& out);
   worker_record* in_state(uint32_t local_rank, worker_record::state state);
@@ -101,11 +110,14 @@ private:
   epoch_plan plan_;
   std::string host_;
   std::chrono::milliseconds kill_timeout_;
+  std::chrono::milliseconds start_timeout_;
   phase phase_ = phase::idle;
   std::vector<worker_record> workers_;
   uint32_t waiting_count_;
   uint32_t ended_count_ = 0;
+  bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;
+  timer_id start_timer_;
   timer_id grace_timer_; ///< Set while the grace period lasts.
   timer_id kill_timer_;  ///< Set when all have been killed.
   uint32_t given_up_count_ = 0;

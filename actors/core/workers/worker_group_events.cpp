@@ -8,6 +8,9 @@ struct effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
   }
+  std::string operator()(const prepare_workers&) const {
+    return "prepare_workers";
+  }
   std::string operator()(const start_workers&) const { return "start_workers"; }
   std::string operator()(const signal_workers& x) const {
     return "signal_workers " + std::to_string(x.signal);

@@ -15,6 +15,9 @@ namespace actorrun::core {
 
 struct start_ordered {};
 
+/// What `prepare_workers` asked for is there.
+struct workers_prepared {};
+
 struct worker_started {
   uint32_t local_rank = 0;
   int64_t pid = 0;
@@ -65,11 +68,14 @@ struct worker_probed {
 };
 
 using worker_group_event
-  = std::variant<start_ordered, worker_started, worker_not_started,
-                 worker_exited, stop_ordered, kill_ordered, timer_fired,
-                 worker_overran, worker_probed>;
+  = std::variant<start_ordered, workers_prepared, worker_started,
+                 worker_not_started, worker_exited, stop_ordered, kill_ordered,
+                 timer_fired, worker_overran, worker_probed>;
 
 // -- effects: what the owner must do, in order --------------------------------
+
+/// Make what the workers need: folders, a store.
+struct prepare_workers {};
 
 /// Start all workers.
 struct start_workers {};
@@ -112,9 +118,10 @@ struct report_stopped {
 };
 
 using worker_group_effect
-  = std::variant<arm_timer, start_workers, signal_workers, release_workers,
-                 report_started, report_failed, report_succeeded,
-                 report_stopped, probe_workers, signal_worker>;
+  = std::variant<arm_timer, prepare_workers, start_workers, signal_workers,
+                 release_workers, report_started, report_failed,
+                 report_succeeded, report_stopped, probe_workers,
+                 signal_worker>;
 
 /// One line per effect: `signal_workers 15`.
 std::string to_string(const worker_group_effect& x);

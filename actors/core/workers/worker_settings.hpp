@@ -27,6 +27,9 @@ struct worker_settings {
   std::chrono::milliseconds grace_period{30'000};
   /// From SIGKILL to giving up a worker that is still there. 0: never.
   std::chrono::milliseconds kill_timeout{30'000};
+  /// From the order to start to giving up a worker that does not run yet, as when
+  /// a file system hangs. A fork server alone may take a minute. 0: never.
+  std::chrono::milliseconds start_timeout{120'000};
 };
 
 /// Replaces `${local_rank}` and `$local_rank` by the rank and `$$` by `$`;

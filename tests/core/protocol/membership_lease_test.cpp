@@ -10,12 +10,38 @@ using fixture = membership_fixture;
 TEST_CASE_METHOD(fixture, "membership: it sends a keep-alive every interval",
                  "[core]") {
   be_in();
-  CHECK(at(300ms, fire(3)) == "arm_timer 5; send_keep_alive");
-  CHECK(last<send_keep_alive>().sent == time_point{300ms});
+  CHECK(at(300ms, fire(3)) == "arm_timer 5; check_control");
+  CHECK(at(301ms, control_checked{time_point{300ms}}) == "send_keep_alive");
+  CHECK(last<send_keep_alive>().sent == time_point{301ms});
   CHECK(due(5) == 600ms);
-  CHECK(at(650ms, fire(5)) == "arm_timer 6; send_keep_alive");
+  CHECK(at(650ms, fire(5)) == "arm_timer 6; check_control");
   CHECK(due(6) == 950ms);
   CHECK(at(700ms, fire(3)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: no keep-alive without proof that workers can be "
+                 "ended",
+                 "[core]") {
+  run();
+  at(300ms, fire(3));
+  SECTION("an answer counts once") {
+    CHECK(at(301ms, control_checked{time_point{300ms}}) == "send_keep_alive");
+    CHECK(at(302ms, control_checked{time_point{300ms}}).empty());
+  }
+  SECTION("a late answer proves nothing") {
+    CHECK(at(600ms, fire(5)) == "arm_timer 6; check_control");
+    CHECK(at(601ms, control_checked{time_point{300ms}}).empty());
+    CHECK(at(602ms, control_checked{time_point{600ms}}) == "send_keep_alive");
+  }
+  SECTION("without a link there is none") {
+    at(310ms, coordinator_disconnected{});
+    CHECK(at(311ms, control_checked{time_point{300ms}}).empty());
+  }
+  SECTION("without answers the fence fires") {
+    CHECK(at(900ms, fire(4))
+          == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
+  }
 }
 
 TEST_CASE_METHOD(fixture, "membership: an answer moves the fence", "[core]") {
@@ -169,7 +195,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(0s, agent_started{});
   at(0s, coordinator_found{});
-  CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4; send_keep_alive");
+  CHECK(at(2s, accepted()) == "arm_timer 3; arm_timer 4; check_control");
   CHECK(at(2s, fire(4)) == "arm_timer 5");
   CHECK(due(5) == 2'900ms); // The fence counts from the acceptance.
   CHECK(at(2'900ms, fire(5)) == "drop_link; arm_timer 6; arm_timer 7");

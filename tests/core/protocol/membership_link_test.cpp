@@ -180,8 +180,27 @@ TEST_CASE_METHOD(
   fixture, "membership: an agent that is rejected stops its workers first",
   "[core]") {
   come_back();
-  CHECK(at(0s, rejected()) == "drop_link; stop_group 1");
-  CHECK(at(1s, stopped(1)) == "finish settings_mismatch");
+  CHECK(at(0s, join_rejected{{errc::duplicate_agent, "as said"}})
+        == "drop_link; stop_group 1");
+  CHECK(at(1s, stopped(1)) == "finish duplicate_agent");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a coordinator that came back with other settings "
+                 "may be corrected",
+                 "[core]") {
+  come_back();
+  CHECK(at(0s, rejected()) == "drop_link; arm_timer 8");
+  SECTION("in time") {
+    at(20ms, fire(8));
+    CHECK(at(20ms, coordinator_found{}) == "arm_timer 9; send_join 1 running");
+    CHECK(at(30ms, accepted()).starts_with("arm_timer 10; arm_timer 11"));
+  }
+  SECTION("too late for its workers and the job") {
+    // The link broke at 0 s.
+    CHECK(at(60s, fire(5)) == "stop_group 1");
+    CHECK(at(61s, stopped(1)) == "finish settings_mismatch");
+  }
 }
 
 // -- coming back --------------------------------------------------------------
@@ -341,7 +360,7 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
      {"", "arm_timer 3", "arm_timer 5; arm_timer 6", "finish succeeded", ""}},
     {"accepted",
      fixture::accepted(),
-     {"", "arm_timer 3; arm_timer 4; send_keep_alive", "", "", ""}},
+     {"", "arm_timer 3; arm_timer 4; check_control", "", "", ""}},
     {"rejected",
      fixture::rejected(),
      {"", "drop_link; finish settings_mismatch", "", "", ""}},
@@ -356,7 +375,7 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
      {"", "drop_link; arm_timer 3", "", "", ""}},
     {"keep-alive timer",
      fixture::fire(3),
-     {"", "", "arm_timer 5; send_keep_alive", "", ""}},
+     {"", "", "arm_timer 5; check_control", "", ""}},
     {"fence timer",
      fixture::fire(4),
      {"", "", "drop_link; arm_timer 5; arm_timer 6", "", ""}},

@@ -60,6 +60,7 @@ struct fixture {
 
   void start_both() {
     after(0ms, start_ordered{});
+    after(0ms, workers_prepared{});
     after(0ms, worker_started{0, 11});
     after(0ms, worker_started{1, 12});
   }
@@ -106,6 +107,7 @@ TEST_CASE_METHOD(fixture, "event_log: an epoch begins with a rendezvous",
 TEST_CASE_METHOD(fixture, "event_log: a worker that runs has ranks and a pid",
                  "[core]") {
   after(0ms, start_ordered{});
+  after(0ms, workers_prepared{});
   CHECK(one(20ms, worker_started{1, 4'711})
         == R"({"name": "torchelastic.worker.status.START", )"
            R"("source": "WORKER", "timestamp": 1785500000020, "metadata": )"
@@ -166,6 +168,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "event_log: a cancelled start is no event",
                  "[core]") {
   after(0ms, start_ordered{});
+  after(0ms, workers_prepared{});
   auto details = death_details{};
   details.subject = "/none";
   const auto x = one(0ms, worker_not_started{0, ENOENT, details, now});

@@ -30,6 +30,7 @@ constexpr auto stop = stop_ordered{SIGTERM, 5s};
 struct fixture {
   fixture() {
     at(0ms, start_ordered{});
+    at(0ms, workers_prepared{});
     for (uint32_t i = 0; i < worker_count; ++i)
       at(0ms, worker_started{i, 100 + int64_t(i)});
     REQUIRE(uut.current_phase() == worker_group::phase::running);
@@ -91,6 +92,7 @@ TEST_CASE_METHOD(fixture, "worker_group: a start that failed has details, too",
                  "[core]") {
   auto group = worker_group{uut.plan(), "node-a"};
   group.step(start_ordered{}, time_point{0ms});
+  group.step(workers_prepared{}, time_point{0ms});
   auto event = worker_not_started{.local_rank = 1, .error = ENOENT};
   event.details.subject = "/bin/none";
   event.when = time_point{40ms};
@@ -152,6 +154,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   auto group = worker_group{uut.plan(), "node-a"};
   group.step(start_ordered{}, time_point{0ms});
+  group.step(workers_prepared{}, time_point{0ms});
   group.step(worker_not_started{0, EIO}, time_point{0ms});
   for (uint32_t i = 1; i < worker_count; ++i)
     CHECK(

@@ -41,6 +41,7 @@ worker_exited exited(uint32_t local_rank, int code) {
 struct fixture {
   fixture() {
     at(0ms, start_ordered{});
+    at(0ms, workers_prepared{});
     for (uint32_t i = 0; i < 2; ++i)
       at(0ms, worker_started{i, 100 + int64_t(i)});
   }

@@ -67,6 +67,7 @@ struct fixture {
 
   void run() {
     at(0s, start_ordered{});
+    at(0s, workers_prepared{});
     at(0s, started(0));
     at(0s, started(1));
   }
@@ -76,7 +77,8 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "worker_group: workers start, run and succeed",
                  "[core]") {
-  CHECK(at(0s, start_ordered{}) == "start_workers");
+  CHECK(at(0s, start_ordered{}) == "prepare_workers");
+  CHECK(at(0s, workers_prepared{}) == "start_workers");
   CHECK(at(0s, started(1)) == "");
   CHECK(uut.current_phase() == phase::starting);
   CHECK(at(0s, started(0)) == "report_started");
@@ -92,6 +94,7 @@ TEST_CASE_METHOD(fixture, "worker_group: the state of every worker can be read",
   REQUIRE(uut.workers().size() == 2);
   CHECK(uut.plan() == plan_of(2));
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   CHECK(uut.workers()[1].now == state::waiting);
   CHECK(uut.workers()[1].pid == 0);
   at(0s, started(1));
@@ -110,6 +113,7 @@ TEST_CASE_METHOD(
   "worker_group: a worker that is done early waits for the others' start",
   "[core]") {
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   at(0s, started(0));
   CHECK(at(0s, exited(0)) == "");
   CHECK(at(0s, started(1)) == "report_started");
@@ -121,6 +125,7 @@ TEST_CASE("worker_group: the smallest and the largest group succeed",
   for (const uint32_t count : {1u, 4096u}) {
     auto x = fixture{count};
     x.at(0s, start_ordered{});
+    x.at(0s, workers_prepared{});
     for (uint32_t i = 0; i < count; ++i)
       REQUIRE(x.at(0s, started(i)) == (i + 1 < count ? "" : "report_started"));
     for (uint32_t i = count - 1; i > 0; --i)
@@ -172,6 +177,7 @@ TEST_CASE_METHOD(fixture, "worker_group: a failure names its agent", "[core]") {
 TEST_CASE_METHOD(fixture, "worker_group: a worker that cannot start has failed",
                  "[core]") {
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   at(0s, started(0));
   CHECK(at(0s, not_started(1, ENOENT))
         == "report_failed: rank 9 (local rank 1) on node-a could not be "
@@ -182,6 +188,7 @@ TEST_CASE_METHOD(fixture, "worker_group: a worker that cannot start has failed",
 TEST_CASE_METHOD(fixture, "worker_group: a failure comes before the last start",
                  "[core]") {
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   at(0s, started(0));
   CHECK(at(0s, exited(0, 1))
         == "report_failed: rank 8 (local rank 0, pid 100) on node-a exited "
@@ -282,6 +289,7 @@ TEST_CASE_METHOD(
   fixture, "worker_group: a worker that is about to start is stopped as well",
   "[core]") {
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   at(0s, started(0));
   CHECK(at(0s, grace) == "signal_workers 15; arm_timer 1");
   CHECK(at(0s, started(1)) == "");
@@ -293,6 +301,7 @@ TEST_CASE_METHOD(
   fixture, "worker_group: a worker that cannot start while stopping has ended",
   "[core]") {
   at(0s, start_ordered{});
+  at(0s, workers_prepared{});
   at(0s, grace);
   CHECK(at(0s, not_started(0, ENOENT)) == "");
   CHECK(at(0s, not_started(1, ENOENT)) == "release_workers; report_stopped");
@@ -308,8 +317,12 @@ fixture in_phase(phase x) {
   switch (x) {
     case phase::idle:
       break;
+    case phase::preparing:
+      group.at(0s, start_ordered{});
+      break;
     case phase::starting:
       group.at(0s, start_ordered{});
+      group.at(0s, workers_prepared{});
       group.at(0s, started(0));
       break;
     case phase::running:
@@ -351,33 +364,36 @@ TEST_CASE("worker_group: every event has its answer in every phase", "[core]") {
   struct row {
     const char* name;
     worker_group_event event;
-    // idle, starting, running, succeeded, failed, stopping, stopped
+    // idle, preparing, starting, running, succeeded, failed, stopping, stopped
     std::vector<std::string> answers;
   };
   const auto stop = std::string{"signal_workers 15; arm_timer 1"};
   const auto kill = std::string{"signal_workers 9"};
   const auto done = std::string{"release_workers; report_stopped"};
   const row rows[] = {
-    {"start", start_ordered{}, {"start_workers", "", "", "", "", "", ""}},
-    {"started 0", started(0), {"", "", "", "", "", "", ""}},
-    {"started 1", started(1), {"", "report_started", "", "", "", "", ""}},
-    {"not started", not_started(1), {"", rank_9, "", "", "", "", ""}},
-    {"exited 0", exited(0), {"", "", "", "", "", done, ""}},
-    {"exited 1", exited(0, 1), {"", rank_8, rank_8, "", "", done, ""}},
+    {"start", start_ordered{}, {"prepare_workers", "", "", "", "", "", "", ""}},
+    {"prepared",
+     workers_prepared{},
+     {"", "start_workers", "", "", "", "", "", ""}},
+    {"started 0", started(0), {"", "", "", "", "", "", "", ""}},
+    {"started 1", started(1), {"", "", "report_started", "", "", "", "", ""}},
+    {"not started", not_started(1), {"", "", rank_9, "", "", "", "", ""}},
+    {"exited 0", exited(0), {"", "", "", "", "", "", done, ""}},
+    {"exited 1", exited(0, 1), {"", "", rank_8, rank_8, "", "", done, ""}},
     {"exited early",
      exited(1, 1),
-     {"", "", // A worker that has not started cannot end.
+     {"", "", "", // A worker that has not started cannot end.
       "report_failed: rank 9 (local rank 1, pid 101) on node-a exited with "
       "code 1",
       "", "", "", ""}},
-    {"stop", grace, {"", stop, stop, "", stop, "", ""}},
-    {"stop now", at_once, {"", kill, kill, "", kill, "", ""}},
-    {"kill", kill_ordered{}, {"", kill, kill, "", kill, kill, ""}},
-    {"timer", timer_fired{{1}}, {"", "", "", "", "", kill, ""}},
-    {"stale timer", timer_fired{{2}}, {"", "", "", "", "", "", ""}},
+    {"stop", grace, {"", done, stop, stop, "", stop, "", ""}},
+    {"stop now", at_once, {"", done, kill, kill, "", kill, "", ""}},
+    {"kill", kill_ordered{}, {"", done, kill, kill, "", kill, kill, ""}},
+    {"timer", timer_fired{{1}}, {"", "", "", "", "", "", kill, ""}},
+    {"stale timer", timer_fired{{2}}, {"", "", "", "", "", "", "", ""}},
   };
   for (const auto& x : rows) {
-    REQUIRE(x.answers.size() == 7);
+    REQUIRE(x.answers.size() == 8);
     for (size_t i = 0; i < x.answers.size(); ++i) {
       CAPTURE(x.name, i);
       CHECK(in_phase(phase(i)).at(1s, x.event) == x.answers[i]);
@@ -389,7 +405,8 @@ TEST_CASE_METHOD(fixture, "worker_group: facts before the start change nothing",
                  "[core]") {
   CHECK(at(0s, started(0)) == "");
   CHECK(at(0s, not_started(1)) == "");
-  CHECK(at(0s, start_ordered{}) == "start_workers");
+  CHECK(at(0s, start_ordered{}) == "prepare_workers");
+  CHECK(at(0s, workers_prepared{}) == "start_workers");
   CHECK(at(0s, started(0)) == "");
   CHECK(at(0s, started(1)) == "report_started");
 }

@@ -23,6 +23,7 @@ struct fixture {
   explicit fixture(milliseconds timeout = kill_timeout)
     : uut{plan(), "node-a", timeout} {
     at(0ms, start_ordered{});
+    at(0ms, workers_prepared{});
     for (uint32_t i = 0; i < 3; ++i)
       at(0ms, worker_started{i, 100 + int64_t(i)});
   }

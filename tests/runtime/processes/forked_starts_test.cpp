@@ -3,6 +3,7 @@
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -19,10 +20,10 @@ namespace {
 // Starts forks on a reactor, with short timeouts.
 struct starts_fixture {
   reactor loop;
-  unique_fd null;
   std::unique_ptr<warden> guard;
   std::unique_ptr<spawner> starter;
-  std::unique_ptr<output_files> outputs;
+  std::unique_ptr<start_thread> files;
+  std::shared_ptr<start_batch> batch;
   std::unique_ptr<forked_starts> uut;
   std::shared_ptr<fork_server_process> server;
   std::mutex mutex;
@@ -33,8 +34,9 @@ struct starts_fixture {
     run([&] {
       guard = std::make_unique<warden>(loop, [] {});
       starter = std::make_unique<spawner>();
-      outputs = std::make_unique<output_files>(null);
-      uut = std::make_unique<forked_starts>(loop, *guard, answer_max);
+      files = std::make_unique<start_thread>(loop);
+      batch = files->begin_batch();
+      uut = std::make_unique<forked_starts>(loop, *guard, *files, answer_max);
     });
   }
 
@@ -46,7 +48,10 @@ struct starts_fixture {
         ::waitpid(x.pid, nullptr, 0);
       }
       server.reset();
+      files->end(nullptr);
       uut.reset();
+      batch.reset();
+      files.reset();
       guard.reset();
     });
   }
@@ -73,7 +78,7 @@ struct starts_fixture {
   forked_starts::id start(ports::process_spec spec) {
     return uut->start({.spec = std::move(spec),
                        .fire_count = guard->fire_count(),
-                       .outputs = outputs.get(),
+                       .batch = batch,
                        .server = server},
                       [&](started_process x) {
                         const auto lock = std::lock_guard{mutex};
@@ -114,17 +119,16 @@ TEST_CASE_METHOD(starts_fixture,
 TEST_CASE_METHOD(starts_fixture,
                  "forked starts: a worker that hangs is given up",
                  "[runtime]") {
-  static auto hangs = false;
+  static auto hangs = std::atomic<bool>{false};
   ::pthread_atfork(nullptr, nullptr, [] {
     if (hangs)
       ::pause();
   });
-  run([&] {
-    hangs = true;
-    CHECK(start(function(0, [] { return 0; })) != 0);
-    hangs = false;
-  });
-  REQUIRE(wait_for_results(1));
+  hangs = true;
+  run([&] { CHECK(start(function(0, [] { return 0; })) != 0); });
+  const auto has_result = wait_for_results(1);
+  hangs = false;
+  REQUIRE(has_result);
   CHECK(results[0].error == ETIMEDOUT);
   CHECK(results[0].subject == "function");
   results.clear();

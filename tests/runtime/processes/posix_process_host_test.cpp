@@ -54,8 +54,8 @@ TEST_CASE_METHOD(fixture,
          worker(2, {here / "text"}), worker(3, {}), worker(4, {"true"})});
   REQUIRE(wait_for_events(6));
   CHECK(trace()
-        == "not started 0: ENOENT; not started 1: EACCES; "
-           "not started 2: ENOEXEC; not started 3: EINVAL; started 4; "
+        == "not started 3: EINVAL; not started 0: ENOENT; "
+           "not started 1: EACCES; not started 2: ENOEXEC; started 4; "
            "exited 4: code 0");
 }
 
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   auto specs = std::vector<ports::process_spec>{};
   for (auto i = 0U; i < 130; ++i)
-    specs.push_back(worker(i, {"no-such-program"}));
+    specs.push_back(worker(i, {})); // Known at once, in one round.
   start(std::move(specs));
   REQUIRE(wait_for_events(130));
   CHECK(calls == std::vector<size_t>{64, 64, 2});
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(fixture,
   });
   const auto before = clock_type::now();
   REQUIRE(wait_for_events(16));
-  CHECK(calls == std::vector<size_t>{8, 8});
+  CHECK(calls.back() == 8);
   const auto exits = all<ports::process_exited>();
   for (const auto& x : exits)
     CHECK(x.when == exits[0].when); // Seen at the same time.
@@ -230,6 +230,7 @@ TEST_CASE_METHOD(fixture,
                  "their end",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(1));
   uut->release(epoch);
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: signal 9");

@@ -1,0 +1,48 @@
+// Owns a thread for what may block, such as calls of a file system that hangs.
+#pragma once
+
+#include "actors/core/time.hpp"
+#include "actors/ports/blocking_tasks.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+namespace actorrun::detail {
+
+/// Runs tasks, one at a time and in order, on one thread that takes no signals
+/// and lives as long as the object: a death signal of a child that it starts is
+/// bound to it.
+class task_thread final : public ports::blocking_tasks {
+public:
+  /// Timeout for the running task at the end.
+  static constexpr auto end_max = std::chrono::seconds{1};
+
+  /// Starts the thread. Aborts if the system has none left.
+  /// @param name Shown by tools; at most 15 bytes.
+  explicit task_thread(const char* name);
+
+  /// Ends the thread; see `end`.
+  ~task_thread() override;
+
+  task_thread(const task_thread&) = delete;
+  task_thread& operator=(const task_thread&) = delete;
+
+  void post(std::function<void()> fn) override;
+
+  /// Destroys, on the caller's thread, the tasks that have not begun, and waits
+  /// for the one that has. One that hangs is left alone with its thread.
+  /// @pre not called by a task
+  /// @returns false if a task hangs
+  bool end(core::duration timeout = end_max);
+
+private:
+  struct queue;
+  static void run(queue& from, const char* name);
+
+  std::shared_ptr<queue> queue_; ///< The thread shares it.
+  std::thread thread_;
+};
+
+} // namespace actorrun::detail

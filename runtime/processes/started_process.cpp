@@ -1,0 +1,23 @@
+#include "runtime/processes/started_process.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+void end_process(pid_t pid, const unique_fd& pidfd) {
+  if (pidfd)
+    ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  else
+    ::kill(pid, SIGKILL);
+  auto info = siginfo_t{};
+  const auto id = static_cast<id_t>(pid);
+  while (::waitid(P_PID, id, &info, WEXITED) != 0 && errno == EINTR) {
+  }
+}
+
+} // namespace actorrun::detail

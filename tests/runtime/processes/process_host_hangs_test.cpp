@@ -1,0 +1,98 @@
+// What a program on a file system that hangs may hold up, and what it may not.
+#include "tests/runtime/hanging_file.hpp"
+#include "tests/runtime/processes/process_host_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::process_host_test;
+using actorrun::test::hanging_file;
+
+namespace {
+
+bool runs_program(const std::string& path) {
+  for (const auto& x : fs::directory_iterator{"/proc"}) {
+    auto error = std::error_code{};
+    if (fs::read_symlink(x.path() / "exe", error) == path)
+      return true;
+  }
+  return false;
+}
+
+bool has_start_thread() {
+  for (const auto& x : fs::directory_iterator{"/proc/self/task"})
+    if (content_of(x.path() / "comm") == "actorrun-starts\n")
+      return true;
+  return false;
+}
+
+struct hangs_fixture : fixture {
+  folder here;
+  hanging_file program{here / "program", "/bin/sleep"};
+
+  bool begins_to_hang() {
+    return soon([this] { return program.is_awaited(); });
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(hangs_fixture,
+                 "process host: a program that hangs holds up no other call",
+                 "[runtime]") {
+  start({worker(0, {"sleep", "1000"}), worker(1, {program.path(), "1000"}),
+         worker(2, {"true"})});
+  REQUIRE(wait_for_events(1));
+  REQUIRE(begins_to_hang());
+  // What runs is known and can be stopped; what has not begun is called off.
+  uut->signal(epoch, SIGTERM);
+  REQUIRE(wait_for_events(3));
+  const auto first = trace();
+  CHECK(first.find("started 0") == 0);
+  CHECK(first.find("exited 0: signal 15") != std::string::npos);
+  CHECK(first.find("not started 2: ECANCELED") != std::string::npos);
+  CHECK(first.find("started 1") == std::string::npos);
+  // It dies as soon as it runs.
+  program.let_go();
+  REQUIRE(wait_for_events(5));
+  CHECK(trace().substr(first.size()) == "; started 1; exited 1: signal 9");
+  uut->release(epoch);
+}
+
+TEST_CASE_METHOD(hangs_fixture,
+                 "process host: a release waits for a program that hangs",
+                 "[runtime]") {
+  start({worker(0, {program.path(), "1000"})});
+  REQUIRE(begins_to_hang());
+  uut->release(epoch);
+  on_thread([] {});
+  CHECK(events.empty());
+  program.let_go();
+  REQUIRE(wait_for_events(2));
+  CHECK(trace() == "started 0; exited 0: signal 9");
+}
+
+TEST_CASE("process host: a program that hangs does not hold up the end",
+          "[runtime]") {
+  auto guard = pid_t{0};
+  {
+    auto x = hangs_fixture{};
+    x.start(
+      {worker(0, {"sleep", "1000"}), worker(1, {x.program.path(), "1000"})});
+    REQUIRE(x.wait_for_events(1));
+    REQUIRE(x.begins_to_hang());
+    x.on_thread([&] { guard = x.uut->warden_pid(); });
+    x.uut.reset();
+    CHECK(state_of(x.pid_of(0)) == '-');
+    CHECK(has_start_thread());
+    x.program.let_go();
+    // Its thread, which nobody waits for any more, kills it and ends.
+    REQUIRE(soon([] { return !has_start_thread(); }));
+    CHECK(!runs_program(x.program.path()));
+  }
+  // The warden stays, for the sake of the program.
+  CHECK(::kill(guard, SIGKILL) == 0);
+  CHECK(::waitpid(guard, nullptr, __WALL) == guard);
+}
