@@ -28,13 +28,26 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto now = all_.now();
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
+  const auto ranks = ranks_of_members();
   const auto effects = brain_.step(event, now);
   if (all_.trace().on())
     all_.trace().add(now, "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
+  // An epoch with a claim may be that of another coordinator.
+  const auto* join = std::get_if<core::agent_joined>(&event);
+  if (brain_.epoch() != epoch && (join == nullptr || !join->held))
+    all_.checks().kept_ranks(ranks, ranks_of_members());
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
+}
+
+std::map<agent_id, uint32_t> coordinator::ranks_of_members() const {
+  auto out = std::map<agent_id, uint32_t>{};
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.member_of == brain_.epoch() && x.member_of.value != 0)
+      out.emplace(agent, x.place.node_rank);
+  return out;
 }
 
 // -- links --------------------------------------------------------------------

@@ -6,6 +6,8 @@
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
 
+#include <map>
+
 namespace actorrun::sim {
 
 class cluster;
@@ -43,6 +45,8 @@ public:
   bool closed() const { return closed_; }
 
 private:
+  /// The node ranks of the current epoch's members that it knows.
+  std::map<agent_id, uint32_t> ranks_of_members() const;
   void perform(const core::arm_timer& x);
   void perform(const core::accept_agent& x);
   void perform(const core::reject_agent& x);

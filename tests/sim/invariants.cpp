@@ -87,6 +87,27 @@ void invariants::check_ranks(const epoch_record& epoch) {
            + " are not 0..W-1");
 }
 
+// Those that stay keep their order, and move only to close gaps.
+void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
+                            const std::map<agent_id, uint32_t>& after) {
+  if (job_.ranked)
+    return;
+  auto pairs = std::vector<std::pair<uint32_t, uint32_t>>{};
+  for (const auto& [agent, rank] : before)
+    if (const auto i = after.find(agent); i != after.end())
+      pairs.emplace_back(rank, i->second);
+  std::sort(pairs.begin(), pairs.end());
+  auto gaps = uint32_t{0};
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (i > 0 && pairs[i].second <= pairs[i - 1].second)
+      return report("ranks: agents that stay have changed their order");
+    gaps += pairs[i].first != pairs[i].second;
+  }
+  if (gaps > 0 && pairs.size() < after.size()
+      && after.size() > pairs.back().first)
+    report("ranks: an agent that stays was moved for a newcomer");
+}
+
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {

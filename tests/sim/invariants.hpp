@@ -45,6 +45,10 @@ public:
                uint32_t spent_before, epoch_id epoch_before,
                const core::rendezvous& after);
 
+  /// A coordinator has formed an epoch with some members of the last.
+  void kept_ranks(const std::map<agent_id, uint32_t>& before,
+                  const std::map<agent_id, uint32_t>& after);
+
   /// @param epoch The last epoch.
   void ended(int coordinator, epoch_id epoch, const core::outcome& result);
 

@@ -25,6 +25,24 @@ bool precedes_as_newcomer(const offer& x, const offer& y) {
   return natural_less(x.agent.value, y.agent.value);
 }
 
+using record_list = std::vector<agent_record*>;
+
+/// Each newcomer takes the lowest rank that no member has, so that the members
+/// move only to close gaps.
+/// @param members By their rank in the last epoch.
+record_list fill_vacancies(const record_list& members,
+                           const record_list& newcomers) {
+  auto out = record_list{};
+  auto fresh = newcomers.begin();
+  for (auto* x : members) {
+    while (fresh != newcomers.end() && out.size() < x->place.node_rank)
+      out.push_back(*fresh++);
+    out.push_back(x);
+  }
+  out.insert(out.end(), fresh, newcomers.end());
+  return out;
+}
+
 } // namespace
 
 epoch_plan agent_table::plan_for(const agent_record& x) const {
@@ -88,7 +106,8 @@ void agent_table::hand_over_rank(const agent_record& gone) {
 // -- epochs -------------------------------------------------------------------
 
 // Members of the last epoch have a place before others, then the order of
-// arrival decides. Ranks: returning members keep their order, newcomers follow.
+// arrival decides. Ranks: returning members keep their order, and newcomers take
+// the ranks of those that are gone.
 std::vector<agent_record*> agent_table::choose_members() {
   const auto is_returning = [this](const agent_record* x) {
     return x->member_of.value != 0 && x->member_of == epoch();
@@ -117,7 +136,7 @@ std::vector<agent_record*> agent_table::choose_members() {
   std::sort(first_new, chosen.end(), [](const auto* a, const auto* b) {
     return precedes_as_newcomer(a->offering, b->offering);
   });
-  return chosen;
+  return fill_vacancies({chosen.begin(), first_new}, {first_new, chosen.end()});
 }
 
 std::vector<epoch_plan> agent_table::form(epoch_id epoch,

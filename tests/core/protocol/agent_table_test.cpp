@@ -43,6 +43,41 @@ TEST_CASE_METHOD(fixture, "agent_table: a new agent is a candidate", "[core]") {
   CHECK(uut.find({"b"}) == nullptr);
 }
 
+TEST_CASE("agent_table: a newcomer takes the rank of a member that is gone",
+          "[core]") {
+  auto uut = agent_table{{.agent_count_min = 1, .agent_count_max = 8}};
+  for (const auto* name : {"a", "b", "c", "d"})
+    uut.add(offer_of(name));
+  CHECK(members(uut.form({1}, 0)) == "a=0 b=2 c=4 d=6");
+  SECTION("one for one") {
+    uut.remove({"b"});
+    uut.add(offer_of("z"));
+    CHECK(members(uut.form({2}, 0)) == "a=0 z=2 c=4 d=6");
+  }
+  SECTION("for the first") {
+    uut.remove({"a"});
+    uut.add(offer_of("z"));
+    CHECK(members(uut.form({2}, 0)) == "z=0 b=2 c=4 d=6");
+  }
+  SECTION("more than are gone: the others follow") {
+    uut.remove({"c"});
+    for (const auto* name : {"z", "y", "x"})
+      uut.add(offer_of(name));
+    CHECK(members(uut.form({2}, 0)) == "a=0 b=2 x=4 d=6 y=8 z=10");
+  }
+  SECTION("fewer than are gone: the members close the gap in their order") {
+    uut.remove({"b"});
+    uut.remove({"c"});
+    uut.add(offer_of("z"));
+    CHECK(members(uut.form({2}, 0)) == "a=0 z=2 d=4");
+  }
+  SECTION("none") {
+    uut.remove({"a"});
+    uut.remove({"c"});
+    CHECK(members(uut.form({2}, 0)) == "b=0 d=2");
+  }
+}
+
 TEST_CASE_METHOD(fixture, "agent_table: members start and hold workers",
                  "[core]") {
   uut.add(offer_of("b"));
@@ -69,7 +104,7 @@ TEST_CASE_METHOD(fixture, "agent_table: members keep their places and ranks",
   CHECK(members(uut.form({2}, 0)) == "b=0 c=2");
   CHECK(uut.counts().newcomers == 1);
   uut.remove({"b"});
-  CHECK(members(uut.form({3}, 0)) == "c=0 a=2");
+  CHECK(members(uut.form({3}, 0)) == "a=0 c=2");
 }
 
 TEST_CASE_METHOD(fixture,

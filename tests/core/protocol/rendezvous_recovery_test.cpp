@@ -263,7 +263,7 @@ TEST_CASE_METHOD(successor,
   CHECK(at(3s, stopped("e", 1)) == "");
   CHECK(uut.waiting_for()
         == "1 agent must stop the workers of epoch 1 (agent c left)");
-  CHECK(at(4s, stopped("a", 7)) == "announce_epoch 8: d=0+1 e=1+1 a=2+1");
+  CHECK(at(4s, stopped("a", 7)) == "announce_epoch 8: a=0+1 d=1+1 e=2+1");
   CHECK(last<announce_epoch>().plans.front().restart_count == 1);
 }
 
