@@ -116,10 +116,13 @@ struct worker_supervisor_state::effect_runner {
 worker_supervisor_state::worker_supervisor_state(
   worker_supervisor_actor::pointer self, worker_supervisor_config config,
   group_owner_actor owner)
-  : self_(self), config_(std::move(config)), owner_(std::move(owner)) {}
+  : self_(self), config_(std::move(config)), owner_(std::move(owner)),
+    watches_(self) {}
 
 worker_supervisor_actor::behavior_type
 worker_supervisor_state::make_behavior() {
+  depend_on(config_.tailer, "log tailer");
+  depend_on(config_.timers, "timer server");
   return {
     [this](const group_order& order) {
       std::visit([this](const auto& x) { obey(x); }, order);
@@ -137,6 +140,13 @@ worker_supervisor_state::make_behavior() {
         dispatch(worker_probed{x.local_rank, x.where});
     },
   };
+}
+
+// Our end ends the workers, and who has spawned us notices it.
+void worker_supervisor_state::lose(const char* role) {
+  config_.lines.error(
+    formatted("the {} of this node has ended unexpectedly", role));
+  self_->quit(caf::exit_reason::unhandled_exception);
 }
 
 // Two actors that hold each other never end.

@@ -74,6 +74,15 @@ public:
 private:
   struct effect_runner;
 
+  /// Without this actor the node would only seem to work.
+  template <class Handle>
+  void depend_on(const Handle& who, const char* role) {
+    if (who)
+      watches_.watch(self_, who, [this, role] { lose(role); });
+  }
+
+  void lose(const char* role);
+
   void obey(const fenced_start& order);
   void obey(const core::stop_group& order);
   void obey(const core::kill_group& order);
@@ -107,6 +116,7 @@ private:
   worker_supervisor_actor::pointer self_;
   worker_supervisor_config config_;
   group_owner_actor owner_;
+  watch_list watches_;
   std::optional<core::worker_group> group_;
   ports::fence_token decided_;  ///< When the group's start was decided.
   core::epoch_outputs outputs_; ///< Of the group's workers.
@@ -124,7 +134,8 @@ private:
   bool files_hang_ = false;  ///< Of this group: no more examinations.
 };
 
-/// Starts the actor; it ends with `kill` or when its agent drops it.
+/// Starts the actor; it ends with `kill`, when its agent drops it, or when tailer
+/// or timer server end before it.
 worker_supervisor_actor spawn_worker_supervisor(caf::actor_system& system,
                                                 worker_supervisor_config config,
                                                 group_owner_actor owner);

@@ -81,8 +81,9 @@ constexpr ledger_entry habits[] = {
    "its workers and all processes that they have started die; in torchrun they"
    " become orphans"},
   {"ranks of nodes that stay", different,
-   "keep their order, and node2 sorts before node10; torchrun sorts all nodes"
-   " again by FQDN, as text"},
+   "stay, as long as others take the places of those that are gone; otherwise"
+   " they close the gap in their order. node2 sorts before node10; torchrun"
+   " sorts all nodes again by FQDN, as text"},
   {"a node whose agent gets SIGTERM", better,
    "leaves, and the others regroup at no cost; in torchrun they do not notice"},
   {"failure on one node, no restart left", better,

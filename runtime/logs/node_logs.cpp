@@ -21,6 +21,13 @@ constexpr auto end_max = std::chrono::seconds{1};
 
 } // namespace
 
+void end_tailer(caf::actor_system& system, const log_tailer_actor& tailer) {
+  caf::scoped_actor self{system};
+  self->monitor(tailer);
+  self->send_exit(tailer, caf::exit_reason::kill);
+  self->receive([](const caf::down_msg&) {}, caf::after(end_max) >> [] {});
+}
+
 result<std::unique_ptr<node_logs>>
 node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
                 node_logs_config config) {
@@ -70,12 +77,8 @@ node_logs::~node_logs() {
     const auto guard = std::lock_guard{waiter_->mutex};
     waiter_->call = {};
   }
-  if (tailer_) {
-    caf::scoped_actor self{system_};
-    self->monitor(tailer_);
-    self->send_exit(tailer_, caf::exit_reason::kill);
-    self->receive([](const caf::down_msg&) {}, caf::after(end_max) >> [] {});
-  }
+  if (tailer_)
+    end_tailer(system_, tailer_);
   if (folders_)
     folders_->remove_if_unused();
 }

@@ -33,6 +33,9 @@ struct node_logs_config {
   log lines;
 };
 
+/// Ends a tailer, and does not wait long for one that a file system holds.
+void end_tailer(caf::actor_system& system, const log_tailer_actor& tailer);
+
 class node_logs {
 public:
   /// Makes the first folders. There is no tailer, and nothing that it needs,

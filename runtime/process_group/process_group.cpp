@@ -6,6 +6,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/logs/inotify_log_files.hpp"
+#include "runtime/logs/node_logs.hpp"
 #include "runtime/options.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
@@ -216,10 +217,8 @@ process_group::~process_group() {
     self->wait_for(owner_);
     host_gone_->get_future().wait();
   }
-  if (tailer_) {
-    self->send_exit(tailer_, caf::exit_reason::kill);
-    self->wait_for(tailer_);
-  }
+  if (tailer_)
+    end_tailer(system_, tailer_);
   if (folders_)
     folders_->remove_if_unused();
 }

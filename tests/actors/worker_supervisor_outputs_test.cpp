@@ -199,13 +199,19 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(agent.told().empty());
 }
 
-TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: a tailer that is gone delays no death",
+TEST_CASE_METHOD(logs_fixture, "worker_supervisor: it ends with its tailer",
                  "[actors]") {
+  auto reasons = std::vector<std::string>{};
+  uut->attach_functor(
+    [&](const caf::error& x) { reasons.push_back(caf::deep_to_string(x)); });
   start_shown();
+  host->told();
+  lines.told();
   end(tailer.handle);
-  report(1, {exited(1, 7)});
-  CHECK(agent.told() == failure_of_1);
+  CHECK(reasons.size() == 1);
+  CHECK(host->told() == "signal 1 9");
+  CHECK(lines.told()
+        == "error the log tailer of this node has ended unexpectedly\n");
 }
 
 TEST_CASE_METHOD(logs_fixture,

@@ -3,6 +3,7 @@
 
 #include "runtime/os/unique_fd.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -63,8 +64,9 @@ public:
         && set(FSCONFIG_CMD_CREATE, nullptr, nullptr))
       root_ = unique_fd{::fsmount(options.get(), FSMOUNT_CLOEXEC, 0)};
     if (!root_)
-      WARN("SKIPPED: no disk can be made, which only root may: "
-           << std::strerror(errno));
+      actorrun::test::skip(
+        "root", std::string{"no disk can be made, which only root may: "}
+                  + std::strerror(errno));
   }
 
   /// False if there is none: the test case cannot be run.

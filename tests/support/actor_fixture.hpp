@@ -49,8 +49,9 @@ public:
   }
 
   ~actor_fixture() {
+    // All at once: none shall notice the end of another.
     for (const auto& x : kept_)
-      end(x);
+      caf::anon_send_exit(x, caf::exit_reason::kill);
     kept_.clear();
     run();
   }

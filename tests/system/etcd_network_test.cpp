@@ -1,9 +1,9 @@
 // A network that fails between the coordinator's host, etcd and the others. All
 // hosts share CLOCK_MONOTONIC, so stamps show who ran when.
+#include "tests/support/skip.hpp"
 #include "tests/system/etcd_scene.hpp"
 #include "tests/system/namespaces.hpp"
 
-#include <iostream>
 #include <memory>
 
 namespace actorrun::test {
@@ -17,7 +17,7 @@ struct two_sites {
   bool ready() {
     static const auto obstacle = namespaces::obstacle();
     if (!obstacle.empty())
-      std::cout << "SKIPPED: " << obstacle << std::endl;
+      actorrun::test::skip("netns", obstacle);
     if (!obstacle.empty() || !etcd_server::is_here())
       return false;
     net = std::make_unique<namespaces>(tools);

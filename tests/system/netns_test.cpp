@@ -1,9 +1,9 @@
 // A network that fails: two namespaces, one cable, the stamps of the workers.
 // Both share CLOCK_MONOTONIC, so stamps show who ran when.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/system/namespaces.hpp"
 
-#include <iostream>
 #include <optional>
 
 namespace actorrun::test {
@@ -21,7 +21,7 @@ struct two_hosts : scene {
   bool ready() {
     static const auto obstacle = namespaces::obstacle();
     if (!obstacle.empty()) {
-      std::cout << "SKIPPED: " << obstacle << std::endl;
+      actorrun::test::skip("netns", obstacle);
       return false;
     }
     net.emplace(*this);
@@ -189,7 +189,8 @@ TEST_CASE_METHOD(two_hosts,
       return x["phase"] == "running" && x["world_size"] == 4;
     });
   }
-  WARN("not tried: this machine is too busy to cut the network for so short");
+  actorrun::test::skip(
+    "quiet", "this machine is too busy to cut the network for so short");
 }
 
 TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",

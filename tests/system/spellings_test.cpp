@@ -1,5 +1,6 @@
 // Command lines written for torchrun, unchanged.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"
 
 namespace actorrun::test {
@@ -10,7 +11,7 @@ bool has_python(scene& uut) {
   auto code = -1;
   uut.read({"python3", "-c", "pass"}, &code);
   if (code != 0)
-    WARN("there is no python3: not tried");
+    actorrun::test::skip("python3", "there is no python3");
   return code == 0;
 }
 

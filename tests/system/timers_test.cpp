@@ -1,5 +1,6 @@
 // Workers that overrun their timers: who is ended, how, and the reports.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/system/timers_scene.hpp"
 
 #include <csignal>
@@ -323,7 +324,7 @@ TEST_CASE_METHOD(timers_scene,
   auto code = -1;
   read({"python3", "-c", "pass"}, &code);
   if (code != 0) {
-    WARN("there is no python3: not tried");
+    actorrun::test::skip("python3", "there is no python3");
     return;
   }
   const auto script = write(

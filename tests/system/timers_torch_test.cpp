@@ -1,9 +1,8 @@
 // torch's own client of expiration timers, unchanged. Debian has torch as
 // python3-torch; without it these cases are skipped with a message.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/system/timers_scene.hpp"
-
-#include <iostream>
 
 namespace actorrun::test {
 
@@ -22,8 +21,8 @@ struct torch_scene : timers_scene {
       return {};
     }();
     if (found.empty())
-      std::cout << "SKIPPED: no python3 here has torch (Debian: python3-torch)"
-                << std::endl;
+      actorrun::test::skip("torch",
+                           "no python3 here has torch (Debian: python3-torch)");
     return found;
   }
 

@@ -1,8 +1,7 @@
 // The same script under torchrun, in the same place.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/torch/training_scene.hpp"
-
-#include <iostream>
 
 namespace actorrun::test {
 
@@ -26,8 +25,8 @@ TEST_CASE_METHOD(training_scene,
   const auto code = theirs.wait(training_timeout);
   // Debian's from torch 2.4 on: torchrun insists on libuv, which was left out.
   if (count_of(theirs.output(), "without libuv support") > 0) {
-    std::cout << "SKIPPED: torchrun cannot start here: its torch has no libuv"
-              << std::endl;
+    actorrun::test::skip("libuv",
+                         "torchrun cannot start here: its torch has no libuv");
     return;
   }
   REQUIRE(code == 0);

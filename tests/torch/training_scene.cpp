@@ -1,11 +1,11 @@
 #include "tests/torch/training_scene.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 #include <regex>
 
 namespace actorrun::test {
@@ -59,10 +59,9 @@ uint32_t number(const std::string& text) {
 bool training_scene::has_torch() {
   static const auto found = find_torch();
   if (!found) {
-    std::cout << "SKIPPED: no Python here has torch with gloo; "
-                 "`install-dependencies.sh --with-torch` brings one, and "
-                 "PYTHON_EXEC names another"
-              << std::endl;
+    actorrun::test::skip(
+      "torch", "no Python here has torch with gloo; `install-dependencies.sh "
+               "--with-torch` brings one, and PYTHON_EXEC names another");
     return false;
   }
   torch_ = *found;

@@ -75,7 +75,7 @@ def address():
 def rpc():
     import torch.distributed.rpc as rpc
     if not hasattr(torch._C._distributed_rpc, "TensorPipeAgent"):
-        print("SKIPPED: this torch is built without TensorPipe", flush=True)
+        print("not tried: this torch is built without TensorPipe", flush=True)
         return
     rpc.init_rpc(f"worker{RANK}", rank=RANK, world_size=WORLD)
     peer = (RANK + 1) % WORLD

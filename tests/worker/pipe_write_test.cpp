@@ -1,5 +1,6 @@
 #include "runtime/worker/detail/pipe_write.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <array>
 #include <climits>
@@ -93,7 +94,8 @@ TEST_CASE_METHOD(fixture,
                  "[worker]") {
   if (!write_unsignalled(ends[1], "x")) {
     CHECK(read().empty());
-    WARN("this system has no write without SIGPIPE");
+    actorrun::test::skip("nosignal",
+                         "this system has no write without SIGPIPE");
     return;
   }
   CHECK(read() == "x");

@@ -6,6 +6,7 @@
 #include "cli/completion/parts.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <array>
 #include <chrono>
@@ -38,7 +39,7 @@ inline bool has_shell(const std::string& name) {
   const auto is_there
     = std::system((name + " -c exit >/dev/null 2>&1").c_str()) == 0;
   if (!is_there)
-    WARN("skipped: there is no " + name);
+    actorrun::test::skip("shells", "there is no " + name);
   return is_there;
 }
 

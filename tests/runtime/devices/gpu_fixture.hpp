@@ -4,6 +4,7 @@
 
 #include "runtime/devices/nvml.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -110,7 +110,8 @@ public:
       standin_.emplace();
       standin_->write(two_gpus);
     } else if (!may_have_gpus()) {
-      std::cout << "SKIPPED: this machine has no GPU with an NVIDIA driver\n";
+      actorrun::test::skip("gpu",
+                           "this machine has no GPU with an NVIDIA driver");
     }
   }
 

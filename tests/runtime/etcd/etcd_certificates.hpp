@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/runtime/folders.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cstdlib>
 #include <string>
@@ -23,7 +24,7 @@ public:
         && run("openssl pkey -aes128 -passout pass:secret -in " + key()
                + " -out " + locked_key());
     if (!is_made_)
-      WARN("SKIPPED: openssl(1) cannot make certificates");
+      actorrun::test::skip("openssl", "openssl(1) cannot make certificates");
   }
 
   /// False if there are none: the test case cannot be run.

@@ -5,6 +5,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
 #include "tests/runtime/folders.hpp"
+#include "tests/support/skip.hpp"
 
 #include <csignal>
 #include <cstdint>
@@ -35,7 +36,7 @@ public:
   static std::string obstacle() {
     return ::access(program, X_OK) == 0
              ? ""
-             : std::string{"SKIPPED: "} + program
+             : std::string{program}
                  + " is not installed (Debian's etcd-server)";
   }
 
@@ -43,7 +44,7 @@ public:
   static bool is_here() {
     const auto why = obstacle();
     if (!why.empty())
-      WARN(why);
+      actorrun::test::skip("etcd", why);
     return why.empty();
   }
 

@@ -2,6 +2,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <array>
 #include <atomic>
@@ -233,7 +234,8 @@ TEST_CASE_METHOD(fixture, "log files: lost events report all files",
   const auto limit
     = system_setting{"/proc/sys/fs/inotify/max_queued_events", "4"};
   if (!limit) {
-    WARN("SKIPPED: the system's settings can only be changed by root");
+    actorrun::test::skip("root",
+                         "the system's settings can only be changed by root");
     return;
   }
   auto calls = std::atomic<int>{0};

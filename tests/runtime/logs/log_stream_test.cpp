@@ -1,5 +1,6 @@
 // Tests the way of workers' output to the console, over real files.
 #include "tests/runtime/logs/log_stream_fixture.hpp"
+#include "tests/support/skip.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -151,7 +152,8 @@ TEST_CASE_METHOD(fixture, "log stream: nothing is lost where files are rotated",
                  "[runtime]") {
   constexpr auto line_count = 300'000;
   if (probe_rotation(here.path()) != rotation_means::collapse) {
-    WARN("SKIPPED: the file system of temporary files cannot collapse");
+    actorrun::test::skip("collapse",
+                         "the file system of temporary files cannot collapse");
     return;
   }
   options.rotate_size = core::rotate_size_min;

@@ -3,6 +3,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -59,7 +60,8 @@ struct log_under_test {
 bool can_collapse(const folder& here) {
   if (probe_rotation(here.path()) == rotation_means::collapse)
     return true;
-  WARN("SKIPPED: the file system of temporary files cannot collapse");
+  actorrun::test::skip("collapse",
+                       "the file system of temporary files cannot collapse");
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/os/run_folder.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -143,7 +144,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "unix listener: another user's process is rejected",
                  "[runtime]") {
   if (::geteuid() != 0) {
-    WARN("only root can become another user");
+    actorrun::test::skip("root", "only root can become another user");
     return;
   }
   const auto uut = listen_here();

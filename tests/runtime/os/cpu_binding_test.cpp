@@ -5,6 +5,7 @@
 #include "runtime/processes/spawn.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cerrno>
 #include <fstream>
@@ -82,7 +83,8 @@ TEST_CASE("cpu_binding: an empty binding changes nothing", "[runtime]") {
 TEST_CASE("cpu_binding: memory is preferred from its NUMA node", "[runtime]") {
   const auto binding = core::process_binding{.cpus = {}, .memory_nodes = {0}};
   if (const auto error = check_memory_policy(binding)) {
-    WARN("skipped: the system forbids memory policies: " << error);
+    actorrun::test::skip("numa", "the system forbids memory policies: "
+                                   + std::to_string(error));
     return;
   }
   const auto before = memory_policy(::getpid());
@@ -98,7 +100,8 @@ TEST_CASE("cpu_binding: several NUMA nodes are preferred together",
   const auto binding
     = core::process_binding{.cpus = {}, .memory_nodes = {0, 1}};
   if (const auto error = check_memory_policy(binding)) {
-    WARN("skipped: the system forbids such memory policies: " << error);
+    actorrun::test::skip("numa", "the system forbids such memory policies: "
+                                   + std::to_string(error));
     return;
   }
   const auto uut = sleeping_child{binding};

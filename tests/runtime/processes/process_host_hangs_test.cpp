@@ -4,6 +4,7 @@
 #include "tests/support/catch.hpp"
 
 #include <csignal>
+#include <optional>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -29,11 +30,17 @@ bool has_start_thread() {
 }
 
 struct hangs_fixture : fixture {
+  // A warden being started would keep the copied file busy.
+  hangs_fixture() {
+    on_thread([] {});
+    program.emplace(here / "program", "/bin/sleep");
+  }
+
   folder here;
-  hanging_file program{here / "program", "/bin/sleep"};
+  std::optional<hanging_file> program;
 
   bool begins_to_hang() {
-    return soon([this] { return program.is_awaited(); });
+    return soon([this] { return program->is_awaited(); });
   }
 };
 
@@ -42,7 +49,7 @@ struct hangs_fixture : fixture {
 TEST_CASE_METHOD(hangs_fixture,
                  "process host: a program that hangs holds up no other call",
                  "[runtime]") {
-  start({worker(0, {"sleep", "1000"}), worker(1, {program.path(), "1000"}),
+  start({worker(0, {"sleep", "1000"}), worker(1, {program->path(), "1000"}),
          worker(2, {"true"})});
   REQUIRE(wait_for_events(1));
   REQUIRE(begins_to_hang());
@@ -55,7 +62,7 @@ TEST_CASE_METHOD(hangs_fixture,
   CHECK(first.find("not started 2: ECANCELED") != std::string::npos);
   CHECK(first.find("started 1") == std::string::npos);
   // It dies as soon as it runs.
-  program.let_go();
+  program->let_go();
   REQUIRE(wait_for_events(5));
   CHECK(trace().substr(first.size()) == "; started 1; exited 1: signal 9");
   uut->release(epoch);
@@ -64,12 +71,12 @@ TEST_CASE_METHOD(hangs_fixture,
 TEST_CASE_METHOD(hangs_fixture,
                  "process host: a release waits for a program that hangs",
                  "[runtime]") {
-  start({worker(0, {program.path(), "1000"})});
+  start({worker(0, {program->path(), "1000"})});
   REQUIRE(begins_to_hang());
   uut->release(epoch);
   on_thread([] {});
   CHECK(events.empty());
-  program.let_go();
+  program->let_go();
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: signal 9");
 }
@@ -80,17 +87,17 @@ TEST_CASE("process host: a program that hangs does not hold up the end",
   {
     auto x = hangs_fixture{};
     x.start(
-      {worker(0, {"sleep", "1000"}), worker(1, {x.program.path(), "1000"})});
+      {worker(0, {"sleep", "1000"}), worker(1, {x.program->path(), "1000"})});
     REQUIRE(x.wait_for_events(1));
     REQUIRE(x.begins_to_hang());
     x.on_thread([&] { guard = x.uut->warden_pid(); });
     x.uut.reset();
     CHECK(state_of(x.pid_of(0)) == '-');
     CHECK(has_start_thread());
-    x.program.let_go();
+    x.program->let_go();
     // Its thread, which nobody waits for any more, kills it and ends.
     REQUIRE(soon([] { return !has_start_thread(); }));
-    CHECK(!runs_program(x.program.path()));
+    CHECK(!runs_program(x.program->path()));
   }
   // The warden stays, for the sake of the program.
   CHECK(::kill(guard, SIGKILL) == 0);

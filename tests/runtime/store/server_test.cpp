@@ -2,6 +2,7 @@
 #include "runtime/store/server.hpp"
 #include "tests/runtime/store/store_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <fstream>
 #include <memory>
@@ -283,7 +284,7 @@ TEST_CASE("store_server: makes room for expected clients", "[runtime]") {
   auto limit = rlimit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur / 2 < wanted) {
-    WARN("skipped: `ulimit -n` is too small for this");
+    actorrun::test::skip("descriptors", "`ulimit -n` is too small for this");
     return;
   }
   const auto x = fixture{{.client_count_expected = wanted}};

@@ -4,6 +4,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <array>
 #include <atomic>
@@ -182,7 +183,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "timer_fifo: another user's FIFO is left alone",
                  "[runtime]") {
   if (::geteuid() != 0) {
-    WARN("SKIPPED: only root can give a file away");
+    actorrun::test::skip("root", "only root can give a file away");
     return;
   }
   REQUIRE(::mkfifo(path.c_str(), 0666) == 0);

@@ -1,0 +1,548 @@
+#!/usr/bin/env python3
+"""Breaks a job of the real programs in every way that its world allows.
+
+One coordinator and NODES agents, each in a network namespace of its own, are
+connected by a bridge. One fault at a time strikes one of them; the survivors'
+workers must run again, and when the fault is over, all must be together again.
+The workers stamp their life into files every 5 ms. From these stamps alone it is
+judged
+
+    I1  whether the workers of an epoch are one world (ranks 0..W-1, each once),
+    I2  whether workers of two epochs ever ran at once,
+    I4  whether numbers of epochs grow,
+
+and when the survivors ran again. A seed determines the faults and their lengths,
+not what the machine makes of them.
+
+usage: chaos.py --bin FOLDER [--seconds N | --hours N | --faults N] [--seed N]
+                [--kinds KIND,...] [--report FILE]
+
+Needs root, ip and nft; without them it says so and ends with 77. Exit code 1: an
+invariant was broken, or a job did not come back.
+"""
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+NODES = 3
+SLOTS = 2
+SUBNET = "10.77.0."
+PORT = 29477
+BACK_MAX = 60.0  # Seconds until all are together again.
+SURVIVE_MAX = 20.0  # Seconds until the survivors run again.
+
+
+def now():
+    """The clock of the stamps, in seconds."""
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def run(*words, check=True, text=None):
+    done = subprocess.run(words, input=text, text=True, capture_output=True)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.returncode == 0
+
+
+def obstacle():
+    if os.geteuid() != 0:
+        return "only root can make network namespaces"
+    for tool in ("ip", "nft"):
+        if shutil.which(tool) is None:
+            return f"there is no program {tool}"
+    if not run("unshare", "--net", "nft", "list", "tables", check=False):
+        return "network namespaces with nf_tables cannot be made here"
+    return ""
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            mine = file.read().split()
+    except OSError:
+        return []
+    out = [int(x) for x in mine]
+    # Children belong to the thread that has made them.
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            if int(thread) != pid:
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    out += [int(x) for x in file.read().split()]
+    except OSError:
+        pass
+    return out
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+class Host:
+    """One namespace with the program that runs in it."""
+
+    def __init__(self, job, index, command):
+        self.job = job
+        self.name = f"chaos{os.getpid()}h{index}"
+        self.index = index
+        self.address = SUBNET + str(index + 1)
+        self.folder = f"{job.folder}/h{index}"
+        self.command = command
+        self.process = None
+        os.makedirs(self.folder + "/run", mode=0o700)
+        os.makedirs(self.folder + "/logs")
+        run("ip", "netns", "add", self.name)
+        run("ip", "link", "add", f"port{index}", "netns", job.bridge,
+            "type", "veth", "peer", "name", "cable", "netns", self.name)
+        run("ip", "-n", job.bridge, "link", "set", f"port{index}", "master",
+            "bridge", "up")
+        run("ip", "-n", self.name, "addr", "add", self.address + "/24", "dev",
+            "cable")
+        for link in ("lo", "cable"):
+            run("ip", "-n", self.name, "link", "set", link, "up")
+
+    def start(self):
+        log = open(self.folder + "/log", "ab")
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": self.folder,
+            "ACTORRUN_RUN_DIR": self.folder + "/run",
+            "LD_PRELOAD": self.job.hanging_files,
+            "HANGING_FOLDER": self.folder + "/logs",
+            "HANGING_WHILE": self.folder + "/hangs",
+        }
+        self.process = subprocess.Popen(
+            ["ip", "netns", "exec", self.name] + self.command(self),
+            env=environment, stdout=log, stderr=log,
+            stdin=subprocess.DEVNULL)
+
+    def pid(self):
+        return self.process.pid
+
+    def wardens(self):
+        return [x for x in children(self.pid())
+                if name_of(x) == "actorrun-warden"]
+
+    def kill(self):
+        send(self.pid(), signal.SIGKILL)
+        self.process.wait()
+
+    def filter(self, rules):
+        """Replaces what the firewall of this host does."""
+        run("ip", "netns", "exec", self.name, "nft", "flush", "ruleset")
+        if rules:
+            run("ip", "netns", "exec", self.name, "nft", "-f", "-",
+                text="add table ip cut\n"
+                     "add chain ip cut in { type filter hook input priority 0; }\n"
+                     "add chain ip cut out { type filter hook output priority 0; }\n"
+                     + "".join(f"add rule ip cut {x}\n" for x in rules))
+
+    def remove(self):
+        if self.process is not None and self.process.poll() is None:
+            for pid in self.wardens():
+                send(pid, signal.SIGCONT)
+            send(self.pid(), signal.SIGCONT)
+            self.kill()
+        run("ip", "netns", "del", self.name, check=False)
+
+
+class Worker:
+    """What the file of one worker says."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path) as file:
+            fields = dict(x.split("=", 1) for x in file.read().split("\n") if x)
+        self.pid = int(fields["pid"])
+        self.epoch = int(fields["ACTORRUN_EPOCH"])
+        self.rank = int(fields["RANK"])
+        self.node = int(fields["GROUP_RANK"])
+        self.world = int(fields["WORLD_SIZE"])
+        self.start = int(fields["start"]) / 1e9
+        self.last = int(fields["last"]) / 1e9
+
+    def is_alive(self):
+        try:
+            with open(f"/proc/{self.pid}/stat") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+
+class Job:
+    def __init__(self, bin_folder):
+        self.folder = tempfile.mkdtemp(prefix="actorrun-chaos-")
+        self.stamps = self.folder + "/stamps"
+        os.makedirs(self.stamps)
+        self.bin = bin_folder
+        self.hanging_files = os.path.realpath(
+            f"{bin_folder}/../tests/system/libhanging_files.so")
+        for path in (f"{bin_folder}/actorrun", self.hanging_files):
+            if not os.path.exists(path):
+                raise SystemExit(f"chaos.py: there is no {path}; build it first")
+        self.bridge = f"chaos{os.getpid()}b"
+        run("ip", "netns", "add", self.bridge)
+        run("ip", "-n", self.bridge, "link", "add", "bridge", "type", "bridge")
+        run("ip", "-n", self.bridge, "link", "set", "bridge", "up")
+        common = ["--rdzv-id=chaos", "--rdzv-backend=c10d",
+                  f"--rdzv-endpoint={SUBNET}1:{PORT}", f"--nnodes=1:{NODES}",
+                  "--max-restarts=1000000", "--rdzv-conf=quiet_period=300ms,"
+                  "join_settle=100ms"]
+        self.coordinator = Host(self, 0, lambda _: [
+            f"{bin_folder}/actorctl", "coordinator"] + common)
+        self.agents = [Host(self, i + 1, lambda x: [
+            f"{bin_folder}/actorrun"] + common + [
+                f"--nproc-per-node={SLOTS}", "--shutdown-timeout=1",
+                f"--log-dir={x.folder}/logs", "--redirects=3", "--no-python",
+                f"{bin_folder}/stamping_worker", f"--folder={self.stamps}"])
+                       for i in range(NODES)]
+        self.ended = []  # Workers that have ended, of the newest epochs.
+        self.alive = {}
+        self.first = {}  # When the first worker of an epoch began.
+        self.breaches = []
+
+    def begin(self):
+        self.coordinator.start()
+        for x in self.agents:
+            x.start()
+
+    def look(self):
+        """Reads the stamps of all workers that may have changed."""
+        known = {x.path for x in self.alive.values()}
+        names = {f"{self.stamps}/{x}" for x in os.listdir(self.stamps)
+                 if x.startswith("w.")}
+        for path in names - known:
+            x = Worker(path)
+            self.alive[x.pid, x.start] = x
+            self.first[x.epoch] = min(x.start, self.first.get(x.epoch, x.start))
+        for key, x in list(self.alive.items()):
+            if x.is_alive():
+                continue
+            x = Worker(x.path)
+            del self.alive[key]
+            self.ended.append(x)
+            os.unlink(x.path)
+        return list(self.alive.values())
+
+    def refresh(self):
+        for x in self.alive.values():
+            x.last = Worker(x.path).last
+
+    def breach(self, text):
+        self.breaches.append(text)
+        print("BROKEN " + text, flush=True)
+
+    def judge(self):
+        """Checks all that is known, then forgets what is settled."""
+        self.look()
+        self.refresh()
+        workers = self.ended + list(self.alive.values())
+        epochs = sorted({x.epoch for x in workers})
+        for epoch in epochs:
+            mine = [x for x in workers if x.epoch == epoch]
+            ranks = [x.rank for x in mine]
+            if len({x.world for x in mine}) != 1 \
+                    or len(set(ranks)) != len(ranks) \
+                    or max(ranks) >= mine[0].world:
+                self.breach(f"I1 epoch {epoch}: ranks {sorted(ranks)}")
+        for old, new in zip(epochs, epochs[1:]):
+            last = max(x.last for x in workers if x.epoch == old)
+            start = min(x.start for x in workers if x.epoch == new)
+            if last > start:
+                self.breach(f"I2 epochs {old} and {new} overlap by "
+                            f"{1e3 * (last - start):.1f} ms")
+            if self.first[old] > self.first[new]:
+                self.breach(f"I4 epoch {new} began before epoch {old}")
+        if epochs:
+            self.ended = [x for x in self.ended if x.epoch == epochs[-1]]
+
+    def world(self, hosts, after=0):
+        """The workers of the newest epoch if all of these hosts' run in it."""
+        workers = self.look()
+        newest = max((x.epoch for x in workers), default=0)
+        mine = [x for x in workers if x.epoch == newest]
+        if newest <= after or len(mine) < SLOTS * len(hosts):
+            return None
+        owner = {x.pid(): x for x in hosts}
+        seen = set()
+        for x in mine:
+            seen.add(parent_of(x.pid))
+        return mine if set(owner) <= seen else None
+
+    def await_world(self, hosts, after, limit):
+        due = now() + limit
+        while now() < due:
+            if found := self.world(hosts, after):
+                return found
+            time.sleep(0.002)
+        return None
+
+    def remove(self):
+        for x in [self.coordinator] + self.agents:
+            x.remove()
+        run("ip", "netns", "del", self.bridge, check=False)
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+# -- the faults ----------------------------------------------------------------
+#
+# Each is a function of (job, roll, host): it strikes, and returns what ends it.
+# The flags say whom it hits, and whether the survivors have to regroup.
+
+def agent_killed(job, roll, host):
+    host.kill()
+    return host.start
+
+
+def agent_and_warden_killed(job, roll, host):
+    wardens = host.wardens()
+    send(host.pid(), signal.SIGSTOP)  # It would start another.
+    for pid in wardens:
+        send(pid, signal.SIGKILL)
+    host.kill()
+    return host.start
+
+
+def worker_killed(job, roll, host):
+    mine = [x for x in job.look() if parent_of(x.pid) == host.pid()]
+    if mine:
+        send(roll.choice(mine).pid, signal.SIGKILL)
+    return lambda: None
+
+
+def stopped(pids):
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
+    return lambda: [send(pid, signal.SIGCONT) for pid in pids]
+
+
+def agent_stopped(job, roll, host):
+    return stopped([host.pid()])
+
+
+def agent_and_warden_stopped(job, roll, host):
+    # As a suspended machine: nothing of it runs, its workers neither. When it
+    # wakes up, the warden is the first: the others follow a moment later, as
+    # nobody promises on a real one (docs/resilience.md).
+    wardens = host.wardens()
+    others = [x for x in children(host.pid()) if x not in wardens]
+    stopped(others + wardens + [host.pid()])
+
+    def wake():
+        for pid in wardens:
+            send(pid, signal.SIGCONT)
+        time.sleep(0.05)
+        for pid in [host.pid()] + others:
+            send(pid, signal.SIGCONT)
+    return wake
+
+
+def filtered(*rules):
+    def strike(job, roll, host):
+        host.filter([x.replace("PERCENT", str(roll.choice((5, 10, 20))))
+                     for x in rules])
+        return lambda: host.filter([])
+    return strike
+
+
+def coordinator_killed(job, roll, host):
+    host.kill()
+    host.start()
+    return lambda: None
+
+
+def disk_hangs(job, roll, host):
+    open(host.folder + "/hangs", "w").close()
+    mine = [x for x in job.look() if parent_of(x.pid) != host.pid()]
+    if mine:
+        send(roll.choice(mine).pid, signal.SIGKILL)
+    return lambda: os.unlink(host.folder + "/hangs")
+
+
+DROP_IN = "in iif cable drop"
+DROP_OUT = "out oif cable drop"
+RESET_IN = "in iif cable meta l4proto tcp reject with tcp reset"
+RESET_OUT = "out oif cable meta l4proto tcp reject with tcp reset"
+
+# kind: (strike, whom it hits, survivors must regroup, lengths in seconds)
+KINDS = {
+    "agent killed": (agent_killed, "agent", True, (0.1, 1.0)),
+    "agent and warden killed": (agent_and_warden_killed, "agent", True,
+                                (0.1, 1.0)),
+    "worker killed": (worker_killed, "agent", True, (0.0, 0.0)),
+    "agent stopped": (agent_stopped, "agent", True, (2.0, 4.0)),
+    "node suspended": (agent_and_warden_stopped, "agent", True, (2.0, 4.0)),
+    "cut both ways": (filtered(DROP_IN, DROP_OUT), "agent", True, (2.0, 4.0)),
+    "cut to the node": (filtered(DROP_IN), "agent", True, (2.0, 4.0)),
+    "cut from the node": (filtered(DROP_OUT), "agent", True, (2.0, 4.0)),
+    "resets both ways": (filtered(RESET_IN, RESET_OUT), "agent", True,
+                         (2.0, 4.0)),
+    "resets to the node": (filtered(RESET_IN), "agent", True, (2.0, 4.0)),
+    "short cut, 0.3 s": (filtered(DROP_IN, DROP_OUT), "agent", False,
+                         (0.3, 0.3)),
+    "loss of 5 to 20 %, 3 s": (filtered(
+        "in iif cable numgen random mod 100 < PERCENT drop",
+        "out oif cable numgen random mod 100 < PERCENT drop"), "agent", False,
+        (3.0, 3.0)),
+    "coordinator killed": (coordinator_killed, "coordinator", False,
+                           (0.5, 0.5)),
+    "coordinator stopped, 0.5 s": (agent_stopped, "coordinator", False,
+                                   (0.5, 0.5)),
+    "coordinator cut off": (filtered(DROP_IN, DROP_OUT), "coordinator", False,
+                            (1.5, 3.0)),
+    "disk hangs, a peer fails": (disk_hangs, "agent", True, (1.0, 3.0)),
+}
+
+
+def strike(job, roll, kind):
+    """One fault. Returns (seconds until the survivors ran, epochs changed)."""
+    what, whom, regroups, lengths = KINDS[kind]
+    host = job.coordinator if whom == "coordinator" \
+        else roll.choice(job.agents)
+    before = job.await_world(job.agents, 0, BACK_MAX)
+    if before is None:
+        raise RuntimeError(f"not all are together before: {kind}")
+    epoch = before[0].epoch
+    length = roll.uniform(*lengths)
+    hit = [] if kind == "worker killed" else [host]
+    survivors = [x for x in job.agents if x not in hit]
+    began = now()
+    heal = what(job, roll, host)
+    took = None
+    try:
+        if regroups:
+            again = job.await_world(survivors, epoch, SURVIVE_MAX)
+            if again is None:
+                job.breach(f"the survivors of '{kind}' do not run again")
+            else:
+                mine = {x.pid() for x in survivors}
+                took = max(x.start for x in again
+                           if parent_of(x.pid) in mine) - began
+        while now() < began + length:
+            time.sleep(0.005)
+    finally:
+        heal()
+    if whom == "agent" and kind not in ("worker killed",) \
+            and host.process.poll() is not None:
+        host.start()  # It ended, because it was away for too long.
+    if not regroups and whom == "coordinator":
+        time.sleep(1.5)  # Longer than a lease: what was lost is lost by then.
+    after = job.await_world(job.agents, epoch if regroups else 0, BACK_MAX)
+    if after is None:
+        job.breach(f"not all come back after '{kind}'")
+        return took, True
+    job.judge()
+    return took, after[0].epoch != epoch
+
+
+def percentile(values, part):
+    return values[min(len(values) - 1, int(len(values) * part))]
+
+
+def report(results, seed, seconds):
+    lines = [f"{sum(len(x) for x in results.values())} faults in {seconds:.0f} s,"
+             f" seed {seed}; {NODES} nodes with {SLOTS} workers. Milliseconds"
+             " from the fault until the workers of all survivors run again.", "",
+             "| fault | number | new epoch | p50 | p90 | p99 | max |",
+             "|---|---|---|---|---|---|---|"]
+    for kind in KINDS:
+        all_of = results.get(kind, [])
+        if not all_of:
+            continue
+        times = sorted(1e3 * x for x, _ in all_of if x is not None)
+        changed = sum(1 for _, x in all_of if x)
+        figures = [f"{percentile(times, p):.0f}" for p in (.5, .9, .99, 1)] \
+            if times else ["–"] * 4
+        lines.append(f"| {kind} | {len(all_of)} | {changed} | "
+                     + " | ".join(figures) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1]
+                                     .split("\n\n")[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--hours", type=float, default=0)
+    parser.add_argument("--faults", type=int, default=0)
+    parser.add_argument("--seed", type=int,
+                        default=int.from_bytes(os.urandom(4), "big"))
+    parser.add_argument("--kinds", default=",".join(KINDS).replace(", ", ";"))
+    parser.add_argument("--report")
+    options = parser.parse_args()
+    kinds = [x.replace(";", ", ") for x in options.kinds.split(",")]
+    for x in kinds:
+        if x not in KINDS:
+            parser.error(f"there is no fault '{x}'; there are: "
+                         + "; ".join(KINDS))
+    if why := obstacle():
+        if "netns" in os.environ.get("ACTORRUN_NO_SKIP", "").split(","):
+            sys.exit("ACTORRUN_NO_SKIP forbids to skip this: " + why)
+        print("SKIPPED: " + why)
+        sys.exit(77)
+    roll = random.Random(options.seed)
+    print(f"seed {options.seed}", flush=True)
+    began = now()
+    seconds = 3600 * options.hours or options.seconds
+    job = Job(os.path.realpath(options.bin))
+    results = {}
+    try:
+        job.begin()
+        deck = []
+        count = 0
+        while not job.breaches and (count < options.faults if options.faults
+                                    else now() < began + seconds):
+            if not deck:
+                deck = roll.sample(kinds, len(kinds))
+            kind = deck.pop()
+            took, changed = strike(job, roll, kind)
+            results.setdefault(kind, []).append((took, changed))
+            count += 1
+            print(f"{now() - began:7.1f} s  {count:4}  {kind}: "
+                  + ("" if took is None else f"{1e3 * took:.0f} ms, ")
+                  + ("a new epoch" if changed else "all run on"), flush=True)
+    except RuntimeError as why:
+        job.breach(str(why))
+    finally:
+        text = report(results, options.seed, now() - began)
+        print("\n" + text, flush=True)
+        if options.report:
+            with open(options.report, "w") as file:
+                file.write(text + "\n")
+        job.remove()
+    left = [x for x in job.look() if x.is_alive()]
+    if left:
+        time.sleep(2)
+        left = [x for x in left if x.is_alive()]
+    for x in left:
+        job.breach(f"worker {x.pid} outlives its agent")
+    if job.breaches:
+        print("broken: " + "; ".join(job.breaches) + f"\nlogs: {job.folder}")
+        sys.exit(1)
+    shutil.rmtree(job.folder)
+
+
+if __name__ == "__main__":
+    main()
