@@ -2,8 +2,8 @@
 // whose server is gone: while the file HANGING_WHILE exists, calls for files in
 // HANGING_FOLDER do not return.
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 #include <dlfcn.h>
@@ -21,13 +21,21 @@ F* real(const char* name) {
   return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
 }
 
-std::string path_of(int fd) {
-  auto buffer = std::string(4'096, '\0');
-  const auto link = "/proc/self/fd/" + std::to_string(fd);
-  const auto size = ::readlink(link.c_str(), buffer.data(), buffer.size());
-  buffer.resize(size < 0 ? 0 : size_t(size));
-  return buffer;
-}
+/// Where a descriptor leads. In buffers of its own: a warden, which is a copy of a
+/// program with threads, must not allocate.
+struct path_of {
+  explicit path_of(int fd) {
+    char link[32];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const auto size = ::readlink(link, text, sizeof text);
+    length = size < 0 ? 0 : size_t(size);
+  }
+
+  std::string_view view() const { return {text, length}; }
+
+  char text[4'096];
+  size_t length = 0;
+};
 
 void hang_if_inside(std::string_view path) {
   const auto* folder = std::getenv("HANGING_FOLDER");
@@ -42,7 +50,7 @@ void hang_if_inside(int folder, const char* path) {
   if (path[0] == '/' || folder == AT_FDCWD)
     hang_if_inside(std::string_view{path});
   else
-    hang_if_inside(path_of(folder));
+    hang_if_inside(path_of{folder}.view());
 }
 
 } // namespace
@@ -88,19 +96,19 @@ int mkdir(const char* path, mode_t mode) noexcept {
 }
 
 ssize_t pread(int fd, void* to, size_t size, off_t offset) {
-  hang_if_inside(path_of(fd));
+  hang_if_inside(path_of{fd}.view());
   return real<ssize_t(int, void*, size_t, off_t)>("pread")(fd, to, size,
                                                            offset);
 }
 
 ssize_t pread64(int fd, void* to, size_t size, off64_t offset) {
-  hang_if_inside(path_of(fd));
+  hang_if_inside(path_of{fd}.view());
   return real<ssize_t(int, void*, size_t, off64_t)>("pread64")(fd, to, size,
                                                                offset);
 }
 
 int fstat(int fd, struct stat* to) noexcept {
-  hang_if_inside(path_of(fd));
+  hang_if_inside(path_of{fd}.view());
   return real<int(int, struct stat*)>("fstat")(fd, to);
 }
 
