@@ -51,14 +51,18 @@ def run(*words, check=True, text=None):
 
 
 def obstacle():
+    """What is lacking here, by its name in ACTORRUN_NO_SKIP, and a sentence."""
     if os.geteuid() != 0:
-        return "only root can make network namespaces"
+        return "netns", "only root can make network namespaces"
     for tool in ("ip", "nft"):
         if shutil.which(tool) is None:
-            return f"there is no program {tool}"
+            return "netns", f"there is no program {tool}"
     if not run("unshare", "--net", "nft", "list", "tables", check=False):
-        return "network namespaces with nf_tables cannot be made here"
-    return ""
+        return "netns", "network namespaces with nf_tables cannot be made here"
+    if not run("unshare", "--net", "ip", "link", "add", "name", "br0", "type",
+               "bridge", check=False):
+        return "bridge", "the kernel has no bridges"
+    return None
 
 
 def children(pid):
@@ -502,8 +506,9 @@ def main():
         if x not in KINDS:
             parser.error(f"there is no fault '{x}'; there are: "
                          + "; ".join(KINDS))
-    if why := obstacle():
-        if "netns" in os.environ.get("ACTORRUN_NO_SKIP", "").split(","):
+    if found := obstacle():
+        lack, why = found
+        if {lack, "all"} & set(os.environ.get("ACTORRUN_NO_SKIP", "").split(",")):
             sys.exit("ACTORRUN_NO_SKIP forbids to skip this: " + why)
         print("SKIPPED: " + why)
         sys.exit(77)
