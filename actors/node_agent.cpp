@@ -235,7 +235,10 @@ void node_agent_state::say_missing(const failure& why) {
     = std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek);
   if (has_met_)
     config_.lines.warn(
-      formatted("the coordinator is gone, looks for one for {} s: {}",
+      formatted("{}, looks for one for {} s: {}",
+                why.code == errc::settings_mismatch
+                  ? "the coordinator has other settings than the last"
+                  : "the coordinator is gone",
                 seconds.count(), why.text));
   else
     config_.lines.info(formatted("no coordinator yet, tries again for {} s: {}",
