@@ -27,6 +27,7 @@ launcher::~launcher() {
     members_->coordinator->end();
   if (members_->etcd)
     members_->etcd->stop();
+  members_->hurry.reset();
   members_->timers.reset();
   members_->logs.reset();
 }
@@ -40,7 +41,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   harden(system);
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
-  auto x = std::make_unique<members>(system, job, std::move(hooks));
+  auto x = std::make_unique<members>(system, job, std::move(hooks), true);
   if (job.rendezvous)
     x->start_guardian();
   if (auto opened = x->open_logs(agent); !opened)
@@ -57,9 +58,10 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
       return spawned.error();
   }
   // Without the lock: an agent that has ended already is reported at once.
-  x->agent_watch = actor_watch{x->agent, [y = x.get()](const std::string& why) {
-                                 y->actor_died("agent", why);
-                               }};
+  x->agent_watch
+    = actor_watch{x->agent, [y = x.get()](const std::string& why) {
+                    y->actor_died(core::actor_died::role::agent, why);
+                  }};
   x->open_operator_socket();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
@@ -72,7 +74,7 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
     return valid.error();
   harden(system);
   network_of(system);
-  auto x = std::make_unique<members>(system, job, std::move(hooks));
+  auto x = std::make_unique<members>(system, job, std::move(hooks), false);
   x->start_guardian();
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)
@@ -101,21 +103,7 @@ timer_server_actor launcher::timers() const {
 }
 
 void launcher::leave(int signal) {
-  {
-    const auto guard = std::lock_guard{members_->mutex};
-    if (++members_->leave_count > 1 && members_->is_protocol_over()) {
-      members_->shown = true;
-      members_->end_if_over();
-    }
-  }
-  if (members_->agent)
-    tell_anonymously(members_->agent,
-                     core::membership_event{core::leave_requested{signal}});
-  // A coordinator on its own leaves without ending the job: the next takes
-  // over.
-  if (members_->agent && members_->coordinator)
-    tell_anonymously(members_->coordinator->actor(),
-                     core::rendezvous_event{core::stop_requested{signal}});
+  members_->handle(core::signal_received{signal});
 }
 
 void launcher::notify(int signal) {
@@ -125,7 +113,7 @@ void launcher::notify(int signal) {
 
 bool launcher::awaits_console() const {
   const auto guard = std::lock_guard{members_->mutex};
-  return members_->is_protocol_over() && !members_->over;
+  return members_->end.awaits_console();
 }
 
 core::ending launcher::wait() {

@@ -8,7 +8,6 @@
 #include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/task_thread.hpp"
 #include "runtime/processes/posix_process_host.hpp"
 #include "runtime/store/master_port.hpp"
 #include "runtime/store/ports.hpp"
@@ -172,7 +171,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .ports = std::move(ports),
                     .layout = logs->layout(),
                     .evidence = std::make_shared<worker_evidence>(),
-                    .files = std::make_shared<task_thread>("actorrun-files"),
+                    .files = logs->files(),
                     .tailer = logs->tailer(),
                     .timers = timers->server(),
                     .probe = std::make_shared<posix_stuck_probe>(

@@ -4,13 +4,35 @@
 #include "messages/formatted.hpp"
 #include "runtime/os/reactor.hpp"
 
-#include <string_view>
+#include <chrono>
+#include <utility>
+#include <variant>
 
 #include <unistd.h>
 
 namespace actorrun {
 
 using namespace detail;
+
+namespace {
+
+/// Calls once, some time after its start.
+class one_timer final : public reactor_part {
+public:
+  one_timer(reactor& home, core::duration delay, reactor::task fn)
+    : home_(home), delay_(delay), fn_(std::move(fn)) {}
+
+  void start() override { id_ = home_.after(delay_, std::move(fn_)); }
+  void stop() override { home_.cancel(std::exchange(id_, 0)); }
+
+private:
+  reactor& home_;
+  core::duration delay_;
+  reactor::task fn_;
+  reactor::timer id_ = 0;
+};
+
+} // namespace
 
 // -- the coordinator ----------------------------------------------------------
 
@@ -69,9 +91,11 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.pid = ::getpid();
   out.networked = job.rendezvous.has_value();
   out.lines = lines;
-  out.on_closed = [this](const core::outcome& x) { coordinator_closed(x); };
-  out.on_died
-    = [this](const std::string& why) { actor_died("coordinator", why); };
+  out.on_closed
+    = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); };
+  out.on_died = [this](const std::string& why) {
+    actor_died(core::actor_died::role::coordinator, why);
+  };
   return out;
 }
 
@@ -105,12 +129,9 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .is_alone = alone,
      .dead = guardian,
      .configure = [this] { return coordinator_config(); },
-     .on_closed = [this](const core::outcome& x) { coordinator_closed(x); },
-     .on_left =
-       [this] {
-         const auto guard = std::lock_guard{mutex};
-         end_if_over();
-       },
+     .on_closed
+     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
+     .on_left = [this] { handle(core::office_left{}); },
      .lines = lines});
   if (!opened)
     return opened.error();
@@ -120,71 +141,60 @@ result<void> launcher::members::open_etcd(const std::string& announced,
 
 // -- the end ------------------------------------------------------------------
 
-void launcher::members::coordinator_closed(const core::outcome& result) {
-  const auto guard = std::lock_guard{mutex};
-  coordinators_ending = core::ending{.result = result, .why = {}, .signal = 0};
-  end_if_over();
-}
-
 void launcher::members::agent_finished(const core::ending& how) {
   if (events)
     events->note(how);
+  const auto hosts
+    = etcd ? etcd->coordinator() != nullptr : coordinator != nullptr;
+  handle(core::agent_finished{how, hosts});
+}
+
+void launcher::members::actor_died(core::actor_died::role which,
+                                   const std::string& reason) {
+  handle(core::actor_died{which, reason});
+}
+
+void launcher::members::handle(const core::node_end_event& event) {
+  auto effects = std::vector<core::node_end_effect>{};
   {
     const auto guard = std::lock_guard{mutex};
-    ending = how;
+    effects = end.step(event, std::chrono::steady_clock::now());
   }
-  // The other nodes go on without us, or need us until they know the outcome.
-  if (etcd && !(how.result && etcd->coordinator()))
-    etcd->resign();
-  logs->flush([this] { logs_shown(); });
+  for (const auto& effect : effects)
+    std::visit([this](const auto& x) { perform(x); }, effect);
 }
 
-void launcher::members::logs_shown() {
-  const auto guard = std::lock_guard{mutex};
-  shown = true;
-  end_if_over();
+void launcher::members::perform(const core::show_logs&) {
+  logs->flush([this] { handle(core::logs_shown{}); });
 }
 
-// The host of the coordinator stays until all others know the outcome.
-bool launcher::members::is_protocol_over() const {
-  if (etcd && !agent)
-    return coordinators_ending.has_value();
+void launcher::members::perform(const core::resign_office&) {
   if (etcd)
-    return ending && (coordinators_ending || !etcd->coordinator());
-  return (!agent || ending) && (!coordinator || coordinators_ending);
+    etcd->resign();
 }
 
-void launcher::members::end_if_over() {
-  if (over || !is_protocol_over() || (agent && !shown))
-    return;
-  auto how = ending ? *ending : *coordinators_ending;
-  // An agent that gives up workers goes before it hears what became of the job.
-  if (how.why && !how.result && coordinators_ending)
-    how.result = coordinators_ending->result;
-  end(how);
+void launcher::members::perform(const core::pass_on_signal& x) {
+  if (agent)
+    tell_anonymously(agent,
+                     core::membership_event{core::leave_requested{x.signal}});
+  // A coordinator on its own leaves without ending the job: the next takes
+  // over.
+  if (agent && coordinator)
+    tell_anonymously(coordinator->actor(),
+                     core::rendezvous_event{core::stop_requested{x.signal}});
 }
 
-void launcher::members::end(const core::ending& how) {
-  over = true;
-  promise.set_value(how);
+void launcher::members::perform(const core::end_node& x) {
+  promise.set_value(x.how);
   if (hooks.on_ended)
-    hooks.on_ended(how);
+    hooks.on_ended(x.how);
 }
 
-// Nobody controls the workers any more, or nobody decides for the others: this
-// node ends at once, which ends its workers.
-void launcher::members::actor_died(const char* which,
-                                   const std::string& reason) {
-  const auto lock = std::lock_guard{mutex};
-  const auto is_agent = std::string_view{which} == "agent";
-  if (over || (is_agent ? ending.has_value() : coordinators_ending.has_value()))
-    return;
-  auto why = failure{errc::system_failure,
-                     formatted("the {} of this node has failed ({}); its "
-                               "workers are ended",
-                               which, reason)};
-  lines.error(why.text);
-  end({.result = {}, .why = std::move(why), .signal = 0});
+void launcher::members::perform(const core::arm_timer& x) {
+  hurry = reactor_handle{
+    *loop, std::make_shared<one_timer>(
+             *loop, x.due - std::chrono::steady_clock::now(),
+             [this, id = x.timer] { handle(core::timer_fired{id}); })};
 }
 
 } // namespace actorrun

@@ -1,6 +1,7 @@
 // Owns the members of a launcher: one node's part in one job.
 #pragma once
 
+#include "actors/core/protocol/node_end.hpp"
 #include "actors/ports/master_ports.hpp"
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
@@ -27,10 +28,11 @@
 namespace actorrun {
 
 struct launcher::members {
-  members(caf::actor_system& sys, job_options job_, launcher_hooks hooks_)
+  members(caf::actor_system& sys, job_options job_, launcher_hooks hooks_,
+          bool has_agent)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), mine(credentials_of_job()),
-      host(detail::local_host_name()) {}
+      host(detail::local_host_name()), end(has_agent) {}
 
   detail::credentials credentials_of_job() const {
     return job.rendezvous ? detail::credentials_of(job.job, job.secret)
@@ -53,13 +55,15 @@ struct launcher::members {
   std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
   void open_events(const agent_options& options);
   void open_operator_socket();
-  void coordinator_closed(const core::outcome& result);
   void agent_finished(const core::ending& how);
-  void logs_shown();
-  void actor_died(const char* which, const std::string& reason);
-  bool is_protocol_over() const;
-  void end_if_over();
-  void end(const core::ending& how);
+  void actor_died(core::actor_died::role which, const std::string& reason);
+  void handle(const core::node_end_event& event);
+  void perform(const core::show_logs&);
+  void perform(const core::resign_office&);
+  void perform(const core::pass_on_signal& x);
+  void perform(const core::report_failure& x) { lines.error(x.text); }
+  void perform(const core::end_node& x);
+  void perform(const core::arm_timer& x);
 
   caf::actor_system& system;
   job_options job;
@@ -84,12 +88,9 @@ struct launcher::members {
   std::optional<detail::node_devices> devices; ///< Likewise.
   std::shared_ptr<detail::event_feed> events;  ///< Null: no event log.
 
-  std::mutex mutex; // Guards the rest.
-  std::optional<core::ending> ending;
-  std::optional<core::ending> coordinators_ending;
-  bool shown = false; ///< The console is not awaited any more.
-  bool over = false;
-  size_t leave_count = 0;
+  detail::reactor_handle hurry; ///< The timer of `end`, which arms it once.
+  std::mutex mutex;             // Guards the next.
+  core::node_end end;
   std::promise<core::ending> promise;
   std::shared_future<core::ending> future = promise.get_future().share();
 };

@@ -80,7 +80,10 @@ node_logs::~node_logs() {
   if (tailer_)
     end_tailer(system_, tailer_);
   if (folders_)
-    folders_->remove_if_unused();
+    files_->ask(end_max, [folders = folders_] {
+      folders->remove_if_unused();
+      return true;
+    });
 }
 
 void node_logs::waiter::operator()() {
@@ -111,8 +114,12 @@ void node_logs::flush(std::function<void()> on_flushed) {
 }
 
 std::string node_logs::folder() const {
-  return folders_ && folders_->holds_files() ? folders_->folder()
-                                             : std::string{};
+  if (!folders_)
+    return {};
+  const auto found = files_->ask(end_max, [folders = folders_] {
+    return folders->holds_files() ? folders->folder() : std::string{};
+  });
+  return found.value_or(std::string{});
 }
 
 } // namespace actorrun::detail

@@ -12,6 +12,7 @@
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/task_thread.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -66,7 +67,10 @@ public:
   /// own has written it by then. Call it once.
   void flush(std::function<void()> on_flushed);
 
-  /// The folder if it has files; else empty.
+  /// For what may hang with the file system that the logs are on.
+  const std::shared_ptr<task_thread>& files() const { return files_; }
+
+  /// The folder if it has files; else empty, as it is if it does not answer.
   std::string folder() const;
 
 private:
@@ -89,6 +93,8 @@ private:
   std::shared_ptr<ports::log_layout> layout_;
   std::shared_ptr<posix_console> own_console_; ///< Null: it is not ours.
   log_tailer_actor tailer_;
+  std::shared_ptr<task_thread> files_
+    = std::make_shared<task_thread>("actorrun-files");
   std::shared_ptr<waiter> waiter_ = std::make_shared<waiter>();
 };
 

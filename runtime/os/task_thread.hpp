@@ -6,8 +6,12 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -30,6 +34,22 @@ public:
   task_thread& operator=(const task_thread&) = delete;
 
   void post(std::function<void()> fn) override;
+
+  /// Posts `fn` and waits for it.
+  /// @param fn Owns what it needs: after `timeout` the caller goes on without it.
+  /// @pre not called by a task
+  /// @returns what it returned; none if it, or a task before it, hangs
+  template <class F>
+  auto ask(core::duration timeout, F fn)
+    -> std::optional<std::invoke_result_t<F>> {
+    auto task = std::make_shared<std::packaged_task<std::invoke_result_t<F>()>>(
+      std::move(fn));
+    auto answer = task->get_future();
+    post([task] { (*task)(); });
+    if (answer.wait_for(timeout) != std::future_status::ready)
+      return std::nullopt;
+    return answer.get();
+  }
 
   /// Destroys, on the caller's thread, the tasks that have not begun, and waits
   /// for the one that has. One that hangs is left alone with its thread.

@@ -99,4 +99,38 @@ TEST_CASE_METHOD(hangs_scene, "hanging logs: two signals end the node",
   recover();
 }
 
+TEST_CASE_METHOD(hangs_scene, "hanging logs: two signals at once end the node",
+                 "[hangs]") {
+  auto with = with_logs();
+  with.nodes = "1";
+  auto& a = agent(with);
+  await_world(2);
+  hang();
+  a.signal(SIGTERM);
+  a.signal(SIGINT);
+  CHECK(a.wait() != 0);
+  recover();
+}
+
+TEST_CASE_METHOD(hangs_scene,
+                 "hanging logs: two signals end the node of a job that failed",
+                 "[hangs]") {
+  auto with = with_logs();
+  with.nodes = "1";
+  with.restart_count_max = 0;
+  auto& a = agent(with);
+  const auto first = await_world(2);
+  hang();
+  order_exit(first[0].pid, 7);
+  CHECK(all_dead(first));
+  require(eventually([&] {
+            return a.output().find("exited with code 7") != std::string::npos;
+          }),
+          "the failure is reported");
+  a.signal(SIGTERM);
+  a.signal(SIGINT);
+  CHECK(a.wait() == 1);
+  recover();
+}
+
 } // namespace actorrun::test

@@ -73,3 +73,17 @@ TEST_CASE("task thread: a task that hangs does not hold up the end",
   hang->set_value();
   CHECK(soon([&] { return has_ended->load(); }));
 }
+
+TEST_CASE("task thread: who asks gets an answer, or none from one that hangs",
+          "[runtime]") {
+  const auto hang = std::make_shared<std::promise<void>>();
+  auto uut = task_thread{"test"};
+  CHECK(uut.ask(10s, [] { return 7; }) == 7);
+  CHECK_FALSE(uut.ask(1ms, [hang] {
+    hang->get_future().wait();
+    return 7;
+  }));
+  CHECK_FALSE(uut.ask(1ms, [] { return 8; }));
+  hang->set_value();
+  CHECK(uut.ask(10s, [] { return 9; }) == 9);
+}

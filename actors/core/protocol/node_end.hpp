@@ -1,0 +1,121 @@
+// Decides when a node is done with a job: its agent, its coordinator and its
+// console end in any order, and signals may hurry them.
+#pragma once
+
+#include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/protocol/membership_events.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core {
+
+/// @name What happens to a node
+/// @{
+
+/// The job is over, and all its agents know.
+struct coordinator_closed {
+  outcome result;
+};
+
+/// The agent has nothing more to do.
+struct agent_finished {
+  ending how;
+  bool hosts = false; ///< A coordinator is in this process.
+};
+
+/// The coordinator in this process has stopped; another takes over, or none.
+struct office_left {};
+
+/// The console has all lines of the workers.
+struct logs_shown {};
+
+/// A person or a system asks this node to end.
+struct signal_received {
+  int signal = 0;
+};
+
+/// One of our actors has ended unexpectedly.
+struct actor_died {
+  enum class role { agent, coordinator };
+  role which = role::agent;
+  std::string reason;
+};
+
+using node_end_event
+  = std::variant<coordinator_closed, agent_finished, office_left, logs_shown,
+                 signal_received, actor_died, timer_fired>;
+
+/// @}
+/// @name What a node has to do
+/// @{
+
+/// Answer with `logs_shown` when the console has all lines.
+struct show_logs {};
+
+/// Give up the leadership, if it is ours, and seek it no more.
+struct resign_office {};
+
+/// Tell agent and coordinator of this process.
+struct pass_on_signal {
+  int signal = 0;
+};
+
+/// Log this error: nobody else does.
+struct report_failure {
+  std::string text;
+};
+
+/// The node is done. Comes once, and last.
+struct end_node {
+  ending how;
+};
+
+using node_end_effect = std::variant<show_logs, resign_office, pass_on_signal,
+                                     report_failure, end_node, arm_timer>;
+
+/// @}
+
+class node_end {
+public:
+  /// Longest wait for the console after a second signal.
+  static constexpr auto hurry_max = std::chrono::seconds{1};
+
+  /// @param has_agent Else the node has a coordinator only.
+  explicit node_end(bool has_agent) : has_agent_(has_agent) {}
+
+  std::vector<node_end_effect> step(const node_end_event& event,
+                                    time_point now);
+
+  /// Nothing keeps the node any more but its console.
+  bool awaits_console() const { return is_protocol_over() && !is_over_; }
+
+private:
+  using effects = std::vector<node_end_effect>;
+  enum class alarm { hurry };
+
+  void on(const coordinator_closed& event, time_point now, effects& out);
+  void on(const agent_finished& event, time_point now, effects& out);
+  void on(const office_left& event, time_point now, effects& out);
+  void on(const logs_shown& event, time_point now, effects& out);
+  void on(const signal_received& event, time_point now, effects& out);
+  void on(const actor_died& event, time_point now, effects& out);
+  void on(const timer_fired& event, time_point now, effects& out);
+  bool is_protocol_over() const;
+  void advance(time_point now, effects& out);
+  void end(ending how, effects& out);
+
+  bool has_agent_;
+  std::optional<ending> agents_;       ///< How the agent has finished …
+  bool hosts_ = false;                 ///< … beside a coordinator.
+  std::optional<outcome> closed_with_; ///< By the coordinator of this process.
+  alarm_set<alarm, 1> alarms_;
+  uint32_t signal_count_ = 0;
+  bool shown_ = false; ///< The console is not awaited any more.
+  bool is_over_ = false;
+};
+
+} // namespace actorrun::core
