@@ -16,6 +16,8 @@ constexpr auto mailbox_delay = core::duration{5us};
 
 constexpr auto fresh_port_percent = 30;
 
+constexpr auto uptime_max = core::duration{1'000h};
+
 /// Delay until the last lines of a worker are on the console: mostly short; the
 /// supervisor limits it.
 constexpr auto drain_max = core::duration{1ms};
@@ -32,11 +34,12 @@ constexpr auto no_look_percent = 10;
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
              core::offer offering, core::job_settings settings)
-  : all_(all), process_(std::move(process)), host_(host), settings_(settings),
-    brain_(std::move(offering), all.plan().limits),
+  : all_(all), process_(std::move(process)),
+    clock_(all.roll().between(core::duration{0}, uptime_max)), host_(host),
+    settings_(settings), brain_(std::move(offering), all.plan().limits),
     machine_(all.shared(), *process_,
-             [this](epoch_id epoch, const core::worker_group_event& event) {
-               take(epoch, event);
+             [this](epoch_id epoch, core::worker_group_event event) {
+               take(epoch, std::move(event));
              }) {
   process_->on_death([this] {
     if (link_)
@@ -44,15 +47,22 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
   });
 }
 
+core::time_point agent::now() const {
+  return all_.now() + clock_;
+}
+
+void agent::wake_at(core::time_point due, action what) {
+  process_->at(due - clock_ + all_.timer_lateness(), std::move(what));
+}
+
 void agent::handle(const core::membership_event& event) {
   if (finished())
     return;
   if (std::holds_alternative<core::leave_requested>(event))
     leaving_ = true;
-  const auto now = all_.now();
-  const auto effects = brain_.step(event, now);
+  const auto effects = brain_.step(event, now());
   if (all_.trace().on())
-    all_.trace().add(now, id().value, to_string(event), effects);
+    all_.trace().add(all_.now(), id().value, to_string(event), effects);
   for (const auto& effect : effects)
     run(effect);
 }
@@ -73,7 +83,7 @@ void agent::on_found(std::shared_ptr<link> found, int number) {
 }
 
 void agent::on_not_found(failure why, core::time_point tried) {
-  handle(core::coordinator_not_found{std::move(why), tried});
+  handle(core::coordinator_not_found{std::move(why), tried + clock_});
 }
 
 void agent::on_closed(const link* closed) {
@@ -91,8 +101,7 @@ void agent::send(core::rendezvous_event event) {
 // -- what membership decides --------------------------------------------------
 
 void agent::perform(const core::arm_timer& x) {
-  process_->at(x.due + all_.timer_lateness(),
-               [this, timer = x.timer] { handle(core::timer_fired{timer}); });
+  wake_at(x.due, [this, timer = x.timer] { handle(core::timer_fired{timer}); });
 }
 
 void agent::perform(const core::seek_coordinator&) {
@@ -215,7 +224,8 @@ void agent::perform(const core::kill_group& x) {
 }
 
 void agent::perform(const core::set_fence& x) {
-  fence_count_ = machine_.set_fence(x.due);
+  fence_count_ = machine_.set_fence(
+    x.due == core::time_point::max() ? x.due : x.due - clock_);
 }
 
 void agent::perform(const core::finish& x) {
@@ -244,9 +254,13 @@ void agent::post_brain(core::membership_event event) {
 
 // As in the real system: a death waits for the worker's last lines, and later
 // events wait behind it.
-void agent::take(epoch_id epoch, const core::worker_group_event& event) {
+void agent::take(epoch_id epoch, core::worker_group_event event) {
   if (!group_ || group_->plan().epoch != epoch)
     return;
+  if (auto* x = std::get_if<core::worker_exited>(&event))
+    x->when += clock_;
+  if (auto* x = std::get_if<core::worker_not_started>(&event))
+    x->when += clock_;
   auto& roll = all_.roll();
   const auto* death = std::get_if<core::worker_exited>(&event);
   const auto stopping
@@ -279,7 +293,7 @@ void agent::handle_group(epoch_id epoch,
                          const core::worker_group_event& event) {
   if (!group_ || group_->plan().epoch != epoch)
     return;
-  const auto effects = group_->step(event, all_.now());
+  const auto effects = group_->step(event, now());
   if (all_.trace().on() && !effects.empty())
     all_.trace().add(all_.now(), id().value + " group",
                      "epoch " + to_string(epoch), effects);
@@ -288,7 +302,7 @@ void agent::handle_group(epoch_id epoch,
 }
 
 void agent::perform(epoch_id epoch, const core::arm_timer& x) {
-  process_->at(x.due + all_.timer_lateness(), [this, epoch, timer = x.timer] {
+  wake_at(x.due, [this, epoch, timer = x.timer] {
     handle_group(epoch, core::timer_fired{timer});
   });
 }
@@ -322,7 +336,7 @@ void agent::perform(epoch_id epoch, const core::report_started&) {
 }
 
 void agent::perform(epoch_id epoch, const core::report_failed& x) {
-  post_brain(core::group_failed{epoch, x.failure, all_.now()});
+  post_brain(core::group_failed{epoch, x.failure, now()});
 }
 
 void agent::perform(epoch_id epoch, const core::report_succeeded&) {
@@ -358,7 +372,7 @@ void agent::perform(epoch_id epoch, const core::report_stopped& x) {
                       : uint16_t{0};
   unkillable_count_ += x.unkillable_count;
   post_brain(
-    core::group_stopped{epoch, port, x.others, all_.now(), x.unkillable_count});
+    core::group_stopped{epoch, port, x.others, now(), x.unkillable_count});
 }
 
 } // namespace actorrun::sim

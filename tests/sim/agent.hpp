@@ -81,7 +81,11 @@ private:
   void perform(const core::set_fence& x);
   void perform(const core::finish& x);
 
-  void take(epoch_id epoch, const core::worker_group_event& event);
+  /// By the clock of its machine, which began to count when the machine did.
+  core::time_point now() const;
+  void wake_at(core::time_point due, action what);
+
+  void take(epoch_id epoch, core::worker_group_event event);
   void feed(epoch_id epoch, std::vector<core::worker_group_event> events);
   void handle_group(epoch_id epoch, const core::worker_group_event& event);
   void perform(epoch_id epoch, const core::arm_timer& x);
@@ -105,6 +109,7 @@ private:
 
   cluster& all_;
   std::shared_ptr<os_process> process_;
+  core::duration clock_; ///< Ahead of the simulation's.
   uint32_t host_;
   core::job_settings settings_;
   core::membership brain_;

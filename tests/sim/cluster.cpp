@@ -2,8 +2,7 @@
 
 #include "tests/sim/faults.hpp"
 
-#include <algorithm>
-#include <csignal>
+#include <set>
 
 namespace actorrun::sim {
 
@@ -36,8 +35,14 @@ core::duration cluster::timer_lateness() {
 // -- hosts and agents ---------------------------------------------------------
 
 uint32_t cluster::new_host() {
+  const auto host = uint32_t(paths_.size());
   paths_.push_back(std::make_unique<path>());
-  return uint32_t(paths_.size() - 1);
+  node_ranks_.emplace_back();
+  if (plan_.job.ranked && host < plan_.agent_count)
+    node_ranks_.back() = host;
+  else if (plan_.job.ranked && roll_.percent(80))
+    node_ranks_.back() = uint32_t(roll_.between(0, plan_.agent_count - 1));
+  return host;
 }
 
 agent& cluster::add_agent(uint32_t host, bool misled) {
@@ -55,17 +60,44 @@ agent& cluster::add_agent(uint32_t host, bool misled) {
     .role = "default",
     .slot_count = uint32_t(roll_.between(1, plan_.slot_count_max)),
     .master_port = uint16_t(20'000 + agents_.size()),
-    .leased = !hosting};
+    .leased = !hosting,
+    .node_rank = node_ranks_[host]};
   agents_.push_back(std::make_unique<agent>(*this, process, host,
                                             std::move(offering), settings));
   auto& x = *agents_.back();
-  if (hosting) {
-    coordinators_.push_back(std::make_unique<coordinator>(
-      *this, process, int(coordinators_.size() + 1)));
-    current()->start();
-  }
+  open_node(process, true);
+  if (hosting)
+    spawn_coordinator(process, false);
   x.start();
   return x;
+}
+
+void cluster::open_node(const std::shared_ptr<os_process>& process,
+                        bool has_agent) {
+  nodes_.emplace(
+    process.get(),
+    std::make_unique<node>(queue_, roll_, process, has_agent,
+                           [this, process = process.get()](int signal) {
+                             for (const auto& x : agents_)
+                               if (&x->process() == process)
+                                 x->handle(core::leave_requested{signal});
+                             for (const auto& x : coordinators_)
+                               if (&x->process() == process)
+                                 x->handle(core::stop_requested{signal});
+                           }));
+}
+
+void cluster::spawn_coordinator(std::shared_ptr<os_process> process,
+                                bool misled) {
+  auto settings = plan_.job;
+  settings.restart_count_max += misled ? 1 : 0;
+  coordinators_.push_back(std::make_unique<coordinator>(
+    *this, std::move(process), int(coordinators_.size() + 1), settings));
+  current()->start();
+}
+
+void cluster::signal_node(agent& who, int signal) {
+  nodes_.at(&who.process())->handle(core::signal_received{signal});
 }
 
 std::vector<agent*> cluster::living() {
@@ -108,7 +140,7 @@ core::coordinator_started cluster::beginning() const {
                       : epoch_id{term * epochs_per_term}};
 }
 
-void cluster::restart_coordinator() {
+void cluster::restart_coordinator(bool misled) {
   if (closed_ || current()->up())
     return;
   // The dead one's machine keeps the port until its workers have ended.
@@ -116,20 +148,19 @@ void cluster::restart_coordinator() {
     for (const auto& x : agents_)
       if (&x->process() == &current()->process()
           && x->workers().is_any_alive()) {
-        queue_.after(port_wait, [this] { restart_coordinator(); });
+        queue_.after(port_wait,
+                     [this, misled] { restart_coordinator(misled); });
         return;
       }
   if (plan_.embedded) {
     add_agent(0);
     return;
   }
-  coordinators_.push_back(
-    std::make_unique<coordinator>(*this, std::make_shared<os_process>(queue_),
-                                  int(coordinators_.size() + 1)));
-  current()->start();
+  const auto process = std::make_shared<os_process>(queue_);
+  open_node(process, false);
+  spawn_coordinator(process, misled);
 }
 
-// A process ends when its last actor ends.
 void cluster::on_finished(agent& who) {
   checks_.finished(who.id(), *who.how_ended());
   const auto& how = *who.how_ended();
@@ -139,16 +170,13 @@ void cluster::on_finished(agent& who) {
           || how.why->code == errc::connection_timed_out))
     checks_.report("I8: " + who.id().value
                    + " gave up although the coordinator could be reached");
-  if (!is_local(who) || !current()->up())
-    who.process().kill();
+  nodes_.at(&who.process())
+    ->handle(core::agent_finished{how, is_local(who) && current()->up()});
 }
 
-void cluster::on_closed(coordinator& who) {
+void cluster::on_closed(coordinator& who, const core::outcome& result) {
   closed_ = true;
-  for (const auto& x : agents_)
-    if (&x->process() == &who.process() && !x->finished())
-      return;
-  who.process().kill();
+  nodes_.at(&who.process())->handle(core::coordinator_closed{result});
 }
 
 // -- the run ------------------------------------------------------------------
@@ -157,8 +185,10 @@ void cluster::begin() {
   for (uint32_t i = 0; i < plan_.agent_count; ++i)
     new_host();
   if (!plan_.embedded) {
-    coordinators_.push_back(std::make_unique<coordinator>(
-      *this, std::make_shared<os_process>(queue_), 1));
+    const auto process = std::make_shared<os_process>(queue_);
+    open_node(process, false);
+    coordinators_.push_back(
+      std::make_unique<coordinator>(*this, process, 1, plan_.job));
     queue_.after(roll_.between(core::duration{0}, 50ms),
                  [this] { coordinators_.front()->start(); });
   } else {
@@ -184,6 +214,9 @@ std::optional<std::string> cluster::run() {
     return checks_.breach();
   for (const auto* x : living())
     checks_.report("I8: " + x->id().value + " has not finished");
+  for (const auto& x : agents_)
+    if (x->process().alive())
+      checks_.report("I8: the process of " + x->id().value + " has not ended");
   if (!checks_.quiet())
     checks_.report("I7: workers have outlived their agents");
   if (current()->up() && current()->brain().result())
@@ -207,8 +240,8 @@ void cluster::watch() {
     checks_.report("detection: an epoch was given up without need");
   if (healed_ && !ran_since_ && (closed_ || job_runs()))
     ran_since_ = true;
+  check_load(); // Time may stand still.
   if (now() - load_since_ >= 1s) {
-    check_load();
     load_since_ = now();
     load_steps_ = queue_.step_count();
   }
@@ -239,8 +272,12 @@ void cluster::heal() {
     speak(host);
   for (const auto& x : coordinators_)
     x->process().resume();
-  for (const auto& x : agents_)
+  for (const auto& x : agents_) {
+    x->workers().thaw();
     x->process().resume();
+  }
+  if (current()->up() && current()->brain().settings() != plan_.job)
+    kill_coordinator();
   restart_coordinator();
 }
 
@@ -251,11 +288,22 @@ void cluster::later(core::duration delay, action what) {
   });
 }
 
+/// Agents that can take part in an epoch together.
+uint32_t cluster::able_count() const {
+  auto count = uint32_t{0};
+  auto ranks = std::set<uint32_t>{};
+  for (const auto& x : agents_) {
+    if (!x->active() || x->settings() != plan_.job)
+      continue;
+    ++count;
+    if (const auto rank = x->brain().offering().node_rank)
+      ranks.insert(*rank);
+  }
+  return plan_.job.ranked ? uint32_t(ranks.size()) : count;
+}
+
 void cluster::check_liveness() {
-  const auto able
-    = std::count_if(agents_.begin(), agents_.end(), [this](const auto& x) {
-        return x->active() && x->settings() == plan_.job;
-      });
+  const auto able = able_count();
   if (!ran_since_ && able >= plan_.job.agent_count_min)
     checks_.report("I8: " + std::to_string(able)
                    + " agents are there, and no epoch runs");

@@ -3,6 +3,7 @@
 
 #include "tests/sim/agent.hpp"
 #include "tests/sim/coordinator.hpp"
+#include "tests/sim/node.hpp"
 
 namespace actorrun::sim {
 
@@ -38,7 +39,7 @@ public:
   void probe(coordinator& who, const agent_id& whom);
   epoch_id newest_epoch_of(const agent_id& id);
   void on_finished(agent& who);
-  void on_closed(coordinator& who);
+  void on_closed(coordinator& who, const core::outcome& result);
 
   // -- for the faults ---------------------------------------------------------
 
@@ -52,7 +53,10 @@ public:
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning() const;
   void kill_coordinator();
-  void restart_coordinator();
+  /// @param misled With other settings than the job's.
+  void restart_coordinator(bool misled = false);
+  /// Tells a node to end, as a person does.
+  void signal_node(agent& who, int signal);
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
   /// From now on a firewall resets all connections of this host.
@@ -72,6 +76,9 @@ private:
 
   void begin();
   void heal();
+  void open_node(const std::shared_ptr<os_process>& process, bool has_agent);
+  void spawn_coordinator(std::shared_ptr<os_process> process, bool misled);
+  uint32_t able_count() const;
   bool run_until(core::time_point limit);
   bool job_runs() const;
   void check_liveness();
@@ -94,8 +101,10 @@ private:
   path local_path_;
   std::vector<std::unique_ptr<agent>> agents_; ///< Dead ones included.
   std::vector<std::unique_ptr<coordinator>> coordinators_;
+  std::map<os_process*, std::unique_ptr<node>> nodes_;
+  std::vector<std::optional<uint32_t>> node_ranks_; ///< By host; if ranked.
   std::vector<std::pair<uint32_t, std::shared_ptr<link>>> by_host_;
-  bool closed_ = false;
+  bool closed_ = false; ///< The job is over.
   bool healed_ = false;
   core::time_point healed_at_{};
   bool ran_since_ = false; ///< An epoch has run since the faults ended.

@@ -14,6 +14,9 @@ constexpr auto probe_delay_max = core::duration{3ms};
 constexpr auto look_interval = core::duration{1ms};
 /// … and who asks waits so long.
 constexpr auto probe_limit = core::duration{1s};
+/// The answer may be late, when the agent's place is long another's.
+constexpr auto late_proof_percent = 10;
+constexpr auto late_proof_max = core::duration{2s};
 
 } // namespace
 
@@ -133,7 +136,10 @@ void cluster::await_end(coordinator& who, agent& target, core::time_point due) {
       return;
     if (target.workers().is_any_alive())
       return await_end(who, target, due);
-    who.process().post([&who, &target] {
+    const auto late = roll_.percent(late_proof_percent)
+                        ? roll_.between(core::duration{0}, late_proof_max)
+                        : core::duration{0};
+    who.process().after(late, [&who, &target] {
       who.handle(core::agent_lost{target.id(), "its machine proves it"});
     });
   });

@@ -6,10 +6,19 @@
 
 namespace actorrun::sim {
 
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto uptime_max = core::duration{1'000h};
+
+} // namespace
+
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
-                         int number)
+                         int number, core::job_settings settings)
   : all_(all), process_(std::move(process)), number_(number),
-    brain_(all.plan().job, all.plan().limits) {
+    clock_(all.roll().between(core::duration{0}, uptime_max)),
+    brain_(settings, all.plan().limits) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);
@@ -25,13 +34,12 @@ void coordinator::start() {
 void coordinator::handle(const core::rendezvous_event& event) {
   if (closed_)
     return;
-  const auto now = all_.now();
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
   const auto ranks = ranks_of_members();
-  const auto effects = brain_.step(event, now);
+  const auto effects = brain_.step(event, all_.now() + clock_);
   if (all_.trace().on())
-    all_.trace().add(now, "coordinator " + std::to_string(number_),
+    all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
   // An epoch with a claim may be that of another coordinator.
@@ -96,7 +104,7 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 // -- what rendezvous decides --------------------------------------------------
 
 void coordinator::perform(const core::arm_timer& x) {
-  process_->at(x.due + all_.timer_lateness(),
+  process_->at(x.due - clock_ + all_.timer_lateness(),
                [this, timer = x.timer] { handle(core::timer_fired{timer}); });
 }
 
@@ -145,7 +153,7 @@ void coordinator::perform(const core::explain_failures& x) {
 }
 
 void coordinator::perform(const core::end_job& x) {
-  all_.checks().ended(number_, brain_.epoch(), x.result);
+  all_.checks().ended(number_, brain_, x.result);
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});
 }
@@ -154,7 +162,7 @@ void coordinator::perform(const core::close_job&) {
   closed_ = true;
   for (const auto& x : opened_)
     x->close(side::coordinator);
-  all_.on_closed(*this);
+  all_.on_closed(*this, *brain_.result());
 }
 
 } // namespace actorrun::sim

@@ -15,7 +15,9 @@ class cluster;
 class coordinator {
 public:
   /// @param number 1 for the first of the job, 2 for its successor …
-  coordinator(cluster& all, std::shared_ptr<os_process> process, int number);
+  /// @param settings What its command line asks for.
+  coordinator(cluster& all, std::shared_ptr<os_process> process, int number,
+              core::job_settings settings);
 
   void start();
   void handle(const core::rendezvous_event& event);
@@ -63,6 +65,7 @@ private:
   cluster& all_;
   std::shared_ptr<os_process> process_;
   int number_;
+  core::duration clock_; ///< Of its machine, ahead of the simulation's.
   core::rendezvous brain_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.

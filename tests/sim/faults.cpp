@@ -123,7 +123,7 @@ void agent_is_ordered_to_leave(cluster& all) {
   all.note("SIGTERM to " + x->id().value);
   for (auto i = 0; i < times; ++i)
     x->process().after(all.roll().between(core::duration{0}, 50ms),
-                       [x] { x->handle(core::leave_requested{SIGTERM}); });
+                       [&all, x] { all.signal_node(*x, SIGTERM); });
 }
 
 void agent_sleeps(cluster& all) {
@@ -134,8 +134,32 @@ void agent_sleeps(cluster& all) {
   x->process().pause();
   all.later(trouble(all), [&all, x] {
     all.note("SIGCONT to " + x->id().value);
+    if (!x->workers().frozen())
+      x->process().resume();
+  });
+}
+
+// The whole machine, with its workers and its warden.
+void node_is_suspended(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->process().paused() || x->workers().frozen())
+    return;
+  all.note("suspend " + x->id().value);
+  x->process().pause();
+  x->workers().freeze();
+  all.later(trouble(all), [&all, x] {
+    all.note("resume " + x->id().value);
+    x->workers().thaw();
     x->process().resume();
   });
+}
+
+void neighbour_arrives(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || !x->leased())
+    return;
+  all.note("a second agent on node-" + std::to_string(x->host()));
+  all.add_agent(x->host());
 }
 
 void agents_arrive(cluster& all) {
@@ -163,6 +187,20 @@ void coordinator_dies(cluster& all) {
   all.kill_coordinator();
   all.later(trouble(all), [&all] {
     all.note("restart the coordinator");
+    all.restart_coordinator();
+  });
+}
+
+// Somebody starts it again with another command line, and sees it.
+void coordinator_returns_misled(cluster& all) {
+  if (!all.current()->up() || all.plan().embedded)
+    return;
+  all.note("the coordinator is started with other settings");
+  all.kill_coordinator();
+  all.restart_coordinator(true);
+  all.later(trouble(all), [&all] {
+    all.note("the coordinator is started with the right settings");
+    all.kill_coordinator();
     all.restart_coordinator();
   });
 }
@@ -291,9 +329,12 @@ constexpr auto harmful = std::array{
   fault_kind{6, agent_dies_and_is_missed},
   fault_kind{6, agent_is_ordered_to_leave},
   fault_kind{8, agent_sleeps},
+  fault_kind{5, node_is_suspended},
   fault_kind{6, agents_arrive},
+  fault_kind{2, neighbour_arrives},
   fault_kind{1, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
+  fault_kind{1, coordinator_returns_misled},
   fault_kind{4, coordinator_sleeps},
   fault_kind{6, link_breaks},
   fault_kind{3, all_links_break},

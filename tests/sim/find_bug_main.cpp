@@ -1,25 +1,44 @@
 // Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST]`. Exit code
 // 1 and the seed if one does, 0 if none.
 
+#include "tests/sim/leadership_world.hpp"
 #include "tests/sim/run_seed.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 
+namespace {
+
+using namespace actorrun::sim;
+
+/// A history of etcd's leadership takes as long as this many of a job.
+constexpr auto seeds_per_leadership = 16;
+
+std::optional<std::string> lead(uint64_t seed) {
+  using namespace std::chrono_literals;
+  auto world = leadership_world{seed, 2 + seed % 3};
+  return world.run(actorrun::core::time_point{60s},
+                   actorrun::core::time_point{80s});
+}
+
+int tell(uint64_t seed, const char* world, const std::string& breach) {
+  std::printf("ACTORRUN_SIM_SEED=%llu%s %s\n",
+              static_cast<unsigned long long>(seed), world, breach.c_str());
+  return 1;
+}
+
+} // namespace
+
 int main(int argc, char** argv) {
-  using namespace actorrun::sim;
   const auto count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   const auto first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   for (auto seed = first; seed < first + count; ++seed) {
-    for (auto* roll : {roll_scenario, roll_harmless}) {
-      if (const auto breach = run_seed(roll(seed), history::mode::off)) {
-        std::printf("ACTORRUN_SIM_SEED=%llu%s %s\n",
-                    static_cast<unsigned long long>(seed),
-                    roll == roll_harmless ? " (harmless)" : "",
-                    breach->c_str());
-        return 1;
-      }
-    }
+    if (seed % seeds_per_leadership == 0)
+      if (const auto breach = lead(seed))
+        return tell(seed, " (leadership)", *breach);
+    for (auto* roll : {roll_scenario, roll_harmless})
+      if (const auto breach = run_seed(roll(seed), history::mode::off))
+        return tell(seed, roll == roll_harmless ? " (harmless)" : "", *breach);
   }
   return 0;
 }

@@ -108,14 +108,51 @@ void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
     report("ranks: an agent that stays was moved for a newcomer");
 }
 
+// In an epoch that a failure has ended, and from which no agent went, the
+// failure costs a restart, or the job.
+void invariants::check_cost(int coordinator,
+                            const core::rendezvous_event& event,
+                            uint32_t spent_before, epoch_id epoch_before,
+                            const core::rendezvous& after) {
+  using phase = core::rendezvous::phase;
+  auto& owed = owed_[coordinator];
+  const auto is_stopping = after.current_phase() == phase::stopping;
+  if (!owed) {
+    const auto* x = std::get_if<core::worker_failed>(&event);
+    if (x != nullptr && is_stopping && x->epoch == epoch_before
+        && !was_stopping_[coordinator]) {
+      owed = debt{spent_before, {}, false};
+      for (const auto& [agent, record] : after.agents())
+        if (record.member_of == epoch_before)
+          owed->members.insert(agent);
+    }
+  } else {
+    for (const auto& agent : owed->members) {
+      const auto i = after.agents().find(agent);
+      if (i == after.agents().end() || i->second.leaving)
+        owed->is_exempt = true;
+    }
+  }
+  was_stopping_[coordinator] = is_stopping;
+  if (!owed || is_stopping)
+    return;
+  const auto has_cost = after.budget().restart_count() > owed->spent
+                        || after.current_phase() == phase::ended;
+  if (!owed->is_exempt && !has_cost)
+    report("I5: the failure of epoch " + to_string(epoch_before)
+           + " cost nothing");
+  owed.reset();
+}
+
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {
+  check_cost(coordinator, event, spent_before, epoch_before, after);
   const auto spent = after.budget().restart_count();
   auto carried = spent_before; // A claim may contain more.
   if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->held)
     carried = std::max(carried, x->held->plan.restart_count);
-  if (spent > job_.restart_count_max)
+  if (spent > after.settings().restart_count_max)
     report("I5: " + std::to_string(spent) + " restarts were spent");
   if (spent > carried + 1 || spent < spent_before)
     report("I5: the restart count went from " + std::to_string(spent_before)
@@ -217,8 +254,29 @@ void invariants::check_first(int coordinator, epoch_id epoch,
 
 // -- the end ------------------------------------------------------------------
 
-void invariants::ended(int coordinator, epoch_id epoch,
+namespace {
+
+/// Agents that could take part in an epoch together.
+size_t able_count(const core::rendezvous& brain) {
+  auto count = size_t{0};
+  auto ranks = std::set<uint32_t>{};
+  for (const auto& [agent, x] : brain.agents()) {
+    if (!x.connected || x.leaving)
+      continue;
+    ++count;
+    ranks.insert(x.offering.node_rank.value_or(0));
+  }
+  return brain.settings().ranked ? ranks.size() : count;
+}
+
+} // namespace
+
+void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result) {
+  const auto epoch = after.epoch();
+  if (result.kind == core::outcome::verdict::unmet
+      && able_count(after) >= after.settings().agent_count_min)
+    report("I8: a job with enough nodes ended for want of nodes");
   const auto [i, first] = outcomes_.emplace(coordinator, result);
   if (!first && i->second != result)
     report("I6: the job ended twice");
@@ -283,6 +341,12 @@ void invariants::attributed(const core::worker_failure& failure) {
 
 void invariants::born(epoch_record& epoch) {
   ++epoch.running_count;
+  went_on(epoch);
+}
+
+void invariants::went_on(epoch_record& epoch) {
+  if (epoch.running_count == 0)
+    return;
   running_.insert(&epoch);
   if (running_.size() > 1)
     report("I2: workers of epoch " + to_string((*running_.begin())->number)
@@ -293,6 +357,10 @@ void invariants::born(epoch_record& epoch) {
 void invariants::died(epoch_record& epoch, int64_t pid, bool ordered) {
   if (ordered)
     ordered_deaths_.insert(pid);
+  stood_still(epoch);
+}
+
+void invariants::stood_still(epoch_record& epoch) {
   if (--epoch.running_count == 0)
     running_.erase(&epoch);
 }

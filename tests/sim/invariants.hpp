@@ -49,8 +49,8 @@ public:
   void kept_ranks(const std::map<agent_id, uint32_t>& before,
                   const std::map<agent_id, uint32_t>& after);
 
-  /// @param epoch The last epoch.
-  void ended(int coordinator, epoch_id epoch, const core::outcome& result);
+  void ended(int coordinator, const core::rendezvous& after,
+             const core::outcome& result);
 
   /// An agent's report on its workers is about to reach a coordinator.
   /// @param sent When the agent sent it.
@@ -73,6 +73,10 @@ public:
   void born(epoch_record& epoch);
   void died(epoch_record& epoch, int64_t pid, bool ordered);
 
+  /// A worker's machine is suspended; workers of resumed machines run again.
+  void stood_still(epoch_record& epoch);
+  void went_on(epoch_record& epoch);
+
   /// An agent has learned of a death.
   void seen(int64_t pid, core::time_point when) { seen_.emplace(pid, when); }
 
@@ -93,6 +97,17 @@ private:
 
   using known_failures = std::vector<known_failure>;
 
+  /// A failure that has ended an epoch.
+  struct debt {
+    uint32_t spent = 0; ///< Restarts before.
+    std::set<agent_id> members;
+    bool is_exempt = false;
+  };
+
+  void check_cost(int coordinator, const core::rendezvous_event& event,
+                  uint32_t spent_before, epoch_id epoch_before,
+                  const core::rendezvous& after);
+
   void hear(known_failures& into, const core::worker_failure& failure,
             core::time_point sent, core::time_point now);
   void check_first(int coordinator, epoch_id epoch,
@@ -108,6 +123,8 @@ private:
   epoch_id newest_;                ///< Of all coordinators.
   std::map<int, core::outcome> outcomes_;
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
+  std::map<int, std::optional<debt>> owed_; ///< By coordinator.
+  std::map<int, bool> was_stopping_;        ///< Likewise.
   std::map<std::pair<int, epoch_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.

@@ -133,6 +133,10 @@ void machine::die_after(batch& group, size_t i, core::duration delay,
 }
 
 void machine::die(batch& group, size_t i, int exit_code, int signal) {
+  if (frozen_)
+    return missed_.push_back([this, &group, i, exit_code, signal] {
+      die(group, i, exit_code, signal);
+    });
   auto& x = group.workers[i];
   if ((x.doomed || x.hangs) && signal != SIGKILL)
     return;
@@ -168,13 +172,47 @@ uint64_t machine::set_fence(core::time_point due) {
   const auto wake = world_.queue.now()
                     + world_.roll.between(core::duration{0}, warden_delay_max);
   world_.queue.at(std::max(due, wake), [this, version] {
-    if (version != fence_version_)
+    if (version != fence_version_ || frozen_)
       return;
-    fence_ = core::time_point::max();
-    ++fence_count_;
+    fire_fence();
     kill_all(kill_delay_max);
   });
   return fence_count_;
+}
+
+void machine::fire_fence() {
+  fence_ = core::time_point::max();
+  ++fence_version_;
+  ++fence_count_;
+}
+
+void machine::freeze() {
+  frozen_ = true;
+  for (const auto& group : batches_)
+    for (const auto& x : group->workers)
+      if (x.running)
+        world_.checks.stood_still(*group->record);
+}
+
+// A warden counts the time of a suspension, and runs before the workers do.
+void machine::thaw() {
+  if (!std::exchange(frozen_, false))
+    return;
+  for (const auto& group : batches_)
+    for (const auto& x : group->workers)
+      group->record->running_count += x.running ? 1 : 0;
+  if (agent_.alive() && world_.queue.now() >= fence_) {
+    fire_fence();
+    for (size_t i = 0; current_ != nullptr && i < current_->workers.size();
+         ++i) {
+      current_->workers[i].ordered = !current_->workers[i].timed;
+      die(*current_, i, 0, SIGKILL);
+    }
+  }
+  for (const auto& what : std::exchange(missed_, {}))
+    what();
+  for (const auto& group : batches_)
+    world_.checks.went_on(*group->record);
 }
 
 void machine::kill_all(core::duration delay_max) {

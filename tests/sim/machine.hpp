@@ -40,6 +40,13 @@ public:
   /// @returns how often the fence had fired before
   uint64_t set_fence(core::time_point due);
 
+  /// Suspends the machine: its workers and its warden stand still.
+  void freeze();
+
+  /// Resumes it. What should have happened meanwhile happens now, the fence first.
+  void thaw();
+  bool frozen() const { return frozen_; }
+
   /// Workers of the current epoch that run user code.
   uint32_t running_count() const;
 
@@ -87,6 +94,7 @@ private:
   void die(batch& group, size_t i, int exit_code, int signal);
   void die_after(batch& group, size_t i, core::duration delay, int exit_code,
                  int signal);
+  void fire_fence();
   void kill_all(core::duration delay_max);
   void tell(epoch_id epoch, core::worker_group_event event,
             int64_t dead_pid = 0);
@@ -101,6 +109,8 @@ private:
   core::time_point fence_ = core::time_point::max();
   uint64_t fence_version_ = 0;
   uint64_t fence_count_ = 0;
+  bool frozen_ = false;
+  std::vector<action> missed_; ///< What should have happened meanwhile.
 };
 
 } // namespace actorrun::sim

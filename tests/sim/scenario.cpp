@@ -37,6 +37,9 @@ scenario roll_scenario(uint64_t seed) {
   x.job.agent_count_min
     = uint32_t(roll.percent(40) ? x.job.agent_count_max
                                 : roll.between(1, x.job.agent_count_max));
+  x.job.ranked = roll.percent(15);
+  if (x.job.ranked)
+    x.job.agent_count_max = x.job.agent_count_min = x.agent_count;
   x.job.restart_count_max = uint32_t(roll.between(0, 4));
   x.grace = milliseconds{roll.between(50, 400)};
   x.slot_count_max = uint32_t(roll.between(1, 3));
@@ -65,7 +68,8 @@ scenario roll_harmless(uint64_t seed) {
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;
   x.job.agent_count_max = x.agent_count;
-  x.job.agent_count_min = uint32_t(roll.between(1, x.agent_count));
+  x.job.agent_count_min
+    = x.job.ranked ? x.agent_count : uint32_t(roll.between(1, x.agent_count));
   x.message_delay_max = 1ms;
   x.fault_window = 4s;
   x.work = 6s;
@@ -91,7 +95,8 @@ core::duration scenario::recovery_bound() const {
 }
 
 core::duration scenario::ending_bound() const {
-  return recovery_bound() + limits.join + limits.seek + limits.close
+  constexpr auto show = 2s; // Longest delay of a console.
+  return recovery_bound() + limits.join + limits.seek + limits.close + show
          + 2 * (work + recovery_bound());
 }
 

@@ -442,7 +442,9 @@ void rendezvous::gather(time_point now, effects& out) {
     hurry_ = false;
     alarms_.disarm(alarm::quiet);
     alarms_.disarm(alarm::last_call);
-    if (agents().empty())
+    // Nodes that have yet to come have time; those that have gone for good must
+    // not leave a coordinator behind.
+    if (agents().empty() && epoch().value == 0)
       alarms_.disarm(alarm::join);
     else if (!alarms_.is_armed(alarm::join))
       arm(alarm::join, now + limits_.join, out);

@@ -84,13 +84,29 @@ TEST_CASE_METHOD(fixture, "rendezvous: the minimum must come in time",
         == "waiting for 1 more node: 1 of 2:3 nodes are here");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: without agents there is no wait",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: before the first epoch, the wait begins with an "
+                 "agent",
                  "[core]") {
   at(0s, join("a"));
   at(1s, left("a"));
   CHECK(at(600s, fire(1)) == "");
   CHECK(at(700s, join("a")) == "accept_agent a; arm_timer 3");
   CHECK(due(3) == 1'300s);
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a job whose agents have all gone ends",
+                 "[core]") {
+  for (const auto* name : {"a", "b", "c"})
+    at(0s, join(name));
+  for (const auto* name : {"a", "b", "c"}) {
+    at(1s, stopped(name, 1));
+    at(1s, left(name));
+  }
+  CHECK(uut.agents().empty());
+  CHECK(at(601s, fire(5)) == "end_job unmet:; arm_timer 6; close_job");
+  CHECK(last<end_job>().result.reason
+        == "waiting for 2 more nodes: 0 of 2:3 nodes are here");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: unknown timers are ignored", "[core]") {

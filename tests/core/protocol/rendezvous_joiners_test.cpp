@@ -167,7 +167,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: no agent starts before all have stopped",
 
 TEST_CASE_METHOD(fixture, "rendezvous: all agents may be lost", "[core]") {
   at(10s, left("a"));
-  CHECK(at(10s, left("b")) == "forget_agent b");
+  CHECK(at(10s, left("b")) == "forget_agent b; arm_timer 5");
   CHECK(uut.current_phase() == phase::gathering);
   at(20s, join("c"));
   at(20s, join("d"));
