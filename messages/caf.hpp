@@ -9,6 +9,8 @@
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <type_traits>
@@ -48,14 +50,43 @@ using interface = caf::typed_actor<
 
 // -- actors as plain state classes --------------------------------------------
 
+/// How many messages of other processes this one's actors have dropped because no
+/// actor of ours sends such messages.
+inline std::atomic<uint64_t> dropped_message_count = 0;
+
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
 /// first, `make_behavior()` and `on_exit()`.
+///
+/// Only this process can end it. By default, CAF lets anybody who knows an actor do
+/// that with an exit message or an error, and prints each message that it does not
+/// know.
 template <class Handle, class State>
 class actor_impl : public Handle::base {
 public:
   template <class... Ts>
   explicit actor_impl(caf::actor_config& config, Ts&&... xs)
-    : Handle::base(config), state_(this, std::forward<Ts>(xs)...) {}
+    : Handle::base(config), state_(this, std::forward<Ts>(xs)...) {
+#if !ACTORRUN_CAF_1
+    this->set_error_handler(
+      [](caf::scheduled_actor*, caf::error&) { ++dropped_message_count; });
+    this->set_default_handler(
+      [](caf::scheduled_actor*, auto&) -> caf::result<caf::message> {
+        ++dropped_message_count;
+        return caf::sec::unexpected_message;
+      });
+#endif
+  }
+
+#if ACTORRUN_CAF_017
+  using Handle::base::enqueue;
+
+  void enqueue(caf::mailbox_element_ptr x, caf::execution_unit* host) override {
+    if (is_foreign_order(*x, host))
+      ++dropped_message_count;
+    else
+      Handle::base::enqueue(std::move(x), host);
+  }
+#endif
 
   typename Handle::base::behavior_type make_behavior() override {
     return state_.make_behavior();
@@ -66,9 +97,23 @@ public:
     Handle::base::on_exit();
   }
 
-  const char* name() const override { return State::name; }
+  const char* name() const override {
+    return State::name;
+  }
 
 private:
+#if ACTORRUN_CAF_017
+  // What a network has brought has a sender elsewhere, or none and the execution
+  // unit that has read it.
+  bool is_foreign_order(const caf::mailbox_element& x,
+                        const caf::execution_unit* host) const {
+    if (!x.content().template match_elements<caf::exit_msg>())
+      return false;
+    return x.sender == nullptr ? host != nullptr
+                               : x.sender->node() != this->node();
+  }
+#endif
+
   State state_;
 };
 

@@ -86,6 +86,7 @@ struct caf_links_fixture {
   static caf::behavior writer(caf::event_based_actor* self,
                               inbox<std::string>* to) {
     self->set_down_handler([to](const caf::down_msg&) { to->put("down"); });
+    self->set_error_handler([](caf::error&) {}); // Answers to nonsense.
     return {
       [=](const v1::JoinAccepted& x) {
         to->put("accepted, fence " + std::to_string(x.fence_ns()));
@@ -188,6 +189,41 @@ TEST_CASE_METHOD(caf_links_fixture,
   join(there);
   CHECK(told.take() == "accepted, fence 180000000000");
   CHECK(told.take() == "formed 1"); // The plan again: no claim came with it.
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: a peer cannot end an actor, nor make it print",
+                 "[runtime]") {
+  const auto there = connect();
+  const auto target = caf::actor_cast<caf::actor>(there);
+  const auto address = caf::actor_cast<caf::actor_addr>(agent);
+  const auto kill = caf::exit_msg{address, caf::exit_reason::kill};
+  const auto shutdown = caf::exit_msg{address, caf::exit_reason::user_shutdown};
+  const auto before = dropped_message_count.load();
+  SECTION("with a sender") {
+    caf::send_as(agent, target, kill);
+    caf::send_as(agent, target, shutdown);
+    caf::send_as(agent, target, caf::make_error(caf::sec::runtime_error));
+    caf::send_as(agent, target, 7);
+  }
+  SECTION("without one") {
+    caf::anon_send(target, kill);
+    caf::anon_send(target, shutdown);
+    caf::anon_send(target, caf::make_error(caf::sec::runtime_error));
+    caf::anon_send(target, 7);
+  }
+  join(there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(dropped_message_count == before + 4);
+}
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: its own process can end an actor", "[runtime]") {
+  const auto there = connect();
+  caf::anon_send(agent, there);
+  CHECK(told.take() == "monitors");
+  caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+  CHECK(told.take() == "down");
 }
 
 TEST_CASE_METHOD(caf_links_fixture,
