@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
+#include "actors/core/logs/tail_streams.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/ports/coordinator_locator.hpp"
@@ -36,6 +37,11 @@ struct fenced_start {
 using group_order
   = std::variant<fenced_start, core::stop_group, core::kill_group, notify_group,
                  core::check_control>;
+
+/// What the worker supervisor tells the owner of its group.
+using group_event
+  = std::variant<core::group_started, core::group_failed, core::group_succeeded,
+                 core::group_stopped, core::control_checked>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
@@ -93,9 +99,22 @@ struct flush_logs {};
 
 struct logs_flushed {};
 
-/// The console or a file is ready.
-struct tail_wake_up {
-  uint64_t what = 0; ///< The log tailer's own number for it.
+/// A followed file may have grown.
+struct log_file_grown {
+  uint64_t stream = 0; ///< The log tailer's own number for it.
+};
+
+/// The console takes more of these lines.
+struct console_ready {
+  core::tail_kind which = core::tail_kind::out;
+};
+
+/// There is more to show than fits into one turn.
+struct tail_goes_on {};
+
+/// It is time to look again; only the newest counts.
+struct tail_timer_fired {
+  uint64_t number = 0;
 };
 
 /// The device monitor reports the node's devices.
@@ -137,8 +156,14 @@ using node_agent_actor = interface<
   v1::DevicesStatus(v1::DevicesRequest),
   // The status of the devices, or what has happened to one.
   void(devices_report),
-  // Facts of this process: timers, the worker group, requests to leave.
-  void(core::membership_event),
+  // The group of this node has started, failed, succeeded, stopped.
+  void(group_event),
+  // A person or a system asks this node to leave.
+  void(core::leave_requested),
+  // No link to the coordinator came up.
+  void(core::coordinator_not_found),
+  // Sent by itself: a timer that it has armed.
+  void(core::timer_fired),
   // Pass on a signal to the workers of this node.
   void(notify_group),
   // A link to the coordinator is up.
@@ -167,14 +192,18 @@ using rendezvous_coordinator_actor = interface<
   v1::JobStatus(v1::StatusRequest),
   // The status of the devices of the agent's node.
   void(v1::DevicesStatus),
-  // Facts of this process: timers, evidence from hosts, requests to stop.
-  void(core::rendezvous_event)>;
+  // The machine of an agent proves that it has ended.
+  void(core::agent_lost),
+  // A person or a system asks the job to end.
+  void(core::stop_requested),
+  // Sent by itself: a timer that it has armed.
+  void(core::timer_fired)>;
 
 /// The OWNER of a worker supervisor is notified of its group: a node agent, or a
 /// program that starts processes without a job.
 using group_owner_actor = interface<
   // The group has started, failed, succeeded, stopped.
-  void(core::membership_event)>;
+  void(group_event)>;
 
 /// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
 /// after the other on one node.
@@ -205,8 +234,10 @@ using log_tailer_actor = interface<
   void(close_epoch),
   // Answers when nothing is left to show, however long that takes.
   logs_flushed(flush_logs),
-  // Sent by itself and the ports: go on.
-  void(tail_wake_up)>;
+  // Sent by its ports.
+  void(log_file_grown), void(console_ready),
+  // Sent by itself.
+  void(tail_goes_on), void(tail_timer_fired)>;
 
 } // namespace actorrun
 
@@ -223,9 +254,15 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::worker_drained)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_epoch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::flush_logs)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_flushed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_wake_up)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::log_file_grown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::console_ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_goes_on)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_timer_fired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::membership_event)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::rendezvous_event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::agent_lost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::coordinator_not_found)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::leave_requested)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::stop_requested)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::ports::location)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::job_observer_actor)

@@ -20,15 +20,6 @@ make_outputs(const log_options& options) {
           tail_output{tail_kind::watched, false, {}}};
 }
 
-/// Why the tailer was woken up.
-enum class reason : uint64_t { go_on, timer, console, growth };
-
-constexpr uint64_t reason_count = 4;
-
-constexpr uint64_t code(reason why, uint64_t number = 0) {
-  return number * reason_count + static_cast<uint64_t>(why);
-}
-
 constexpr tail_kind shown_kinds[] = {tail_kind::out, tail_kind::err};
 
 output_stream target_of(tail_kind kind) {
@@ -50,7 +41,10 @@ log_tailer_actor::behavior_type log_tailer_state::make_behavior() {
     [this](const drain_worker& x) { return obey(x); },
     [this](const close_epoch& x) { obey(x); },
     [this](const flush_logs& x) { return obey(x); },
-    [this](const tail_wake_up& x) { wake_up(x.what); },
+    [this](const log_file_grown& x) { on(x); },
+    [this](const console_ready& x) { on(x); },
+    [this](const tail_goes_on& x) { on(x); },
+    [this](const tail_timer_fired& x) { on(x); },
   };
 }
 
@@ -229,30 +223,29 @@ void log_tailer_state::answer() {
 
 // -- reading and showing ------------------------------------------------------
 
-void log_tailer_state::wake_up(uint64_t what) {
-  const auto number = what / reason_count;
-  switch (static_cast<reason>(what % reason_count)) {
-    case reason::go_on:
-      goes_on_ = false;
-      break;
-    case reason::timer:
-      if (number != timer_number_)
-        return;
-      timer_due_.reset();
-      break;
-    case reason::console:
-      if (number < outputs_.size())
-        outputs_[number].unblock();
-      break;
-    case reason::growth:
-      if (auto* x = streams_.find(number)) {
-        x->is_armed = false;
-        output_of(*x).schedule().wake(number);
-      }
-      if (goes_on_)
-        return;
-      break;
+void log_tailer_state::on(const log_file_grown& what) {
+  if (auto* x = streams_.find(what.stream)) {
+    x->is_armed = false;
+    output_of(*x).schedule().wake(what.stream);
   }
+  if (!goes_on_)
+    run_slice();
+}
+
+void log_tailer_state::on(const console_ready& what) {
+  outputs_[size_t(what.which)].unblock();
+  run_slice();
+}
+
+void log_tailer_state::on(const tail_goes_on&) {
+  goes_on_ = false;
+  run_slice();
+}
+
+void log_tailer_state::on(const tail_timer_fired& what) {
+  if (what.number != timer_number_)
+    return;
+  timer_due_.reset();
   run_slice();
 }
 
@@ -290,7 +283,7 @@ size_t log_tailer_state::work(output& from, stream& x, time_point at) {
     files_->find_cut(x);
     // A write between the reading and the arming would go unnoticed.
     if (!x.is_closed)
-      files_->arm(x, waking(code(reason::growth, x.number)));
+      files_->arm(x, telling(log_file_grown{x.number}));
     found = poll(from, x, at);
   }
   if (found.is_news || from.is_blocked())
@@ -351,8 +344,8 @@ void log_tailer_state::offer(tail_kind kind, time_point at) {
       from.batch_taken();
     } else {
       from.batch_refused();
-      config_.console->call_when_ready(
-        target_of(kind), waking(code(reason::console, uint64_t(kind))));
+      config_.console->call_when_ready(target_of(kind),
+                                       telling(console_ready{kind}));
     }
   }
 }
@@ -381,7 +374,7 @@ void log_tailer_state::plan_next() {
   for (const auto& x : outputs_) {
     if (x.is_ready(now())) {
       if (!std::exchange(goes_on_, true))
-        tell(self_, log_tailer_actor{self_}, tail_wake_up{code(reason::go_on)});
+        tell(self_, log_tailer_actor{self_}, tail_goes_on{});
       return;
     }
     if (!x.is_blocked())
@@ -392,15 +385,15 @@ void log_tailer_state::plan_next() {
   if (!due || (timer_due_ && *timer_due_ <= *due))
     return;
   timer_due_ = due;
-  tell_later(self_, *due - now(),
-             tail_wake_up{code(reason::timer, ++timer_number_)});
+  tell_later(self_, *due - now(), tail_timer_fired{++timer_number_});
 }
 
 // The ports must not keep the actor alive: it is the actor that holds them.
-std::function<void()> log_tailer_state::waking(uint64_t what) const {
+template <class Message>
+std::function<void()> log_tailer_state::telling(Message what) const {
   return [address = caf::actor_cast<caf::actor_addr>(self_), what] {
     if (const auto to = caf::actor_cast<log_tailer_actor>(address))
-      tell_anonymously(to, tail_wake_up{what});
+      tell_anonymously(to, what);
   };
 }
 

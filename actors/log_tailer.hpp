@@ -81,7 +81,10 @@ private:
   caf::result<worker_drained> obey(const drain_worker& x);
   void obey(const close_epoch& x);
   caf::result<logs_flushed> obey(const flush_logs& x);
-  void wake_up(uint64_t what);
+  void on(const log_file_grown& what);
+  void on(const console_ready& what);
+  void on(const tail_goes_on& what);
+  void on(const tail_timer_fired& what);
 
   // -- streams ----------------------------------------------------------------
 
@@ -109,7 +112,8 @@ private:
 
   output& output_of(const stream& x) { return outputs_[size_t(x.kind)]; }
   core::time_point now() const { return self_->clock().now(); }
-  std::function<void()> waking(uint64_t what) const;
+  template <class Message>
+  std::function<void()> telling(Message what) const;
 
   log_tailer_actor::pointer self_;
   log_tailer_config config_;

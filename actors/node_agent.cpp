@@ -31,8 +31,7 @@ struct node_agent_state::effect_runner {
   node_agent_state& st;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - st.now(),
-               membership_event{timer_fired{x.timer}});
+    tell_later(st.self_, x.due - st.now(), timer_fired{x.timer});
   }
 
   void operator()(const seek_coordinator&) {
@@ -148,7 +147,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     if (!is_over_)
       self_->quit(caf::exit_reason::unhandled_exception);
   });
-  tell(self_, self_, membership_event{agent_started{}});
+  dispatch(agent_started{});
   if (config_.devices)
     config_.devices->watch(forward_devices(self_));
   return {
@@ -163,11 +162,15 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::StatusRequest&) { return status(); },
     [this](const v1::DevicesRequest&) { return devices(); },
     [this](const devices_report& x) { on(x); },
-    [this](const membership_event& x) {
-      dispatch(on_own_clock(x));
-      if (const auto* missing = std::get_if<coordinator_not_found>(&x))
-        say_missing(missing->why);
+    [this](const group_event& x) {
+      std::visit([this](const auto& y) { dispatch(on_own_clock(y)); }, x);
     },
+    [this](const leave_requested& x) { dispatch(x); },
+    [this](const coordinator_not_found& x) {
+      dispatch(x);
+      say_missing(x.why);
+    },
+    [this](const timer_fired& x) { dispatch(x); },
     [this](const notify_group& x) { tell(self_, supervisor_, group_order{x}); },
     [this](const ports::location& x) { link_up(x); },
     [this](const job_observer_actor& x) {
@@ -222,8 +225,7 @@ void node_agent_state::seek() {
       if (x)
         tell_anonymously(handle, *x);
       else
-        tell_anonymously(
-          handle, membership_event{coordinator_not_found{x.error(), tried}});
+        tell_anonymously(handle, coordinator_not_found{x.error(), tried});
     });
 }
 

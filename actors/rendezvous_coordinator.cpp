@@ -69,8 +69,7 @@ struct rendezvous_coordinator_state::effect_runner {
   rendezvous_coordinator_state& st;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - st.self_->clock().now(),
-               rendezvous_event{timer_fired{x.timer}});
+    tell_later(st.self_, x.due - st.self_->clock().now(), timer_fired{x.timer});
   }
 
   void operator()(const accept_agent& x) {
@@ -115,8 +114,8 @@ struct rendezvous_coordinator_state::effect_runner {
       [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
         tell_anonymously(
           handle,
-          rendezvous_event{agent_lost{
-            agent, "its machine proves that it and its workers have ended"}});
+          agent_lost{agent,
+                     "its machine proves that it and its workers have ended"});
       });
   }
 
@@ -238,7 +237,9 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::StatusRequest&) { return answer_status(); },
     [this](const v1::DevicesStatus& x) { note_devices(x); },
-    [this](const rendezvous_event& x) { dispatch(x); },
+    [this](const agent_lost& x) { dispatch(x); },
+    [this](const stop_requested& x) { dispatch(x); },
+    [this](const timer_fired& x) { dispatch(x); },
   };
 }
 

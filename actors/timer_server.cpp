@@ -12,15 +12,6 @@ using namespace core;
 
 namespace {
 
-/// Why the server was woken up.
-enum class reason : uint64_t { lines, notices, timer, settle };
-
-constexpr uint64_t reason_count = 4;
-
-constexpr uint64_t code(reason why, uint64_t number = 0) {
-  return number * reason_count + static_cast<uint64_t>(why);
-}
-
 /// Pause for other actors, if the table orders a round right after another.
 constexpr auto settle_pause = wakeup_delay_min;
 
@@ -61,8 +52,7 @@ struct timer_server_state::effect_runner {
   timer_server_state& st;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - st.now_,
-               timer_wake_up{code(reason::timer, x.timer.value)});
+    tell_later(st.self_, x.due - st.now_, timer_fired{x.timer});
   }
 
   // Done in `settle`: what is being read comes first.
@@ -99,11 +89,10 @@ own_timer_server_actor::behavior_type timer_server_state::make_behavior() {
     [=](const acquire_worker_timer& x) { handle(x); },
     [=](const release_worker_timer& x) { handle(x); },
     [this](const timer_question&) { return figures(); },
-    [this](const timer_wake_up& x) {
-      now_ = clock_now();
-      wake_up(x.what);
-      settle();
-    },
+    [=](const timer_lines_ready& x) { handle(x); },
+    [=](const timer_notices_ready& x) { handle(x); },
+    [=](const timers_go_on& x) { handle(x); },
+    [=](const timer_fired& x) { handle(x); },
   };
 }
 
@@ -180,22 +169,6 @@ void timer_server_state::obey(const release_worker_timer& x) {
     dispatch(timer_released{{x.epoch, x.local_rank}, x.scope});
 }
 
-void timer_server_state::wake_up(uint64_t what) {
-  switch (static_cast<reason>(what % reason_count)) {
-    case reason::lines:
-      read_lines();
-      break;
-    case reason::notices:
-      read_notices();
-      break;
-    case reason::timer:
-      dispatch(timer_fired{{what / reason_count}});
-      break;
-    case reason::settle:
-      break;
-  }
-}
-
 timer_figures timer_server_state::figures() const {
   return {table_->size(), table_->counts(), requests_.counts()};
 }
@@ -217,7 +190,7 @@ void timer_server_state::settle() {
   drain_done_ = round;
   dispatch(source_drained{round});
   if (drain_done_ != drain_ordered_)
-    tell_later(self_, settle_pause, timer_wake_up{code(reason::settle)});
+    tell_later(self_, settle_pause, timers_go_on{});
 }
 
 void timer_server_state::report(const overrun& x) {
@@ -396,19 +369,20 @@ void timer_server_state::report_unknown_client(int64_t pid) {
 
 void timer_server_state::watch_source() {
   if (config_.source)
-    config_.source->call_when_ready(waking(code(reason::lines)));
+    config_.source->call_when_ready(telling(timer_lines_ready{}));
 }
 
 void timer_server_state::watch_notices() {
   if (config_.notices)
-    config_.notices->call_when_ready(waking(code(reason::notices)));
+    config_.notices->call_when_ready(telling(timer_notices_ready{}));
 }
 
 // The ports must not keep the actor alive: it is the actor that holds them.
-std::function<void()> timer_server_state::waking(uint64_t what) const {
+template <class Message>
+std::function<void()> timer_server_state::telling(Message what) const {
   return [address = caf::actor_cast<caf::actor_addr>(self_), what] {
     if (const auto to = caf::actor_cast<own_timer_server_actor>(address))
-      tell_anonymously(to, timer_wake_up{what});
+      tell_anonymously(to, what);
   };
 }
 

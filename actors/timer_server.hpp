@@ -53,14 +53,22 @@ struct timer_server_config {
   log lines{};
 };
 
-/// Time has passed, or there is data to read.
-struct timer_wake_up {
-  uint64_t what = 0; ///< The server's own number for it.
-};
+/// Workers have written requests.
+struct timer_lines_ready {};
+
+/// Workers have sent notices to their service manager.
+struct timer_notices_ready {};
+
+/// Other actors have had a pause: go on.
+struct timers_go_on {};
 
 using own_timer_server_actor = timer_server_actor::extend<
-  // Sent by itself and the ports: go on.
-  message_signature<void(timer_wake_up)>::type>;
+  // Sent by its ports.
+  message_signature<void(timer_lines_ready)>::type,
+  message_signature<void(timer_notices_ready)>::type,
+  // Sent by itself.
+  message_signature<void(timers_go_on)>::type,
+  message_signature<void(core::timer_fired)>::type>;
 
 class timer_server_state {
 public:
@@ -95,7 +103,10 @@ private:
   void obey(const release_timer& x);
   void obey(const acquire_worker_timer& x);
   void obey(const release_worker_timer& x);
-  void wake_up(uint64_t what);
+  void obey(const timer_lines_ready&) { read_lines(); }
+  void obey(const timer_notices_ready&) { read_notices(); }
+  void obey(const timers_go_on&) {} // What is left is done after any message.
+  void obey(const core::timer_fired& x) { dispatch(x); }
   timer_figures figures() const;
 
   // -- decisions --------------------------------------------------------------
@@ -125,7 +136,8 @@ private:
   void report_unknown_client(int64_t pid);
 
   core::time_point clock_now() const { return self_->clock().now(); }
-  std::function<void()> waking(uint64_t what) const;
+  template <class Message>
+  std::function<void()> telling(Message what) const;
 
   own_timer_server_actor::pointer self_;
   timer_server_config config_;
@@ -151,4 +163,6 @@ timer_server_actor spawn_timer_server(caf::actor_system& system,
 
 } // namespace actorrun
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_wake_up)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_lines_ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_notices_ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timers_go_on)

@@ -108,7 +108,7 @@ struct worker_supervisor_state::effect_runner {
       group_stopped{epoch, port, std::move(others), now, x.unkillable_count});
   }
 
-  void report(membership_event event) {
+  void report(group_event event) {
     tell(st.self_, st.owner_, std::move(event));
   }
 };
@@ -197,7 +197,7 @@ void worker_supervisor_state::obey(const notify_group& order) {
 // The answer goes the way of an order to end workers.
 void worker_supervisor_state::obey(const check_control& order) {
   config_.processes->check([owner = owner_, asked = order.asked] {
-    tell_anonymously(owner, membership_event{control_checked{asked}});
+    tell_anonymously(owner, group_event{control_checked{asked}});
   });
 }
 

@@ -175,13 +175,11 @@ void launcher::members::perform(const core::resign_office&) {
 
 void launcher::members::perform(const core::pass_on_signal& x) {
   if (agent)
-    tell_anonymously(agent,
-                     core::membership_event{core::leave_requested{x.signal}});
+    tell_anonymously(agent, core::leave_requested{x.signal});
   // A coordinator on its own leaves without ending the job: the next takes
   // over.
   if (agent && coordinator)
-    tell_anonymously(coordinator->actor(),
-                     core::rendezvous_event{core::stop_requested{x.signal}});
+    tell_anonymously(coordinator->actor(), core::stop_requested{x.signal});
 }
 
 void launcher::members::perform(const core::end_node& x) {

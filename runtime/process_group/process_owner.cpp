@@ -18,7 +18,7 @@ process_owner_actor::behavior_type process_owner_state::make_behavior() {
     config_.plan,
     config_.supervisor.processes->set_fence(core::time_point::max())});
   return {
-    [this](const core::membership_event& event) { on(event); },
+    [this](const group_event& event) { on(event); },
     [this](const close_group& order) { close(order); },
     [this](const close_expired&) {
       tell_supervisor(core::kill_group{config_.plan.epoch});
@@ -32,7 +32,7 @@ void process_owner_state::on_exit() {
   config_ = {};
 }
 
-void process_owner_state::on(const core::membership_event& event) {
+void process_owner_state::on(const group_event& event) {
   if (const auto* failed = std::get_if<core::group_failed>(&event)) {
     fail(failed->failure);
   } else if (std::holds_alternative<core::group_succeeded>(event)) {

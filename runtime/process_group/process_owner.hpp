@@ -24,7 +24,7 @@ struct close_expired {};
 /// request.
 using process_owner_actor = interface<
   // The events of the group.
-  void(core::membership_event),
+  void(group_event),
   // The process context closes the group.
   void(close_group),
   // From itself: the timeout has passed.
@@ -48,7 +48,7 @@ public:
   void on_exit();
 
 private:
-  void on(const core::membership_event& event);
+  void on(const group_event& event);
   void fail(core::worker_failure failure);
   void end(core::collateral others);
   void close(const close_group& order);

@@ -147,9 +147,10 @@ TEST_CASE_METHOD(log_tailer_fixture,
                  "log_tailer: a late notice of a stream is harmless",
                  "[actors]") {
   follow(1);
-  tell_tailer(tail_wake_up{3});         // Growth of stream 0.
-  tell_tailer(tail_wake_up{4'711 + 1}); // No such stream.
-  tell_tailer(tail_wake_up{4'711 + 2});
+  tell_tailer(log_file_grown{0});
+  tell_tailer(log_file_grown{4'711}); // No such stream.
+  tell_tailer(console_ready{core::tail_kind::err});
+  tell_tailer(tail_timer_fired{4'711}); // An old one.
   write(0, "x\n");
   CHECK(out() == "[w0]:x\n");
 }

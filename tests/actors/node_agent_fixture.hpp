@@ -111,8 +111,7 @@ struct node_agent_fixture : actor_fixture {
   }
 
   void leave(int signal) {
-    tell_anonymously(uut,
-                     core::membership_event{core::leave_requested{signal}});
+    tell_anonymously(uut, core::leave_requested{signal});
     run();
   }
 

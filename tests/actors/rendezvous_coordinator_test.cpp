@@ -252,13 +252,13 @@ TEST_CASE_METHOD(coordinator_fixture,
     self->set_down_handler([down](const caf::down_msg&) { ++*down; });
     return {[](int) {}};
   }));
-  tell_anonymously(uut, core::rendezvous_event{core::stop_requested{15}});
+  tell_anonymously(uut, core::stop_requested{15});
   run();
   CHECK(closed->size() == 1); // No agent was left to notify.
   CHECK(closed->front().kind == core::outcome::verdict::stopped);
   CHECK(closed->front().signal == 15);
   CHECK(*down == 1);
-  tell_anonymously(uut, core::rendezvous_event{core::stop_requested{15}});
+  tell_anonymously(uut, core::stop_requested{15});
   advance(60s);
   CHECK(closed->size() == 1);
 }
@@ -268,7 +268,7 @@ TEST_CASE_METHOD(
   "coordinator: it does not wait forever for an agent that never leaves",
   "[actors]") {
   run_two();
-  tell_anonymously(uut, core::rendezvous_event{core::stop_requested{2}});
+  tell_anonymously(uut, core::stop_requested{2});
   run();
   CHECK(a.told() == "ended stopped: the job was asked to end by signal 2");
   advance(29'999ms);

@@ -29,7 +29,7 @@ struct fake_log_tailer {
 
   /// Reports the last lines of that worker as shown.
   void show(uint32_t local_rank) const {
-    tell_anonymously(handle, tail_wake_up{local_rank});
+    tell_anonymously(handle, log_file_grown{local_rank});
   }
 };
 
@@ -61,10 +61,13 @@ inline fake_log_tailer make_fake_log_tailer(caf::actor_system& system) {
           out.inbox.write("close " + to_string(x.epoch));
         },
         [](const flush_logs&) { return logs_flushed{}; },
-        [=](const tail_wake_up& x) {
-          auto& [what, later] = held->at(x.what);
+        [=](const log_file_grown& x) {
+          auto& [what, later] = held->at(x.stream);
           later.deliver(worker_drained{what.epoch, what.local_rank});
         },
+        [](const console_ready&) {},
+        [](const tail_goes_on&) {},
+        [](const tail_timer_fired&) {},
       };
     });
   return out;

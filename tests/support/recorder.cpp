@@ -54,10 +54,6 @@ struct event_writer {
       = x.asked.time_since_epoch() / std::chrono::milliseconds{1};
     return "control checked " + std::to_string(asked) + " ms";
   }
-  template <class T>
-  std::string operator()(const T&) const {
-    return "something else";
-  }
 };
 
 } // namespace
@@ -109,7 +105,7 @@ std::string to_text(const v1::LeaveNotice& x) {
            : "leaving " + x.agent_id() + " " + std::to_string(x.signal());
 }
 
-std::string to_text(const core::membership_event& x) {
+std::string to_text(const group_event& x) {
   return std::visit(event_writer{}, x);
 }
 
@@ -142,7 +138,10 @@ agent_recorder record_agent(caf::actor_system& system) {
           return **devices;
         },
         [to](const devices_report& x) { to.write("devices " + x.event); },
-        [to](const core::membership_event& x) { to.write(to_text(x)); },
+        [to](const group_event& x) { to.write(to_text(x)); },
+        [to](const core::leave_requested&) { to.write("leave requested"); },
+        [to](const core::coordinator_not_found&) { to.write("not found"); },
+        [to](const core::timer_fired&) { to.write("timer"); },
         [to](const notify_group& x) {
           to.write("notify " + std::to_string(x.signal));
         },
@@ -198,7 +197,9 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       [to](const v1::DevicesStatus& x) {
         to.write("devices " + std::to_string(x.gpus_size()) + x.trouble());
       },
-      [to](const core::rendezvous_event&) { to.write("event"); },
+      [to](const core::agent_lost&) { to.write("lost"); },
+      [to](const core::stop_requested&) { to.write("stop requested"); },
+      [to](const core::timer_fired&) { to.write("timer"); },
     };
   });
   return out;

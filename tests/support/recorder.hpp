@@ -41,7 +41,7 @@ std::string to_text(const v1::EpochRevoked& x);
 std::string to_text(const v1::JobEnded& x);
 std::string to_text(const v1::JoinRequest& x);
 std::string to_text(const v1::LeaveNotice& x);
-std::string to_text(const core::membership_event& x);
+std::string to_text(const group_event& x);
 
 // -- recorders ----------------------------------------------------------------
 
