@@ -75,17 +75,29 @@ bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
 
+/// Longest wait for the console after a second signal, unless it comes while the
+/// console is waited for: then there is none.
+constexpr auto hurry_max = std::chrono::milliseconds{1'000};
+
 /// Waits until the console has taken all lines. Its reader may have stopped reading,
 /// so a second signal ends the wait.
-/// @param is_hurried A first one has come already.
-/// @param ignored    Signals that do not count.
+/// @param signal_count Those that have come already.
+/// @param ignored      Signals that do not count.
 void await_console(program_console& console, signal_inbox& inbox,
-                   bool is_hurried, const std::vector<int>& ignored = {}) {
+                   uint32_t signal_count,
+                   const std::vector<int>& ignored = {}) {
+  using std::chrono::steady_clock;
+  const auto is_limited = signal_count > 1;
+  const auto limit = steady_clock::now() + hurry_max;
   while (!console.is_flushed()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      limit - steady_clock::now());
+    if (is_limited && left.count() <= 0)
+      return;
     console.call_when_flushed([&] { inbox.wake_up(); });
-    const auto signal = inbox.wait();
-    if (signal != 0 && !contains(ignored, signal)
-        && std::exchange(is_hurried, true))
+    const auto signal
+      = inbox.wait(is_limited ? left : std::chrono::milliseconds{-1});
+    if (signal != 0 && !contains(ignored, signal) && ++signal_count > 1)
       return;
   }
 }
@@ -208,6 +220,28 @@ event_printer(const run_arguments& arguments,
   return [console](const std::string& line) { console->note(line + "\n"); };
 }
 
+/// What signals have asked of a node so far.
+struct requests {
+  uint32_t end_count = 0; ///< How often it was told to end.
+  bool is_cut = false;    ///< Its end does not wait for the console.
+};
+
+void obey(int signal, const run_arguments& arguments, launcher& node,
+          const log& lines, requests& so_far) {
+  if (contains(arguments.signals_to_forward, signal)) {
+    lines.info(
+      formatted("passes on {} to the workers", core::signal_name(signal)));
+    node.notify(signal);
+    return;
+  }
+  if (node.awaits_console())
+    so_far.is_cut = so_far.end_count > 0;
+  else
+    lines.info(formatted("got signal {}: stops the workers", signal));
+  node.leave(signal);
+  ++so_far.end_count;
+}
+
 } // namespace
 
 int run(const run_arguments& arguments) {
@@ -236,11 +270,11 @@ int run(const run_arguments& arguments) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
      .on_event = event_printer(arguments, console)});
-  auto is_hurried = false;
-  auto is_cut = false; // The end does not wait for the console.
+  auto asked = requests{};
   const auto end = [&](int code) {
-    if (!is_cut)
-      await_console(*console, inbox, is_hurried, arguments.signals_to_forward);
+    if (!asked.is_cut)
+      await_console(*console, inbox, asked.end_count,
+                    arguments.signals_to_forward);
     leave(code);
   };
   if (!node) {
@@ -250,18 +284,7 @@ int run(const run_arguments& arguments) {
   if (arguments.reports_bindings)
     report_bindings(**node, *console);
   await(inbox, [&](int signal) {
-    if (contains(arguments.signals_to_forward, signal)) {
-      lines.info(
-        formatted("passes on {} to the workers", core::signal_name(signal)));
-      (*node)->notify(signal);
-      return true;
-    }
-    if ((*node)->awaits_console())
-      is_cut = is_hurried;
-    else
-      lines.info(formatted("got signal {}: stops the workers", signal));
-    (*node)->leave(signal);
-    is_hurried = true;
+    obey(signal, arguments, **node, lines, asked);
     return true;
   });
   const auto how = (*node)->wait();
@@ -289,7 +312,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); }});
   auto signal = 0;
   const auto end = [&](int code) {
-    await_console(*console, inbox, signal != 0);
+    await_console(*console, inbox, signal != 0 ? 1 : 0);
     leave(code);
   };
   if (!node)

@@ -33,12 +33,13 @@ signal_inbox::~signal_inbox() {
   ::close(wake_up_);
 }
 
-int signal_inbox::wait() {
+int signal_inbox::wait(milliseconds timeout) {
   auto inputs = {pollfd{signals_, POLLIN, 0}, pollfd{wake_up_, POLLIN, 0}};
   pollfd ready[2];
   for (;;) {
     std::copy(inputs.begin(), inputs.end(), ready);
-    if (::poll(ready, 2, -1) < 0 && errno != EINTR)
+    const auto count = ::poll(ready, 2, int(timeout.count()));
+    if (count == 0 || (count < 0 && errno != EINTR))
       return 0;
     auto info = signalfd_siginfo{};
     if ((ready[0].revents & POLLIN) != 0

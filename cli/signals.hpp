@@ -1,6 +1,7 @@
 // Receives signals on the main thread.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 namespace actorrun::cli {
@@ -17,9 +18,12 @@ public:
   signal_inbox(const signal_inbox&) = delete;
   signal_inbox& operator=(const signal_inbox&) = delete;
 
-  /// Blocks until a signal has come or `wake_up` was called.
-  /// @returns the signal's number, or 0 after `wake_up`
-  int wait();
+  using milliseconds = std::chrono::milliseconds;
+
+  /// Blocks until a signal has come, `wake_up` was called or the time has passed.
+  /// @param timeout Negative: none.
+  /// @returns the signal's number, or 0
+  int wait(milliseconds timeout = milliseconds{-1});
 
   /// Ends `wait`, this one or the next. Callable from any thread.
   void wake_up();

@@ -26,7 +26,8 @@ size_t resident_size(pid_t pid) {
 /// A job of one worker that writes much to a console that is a pipe; its reader
 /// waits for a file.
 struct reader_scene : log_scene {
-  program& job_with_reader(const words& options = {}) {
+  program& job_with_reader(const words& options = {},
+                           const std::string& script = write_much) {
     REQUIRE(start({"mkfifo", "pipe"}).wait() == 0);
     start({"sh", "-c",
            "exec 3<pipe; while [ ! -e read ]; do sleep 0.02; done;"
@@ -39,7 +40,7 @@ struct reader_scene : log_scene {
                       "--log-dir=logs",
                       "-t1"};
     line.insert(line.end(), options.begin(), options.end());
-    line.insert(line.end(), {"--no-python", "sh", "-c", write_much});
+    line.insert(line.end(), {"--no-python", "sh", "-c", script});
     return start(std::move(line));
   }
 
@@ -86,6 +87,20 @@ TEST_CASE_METHOD(reader_scene, "console: a second signal ends the wait for it",
   CHECK(x.wait() == 0); // The job had succeeded.
   CHECK(lines_of(read_logs(logs())["attempt_0/0/stdout.log"]).size()
         == line_count);
+  write("read", "");
+  REQUIRE(programs()[1].wait() == 0);
+}
+
+TEST_CASE_METHOD(reader_scene,
+                 "console: two signals at once do not wait for it for long",
+                 "[logs]") {
+  auto& x = job_with_reader({}, write_much + "; exec sleep 1000");
+  require(
+    eventually([&] { return std::filesystem::exists(folder() + "/done"); }),
+    "the worker has written");
+  x.signal(SIGTERM);
+  x.signal(SIGINT);
+  CHECK(x.wait() > 128);
   write("read", "");
   REQUIRE(programs()[1].wait() == 0);
 }

@@ -174,8 +174,8 @@ void timer_channel::wait_for_room(clock::time_point until) const {
   if (left <= 0)
     return;
   auto x = pollfd{.fd = fd_, .events = POLLOUT, .revents = 0};
-  const auto timeout = timespec{.tv_sec = 0, .tv_nsec = left};
-  ::ppoll(&x, 1, &timeout, nullptr);
+  const auto limit = timespec{.tv_sec = 0, .tv_nsec = left};
+  ::ppoll(&x, 1, &limit, nullptr);
 }
 
 timer_status timer_channel::post_locked(std::string_view line) {
