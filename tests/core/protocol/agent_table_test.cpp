@@ -173,3 +173,27 @@ TEST_CASE("agent_table: a free rank goes to the agent that has waited longest",
   CHECK(uut.find({"b"})->shadowed);
   CHECK(members(uut.form({1}, 0)) == "c=0 d=2");
 }
+
+TEST_CASE("agent_table: the first that waits for a rank gets it, whatever its "
+          "name",
+          "[core]") {
+  auto uut
+    = agent_table{{.agent_count_min = 2, .agent_count_max = 2, .ranked = true}};
+  for (const auto* name : {"a", "b", "c"})
+    uut.add(offer_of(name, 0));
+  SECTION("when its owner goes") {
+    uut.remove({"a"});
+    CHECK_FALSE(uut.find({"b"})->shadowed);
+    CHECK(uut.find({"c"})->shadowed);
+  }
+  SECTION("and not when another that waits goes") {
+    uut.remove({"b"});
+    CHECK(uut.find({"c"})->shadowed);
+  }
+  SECTION("and not when the owner of another rank goes") {
+    uut.add(offer_of("d", 1));
+    uut.remove({"d"});
+    CHECK(uut.find({"b"})->shadowed);
+    CHECK(uut.find({"c"})->shadowed);
+  }
+}
