@@ -2,6 +2,7 @@
 # Plants each bug of planted_bugs/ in a copy of actors/core and checks that the
 # simulator finds it:
 #   planted_bugs.sh SOURCE_DIR BUILD_DIR OBJECT_OR_LIBRARY...
+# With PLANTED_SAMPLE=n only n of them, other ones each time.
 # What is linked is the program find_bug without the bug. CXX is the compiler,
 # CXXFLAGS what it gets besides.
 set -euo pipefail
@@ -59,4 +60,5 @@ export cxx source_dir build_dir clean seed_max seconds_max
 $cxx $clean -o "$build_dir/find_bug"
 "$build_dir/find_bug" 1000 || { echo "FAILED without any bug"; exit 1; }
 printf '%s\n' "$source_dir"/tests/sim/planted_bugs/*.patch \
+  | shuf -n "${PLANTED_SAMPLE:-1000}" \
   | xargs -P 2 -I {} bash -c 'try_bug "{}"'

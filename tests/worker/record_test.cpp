@@ -100,8 +100,12 @@ TEST_CASE_METHOD(fixture,
                  "[worker]") {
   CHECK(run({"noexcept"}).signal == SIGABRT);
   CHECK(message() == "std::runtime_error: not allowed");
+#ifdef __clang__ // Unwinds as far as to the function that lets nothing pass.
+  CHECK(contains(stack(), "child::throw_in_silence()"));
+#else
   CHECK(in_order(stack(),
                  {"child::throw_in_silence()", "child::throw_runtime_error("}));
+#endif
   CHECK_FALSE(contains(stack(), "__cxa_throw"));
 }
 

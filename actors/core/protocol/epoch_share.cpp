@@ -14,7 +14,7 @@ bool epoch_share::may_run() const {
     case share_state::starting:
     case share_state::running:
     case share_state::stopping:
-      return true;
+      break;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #include "actors/core/protocol/membership.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -52,8 +53,7 @@ void membership::on(const agent_started&, time_point now, effects& out) {
 void membership::on(const coordinator_found&, time_point now, effects& out) {
   if (link_ != link::seeking)
     return;
-  if (ending_ && !share_.may_run())
-    return part(now, out);
+  assert(!ending_ || share_.may_run()); // Else it would have parted.
   link_ = link::joining;
   join_sent_ = now;
   alarms_.disarm(alarm::retry);
@@ -469,9 +469,9 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
     case alarm::seek:
       return give_up(now, out);
     case alarm::timeout:
+      out.emplace_back(drop_link{});
       last_failure_ = failure{errc::connection_timed_out,
                               "the coordinator does not answer"};
-      out.emplace_back(drop_link{});
       return seek(now, out);
     case alarm::keep_alive:
       arm(alarm::keep_alive, now + keep_alive_interval_, out);

@@ -357,8 +357,7 @@ void rendezvous::on(const workers_stopped& event, time_point now,
 void rendezvous::put_in_quarantine(agent_record& record,
                                    uint32_t unkillable_count) {
   const auto& x = record.offering;
-  if (!quarantine_.add({x.agent, x.host, unkillable_count}))
-    return;
+  quarantine_.add({x.agent, x.host, unkillable_count});
   agents_.change(record, [](auto& y) { y.leaving = true; });
   has_quarantined_ = true;
 }
@@ -656,7 +655,7 @@ std::string rendezvous::waiting_for() const {
              + reason_ + ")";
     case phase::running:
     case phase::ended:
-      return {};
+      break;
   }
   return {};
 }

@@ -1,6 +1,8 @@
 // Tests how a coordinator is found, and how one is elected.
 #include "tests/support/leadership_fixture.hpp"
 
+#include <set>
+
 using namespace actorrun;
 using namespace actorrun::test;
 
@@ -221,4 +223,19 @@ TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",
          "end_lease 7; report_missing connection_failed");
   }
   CHECK(uut.current_phase() == phase::idle);
+}
+
+TEST_CASE_METHOD(fixture, "leadership: a timer is taken once", "[core]") {
+  lead();
+  CHECK(at(10s, fired()) == "renew_lease 7");
+  CHECK(at(10s, fired()).empty());
+}
+
+TEST_CASE("leadership: each phase has a name", "[core]") {
+  using phase = leadership::phase;
+  auto names = std::set<std::string>{};
+  for (auto i = 0; i <= int(phase::retired); ++i)
+    names.insert(to_string(phase(i)));
+  CHECK(names.size() == size_t(phase::retired) + 1);
+  CHECK_FALSE(names.contains("unknown"));
 }

@@ -237,3 +237,13 @@ TEST_CASE_METHOD(fixture, "membership: the fence forgets the epoch to come",
   // If the coordinator sends its plan again, it starts.
   CHECK(at(920ms, formed(2)) == "set_fence; start_group 2");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a new epoch does not revive workers whose fence "
+                 "has passed",
+                 "[core]") {
+  run();
+  // The timer is late, and the message was.
+  CHECK(at(900ms, formed(2))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+}

@@ -406,3 +406,14 @@ TEST_CASE("membership: links have their names as text", "[core]") {
   CHECK(to_string(link::finished) == "finished");
   CHECK(to_string(link{99}) == "unknown");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a coordinator that does not answer is left",
+                 "[core]") {
+  at(0s, agent_started{});
+  at(1s, coordinator_found{});
+  CHECK(at(6s, fire(2)) == "drop_link; arm_timer 3");
+  CHECK(uut.current_link() == link::seeking);
+  CHECK(at(60s, fire(1)) == "finish connection_timed_out");
+  CHECK(last<finish>().how.why->text == "the coordinator does not answer");
+}
