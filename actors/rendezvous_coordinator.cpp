@@ -207,36 +207,50 @@ rendezvous_coordinator_state::make_behavior() {
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
-      heard_ns_ = x.sent_ns();
-      dispatch(agent_heard{{x.agent_id()}});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        heard_ns_ = x.sent_ns();
+        dispatch(agent_heard{agent});
+      });
     },
     [this](const v1::WorkersStarted& x) {
-      if (auto i = contacts_.find({x.agent_id()}); i != contacts_.end())
-        i->second.pids.assign(x.pids().begin(), x.pids().end());
-      dispatch(workers_started{{x.agent_id()}, {x.epoch()}});
+      if_own(x, [&](const agent_id& agent, contact& known) {
+        known.pids.assign(x.pids().begin(), x.pids().end());
+        dispatch(workers_started{agent, {x.epoch()}});
+      });
     },
     [this](const v1::WorkerFailed& x) {
-      dispatch(
-        worker_failed{{x.agent_id()}, {x.epoch()}, from_wire(x.failure())});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(worker_failed{agent, {x.epoch()}, from_wire(x.failure())});
+      });
     },
     [this](const v1::WorkersSucceeded& x) {
-      dispatch(workers_succeeded{{x.agent_id()}, {x.epoch()}});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(workers_succeeded{agent, {x.epoch()}});
+      });
     },
     [this](const v1::WorkersStopped& x) {
-      dispatch(workers_stopped{{x.agent_id()},
-                               {x.epoch()},
-                               uint16_t(x.master_port()),
-                               from_wire(x.others()),
-                               x.unkillable_count()});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(workers_stopped{agent,
+                                 {x.epoch()},
+                                 uint16_t(x.master_port()),
+                                 from_wire(x.others()),
+                                 x.unkillable_count()});
+      });
     },
     [this](const v1::LeaveNotice& x) {
-      if (x.done())
-        dispatch(agent_left{{x.agent_id()}});
-      else
-        dispatch(agent_leaving{{x.agent_id()}, x.signal()});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        if (x.done())
+          dispatch(agent_left{agent});
+        else
+          dispatch(agent_leaving{agent, x.signal()});
+      });
     },
     [this](const v1::StatusRequest&) { return answer_status(); },
-    [this](const v1::DevicesStatus& x) { note_devices(x); },
+    [this](const v1::DevicesStatus& x) {
+      if_own(x, [&](const agent_id& agent, contact& known) {
+        note_devices(agent, known, x);
+      });
+    },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const stop_requested& x) { dispatch(x); },
     [this](const timer_fired& x) { dispatch(x); },
@@ -263,16 +277,38 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
 
 // -- agents -------------------------------------------------------------------
 
+// An agent speaks for itself only. It has one id all its life, and its actor one
+// address, over all links.
+template <class Message, class Handler>
+void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
+  const auto agent = agent_id{x.agent_id()};
+  const auto i = contacts_.find(agent);
+  if (i == contacts_.end())
+    return; // It was lost or has left: its messages are late.
+  if (i->second.who
+      == caf::actor_cast<caf::actor_addr>(self_->current_sender()))
+    handle(agent, i->second);
+  else
+    ++dropped_message_count;
+}
+
 void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto agent = agent_id{x.offer().agent_id()};
   const auto sender = self_->current_sender();
   if (!sender || agent.value.empty())
     return;
+  const auto who = caf::actor_cast<caf::actor_addr>(sender);
+  if (const auto i = contacts_.find(agent);
+      i != contacts_.end() && i->second.handle && i->second.who != who) {
+    ++dropped_message_count;
+    return;
+  }
   auto offering = from_wire(x.offer());
   offering.leased
     = config_.lease_all || sender->node() != self_->system().node();
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
+  known.who = who;
   known.link = ++link_count_;
   known.liveness_address = x.offer().liveness_address();
   known.liveness_port = uint16_t(x.offer().liveness_port());
@@ -302,16 +338,15 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
 // -- status -------------------------------------------------------------------
 
 // An agent of this process logs it itself.
-void rendezvous_coordinator_state::note_devices(const v1::DevicesStatus& x) {
-  const auto i = contacts_.find({x.agent_id()});
-  if (i == contacts_.end())
-    return;
+void rendezvous_coordinator_state::note_devices(const agent_id& agent,
+                                                contact& from,
+                                                const v1::DevicesStatus& x) {
   auto now = from_wire(x);
   const auto trouble = trouble_of(now);
-  const auto known = i->second.devices ? trouble_of(*i->second.devices) : "";
-  i->second.devices = std::move(now);
+  const auto known = from.devices ? trouble_of(*from.devices) : "";
+  from.devices = std::move(now);
   const auto& agents = rendezvous_.agents();
-  const auto record = agents.find(i->first);
+  const auto record = agents.find(agent);
   if (!trouble.empty() && trouble != known && record != agents.end()
       && record->second.offering.leased)
     config_.lines.warn(formatted("coordinator flags node {}: {}",
@@ -320,10 +355,10 @@ void rendezvous_coordinator_state::note_devices(const v1::DevicesStatus& x) {
 }
 
 caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
-  auto asked = std::vector<node_agent_actor>{};
+  auto asked = std::map<agent_id, node_agent_actor>{};
   for (const auto& [id, known] : contacts_)
     if (known.devices && known.handle && asked.size() < devices_asked_max)
-      asked.push_back(known.handle);
+      asked.emplace(id, known.handle);
   if (asked.empty())
     return status();
   auto promise = self_->make_response_promise<v1::JobStatus>();
@@ -332,11 +367,12 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
     if (--*left == 0)
       promise.deliver(status());
   };
-  for (const auto& agent : asked)
-    ask(self_, agent, devices_timeout, v1::DevicesRequest{})
+  for (const auto& [agent, handle] : asked)
+    ask(self_, handle, devices_timeout, v1::DevicesRequest{})
       .then(
-        [this, count_down](const v1::DevicesStatus& x) mutable {
-          note_devices(x);
+        [this, agent = agent, count_down](const v1::DevicesStatus& x) mutable {
+          if (const auto i = contacts_.find(agent); i != contacts_.end())
+            note_devices(agent, i->second, x);
           count_down();
         },
         [count_down](const caf::error&) mutable { count_down(); });

@@ -58,18 +58,22 @@ private:
 
   /// How to reach an agent, and what its status shows.
   struct contact {
-    node_agent_actor handle;
-    uint64_t link = 0; ///< Counts the links there have been to it.
+    node_agent_actor handle; ///< Null while there is no link.
+    caf::actor_addr who;     ///< The same over all links.
+    uint64_t link = 0;       ///< Counts the links there have been to it.
     std::string liveness_address;
     uint16_t liveness_port = 0;
     std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
   };
 
+  template <class Message, class Handler>
+  void if_own(const Message& x, Handler handle);
   void join(const v1::JoinRequest& x);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
-  void note_devices(const v1::DevicesStatus& x);
+  void note_devices(const agent_id& agent, contact& from,
+                    const v1::DevicesStatus& x);
   caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
   void add_devices(v1::JobStatus& out, size_t size) const;

@@ -287,3 +287,41 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(join(c, "3")
         == "accepted; ended succeeded: all workers of epoch 1 succeeded");
 }
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an agent cannot speak for another", "[actors]") {
+  run_two_leased();
+  const auto before = dropped_message_count.load();
+  SECTION("about its workers") {
+    failed(b, "1", 1);
+    stopped(b, "1", 1);
+    started(b, "1", 1, 900);
+    succeeded(b, "1", 1);
+    CHECK(dropped_message_count == before + 4);
+  }
+  SECTION("about its leaving") {
+    leave(b, "1", false, 15);
+    leave(b, "1", true);
+    CHECK(dropped_message_count == before + 2);
+  }
+  SECTION("to keep its lease") {
+    keep_alive(b, "1", 1);
+    CHECK(dropped_message_count == before + 1);
+  }
+  SECTION("to take its place") {
+    CHECK(join(b, "1").empty());
+    CHECK(dropped_message_count == before + 1);
+  }
+  CHECK(a.told().empty());
+  CHECK(b.told().empty());
+  failed(a, "1", 1); // For itself it can.
+  CHECK_FALSE(b.told().empty());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: an id is free again when its agent has left",
+                 "[actors]") {
+  run_two();
+  leave(b, "2", true);
+  CHECK(join(local(), "2") == "accepted");
+}

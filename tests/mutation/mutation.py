@@ -226,7 +226,7 @@ def main():
             if who == 'nobody' and key not in known:
                 complaints.append(f'nobody notices {x.file}:{x.line}: {key}')
                 print(complaints[-1], flush=True)
-            elif who != 'nobody' and key in known:
+            elif who != 'nobody' and key in known and not options.sample:
                 complaints.append(f'holes.txt lists what {who} found: {key}')
             if n % 100 == 0:
                 print(f'{n} of {len(todo)}, {time.monotonic() - began:.0f} s', flush=True)
