@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 
+#include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/report/diagnostics.hpp"
@@ -75,12 +76,8 @@ bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
 
-/// Longest wait for the console after a second signal, unless it comes while the
-/// console is waited for: then there is none.
-constexpr auto hurry_max = std::chrono::milliseconds{1'000};
-
 /// Waits until the console has taken all lines. Its reader may have stopped reading,
-/// so a second signal ends the wait.
+/// so a second signal ends the wait; after two that came before, it is short.
 /// @param signal_count Those that have come already.
 /// @param ignored      Signals that do not count.
 void await_console(program_console& console, signal_inbox& inbox,
@@ -88,7 +85,7 @@ void await_console(program_console& console, signal_inbox& inbox,
                    const std::vector<int>& ignored = {}) {
   using std::chrono::steady_clock;
   const auto is_limited = signal_count > 1;
-  const auto limit = steady_clock::now() + hurry_max;
+  const auto limit = steady_clock::now() + core::node_end::hurry_max;
   while (!console.is_flushed()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
       limit - steady_clock::now());
