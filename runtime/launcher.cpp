@@ -27,7 +27,7 @@ launcher::~launcher() {
     members_->coordinator->end();
   if (members_->etcd)
     members_->etcd->stop();
-  members_->hurry.reset();
+  members_->alarm.reset();
   members_->timers.reset();
   members_->logs.reset();
 }

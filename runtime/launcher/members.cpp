@@ -369,6 +369,13 @@ void launcher::members::perform(const core::pass_on_signal& x) {
     tell_anonymously(coordinator->actor(), core::stop_requested{x.signal});
 }
 
+void launcher::members::perform(const core::report_wait&) {
+  lines.info(
+    "all is over here but the last lines of the workers: their files or "
+    "the reader of this console do not keep up; two signals end the "
+    "wait");
+}
+
 void launcher::members::perform(const core::end_node& x) {
   promise.set_value(x.how);
   if (hooks.on_ended)
@@ -376,7 +383,7 @@ void launcher::members::perform(const core::end_node& x) {
 }
 
 void launcher::members::perform(const core::arm_timer& x) {
-  hurry = reactor_handle{
+  alarm = reactor_handle{
     *loop, std::make_shared<one_timer>(
              *loop, x.due - std::chrono::steady_clock::now(),
              [this, id = x.timer] { handle(core::timer_fired{id}); })};

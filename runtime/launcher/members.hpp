@@ -62,6 +62,7 @@ struct launcher::members {
   void perform(const core::resign_office&);
   void perform(const core::pass_on_signal& x);
   void perform(const core::report_failure& x) { lines.error(x.text); }
+  void perform(const core::report_wait&);
   void perform(const core::end_node& x);
   void perform(const core::arm_timer& x);
 
@@ -88,7 +89,7 @@ struct launcher::members {
   std::optional<detail::node_devices> devices; ///< Likewise.
   std::shared_ptr<detail::event_feed> events;  ///< Null: no event log.
 
-  detail::reactor_handle hurry; ///< The timer of `end`, which arms it once.
+  detail::reactor_handle alarm; ///< The timer of `end`, which arms it once.
   std::mutex mutex;             // Guards the next.
   core::node_end end;
   std::promise<core::ending> promise;

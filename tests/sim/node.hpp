@@ -28,6 +28,7 @@ private:
   void perform(const core::resign_office&) {}
   void perform(const core::pass_on_signal& x) { pass_on_(x.signal); }
   void perform(const core::report_failure&) {}
+  void perform(const core::report_wait&) {}
   void perform(const core::end_node&) { process_->kill(); }
   void perform(const core::arm_timer& x);
 

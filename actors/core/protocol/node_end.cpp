@@ -61,9 +61,14 @@ void node_end::on(const actor_died& event, time_point, effects& out) {
   end({.result = {}, .why = std::move(why), .signal = 0}, out);
 }
 
-void node_end::on(const timer_fired& event, time_point, effects&) {
-  if (alarms_.take(event.timer))
+void node_end::on(const timer_fired& event, time_point, effects& out) {
+  const auto fired = alarms_.take(event.timer);
+  if (!fired)
+    return;
+  if (fired->which == alarm::hurry)
     shown_ = true;
+  else
+    out.emplace_back(report_wait{});
 }
 
 bool node_end::is_protocol_over() const {
@@ -72,12 +77,19 @@ bool node_end::is_protocol_over() const {
   return agents_ && (!hosts_ || closed_with_);
 }
 
+void node_end::wait(time_point now, effects& out) {
+  if (std::exchange(is_waiting_, true))
+    return;
+  out.emplace_back(signal_count_ > 1
+                     ? alarms_.arm(alarm::hurry, now + hurry_max)
+                     : alarms_.arm(alarm::silence, now + silence_max));
+}
+
 void node_end::advance(time_point now, effects& out) {
   if (!is_protocol_over())
     return;
   if (has_agent_ && !shown_) {
-    if (signal_count_ > 1 && !alarms_.is_armed(alarm::hurry))
-      out.emplace_back(alarms_.arm(alarm::hurry, now + hurry_max));
+    wait(now, out);
     return;
   }
   auto how = agents_ ? *agents_

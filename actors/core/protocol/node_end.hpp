@@ -69,13 +69,18 @@ struct report_failure {
   std::string text;
 };
 
+/// Tell the user why the node is still there: all is over but the console has not
+/// all lines of the workers, or files of theirs do not answer. Comes at most once.
+struct report_wait {};
+
 /// The node is done. Comes once, and last.
 struct end_node {
   ending how;
 };
 
-using node_end_effect = std::variant<show_logs, resign_office, pass_on_signal,
-                                     report_failure, end_node, arm_timer>;
+using node_end_effect
+  = std::variant<show_logs, resign_office, pass_on_signal, report_failure,
+                 report_wait, end_node, arm_timer>;
 
 /// @}
 
@@ -83,6 +88,8 @@ class node_end {
 public:
   /// Longest wait for the console after a second signal.
   static constexpr auto hurry_max = std::chrono::seconds{1};
+  /// A wait for the console that lasts longer is told to the user.
+  static constexpr auto silence_max = std::chrono::seconds{2};
 
   /// @param has_agent Else the node has a coordinator only.
   explicit node_end(bool has_agent) : has_agent_(has_agent) {}
@@ -95,7 +102,7 @@ public:
 
 private:
   using effects = std::vector<node_end_effect>;
-  enum class alarm { hurry };
+  enum class alarm { hurry, silence };
 
   void on(const coordinator_closed& event, time_point now, effects& out);
   void on(const agent_finished& event, time_point now, effects& out);
@@ -105,6 +112,7 @@ private:
   void on(const actor_died& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
   bool is_protocol_over() const;
+  void wait(time_point now, effects& out);
   void advance(time_point now, effects& out);
   void end(ending how, effects& out);
 
@@ -112,9 +120,10 @@ private:
   std::optional<ending> agents_;       ///< How the agent has finished …
   bool hosts_ = false;                 ///< … beside a coordinator.
   std::optional<outcome> closed_with_; ///< By the coordinator of this process.
-  alarm_set<alarm, 1> alarms_;
+  alarm_set<alarm, 2> alarms_;
   uint32_t signal_count_ = 0;
-  bool shown_ = false; ///< The console is not awaited any more.
+  bool is_waiting_ = false; ///< For the console alone.
+  bool shown_ = false;      ///< The console is not awaited any more.
   bool is_over_ = false;
 };
 

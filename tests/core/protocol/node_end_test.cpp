@@ -40,6 +40,7 @@ struct node {
       shows += std::holds_alternative<show_logs>(effect);
       resigns += std::holds_alternative<resign_office>(effect);
       passes += std::holds_alternative<pass_on_signal>(effect);
+      waits += std::holds_alternative<report_wait>(effect);
     }
   }
 
@@ -56,6 +57,7 @@ struct node {
   int shows = 0;
   int resigns = 0;
   int passes = 0;
+  int waits = 0;
 };
 
 } // namespace
@@ -139,10 +141,35 @@ TEST_CASE("node_end: one signal waits for the console", "[core]") {
   x.feed(signal_received{SIGTERM});
   CHECK(x.passes == 1);
   x.feed(agent_finished{by_signal(), false});
-  CHECK_FALSE(x.timer);
   CHECK_FALSE(x.ended);
   x.feed(signal_received{SIGTERM});
   CHECK(x.ended == by_signal());
+}
+
+TEST_CASE("node_end: a long wait for the console is told, once", "[core]") {
+  auto x = node{};
+  x.feed(signal_received{SIGTERM});
+  x.feed(agent_finished{by_signal(), true});
+  CHECK_FALSE(x.timer);
+  x.feed(coordinator_closed{succeeded});
+  REQUIRE(x.timer);
+  CHECK(x.timer->due == x.now + node_end::silence_max);
+  SECTION("which goes on") {
+    x.fire();
+    CHECK(x.waits == 1);
+    CHECK_FALSE(x.ended);
+    x.fire();
+    x.feed(office_left{});
+    CHECK(x.waits == 1);
+    x.feed(logs_shown{});
+    CHECK(x.ended == by_signal());
+  }
+  SECTION("unless it is short") {
+    x.feed(logs_shown{});
+    CHECK(x.ended == by_signal());
+    x.fire();
+    CHECK(x.waits == 0);
+  }
 }
 
 TEST_CASE("node_end: after two signals the console has a second", "[core]") {
