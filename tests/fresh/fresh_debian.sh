@@ -3,8 +3,9 @@
 # smallest base system and git, entered like a container (pivot_root, own mounts
 # and processes). Prints the time of each step; the exit code is that of the
 # command. Removes the system at the end, also after Ctrl-C.
-# usage: fresh_debian.sh SUITE [test|demo]
+# usage: fresh_debian.sh SUITE [test|demo [COMPILER]]
 #   SUITE         bookworm, trixie, sid, ...
+#   COMPILER      gcc (the default), or a package of Clang: clang-14, clang-19, ...
 # Variables, all optional:
 #   MIRROR        the Debian mirror; default: the one this machine's apt uses
 #   FRESH_BASES   a folder that keeps bare systems, for a quicker start
@@ -17,11 +18,13 @@ fail() {
   exit 2
 }
 
-usage="usage: fresh_debian.sh SUITE [test|demo]"
-suite=${1:-} preset=${2:-test}
-[ $# = 1 ] || [ $# = 2 ] || fail "$usage"
+usage="usage: fresh_debian.sh SUITE [test|demo [COMPILER]]"
+suite=${1:-} preset=${2:-test} compiler=${3:-gcc}
+[[ $# =~ ^[123]$ ]] || fail "$usage"
 [[ $suite =~ ^[a-z]+$ ]] || fail "'$suite' is not a suite of Debian; $usage"
 [[ $preset =~ ^(test|demo)$ ]] || fail "'$preset' is neither test nor demo"
+[[ $compiler =~ ^(gcc|clang-[0-9]+)$ ]] \
+  || fail "'$compiler' is neither gcc nor a Clang like clang-19"
 
 [ "$(id -u)" = 0 ] || fail "only root can make a system and enter it; use sudo"
 for tool in apt-get debootstrap git unshare; do
@@ -114,7 +117,7 @@ settings() {
 }
 
 # Becomes the first process of the system and runs the command there.
-enter() { # ROOT PRESET
+enter() { # ROOT PRESET COMPILER
   set -e
   mount --bind "$1" "$1"
   cd "$1"
@@ -129,16 +132,21 @@ enter() { # ROOT PRESET
   pivot_root . mnt
   cd /
   umount --lazy mnt
+  local more=true choice=()
+  if [ "$3" != gcc ]; then
+    more="step $3 apt-get -qq install -y --no-install-recommends $3"
+    choice=(CC="$3" CXX="${3/clang/clang++}")
+  fi
   exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    bash -c "$(declare -f step)
+    "${choice[@]}" bash -c "$(declare -f step)
       cd ~/actorrun
       step install-dependencies ./install-dependencies.sh \
-        && step $2 cmake --workflow --preset $2"
+        && $more && step $2 cmake --workflow --preset $2"
 }
 export -f step enter
 
-echo "== actorrun $(git -C "$checkout" describe --always --dirty) on $suite"
+echo "== actorrun $(git -C "$checkout" describe --always --dirty) on $suite, $compiler"
 step "bare system" bare_system || fail "there is no bare system to try it on"
 settings
 git clone -q "$checkout" "$root/root/actorrun"
-apart bash -c 'enter "$@"' bash "$root" "$preset"
+apart bash -c 'enter "$@"' bash "$root" "$preset" "$compiler"
