@@ -9,6 +9,7 @@ closed, and if the simulator alone finds less than it should.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -59,7 +60,15 @@ def arguments():
     parser.add_argument('--only', default='', help='mutants whose name contains this')
     parser.add_argument('--seeds', type=int, default=3000, help='histories of the simulator')
     parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--report', type=pathlib.Path, help='a file for the table of all mutants')
+    parser.add_argument('--report', type=pathlib.Path,
+                        help='a file for the table of all mutants; it grows during the run')
+    parser.add_argument('--earlier', type=pathlib.Path,
+                        help='the table of an earlier run over the same sources: what was noticed '
+                             'then is not tried again')
+    parser.add_argument('--trust', nargs='+', choices=['simulator', 'tests'],
+                        default=['simulator', 'tests'],
+                        help='whose findings in the earlier table count; with `simulator` alone, '
+                             'what only tests noticed is tried again, perhaps with more --seeds')
     return parser.parse_args()
 
 
@@ -68,7 +77,8 @@ class Mutation:
         self.options = options
         self.build = options.build
         self.compiler = shlex.split(os.environ.get('CXX', 'c++')) + [
-            '-std=c++20', '-O1', *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
+            # What reads an empty `optional` must not pass by luck.
+            '-std=c++20', '-O1', '-D_GLIBCXX_ASSERTIONS', *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
             '-I', str(options.source), '-include', str(self.build / 'mutant.hpp')]
         self.sources = {}
         self.broken = 0  # Mutants that do not compile.
@@ -152,16 +162,21 @@ class Mutation:
         seconds = 20 if self.options.sample else 60
         return self.run([str(self.build / 'find_bug'), str(self.options.seeds)], number, seconds)
 
-    def test(self, number, seconds=60):
-        return self.run([str(self.build / 'core_tests'), '~timer*', '~store*',
-                         '~*as many agents as allowed*'], number, seconds)
+    def test(self, number, stem=None, seconds=60):
+        """Of a source, the tests that are called after it come first: they are quick."""
+        everything = ['~timer*', '~store*', '~*as many agents as allowed*']
+        for names in [[f'{stem}:*'], everything] if stem else [everything]:
+            how = self.run([str(self.build / 'core_tests'), '--abort', *names], number, seconds)
+            if how[0] != 'passed':
+                break
+        return how
 
     def judge(self, mutant):
         """Who notices it: 'simulator', 'tests' or 'nobody'."""
         how, last = self.simulate(mutant.number)
         if how != 'passed':
             return mutant, 'simulator', f'{how}: {last}' if last else how
-        how, last = self.test(mutant.number)
+        how, last = self.test(mutant.number, pathlib.Path(mutant.file).stem)
         if how != 'passed':
             return mutant, 'tests', how
         return mutant, 'nobody', ''
@@ -177,6 +192,28 @@ def covers(mutant, source, line):
 def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def keyed(sources):
+    """All mutants, each with a key of its own: of equal ones, the later are numbered."""
+    found, seen = [], collections.Counter()
+    for source in sources:
+        lines = source.text.split('\n')
+        for x in source.mutants:
+            key = x.key(lines)
+            seen[key] += 1
+            found.append((x, key if seen[key] == 1 else f'{key} #{seen[key]}'))
+    return found
+
+
+def read_table(path, trusted):
+    """{key: (who, how)} of the mutants that one of these has noticed."""
+    found = {}
+    for line in path.read_text().splitlines() if path else []:
+        who, _, _, key, how = line.split('\t', 4)
+        if who in trusted:
+            found[key] = who, how
+    return found
 
 
 def read_list(name):
@@ -197,8 +234,7 @@ def main():
     for program, how in (('find_bug', work.simulate(0)), ('core_tests', work.test(0))):
         if how[0] != 'passed':
             sys.exit(f'{program} fails without any mutant: {how}')
-    everything = [(x, x.key(source.text.split('\n')))
-                  for source in work.sources.values() for x in source.mutants]
+    everything = keyed(work.sources.values())
     chosen = [(x, key) for x, key in everything if options.only in key]
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     if options.sample:
@@ -215,16 +251,21 @@ def main():
 
     counts = {(kind, who): 0 for kind in ('protocol', 'text')
               for who in ('simulator', 'tests', 'nobody', 'equivalent')}
-    table = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    earlier = read_table(options.earlier, options.trust)
+
+    def judge(x):
+        return (x, *earlier[keys[id(x)]]) if keys[id(x)] in earlier else work.judge(x)
+
+    report = open(options.report or os.devnull, 'w', buffering=1)
+    with report, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         todo = [x for x, key in chosen if key not in equivalents]
         for x in chosen:
             if x[1] in equivalents:
                 counts[kind_of(x[0]), 'equivalent'] += 1
-        for n, (x, who, how) in enumerate(pool.map(work.judge, todo), 1):
+        for n, (x, who, how) in enumerate(pool.map(judge, todo), 1):
             key = keys[id(x)]
             counts[kind_of(x), who] += 1
-            table.append(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}')
+            report.write(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}\n')
             if who == 'nobody' and key not in known:
                 complaints.append(f'nobody notices {x.file}:{x.line}: {key}')
                 print(complaints[-1], flush=True)
@@ -232,8 +273,6 @@ def main():
                 complaints.append(f'holes.txt lists what {who} found: {key}')
             if n % 100 == 0:
                 print(f'{n} of {len(todo)}, {time.monotonic() - began:.0f} s', flush=True)
-    if options.report:
-        options.report.write_text('\n'.join(table) + '\n')
 
     for kind in ('protocol', 'text'):
         print(f'{kind}: ' + ', '.join(
