@@ -164,8 +164,8 @@ class Mutation:
 
     def test(self, number, stem=None, seconds=60):
         """Of a source, the tests that are called after it come first: they are quick."""
-        everything = ['~timer*', '~store*', '~*as many agents as allowed*']
-        for names in [[f'{stem}:*'], everything] if stem else [everything]:
+        others = ['~timer*', '~store*', '~*as many agents as allowed*']
+        for names in [[f'{stem}:*', *others], others] if stem else [others]:
             how = self.run([str(self.build / 'core_tests'), '--abort', *names], number, seconds)
             if how[0] != 'passed':
                 break

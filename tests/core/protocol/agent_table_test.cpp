@@ -155,6 +155,29 @@ TEST_CASE_METHOD(fixture, "agent_table: dismissed members are candidates still",
   CHECK(uut.counts().members == 0);
   CHECK(uut.counts().newcomers == 1);
   CHECK(uut.counts().holding == 1);
+  CHECK(uut.counts().starting == 0); // Only members count as starting.
+}
+
+TEST_CASE_METHOD(fixture, "agent_table: a new epoch begins without failures",
+                 "[core]") {
+  auto& a = uut.add(offer_of("a"));
+  uut.form({1}, 0);
+  a.failure = worker_failure{};
+  uut.form({2}, 1);
+  CHECK_FALSE(a.failure);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "agent_table: newcomers are ranked by their hosts, whatever "
+                 "the agents are called",
+                 "[core]") {
+  auto x = offer_of("a");
+  x.host = "node-2";
+  auto y = offer_of("b");
+  y.host = "node-1";
+  uut.add(x);
+  uut.add(y);
+  CHECK(members(uut.form({1}, 0)) == "b=0 a=2");
 }
 
 TEST_CASE("agent_table: a free rank goes to the agent that has waited longest",
