@@ -18,6 +18,9 @@ constexpr auto fresh_port_percent = 30;
 
 constexpr auto uptime_max = core::duration{1'000h};
 
+/// Agents that lost their coordinator do not storm the next one.
+constexpr auto retry_delay_min = core::duration{15ms};
+
 /// Delay until the last lines of a worker are on the console: mostly short; the
 /// supervisor limits it.
 constexpr auto drain_max = core::duration{1ms};
@@ -65,15 +68,33 @@ void agent::handle(const core::membership_event& event) {
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
   for (const auto& effect : effects)
     run(effect);
+  check_link();
 }
 
 void agent::run(const core::membership_effect& effect) {
   std::visit([this](const auto& x) { perform(x); }, effect);
 }
 
+// What membership takes its link for is what it is.
+void agent::check_link() {
+  using state = core::membership::link;
+  const auto taken_for = brain_.current_link();
+  const auto is_up
+    = taken_for != state::seeking && taken_for != state::finished;
+  if (is_up != (link_ != nullptr))
+    all_.checks().report("link: " + id().value + " takes its link for "
+                         + to_string(taken_for)
+                         + (link_ ? ", and it is up" : ", and it is gone"));
+  if (finished() != (taken_for == state::finished))
+    all_.checks().report("I6: " + id().value + " does not know its end");
+  if (taken_for == state::joined)
+    joined_until_ = all_.now();
+}
+
 // -- the link -----------------------------------------------------------------
 
 void agent::on_found(std::shared_ptr<link> found, int number) {
+  is_seeking_ = false;
   if (finished())
     return found->close(side::agent);
   served_by_ = number;
@@ -83,6 +104,8 @@ void agent::on_found(std::shared_ptr<link> found, int number) {
 }
 
 void agent::on_not_found(failure why, core::time_point tried) {
+  is_seeking_ = false;
+  missed_ = all_.now();
   handle(core::coordinator_not_found{std::move(why), tried + clock_});
 }
 
@@ -90,12 +113,15 @@ void agent::on_closed(const link* closed) {
   if (link_.get() != closed)
     return;
   link_ = nullptr;
+  missed_ = all_.now();
   handle(core::coordinator_disconnected{});
 }
 
 void agent::send(core::rendezvous_event event) {
   if (link_)
     all_.to_coordinator(link_, id(), std::move(event));
+  else
+    all_.checks().report("link: " + id().value + " sends without a link");
 }
 
 // -- what membership decides --------------------------------------------------
@@ -105,13 +131,22 @@ void agent::perform(const core::arm_timer& x) {
 }
 
 void agent::perform(const core::seek_coordinator&) {
+  if (is_seeking_ || link_)
+    all_.checks().report("link: " + id().value
+                         + " seeks a coordinator and has one, or seeks it "
+                           "already");
+  if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min)
+    all_.checks().report("load: " + id().value + " tries again at once");
+  is_seeking_ = true;
   all_.connect(*this);
 }
 
 void agent::perform(const core::drop_link&) {
-  if (link_)
-    link_->close(side::agent);
+  if (!link_)
+    return;
+  link_->close(side::agent);
   link_ = nullptr;
+  missed_ = all_.now();
 }
 
 void agent::perform(const core::send_join& x) {
@@ -128,6 +163,8 @@ void agent::perform(const core::check_control& x) {
 void agent::perform(const core::send_keep_alive& x) {
   if (link_)
     all_.keep_alive(link_, id(), x.sent);
+  else
+    all_.checks().report("link: " + id().value + " is alive without a link");
 }
 
 void agent::perform(const core::send_started& x) {
@@ -186,6 +223,9 @@ void agent::perform(const core::start_group& x) {
   if (unkillable_count_ > 0)
     all_.checks().report("unkillable: " + id().value
                          + " starts workers beside one that hangs");
+  else if (machine_.is_any_alive())
+    all_.checks().report("I2: " + id().value
+                         + " starts workers beside older ones");
   record_ = all_.checks().begun(x.plan);
   newest_ = x.plan.epoch;
   if (record_ == nullptr)
@@ -232,9 +272,28 @@ void agent::perform(const core::finish& x) {
   if (machine_.running_count() > 0)
     all_.checks().report("I7: " + id().value
                          + " finished while its workers ran");
+  check_end(x.how);
   ending_ = x.how;
   perform(core::drop_link{});
   all_.on_finished(*this);
+}
+
+void agent::check_end(const core::ending& how) {
+  if (finished())
+    all_.checks().report("I6: " + id().value + " finished twice");
+  if (!how.why)
+    return;
+  const auto is_lost = how.why->code == errc::coordinator_lost;
+  const auto is_missing = how.why->code == errc::connection_refused
+                          || how.why->code == errc::connection_timed_out
+                          || how.why->code == errc::coordinator_gone;
+  if ((is_lost && !brain_.was_accepted())
+      || (is_missing && brain_.was_accepted()))
+    all_.checks().report("I6: " + id().value
+                         + " gives a wrong reason: " + how.why->text);
+  if ((is_lost || is_missing)
+      && all_.now() - joined_until_ < all_.plan().limits.seek)
+    all_.checks().report("I8: " + id().value + " gave up too soon");
 }
 
 // -- what the worker group decides --------------------------------------------

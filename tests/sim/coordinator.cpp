@@ -48,6 +48,16 @@ void coordinator::handle(const core::rendezvous_event& event) {
     all_.checks().kept_ranks(ranks, ranks_of_members());
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
+  if (!closed_)
+    check_links();
+}
+
+// Whom rendezvous takes for connected has a link, and no other agent.
+void coordinator::check_links() {
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.connected != (links_[agent] != nullptr))
+      all_.checks().report("link: the coordinator is wrong about the link of "
+                           + agent.value);
 }
 
 std::map<agent_id, uint32_t> coordinator::ranks_of_members() const {

@@ -60,6 +60,7 @@ private:
   void perform(const core::explain_failures& x);
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
+  void check_links();
   void send(const agent_id& agent, core::membership_event event);
 
   cluster& all_;

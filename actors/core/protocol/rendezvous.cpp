@@ -262,8 +262,10 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
 void rendezvous::recover(agent_record& record, const claim& held,
                          time_point now, effects& out) {
   const auto progress = recovery_.take(agents_, record, held, now);
-  if (progress.has_begun)
+  if (progress.has_begun) {
+    phase_ = phase::gathering; // Whoever listens makes no last call.
     arm(alarm::recovery, now + limits_.lease(), out);
+  }
   if (progress.is_newer)
     failures_.clear();
   if (progress.is_complete)

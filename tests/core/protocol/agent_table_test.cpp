@@ -108,6 +108,18 @@ TEST_CASE_METHOD(fixture, "agent_table: members keep their places and ranks",
 }
 
 TEST_CASE_METHOD(fixture,
+                 "agent_table: one that has missed an epoch has no place kept",
+                 "[core]") {
+  for (const auto* name : {"a", "b", "c"})
+    uut.add(offer_of(name));
+  REQUIRE(members(uut.form({1}, 0)) == "a=0 b=2");
+  uut.change(*uut.find({"a"}), [](auto& x) { x.connected = false; });
+  REQUIRE(members(uut.form({2}, 0)) == "c=0 b=2");
+  uut.change(*uut.find({"a"}), [](auto& x) { x.connected = true; });
+  CHECK(members(uut.form({3}, 0)) == "c=0 b=2");
+}
+
+TEST_CASE_METHOD(fixture,
                  "agent_table: only members of the current epoch are "
                  "found",
                  "[core]") {

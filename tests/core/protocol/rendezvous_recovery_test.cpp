@@ -384,6 +384,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: claims end a last call", "[core]") {
   REQUIRE(uut.current_phase() == phase::last_call);
   CHECK(at(1s, rejoin("a", ::plan_of("a", 7), share_state::running))
         == "accept_agent a; arm_timer 5");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1s, rejoin("b", ::plan_of("b", 7), share_state::running))
         == "accept_agent b; revoke_epoch 7: a b"); // c and d wait.
   CHECK(last<revoke_epoch>().reason == "2 more joined");
