@@ -37,6 +37,8 @@ struct leadership_world::candidate {
   bool is_searching = false;
   time_point awake_at{};
   uint32_t opened_count = 0;
+  int64_t lease = 0;          ///< With which it campaigned last.
+  uint32_t request_count = 0; ///< Without an answer yet.
 };
 
 leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
@@ -75,8 +77,41 @@ bool leadership_world::is_served(const candidate& x) const {
     });
 }
 
+void leadership_world::report(const candidate& x, const std::string& what) {
+  if (!breach_)
+    breach_ = "candidate " + std::to_string(x.id) + " " + what;
+}
+
+// Whether an order fits the state of the world.
+void leadership_world::check(const candidate& x,
+                             const leadership_effect& effect) {
+  const auto is_request = std::holds_alternative<read_entry>(effect)
+                          || std::holds_alternative<open_lease>(effect)
+                          || std::holds_alternative<campaign>(effect)
+                          || std::holds_alternative<publish>(effect)
+                          || std::holds_alternative<renew_lease>(effect);
+  if (is_request && x.request_count > 0)
+    report(x, "has two requests to etcd at once");
+  if (is_request && !x.is_searching && x.open.empty())
+    report(x, "asks etcd though nobody wants to know");
+  if (std::holds_alternative<open_coordinator>(effect) && !x.open.empty())
+    report(x, "opens a second coordinator");
+  if (!x.is_searching
+      && (std::holds_alternative<report_here>(effect)
+          || std::holds_alternative<report_missing>(effect)
+          || std::holds_alternative<try_endpoint>(effect)))
+    report(x, "answers nobody");
+  const auto* term = std::get_if<set_leadership_end>(&effect);
+  const auto lease = registry_.leases.find(x.lease);
+  if (term != nullptr && lease != registry_.leases.end()
+      && term->due > lease->second.second)
+    report(x, "may decide for longer than its lease lasts");
+}
+
 /// Two leaders at one time.
 std::optional<std::string> leadership_world::breach() {
+  if (breach_)
+    return breach_;
   auto reigning = std::string{};
   for (const auto& x : candidates_) {
     if (!x->is_alive || queue_.now() >= x->leadership_end)
@@ -170,17 +205,23 @@ void leadership_world::want(candidate& x) {
 }
 
 // A process that sleeps gets its events when it wakes up.
-void leadership_world::feed(candidate& x, leadership_event event) {
+void leadership_world::feed(candidate& x, leadership_event event,
+                            bool is_answer) {
   const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
                                   [&](const auto& y) { return &*y == &x; });
   if (queue_.now() < x.awake_at)
-    return queue_.at(x.awake_at, [this, self, event] {
+    return queue_.at(x.awake_at, [this, self, event, is_answer] {
       if (self->is_alive)
-        feed(*self, event);
+        feed(*self, event, is_answer);
     });
+  x.request_count -= is_answer ? 1 : 0;
   for (const auto& effect : x.uut.step(event, queue_.now()))
-    if (x.is_alive)
+    if (x.is_alive) {
+      check(x, effect);
       obey(x, effect);
+    }
+  if (x.is_alive && !x.open.empty() && !x.uut.is_leader())
+    report(x, "keeps a coordinator without the leadership");
 }
 
 void leadership_world::connect(candidate& x, const std::string& endpoint) {
@@ -212,10 +253,11 @@ void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
   const auto there = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto back = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto is_answered = std::make_shared<bool>(false);
+  ++x.request_count;
   const auto answer = [this, self, is_answered](const leadership_event& what) {
     if (!self->is_alive || std::exchange(*is_answered, true))
       return;
-    feed(*self, what);
+    feed(*self, what, true);
   };
   queue_.at(due, [answer] {
     answer(registry_failed{{errc::etcd_unreachable, "no answer in time"}});
@@ -275,6 +317,7 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
       return lease_opened{registry_.last_lease, length, now};
     });
   } else if (const auto* bid = std::get_if<campaign>(&effect)) {
+    x.lease = bid->lease;
     ask(x, {}, [this, y = *bid] { return answer(y); });
   } else if (const auto* entry = std::get_if<publish>(&effect)) {
     ask(x, entry->deadline, [this, y = *entry] { return answer(y); });
