@@ -288,7 +288,7 @@ def main():
 
 
 def kind_of(mutant):
-    return 'text' if mutant.function in TEXTS else 'protocol'
+    return 'text' if mutant.is_text or mutant.function in TEXTS else 'protocol'
 
 
 if __name__ == '__main__':

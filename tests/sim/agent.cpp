@@ -61,14 +61,73 @@ void agent::wake_at(core::time_point due, action what) {
 void agent::handle(const core::membership_event& event) {
   if (finished())
     return;
-  if (std::holds_alternative<core::leave_requested>(event))
-    leaving_ = true;
+  const auto share = brain_.share();
+  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
   const auto effects = brain_.step(event, now());
   if (all_.trace().on())
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
+  check_orders(event, effects);
+  if (std::holds_alternative<core::leave_requested>(event))
+    leaving_ = true;
   for (const auto& effect : effects)
     run(effect);
   check_link();
+  check_share(event, share, epoch);
+}
+
+// A keep-alive proves that the supervisor has just answered. Whoever asks twice
+// for the end gets it at once.
+void agent::check_orders(const core::membership_event& event,
+                         const std::vector<core::membership_effect>& effects) {
+  auto is_alive = false;
+  auto kills = false;
+  for (const auto& effect : effects) {
+    is_alive |= std::holds_alternative<core::send_keep_alive>(effect);
+    kills |= std::holds_alternative<core::kill_group>(effect);
+  }
+  const auto* answer = std::get_if<core::control_checked>(&event);
+  if (is_alive && (answer == nullptr || asked_ != answer->asked))
+    all_.checks().report("lease: " + id().value
+                         + " is alive without control over its workers");
+  if (is_alive)
+    asked_.reset();
+  if (std::holds_alternative<core::leave_requested>(event) && leaving_ && group_
+      && machine_.is_any_alive() && newest_ == group_->plan().epoch && !kills)
+    all_.checks().report(id().value + " was asked twice to end, and waits");
+}
+
+// The share is what the workers are, and were ordered to be.
+void agent::check_share(const core::membership_event& event,
+                        core::share_state before, epoch_id epoch_before) {
+  using core::share_state;
+  const auto now = brain_.share();
+  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
+  const auto is_active
+    = now == share_state::starting || now == share_state::running;
+  const auto is_ending
+    = now == share_state::stopping || now == share_state::failed;
+  const auto was_active
+    = before == share_state::starting || before == share_state::running;
+  auto fits
+    = !(is_active && stopped_ == epoch) && !(is_ending && stopped_ != epoch);
+  const auto told
+    = [&](const auto* x) { return x != nullptr && x->epoch == epoch_before; };
+  if (told(std::get_if<core::group_started>(&event)))
+    fits &= now != share_state::starting;
+  if (told(std::get_if<core::group_failed>(&event)) && was_active)
+    fits &= is_ending;
+  if (told(std::get_if<core::group_succeeded>(&event)) && was_active)
+    fits &= now == share_state::succeeded;
+  if (told(std::get_if<core::group_stopped>(&event)))
+    fits &= epoch != epoch_before || now == share_state::idle
+            || now == share_state::failed;
+  if (told(std::get_if<core::epoch_revoked>(&event)))
+    fits &= !is_active || epoch != epoch_before;
+  if (!fits)
+    all_.checks().report("share: that of " + id().value + " in epoch "
+                         + to_string(epoch) + " went from "
+                         + std::string{to_string(before)} + " to "
+                         + std::string{to_string(now)});
 }
 
 void agent::run(const core::membership_effect& effect) {
@@ -156,6 +215,7 @@ void agent::perform(const core::send_join& x) {
 }
 
 void agent::perform(const core::check_control& x) {
+  asked_ = x.asked;
   post_supervisor(
     [this, asked = x.asked] { post_brain(core::control_checked{asked}); });
 }
@@ -255,11 +315,13 @@ void agent::post_supervisor(action what) {
 }
 
 void agent::perform(const core::stop_group& x) {
+  stopped_ = x.epoch;
   const auto signal = x.signal == 0 ? SIGTERM : x.signal;
   post_order(x.epoch, core::stop_ordered{signal, all_.plan().grace});
 }
 
 void agent::perform(const core::kill_group& x) {
+  stopped_ = x.epoch;
   post_order(x.epoch, core::kill_ordered{});
 }
 
