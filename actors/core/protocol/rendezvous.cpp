@@ -619,7 +619,7 @@ void rendezvous::end(outcome result, time_point now, effects& out) {
 }
 
 void rendezvous::close_if_empty(effects& out) {
-  if (!agents().empty() || closed_)
+  if (!agents().empty())
     return;
   closed_ = true;
   out.emplace_back(close_job{});
