@@ -78,9 +78,11 @@ class Mutation:
         self.build = options.build
         self.compiler = shlex.split(os.environ.get('CXX', 'c++')) + [
             # What reads an empty `optional` must not pass by luck.
-            '-std=c++20', '-O1', '-D_GLIBCXX_ASSERTIONS', *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
+            '-D_GLIBCXX_ASSERTIONS', '-std=c++20', '-O1',
+            *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
             '-I', str(options.source), '-include', str(self.build / 'mutant.hpp')]
         self.sources = {}
+        self.keys = {}
         self.broken = 0  # Mutants that do not compile.
 
     # -- making ---------------------------------------------------------------
@@ -99,6 +101,7 @@ class Mutation:
             for x in source.mutants:
                 number += 1
                 x.number = number
+        self.keys = keys_of(self.sources.values())
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             objects = list(pool.map(self.compile, self.sources.values()))
         self.link('find_bug', objects, self.options.simulator)
@@ -194,15 +197,15 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def keyed(sources):
-    """All mutants, each with a key of its own: of equal ones, the later are numbered."""
-    found, seen = [], collections.Counter()
+def keys_of(sources):
+    """A key of its own for each mutant, by number: of equal ones, the later are counted."""
+    found, seen = {}, collections.Counter()
     for source in sources:
         lines = source.text.split('\n')
         for x in source.mutants:
             key = x.key(lines)
             seen[key] += 1
-            found.append((x, key if seen[key] == 1 else f'{key} #{seen[key]}'))
+            found[x.number] = key if seen[key] == 1 else f'{key} #{seen[key]}'
     return found
 
 
@@ -234,12 +237,12 @@ def main():
     for program, how in (('find_bug', work.simulate(0)), ('core_tests', work.test(0))):
         if how[0] != 'passed':
             sys.exit(f'{program} fails without any mutant: {how}')
-    everything = keyed(work.sources.values())
+    everything = [(x, work.keys[x.number])
+                  for source in work.sources.values() for x in source.mutants]
     chosen = [(x, key) for x, key in everything if options.only in key]
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     if options.sample:
         chosen = random.Random(seed).sample(chosen, min(options.sample, len(chosen)))
-    keys = {id(x): key for x, key in chosen}
     equivalents, known = read_list('equivalent.txt'), read_list('holes.txt')
     listed = {key for key in {**equivalents, **known}
               if key.partition(':')[0] in work.sources}
@@ -254,7 +257,8 @@ def main():
     earlier = read_table(options.earlier, options.trust)
 
     def judge(x):
-        return (x, *earlier[keys[id(x)]]) if keys[id(x)] in earlier else work.judge(x)
+        key = work.keys[x.number]
+        return (x, *earlier[key]) if key in earlier else work.judge(x)
 
     report = open(options.report or os.devnull, 'w', buffering=1)
     with report, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -263,7 +267,7 @@ def main():
             if x[1] in equivalents:
                 counts[kind_of(x[0]), 'equivalent'] += 1
         for n, (x, who, how) in enumerate(pool.map(judge, todo), 1):
-            key = keys[id(x)]
+            key = work.keys[x.number]
             counts[kind_of(x), who] += 1
             report.write(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}\n')
             if who == 'nobody' and key not in known:

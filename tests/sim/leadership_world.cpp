@@ -23,10 +23,20 @@ void fake_registry::expire(time_point now) {
     leader.reset();
 }
 
-/// A process with an agent that always wants to be linked to a coordinator.
+/// A process with an agent that always wants to be linked to a coordinator. Some
+/// can host none, and some have no agent and always campaign.
 struct leadership_world::candidate {
-  uint32_t id = 0;
-  leadership uut{{.lease = lease_length, .guard = guard}};
+  candidate(uint32_t number, bool can_host, bool is_alone)
+    : id(number), has_agent(!is_alone), is_candidate(can_host),
+      uut({.is_candidate = can_host,
+           .always_campaigns = is_alone,
+           .lease = lease_length,
+           .guard = guard}) {}
+
+  uint32_t id;
+  bool has_agent;
+  bool is_candidate;
+  leadership uut;
   time_point leadership_end{};
   std::string open;      ///< Address of its coordinator; empty: none.
   std::string linked;    ///< Address to which its agent is linked …
@@ -64,7 +74,7 @@ std::optional<std::string> leadership_world::run(time_point calm,
       return why;
   }
   for (const auto& x : candidates_)
-    if (x->is_alive && !is_served(*x))
+    if (x->is_alive && x->has_agent && !is_served(*x))
       return "agent " + std::to_string(x->id) + " has no leader";
   return std::nullopt;
 }
@@ -92,10 +102,11 @@ void leadership_world::check(const candidate& x,
                           || std::holds_alternative<renew_lease>(effect);
   if (is_request && x.request_count > 0)
     report(x, "has two requests to etcd at once");
-  if (is_request && !x.is_searching && x.open.empty())
+  if (is_request && x.has_agent && !x.is_searching && x.open.empty())
     report(x, "asks etcd though nobody wants to know");
-  if (std::holds_alternative<open_coordinator>(effect) && !x.open.empty())
-    report(x, "opens a second coordinator");
+  if (std::holds_alternative<open_coordinator>(effect)
+      && (!x.open.empty() || !x.is_candidate))
+    report(x, "opens a coordinator, and has one or can host none");
   if (!x.is_searching
       && (std::holds_alternative<report_here>(effect)
           || std::holds_alternative<report_missing>(effect)
@@ -164,11 +175,19 @@ void leadership_world::trouble() {
 
 void leadership_world::spawn() {
   std::erase_if(candidates_, [](const auto& x) { return !x->is_alive; });
-  auto x = std::make_shared<candidate>();
-  x->id = ++last_id_;
+  const auto id = ++last_id_;
+  const auto can_be_spared
+    = std::any_of(candidates_.begin(), candidates_.end(),
+                  [](const auto& y) { return y->is_candidate; });
+  auto x = std::make_shared<candidate>(id, id % 5 != 4 || !can_be_spared,
+                                       id % 5 == 3);
   x->is_walled = !is_calm_ && dice_.percent(15);
   candidates_.push_back(x);
-  queue_.after(dice_.between(duration{0}, 500ms), [this, x] { want(*x); });
+  queue_.after(dice_.between(duration{0}, 500ms), [this, x] {
+    if (x->is_alive)
+      feed(*x, candidate_started{});
+    want(*x);
+  });
 }
 
 void leadership_world::kill(candidate& x) {
@@ -198,7 +217,7 @@ void leadership_world::reset_links_to(const candidate& x) {
 }
 
 void leadership_world::want(candidate& x) {
-  if (!x.is_alive || x.is_searching || !x.linked.empty())
+  if (!x.is_alive || !x.has_agent || x.is_searching || !x.linked.empty())
     return;
   x.is_searching = true;
   feed(x, coordinator_wanted{});
