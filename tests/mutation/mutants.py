@@ -62,6 +62,7 @@ class Mutant:
     function: str
     inserts: list = field(default_factory=list)  # (position, rank, text)
     number: int = 0
+    is_text: bool = False  # It changes a text that is put together there.
 
     def key(self, lines):
         """Names it in the list of equivalent mutants, whatever lines come before."""
@@ -138,11 +139,14 @@ class Source:
                 inside.update(range(i, self.tokens[i + 1].partner + 1))
         return inside
 
-    def _add(self, i, rule, what, inserts):
+    def _add(self, i, rule, what, inserts, is_text=False):
         function = self._function_at(i)
         if function and i not in self.asserted:
-            self.mutants.append(
-                Mutant(self.path, self._line(i), rule, what, function, inserts))
+            self.mutants.append(Mutant(self.path, self._line(i), rule, what, function, inserts,
+                                       is_text=is_text))
+
+    def _has_text(self, first, last):
+        return any(x.kind == 'text' for x in self.tokens[first:last + 1])
 
     def _source(self, first, last):
         return self.text[self.tokens[first].begin:self.tokens[last].end]
@@ -244,7 +248,8 @@ class Source:
             first, last = self._left(i, SUM_BEGINS), self._right(i, SUM_ENDS)
             self._add(i, 'sum', f'without {self._brief(i, last)}',
                       self._wrap(first, last, f'(MUTANT ? ({flat(self._source(first, i - 1))}) : ',
-                                 ')'))
+                                 ')'),
+                      self._has_text(first, self._right(i, SUM_BEGINS)))
 
     def _statements(self):
         """A statement that is not executed: a lost effect, a timer not disarmed."""
@@ -320,7 +325,8 @@ class Source:
             elif x.text == '?' and x.kind == 'sign':
                 first = self._left(i, CONDITION_BEGINS)
                 self._add(i, 'choice', f'not {self._brief(first, i - 1)}',
-                          self._wrap(first, i - 1, '(MUTANT != bool(', '))'))
+                          self._wrap(first, i - 1, '(MUTANT != bool(', '))'),
+                          self._has_text(i + 1, self._right(i, {',', ';', ':'})))
 
     # -- the copy -------------------------------------------------------------
 

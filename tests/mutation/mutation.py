@@ -9,6 +9,7 @@ closed, and if the simulator alone finds less than it should.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -59,7 +60,15 @@ def arguments():
     parser.add_argument('--only', default='', help='mutants whose name contains this')
     parser.add_argument('--seeds', type=int, default=3000, help='histories of the simulator')
     parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--report', type=pathlib.Path, help='a file for the table of all mutants')
+    parser.add_argument('--report', type=pathlib.Path,
+                        help='a file for the table of all mutants; it grows during the run')
+    parser.add_argument('--earlier', type=pathlib.Path,
+                        help='the table of an earlier run over the same sources: what was noticed '
+                             'then is not tried again')
+    parser.add_argument('--trust', nargs='+', choices=['simulator', 'tests'],
+                        default=['simulator', 'tests'],
+                        help='whose findings in the earlier table count; with `simulator` alone, '
+                             'what only tests noticed is tried again, perhaps with more --seeds')
     return parser.parse_args()
 
 
@@ -68,9 +77,12 @@ class Mutation:
         self.options = options
         self.build = options.build
         self.compiler = shlex.split(os.environ.get('CXX', 'c++')) + [
-            '-std=c++20', '-O1', *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
+            # What reads an empty `optional` must not pass by luck.
+            '-D_GLIBCXX_ASSERTIONS', '-std=c++20', '-O1',
+            *shlex.split(os.environ.get('CXXFLAGS', '')), '-w',
             '-I', str(options.source), '-include', str(self.build / 'mutant.hpp')]
         self.sources = {}
+        self.keys = {}
         self.broken = 0  # Mutants that do not compile.
 
     # -- making ---------------------------------------------------------------
@@ -89,6 +101,7 @@ class Mutation:
             for x in source.mutants:
                 number += 1
                 x.number = number
+        self.keys = keys_of(self.sources.values())
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             objects = list(pool.map(self.compile, self.sources.values()))
         self.link('find_bug', objects, self.options.simulator)
@@ -152,16 +165,21 @@ class Mutation:
         seconds = 20 if self.options.sample else 60
         return self.run([str(self.build / 'find_bug'), str(self.options.seeds)], number, seconds)
 
-    def test(self, number, seconds=60):
-        return self.run([str(self.build / 'core_tests'), '~timer*', '~store*',
-                         '~*as many agents as allowed*'], number, seconds)
+    def test(self, number, stem=None, seconds=60):
+        """Of a source, the tests that are called after it come first: they are quick."""
+        others = ['~timer*', '~store*', '~*as many agents as allowed*']
+        for names in [[f'{stem}:*', *others], others] if stem else [others]:
+            how = self.run([str(self.build / 'core_tests'), '--abort', *names], number, seconds)
+            if how[0] != 'passed':
+                break
+        return how
 
     def judge(self, mutant):
         """Who notices it: 'simulator', 'tests' or 'nobody'."""
         how, last = self.simulate(mutant.number)
         if how != 'passed':
             return mutant, 'simulator', f'{how}: {last}' if last else how
-        how, last = self.test(mutant.number)
+        how, last = self.test(mutant.number, pathlib.Path(mutant.file).stem)
         if how != 'passed':
             return mutant, 'tests', how
         return mutant, 'nobody', ''
@@ -177,6 +195,28 @@ def covers(mutant, source, line):
 def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def keys_of(sources):
+    """A key of its own for each mutant, by number: of equal ones, the later are counted."""
+    found, seen = {}, collections.Counter()
+    for source in sources:
+        lines = source.text.split('\n')
+        for x in source.mutants:
+            key = x.key(lines)
+            seen[key] += 1
+            found[x.number] = key if seen[key] == 1 else f'{key} #{seen[key]}'
+    return found
+
+
+def read_table(path, trusted):
+    """{key: (who, how)} of the mutants that one of these has noticed."""
+    found = {}
+    for line in path.read_text().splitlines() if path else []:
+        who, _, _, key, how = line.split('\t', 4)
+        if who in trusted:
+            found[key] = who, how
+    return found
 
 
 def read_list(name):
@@ -197,13 +237,12 @@ def main():
     for program, how in (('find_bug', work.simulate(0)), ('core_tests', work.test(0))):
         if how[0] != 'passed':
             sys.exit(f'{program} fails without any mutant: {how}')
-    everything = [(x, x.key(source.text.split('\n')))
+    everything = [(x, work.keys[x.number])
                   for source in work.sources.values() for x in source.mutants]
     chosen = [(x, key) for x, key in everything if options.only in key]
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     if options.sample:
         chosen = random.Random(seed).sample(chosen, min(options.sample, len(chosen)))
-    keys = {id(x): key for x, key in chosen}
     equivalents, known = read_list('equivalent.txt'), read_list('holes.txt')
     listed = {key for key in {**equivalents, **known}
               if key.partition(':')[0] in work.sources}
@@ -215,16 +254,22 @@ def main():
 
     counts = {(kind, who): 0 for kind in ('protocol', 'text')
               for who in ('simulator', 'tests', 'nobody', 'equivalent')}
-    table = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    earlier = read_table(options.earlier, options.trust)
+
+    def judge(x):
+        key = work.keys[x.number]
+        return (x, *earlier[key]) if key in earlier else work.judge(x)
+
+    report = open(options.report or os.devnull, 'w', buffering=1)
+    with report, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         todo = [x for x, key in chosen if key not in equivalents]
         for x in chosen:
             if x[1] in equivalents:
                 counts[kind_of(x[0]), 'equivalent'] += 1
-        for n, (x, who, how) in enumerate(pool.map(work.judge, todo), 1):
-            key = keys[id(x)]
+        for n, (x, who, how) in enumerate(pool.map(judge, todo), 1):
+            key = work.keys[x.number]
             counts[kind_of(x), who] += 1
-            table.append(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}')
+            report.write(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}\n')
             if who == 'nobody' and key not in known:
                 complaints.append(f'nobody notices {x.file}:{x.line}: {key}')
                 print(complaints[-1], flush=True)
@@ -232,8 +277,6 @@ def main():
                 complaints.append(f'holes.txt lists what {who} found: {key}')
             if n % 100 == 0:
                 print(f'{n} of {len(todo)}, {time.monotonic() - began:.0f} s', flush=True)
-    if options.report:
-        options.report.write_text('\n'.join(table) + '\n')
 
     for kind in ('protocol', 'text'):
         print(f'{kind}: ' + ', '.join(
@@ -249,7 +292,7 @@ def main():
 
 
 def kind_of(mutant):
-    return 'text' if mutant.function in TEXTS else 'protocol'
+    return 'text' if mutant.is_text or mutant.function in TEXTS else 'protocol'
 
 
 if __name__ == '__main__':

@@ -18,6 +18,9 @@ constexpr auto fresh_port_percent = 30;
 
 constexpr auto uptime_max = core::duration{1'000h};
 
+/// Agents that lost their coordinator do not storm the next one.
+constexpr auto retry_delay_min = core::duration{15ms};
+
 /// Delay until the last lines of a worker are on the console: mostly short; the
 /// supervisor limits it.
 constexpr auto drain_max = core::duration{1ms};
@@ -58,22 +61,99 @@ void agent::wake_at(core::time_point due, action what) {
 void agent::handle(const core::membership_event& event) {
   if (finished())
     return;
-  if (std::holds_alternative<core::leave_requested>(event))
-    leaving_ = true;
+  const auto share = brain_.share();
+  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
   const auto effects = brain_.step(event, now());
   if (all_.trace().on())
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
+  check_orders(event, effects);
+  if (std::holds_alternative<core::leave_requested>(event))
+    leaving_ = true;
   for (const auto& effect : effects)
     run(effect);
+  check_link();
+  check_share(event, share, epoch);
+}
+
+// A keep-alive proves that the supervisor has just answered. Whoever asks twice
+// for the end gets it at once.
+void agent::check_orders(const core::membership_event& event,
+                         const std::vector<core::membership_effect>& effects) {
+  auto is_alive = false;
+  auto kills = false;
+  for (const auto& effect : effects) {
+    is_alive |= std::holds_alternative<core::send_keep_alive>(effect);
+    kills |= std::holds_alternative<core::kill_group>(effect);
+  }
+  const auto* answer = std::get_if<core::control_checked>(&event);
+  if (is_alive && (answer == nullptr || asked_ != answer->asked))
+    all_.checks().report("lease: " + id().value
+                         + " is alive without control over its workers");
+  if (is_alive)
+    asked_.reset();
+  if (std::holds_alternative<core::leave_requested>(event) && leaving_ && group_
+      && machine_.is_any_alive() && newest_ == group_->plan().epoch && !kills)
+    all_.checks().report(id().value + " was asked twice to end, and waits");
+}
+
+// The share is what the workers are, and were ordered to be.
+void agent::check_share(const core::membership_event& event,
+                        core::share_state before, epoch_id epoch_before) {
+  using core::share_state;
+  const auto now = brain_.share();
+  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
+  const auto is_active
+    = now == share_state::starting || now == share_state::running;
+  const auto is_ending
+    = now == share_state::stopping || now == share_state::failed;
+  const auto was_active
+    = before == share_state::starting || before == share_state::running;
+  auto fits
+    = !(is_active && stopped_ == epoch) && !(is_ending && stopped_ != epoch);
+  const auto told
+    = [&](const auto* x) { return x != nullptr && x->epoch == epoch_before; };
+  if (told(std::get_if<core::group_started>(&event)))
+    fits &= now != share_state::starting;
+  if (told(std::get_if<core::group_failed>(&event)) && was_active)
+    fits &= is_ending;
+  if (told(std::get_if<core::group_succeeded>(&event)) && was_active)
+    fits &= now == share_state::succeeded;
+  if (told(std::get_if<core::group_stopped>(&event)))
+    fits &= epoch != epoch_before || now == share_state::idle
+            || now == share_state::failed;
+  if (told(std::get_if<core::epoch_revoked>(&event)))
+    fits &= !is_active || epoch != epoch_before;
+  if (!fits)
+    all_.checks().report("share: that of " + id().value + " in epoch "
+                         + to_string(epoch) + " went from "
+                         + std::string{to_string(before)} + " to "
+                         + std::string{to_string(now)});
 }
 
 void agent::run(const core::membership_effect& effect) {
   std::visit([this](const auto& x) { perform(x); }, effect);
 }
 
+// What membership takes its link for is what it is.
+void agent::check_link() {
+  using state = core::membership::link;
+  const auto taken_for = brain_.current_link();
+  const auto is_up
+    = taken_for != state::seeking && taken_for != state::finished;
+  if (is_up != (link_ != nullptr))
+    all_.checks().report("link: " + id().value + " takes its link for "
+                         + to_string(taken_for)
+                         + (link_ ? ", and it is up" : ", and it is gone"));
+  if (finished() != (taken_for == state::finished))
+    all_.checks().report("I6: " + id().value + " does not know its end");
+  if (taken_for == state::joined)
+    joined_until_ = all_.now();
+}
+
 // -- the link -----------------------------------------------------------------
 
 void agent::on_found(std::shared_ptr<link> found, int number) {
+  is_seeking_ = false;
   if (finished())
     return found->close(side::agent);
   served_by_ = number;
@@ -83,6 +163,8 @@ void agent::on_found(std::shared_ptr<link> found, int number) {
 }
 
 void agent::on_not_found(failure why, core::time_point tried) {
+  is_seeking_ = false;
+  missed_ = all_.now();
   handle(core::coordinator_not_found{std::move(why), tried + clock_});
 }
 
@@ -90,12 +172,15 @@ void agent::on_closed(const link* closed) {
   if (link_.get() != closed)
     return;
   link_ = nullptr;
+  missed_ = all_.now();
   handle(core::coordinator_disconnected{});
 }
 
 void agent::send(core::rendezvous_event event) {
   if (link_)
     all_.to_coordinator(link_, id(), std::move(event));
+  else
+    all_.checks().report("link: " + id().value + " sends without a link");
 }
 
 // -- what membership decides --------------------------------------------------
@@ -105,13 +190,22 @@ void agent::perform(const core::arm_timer& x) {
 }
 
 void agent::perform(const core::seek_coordinator&) {
+  if (is_seeking_ || link_)
+    all_.checks().report("link: " + id().value
+                         + " seeks a coordinator and has one, or seeks it "
+                           "already");
+  if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min)
+    all_.checks().report("load: " + id().value + " tries again at once");
+  is_seeking_ = true;
   all_.connect(*this);
 }
 
 void agent::perform(const core::drop_link&) {
-  if (link_)
-    link_->close(side::agent);
+  if (!link_)
+    return;
+  link_->close(side::agent);
   link_ = nullptr;
+  missed_ = all_.now();
 }
 
 void agent::perform(const core::send_join& x) {
@@ -121,6 +215,7 @@ void agent::perform(const core::send_join& x) {
 }
 
 void agent::perform(const core::check_control& x) {
+  asked_ = x.asked;
   post_supervisor(
     [this, asked = x.asked] { post_brain(core::control_checked{asked}); });
 }
@@ -128,6 +223,8 @@ void agent::perform(const core::check_control& x) {
 void agent::perform(const core::send_keep_alive& x) {
   if (link_)
     all_.keep_alive(link_, id(), x.sent);
+  else
+    all_.checks().report("link: " + id().value + " is alive without a link");
 }
 
 void agent::perform(const core::send_started& x) {
@@ -186,6 +283,9 @@ void agent::perform(const core::start_group& x) {
   if (unkillable_count_ > 0)
     all_.checks().report("unkillable: " + id().value
                          + " starts workers beside one that hangs");
+  else if (machine_.is_any_alive())
+    all_.checks().report("I2: " + id().value
+                         + " starts workers beside older ones");
   record_ = all_.checks().begun(x.plan);
   newest_ = x.plan.epoch;
   if (record_ == nullptr)
@@ -215,11 +315,13 @@ void agent::post_supervisor(action what) {
 }
 
 void agent::perform(const core::stop_group& x) {
+  stopped_ = x.epoch;
   const auto signal = x.signal == 0 ? SIGTERM : x.signal;
   post_order(x.epoch, core::stop_ordered{signal, all_.plan().grace});
 }
 
 void agent::perform(const core::kill_group& x) {
+  stopped_ = x.epoch;
   post_order(x.epoch, core::kill_ordered{});
 }
 
@@ -232,9 +334,28 @@ void agent::perform(const core::finish& x) {
   if (machine_.running_count() > 0)
     all_.checks().report("I7: " + id().value
                          + " finished while its workers ran");
+  check_end(x.how);
   ending_ = x.how;
   perform(core::drop_link{});
   all_.on_finished(*this);
+}
+
+void agent::check_end(const core::ending& how) {
+  if (finished())
+    all_.checks().report("I6: " + id().value + " finished twice");
+  if (!how.why)
+    return;
+  const auto is_lost = how.why->code == errc::coordinator_lost;
+  const auto is_missing = how.why->code == errc::connection_refused
+                          || how.why->code == errc::connection_timed_out
+                          || how.why->code == errc::coordinator_gone;
+  if ((is_lost && !brain_.was_accepted())
+      || (is_missing && brain_.was_accepted()))
+    all_.checks().report("I6: " + id().value
+                         + " gives a wrong reason: " + how.why->text);
+  if ((is_lost || is_missing)
+      && all_.now() - joined_until_ < all_.plan().limits.seek)
+    all_.checks().report("I8: " + id().value + " gave up too soon");
 }
 
 // -- what the worker group decides --------------------------------------------

@@ -100,6 +100,12 @@ private:
   void perform(epoch_id epoch, const core::probe_workers& x);
   void perform(epoch_id epoch, const core::signal_worker& x);
 
+  void check_link();
+  void check_share(const core::membership_event& event,
+                   core::share_state before, epoch_id epoch_before);
+  void check_orders(const core::membership_event& event,
+                    const std::vector<core::membership_effect>& effects);
+  void check_end(const core::ending& how);
   void check_told(const core::send_stopped& x);
   void check_kind(const core::worker_failure& x);
   void post_supervisor(action what);
@@ -128,9 +134,14 @@ private:
   uint64_t decided_ = 0;     ///< … before the group's start was ordered.
   core::time_point stalled_until_{}; ///< The supervisor gets no CPU.
   std::shared_ptr<link> link_;
+  bool is_seeking_ = false;         ///< An attempt to connect has no answer.
+  core::time_point missed_{};       ///< When the last attempt or link ended.
+  core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
-  bool warden_dies_ = false; ///< In one instant with the process.
+  epoch_id stopped_; ///< The last whose workers were ordered to stop.
+  std::optional<core::time_point> asked_; ///< The supervisor, at last.
+  bool warden_dies_ = false;              ///< In one instant with the process.
   int served_by_ = 0;
   epoch_id newest_;
   invariants::epoch_record* record_ = nullptr;

@@ -109,6 +109,8 @@ std::vector<agent*> cluster::living() {
 }
 
 void cluster::kill_agent(agent& who) {
+  if (who.workers().frozen()) // Nothing dies on a machine that is suspended.
+    return;
   if (roll_.percent(plan_.no_warden_percent)) {
     who.lose_warden();
     if (is_local(who))

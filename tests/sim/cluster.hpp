@@ -37,6 +37,7 @@ public:
   void to_agent(const std::shared_ptr<link>& over, const agent_id& to,
                 core::membership_event event);
   void probe(coordinator& who, const agent_id& whom);
+  agent* find(const agent_id& id);
   epoch_id newest_epoch_of(const agent_id& id);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
@@ -84,7 +85,6 @@ private:
   void check_liveness();
   void check_load();
   void watch();
-  agent* find(const agent_id& id);
   bool is_local(const agent& who) const;
   void arrive(const std::shared_ptr<attempt>& x);
   void miss(const std::shared_ptr<attempt>& x, errc code);

@@ -44,10 +44,103 @@ void coordinator::handle(const core::rendezvous_event& event) {
   all_.checks().stepped(number_, event, spent, epoch, brain_);
   // An epoch with a claim may be that of another coordinator.
   const auto* join = std::get_if<core::agent_joined>(&event);
-  if (brain_.epoch() != epoch && (join == nullptr || !join->held))
+  if (brain_.epoch() != epoch && (join == nullptr || !join->held)) {
     all_.checks().kept_ranks(ranks, ranks_of_members());
+    check_master();
+  }
+  check_answer(event, effects);
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
+  if (closed_)
+    return;
+  check_links();
+  check_waits();
+}
+
+// Each event of an agent has the answer that the agent waits for.
+void coordinator::check_answer(
+  const core::rendezvous_event& event,
+  const std::vector<core::rendezvous_effect>& effects) {
+  auto is_granted = false;
+  for (const auto& effect : effects) {
+    is_granted |= std::holds_alternative<core::grant_lease>(effect);
+    const auto* gone = std::get_if<core::forget_agent>(&effect);
+    if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
+        && all_.now() < heard_[gone->agent] + all_.plan().limits.lease())
+      all_.checks().report("lease: " + gone->agent.value
+                           + " was given up though it has been heard");
+  }
+  if (const auto* x = std::get_if<core::agent_heard>(&event)) {
+    const auto i = brain_.agents().find(x->agent);
+    const auto is_known
+      = i != brain_.agents().end() && i->second.offering.leased;
+    if (is_granted != is_known)
+      all_.checks().report(
+        "lease: " + x->agent.value
+        + (is_known ? " gets no answer" : " is answered, and unknown"));
+  }
+  if (const auto* x = std::get_if<core::agent_joined>(&event);
+      x && x->held && brain_.agents().contains(x->offering.agent)
+      && !brain_.result()
+      && brain_.budget().restart_count() < std::min(
+           x->held->plan.restart_count, brain_.settings().restart_count_max))
+    all_.checks().report("I5: a predecessor's restarts were forgotten");
+}
+
+// Rank 0 holds the port that the plans name.
+void coordinator::check_master() const {
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.member_of == brain_.epoch() && x.place.node_rank == 0
+        && brain_.common_plan().master_port
+             != all_.find(agent)->brain().offering().master_port)
+      all_.checks().report("I1: MASTER_PORT is not what " + agent.value
+                           + " holds");
+}
+
+// Nobody waits longer for others than the settings say.
+void coordinator::check_waits() {
+  using phase = core::rendezvous::phase;
+  auto newcomers = uint32_t{0};
+  auto unfinished = uint32_t{0};
+  auto holding = uint32_t{0};
+  for (const auto& [agent, x] : brain_.agents()) {
+    const auto is_member = x.member_of == brain_.epoch();
+    newcomers += !is_member && x.connected && !x.leaving && !x.shadowed;
+    unfinished += is_member && x.share != core::share_state::succeeded;
+    holding += x.holds.value != 0;
+  }
+  const auto& limits = all_.plan().limits;
+  const auto grace = all_.plan().trouble_max + 1s;
+  const auto now = all_.now();
+  const auto waits
+    = [&](auto& since, bool is_waiting, core::duration most, const char* what) {
+        if (!is_waiting)
+          return since.reset();
+        if (!since)
+          since = now;
+        if (now > *since + most + grace)
+          all_.checks().report(what);
+      };
+  const auto is_active = brain_.current_phase() == phase::running
+                         || brain_.current_phase() == phase::starting;
+  waits(joiners_wait_,
+        is_active && newcomers > 0 && unfinished == brain_.member_count()
+          && brain_.member_count() < brain_.settings().agent_count_max,
+        limits.last_call + limits.join_settle,
+        "I8: joiners get no place in a job with room");
+  waits(last_call_, brain_.current_phase() == phase::last_call && holding == 0,
+        limits.last_call, "I8: the last call does not end");
+}
+
+// Whom rendezvous takes for connected has a link, and no other agent.
+void coordinator::check_links() {
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.connected != (links_[agent] != nullptr))
+      all_.checks().report("link: the coordinator is wrong about the link of "
+                           + agent.value);
+    else if (brain_.result() && !told_.contains(agent))
+      all_.checks().report("I6: nobody tells " + agent.value
+                           + " that the job has ended");
 }
 
 std::map<agent_id, uint32_t> coordinator::ranks_of_members() const {
@@ -78,6 +171,9 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   if (known != from) // The message is of an older link.
     return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
+  if (std::holds_alternative<core::agent_joined>(event)
+      || std::holds_alternative<core::agent_heard>(event))
+    heard_[agent] = all_.now();
   handle(event);
 }
 
@@ -109,6 +205,8 @@ void coordinator::perform(const core::arm_timer& x) {
 }
 
 void coordinator::perform(const core::accept_agent& x) {
+  if (all_.find(x.agent)->settings() != brain_.settings())
+    all_.checks().report(x.agent.value + " takes part with other settings");
   const auto& limits = all_.plan().limits;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   send(x.agent,
@@ -154,6 +252,7 @@ void coordinator::perform(const core::explain_failures& x) {
 
 void coordinator::perform(const core::end_job& x) {
   all_.checks().ended(number_, brain_, x.result);
+  told_.insert(x.agents.begin(), x.agents.end());
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});
 }

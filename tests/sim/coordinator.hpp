@@ -7,6 +7,8 @@
 #include "tests/sim/network.hpp"
 
 #include <map>
+#include <optional>
+#include <set>
 
 namespace actorrun::sim {
 
@@ -60,6 +62,11 @@ private:
   void perform(const core::explain_failures& x);
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
+  void check_links();
+  void check_answer(const core::rendezvous_event& event,
+                    const std::vector<core::rendezvous_effect>& effects);
+  void check_master() const;
+  void check_waits();
   void send(const agent_id& agent, core::membership_event event);
 
   cluster& all_;
@@ -69,6 +76,11 @@ private:
   core::rendezvous brain_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
+  std::map<agent_id, core::time_point> heard_;      ///< When, at last.
+  std::set<agent_id> told_;                         ///< How the job has ended.
+  /// Since when joiners wait for a place, and others for the last call's end.
+  std::optional<core::time_point> joiners_wait_;
+  std::optional<core::time_point> last_call_;
   core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
   bool started_ = false;
   bool closed_ = false;

@@ -85,7 +85,7 @@ void starts_fail(cluster& all) {
 
 void agent_dies(cluster& all) {
   auto* x = any_agent(all);
-  if (x == nullptr)
+  if (x == nullptr || x->workers().frozen())
     return;
   all.note("kill " + x->id().value);
   all.kill_agent(*x);
@@ -102,7 +102,8 @@ void agent_dies(cluster& all) {
 // loss of the agent is known.
 void agent_dies_and_is_missed(cluster& all) {
   auto* x = any_agent(all);
-  if (x == nullptr || x->workers().running_count() == 0)
+  if (x == nullptr || x->workers().frozen()
+      || x->workers().running_count() == 0)
     return;
   all.note("kill " + x->id().value + ", and peers miss it");
   const auto epoch = x->newest();

@@ -144,9 +144,58 @@ void invariants::check_cost(int coordinator,
   owed.reset();
 }
 
+// The phase fits what the agents do. Whoever takes no part any more, or was
+// stopped, has ended the epoch.
+void invariants::check_phase(const core::rendezvous& after) {
+  using core::share_state;
+  using phase = core::rendezvous::phase;
+  auto candidates = uint32_t{0};
+  auto holding = uint32_t{0};
+  auto starting = uint32_t{0};
+  auto unfinished = uint32_t{0};
+  auto is_broken = false;
+  for (const auto& [agent, x] : after.agents()) {
+    candidates += x.connected && !x.leaving && !x.shadowed;
+    holding += x.holds.value != 0;
+    if (x.member_of != after.epoch() || after.epoch().value == 0)
+      continue;
+    starting += x.share == share_state::starting;
+    unfinished += x.share != share_state::succeeded;
+    is_broken |= x.share == share_state::failed || x.share == share_state::idle
+                 || x.share == share_state::stopping
+                 || (x.leaving && x.share != share_state::succeeded);
+  }
+  const auto fits = [&] {
+    const auto& asked = after.settings();
+    switch (after.current_phase()) {
+      case phase::gathering:
+        return holding > 0 || candidates < asked.agent_count_min
+               || after.waiting_for().starts_with("listening");
+      case phase::last_call:
+        // Workers of an older epoch may have turned up since.
+        return holding > 0
+               || (candidates >= asked.agent_count_min
+                   && candidates < asked.agent_count_max);
+      case phase::starting:
+        return starting > 0 && unfinished > 0 && !is_broken;
+      case phase::running:
+        return starting == 0 && unfinished > 0 && !is_broken;
+      case phase::stopping:
+        return holding > 0;
+      case phase::ended:
+        return after.result().has_value();
+    }
+    return false;
+  };
+  if (!fits())
+    report("phase: the coordinator is " + to_string(after.current_phase())
+           + " in spite of its agents");
+}
+
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {
+  check_phase(after);
   check_cost(coordinator, event, spent_before, epoch_before, after);
   const auto spent = after.budget().restart_count();
   auto carried = spent_before; // A claim may contain more.

@@ -104,6 +104,7 @@ private:
     bool is_exempt = false;
   };
 
+  void check_phase(const core::rendezvous& after);
   void check_cost(int coordinator, const core::rendezvous_event& event,
                   uint32_t spent_before, epoch_id epoch_before,
                   const core::rendezvous& after);

@@ -23,10 +23,20 @@ void fake_registry::expire(time_point now) {
     leader.reset();
 }
 
-/// A process with an agent that always wants to be linked to a coordinator.
+/// A process with an agent that always wants to be linked to a coordinator. Some
+/// can host none, and some have no agent and always campaign.
 struct leadership_world::candidate {
-  uint32_t id = 0;
-  leadership uut{{.lease = lease_length, .guard = guard}};
+  candidate(uint32_t number, bool can_host, bool is_alone)
+    : id(number), has_agent(!is_alone), is_candidate(can_host),
+      uut({.is_candidate = can_host,
+           .always_campaigns = is_alone,
+           .lease = lease_length,
+           .guard = guard}) {}
+
+  uint32_t id;
+  bool has_agent;
+  bool is_candidate;
+  leadership uut;
   time_point leadership_end{};
   std::string open;      ///< Address of its coordinator; empty: none.
   std::string linked;    ///< Address to which its agent is linked …
@@ -37,6 +47,8 @@ struct leadership_world::candidate {
   bool is_searching = false;
   time_point awake_at{};
   uint32_t opened_count = 0;
+  int64_t lease = 0;          ///< With which it campaigned last.
+  uint32_t request_count = 0; ///< Without an answer yet.
 };
 
 leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
@@ -62,7 +74,7 @@ std::optional<std::string> leadership_world::run(time_point calm,
       return why;
   }
   for (const auto& x : candidates_)
-    if (x->is_alive && !is_served(*x))
+    if (x->is_alive && x->has_agent && !is_served(*x))
       return "agent " + std::to_string(x->id) + " has no leader";
   return std::nullopt;
 }
@@ -75,8 +87,42 @@ bool leadership_world::is_served(const candidate& x) const {
     });
 }
 
+void leadership_world::report(const candidate& x, const std::string& what) {
+  if (!breach_)
+    breach_ = "candidate " + std::to_string(x.id) + " " + what;
+}
+
+// Whether an order fits the state of the world.
+void leadership_world::check(const candidate& x,
+                             const leadership_effect& effect) {
+  const auto is_request = std::holds_alternative<read_entry>(effect)
+                          || std::holds_alternative<open_lease>(effect)
+                          || std::holds_alternative<campaign>(effect)
+                          || std::holds_alternative<publish>(effect)
+                          || std::holds_alternative<renew_lease>(effect);
+  if (is_request && x.request_count > 0)
+    report(x, "has two requests to etcd at once");
+  if (is_request && x.has_agent && !x.is_searching && x.open.empty())
+    report(x, "asks etcd though nobody wants to know");
+  if (std::holds_alternative<open_coordinator>(effect)
+      && (!x.open.empty() || !x.is_candidate))
+    report(x, "opens a coordinator, and has one or can host none");
+  if (!x.is_searching
+      && (std::holds_alternative<report_here>(effect)
+          || std::holds_alternative<report_missing>(effect)
+          || std::holds_alternative<try_endpoint>(effect)))
+    report(x, "answers nobody");
+  const auto* term = std::get_if<set_leadership_end>(&effect);
+  const auto lease = registry_.leases.find(x.lease);
+  if (term != nullptr && lease != registry_.leases.end()
+      && term->due > lease->second.second)
+    report(x, "may decide for longer than its lease lasts");
+}
+
 /// Two leaders at one time.
 std::optional<std::string> leadership_world::breach() {
+  if (breach_)
+    return breach_;
   auto reigning = std::string{};
   for (const auto& x : candidates_) {
     if (!x->is_alive || queue_.now() >= x->leadership_end)
@@ -129,11 +175,19 @@ void leadership_world::trouble() {
 
 void leadership_world::spawn() {
   std::erase_if(candidates_, [](const auto& x) { return !x->is_alive; });
-  auto x = std::make_shared<candidate>();
-  x->id = ++last_id_;
+  const auto id = ++last_id_;
+  const auto can_be_spared
+    = std::any_of(candidates_.begin(), candidates_.end(),
+                  [](const auto& y) { return y->is_candidate; });
+  auto x = std::make_shared<candidate>(id, id % 5 != 4 || !can_be_spared,
+                                       id % 5 == 3);
   x->is_walled = !is_calm_ && dice_.percent(15);
   candidates_.push_back(x);
-  queue_.after(dice_.between(duration{0}, 500ms), [this, x] { want(*x); });
+  queue_.after(dice_.between(duration{0}, 500ms), [this, x] {
+    if (x->is_alive)
+      feed(*x, candidate_started{});
+    want(*x);
+  });
 }
 
 void leadership_world::kill(candidate& x) {
@@ -163,24 +217,30 @@ void leadership_world::reset_links_to(const candidate& x) {
 }
 
 void leadership_world::want(candidate& x) {
-  if (!x.is_alive || x.is_searching || !x.linked.empty())
+  if (!x.is_alive || !x.has_agent || x.is_searching || !x.linked.empty())
     return;
   x.is_searching = true;
   feed(x, coordinator_wanted{});
 }
 
 // A process that sleeps gets its events when it wakes up.
-void leadership_world::feed(candidate& x, leadership_event event) {
+void leadership_world::feed(candidate& x, leadership_event event,
+                            bool is_answer) {
   const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
                                   [&](const auto& y) { return &*y == &x; });
   if (queue_.now() < x.awake_at)
-    return queue_.at(x.awake_at, [this, self, event] {
+    return queue_.at(x.awake_at, [this, self, event, is_answer] {
       if (self->is_alive)
-        feed(*self, event);
+        feed(*self, event, is_answer);
     });
+  x.request_count -= is_answer ? 1 : 0;
   for (const auto& effect : x.uut.step(event, queue_.now()))
-    if (x.is_alive)
+    if (x.is_alive) {
+      check(x, effect);
       obey(x, effect);
+    }
+  if (x.is_alive && !x.open.empty() && !x.uut.is_leader())
+    report(x, "keeps a coordinator without the leadership");
 }
 
 void leadership_world::connect(candidate& x, const std::string& endpoint) {
@@ -212,10 +272,11 @@ void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
   const auto there = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto back = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto is_answered = std::make_shared<bool>(false);
+  ++x.request_count;
   const auto answer = [this, self, is_answered](const leadership_event& what) {
     if (!self->is_alive || std::exchange(*is_answered, true))
       return;
-    feed(*self, what);
+    feed(*self, what, true);
   };
   queue_.at(due, [answer] {
     answer(registry_failed{{errc::etcd_unreachable, "no answer in time"}});
@@ -275,6 +336,7 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
       return lease_opened{registry_.last_lease, length, now};
     });
   } else if (const auto* bid = std::get_if<campaign>(&effect)) {
+    x.lease = bid->lease;
     ask(x, {}, [this, y = *bid] { return answer(y); });
   } else if (const auto* entry = std::get_if<publish>(&effect)) {
     ask(x, entry->deadline, [this, y = *entry] { return answer(y); });

@@ -52,7 +52,8 @@ private:
   void trouble();
   void spawn();
   void kill(candidate& x);
-  void feed(candidate& x, core::leadership_event event);
+  /// @param is_answer To a request to the registry.
+  void feed(candidate& x, core::leadership_event event, bool is_answer = false);
   void obey(candidate& x, const core::leadership_effect& effect);
   void ask(candidate& x, std::optional<core::time_point> deadline,
            std::function<core::leadership_event()> serve);
@@ -64,6 +65,8 @@ private:
   core::leadership_event answer(const core::publish& order);
   core::leadership_event answer(const core::renew_lease& order);
   std::optional<std::string> breach();
+  void report(const candidate& x, const std::string& what);
+  void check(const candidate& x, const core::leadership_effect& effect);
   bool is_served(const candidate& x) const;
 
   event_queue queue_;
@@ -75,6 +78,7 @@ private:
   bool is_away_ = false; ///< etcd is unreachable.
   uint32_t last_id_ = 0;
   uint32_t reign_count_ = 0;
+  std::optional<std::string> breach_; ///< By an order; the first.
 };
 
 } // namespace actorrun::sim

@@ -29,6 +29,8 @@ struct leadership_fixture {
       trace += (trace.empty() ? "" : "; ") + to_string(effect);
       if (const auto* timer = std::get_if<arm_timer>(&effect))
         armed = *timer;
+      if (const auto* x = std::get_if<report_missing>(&effect))
+        missing = x->why.text;
     }
     return trace;
   }
@@ -105,6 +107,7 @@ struct leadership_fixture {
 
   leadership uut;
   arm_timer armed{};
+  std::string missing; ///< Why there is no coordinator, as last reported.
 };
 
 } // namespace actorrun::test

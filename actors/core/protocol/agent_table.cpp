@@ -177,8 +177,7 @@ void agent_table::adopt(const epoch_plan& plan) {
 
 void agent_table::dismiss_members() {
   for (auto& [id, x] : records_)
-    if (x.member_of == epoch())
-      x.member_of = {};
+    x.member_of = {};
   recount();
 }
 

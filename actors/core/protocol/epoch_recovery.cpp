@@ -8,9 +8,10 @@ namespace {
 
 /// Two coordinators that did not know of each other may have given the same
 /// number to two epochs.
+/// @pre both have one number
 bool is_same(const epoch_plan& a, const epoch_plan& b) {
-  return a.epoch == b.epoch && a.node_count == b.node_count
-         && a.world_size == b.world_size && a.master_port == b.master_port
+  return a.node_count == b.node_count && a.world_size == b.world_size
+         && a.master_port == b.master_port
          && a.master_address == b.master_address;
 }
 
@@ -36,7 +37,7 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
                                               time_point now) {
   assert(is_open_);
   auto out = progress{};
-  if (!is_listening_ && agents.epoch() != held.plan.epoch)
+  if (!is_listening_)
     is_listening_ = out.has_begun = true;
   agents.change(record, [&](auto& x) {
     x.place = held.plan.own;
@@ -62,8 +63,7 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
     x.member_of = is_rival && !runs ? epoch_id{} : held.plan.epoch;
   });
   out.is_complete
-    = is_listening_ && runs
-      && agents.counts().members == agents.common_plan().node_count;
+    = runs && agents.counts().members == agents.common_plan().node_count;
   return out;
 }
 
@@ -78,7 +78,7 @@ epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
   out.has_epoch = true;
   out.member_count = agents.counts().members;
   for (const auto& [id, x] : agents.records()) {
-    if (x.holds.value != 0 && (x.holds != epoch || x.member_of != epoch))
+    if (x.holds.value != 0 && x.member_of != epoch)
       out.stale.push_back({id, x.holds});
     if (x.member_of != epoch)
       continue;

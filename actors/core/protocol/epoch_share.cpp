@@ -22,7 +22,6 @@ bool epoch_share::may_run() const {
 void epoch_share::begin(const epoch_plan& plan) {
   plan_ = plan;
   state_ = share_state::starting;
-  has_ended_ = false;
   failure_.reset();
   others_ = {};
 }

@@ -99,8 +99,7 @@ void leadership::on(const endpoint_reached&, time_point, effects&) {
   is_wanted_ = false;
   has_seen_coordinator_ = true;
   phase_ = phase::idle;
-  if (!doubt_)
-    known_ = tried_;
+  known_ = tried_;
 }
 
 // Who is gone is who served us last, which is the owner of this entry only if
@@ -163,8 +162,7 @@ void leadership::on(const campaign_won& event, time_point now, effects& out) {
     return leave("etcd answers too slowly", true, now, out);
   out.emplace_back(set_leadership_end{leadership_end_});
   // etcd may have lost its data, but this node knows of the job's coordinator.
-  const auto is_successor = event.terms_before != 0 || expected_revision_ != 0
-                            || has_seen_coordinator_;
+  const auto is_successor = event.terms_before != 0 || has_seen_coordinator_;
   out.emplace_back(open_coordinator{is_successor, event.terms_before});
 }
 
@@ -311,14 +309,12 @@ void leadership::on(const resign_requested& event, time_point now,
   }
   if (lease_ != 0)
     out.emplace_back(end_lease{lease_, event.job_over});
-  lease_ = 0;
   phase_ = phase::retired;
   miss(no_proof("this node has left the job"), now, out);
 }
 
 void leadership::drop_lease(effects& out) {
-  if (lease_ != 0)
-    out.emplace_back(end_lease{lease_, false});
+  out.emplace_back(end_lease{lease_, false});
   lease_ = 0;
 }
 

@@ -26,7 +26,8 @@ public:
 
   /// Gives every holder `extra` more time, once per renewal: an observer that was
   /// itself late has no right to call others silent, but one that is always late
-  /// must call them so at last. O(N log N).
+  /// must call them so at last. O(N).
+  /// @param extra Not negative.
   void stretch(duration extra);
 
   /// Ends and returns the leases that have run out at `now`, oldest first.

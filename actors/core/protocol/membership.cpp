@@ -71,7 +71,7 @@ void membership::on(const coordinator_not_found& event, time_point now,
     return give_up(now, out);
   // It is proved that there was no coordinator at that moment. So our place could
   // not be given away, and a new coordinator must listen for a lease.
-  if (was_accepted_ && event.why.code == errc::coordinator_gone)
+  if (event.why.code == errc::coordinator_gone)
     extend_fence(event.tried + fence_, now, out);
   arm(alarm::retry, now + retry_delay(), out);
 }
@@ -196,9 +196,9 @@ void membership::on(const lease_granted& event, time_point now, effects& out) {
 }
 
 // If the fence has passed, the workers are dead, and the news comes too late.
+// Without a lease there is no later one.
 void membership::extend_fence(time_point due, time_point now, effects& out) {
-  if (fence_due_ == time_point::max() || due <= fence_due_
-      || (now >= fence_due_ && share_.may_run()))
+  if (due <= fence_due_ || (now >= fence_due_ && share_.may_run()))
     return;
   fence_due_ = due;
   if (share_.may_run())
@@ -219,7 +219,6 @@ void membership::on_fence(time_point now, effects& out) {
     arm(alarm::fence, accepted_at_ + fence_, out);
     return;
   }
-  forget_next();
   if (share_.may_run()) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
@@ -343,10 +342,12 @@ void membership::on(const group_failed& event, time_point now, effects& out) {
 
 void membership::on(const group_succeeded& event, time_point now,
                     effects& out) {
+  if (!share_.holds(event.epoch))
+    return;
   // The workers ended by themselves before the order to stop had reached them.
-  if (share_.holds(event.epoch) && share_.state() == share_state::stopping)
+  if (share_.state() == share_state::stopping)
     return on(group_stopped{event.epoch}, now, out);
-  if (!share_.holds(event.epoch) || !share_.is_active())
+  if (!share_.is_active())
     return;
   share_.set_state(share_state::succeeded);
   if (is_connected())
@@ -377,8 +378,6 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
 
 void membership::add_failures(collateral failures, time_point aged_at,
                               time_point now) {
-  if (failures.empty())
-    return;
   failures = aged(std::move(failures), since(aged_at, now));
   std::erase_if(failures.listed,
                 [&](const auto& x) { return was_fenced(x, now); });

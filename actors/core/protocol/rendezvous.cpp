@@ -197,8 +197,6 @@ void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
          "agent " + agent.value + " lost: silent for "
            + std::to_string(limits_.lease().count()) + " ms",
          out);
-  if (phase_ == phase::ended)
-    close_if_empty(out);
 }
 
 // -- what agents claim to hold ------------------------------------------------
@@ -214,15 +212,16 @@ void rendezvous::reconcile(agent_record& record,
   if (held && held->plan.epoch >= epoch() && recovery_.is_open())
     return recover(record, *held, now, out);
   if (record.holds == epoch() && (is_active() || phase_ == phase::stopping)) {
-    if (held && held->failure && phase_ == phase::stopping
-        && held->plan.epoch == epoch())
-      add_failures(agent, {{*held->failure}, 0}, now);
-    if (phase_ == phase::stopping)
+    const auto is_current = held && held->plan.epoch == epoch();
+    if (phase_ == phase::stopping) {
+      if (is_current && held->failure)
+        add_failures(agent, {{*held->failure}, 0}, now);
       out.emplace_back(revoke_epoch{epoch(), {agent}, reason_, std::nullopt});
-    else if (held && held->plan.epoch == epoch())
+    } else if (is_current) {
       resume(record, *held, now, out);
-    else // The link broke before the plan had arrived.
+    } else { // The link broke before the plan had arrived.
       out.emplace_back(announce_epoch{{agents_.plan_for(record)}, reason_});
+    }
     return;
   }
   const auto runs = held && may_run(held->state);
@@ -263,8 +262,10 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
 void rendezvous::recover(agent_record& record, const claim& held,
                          time_point now, effects& out) {
   const auto progress = recovery_.take(agents_, record, held, now);
-  if (progress.has_begun)
+  if (progress.has_begun) {
+    phase_ = phase::gathering; // Whoever listens makes no last call.
     arm(alarm::recovery, now + limits_.lease(), out);
+  }
   if (progress.is_newer)
     failures_.clear();
   if (progress.is_complete)
@@ -283,7 +284,7 @@ void rendezvous::conclude_recovery(effects& out) {
       revoke_epoch{x.epoch, {x.agent}, "the epoch is over", {}, true});
   for (const auto& x : found.failures)
     add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
-  phase_ = agents_.counts().starting > 0 ? phase::starting : phase::running;
+  phase_ = phase::starting; // Or running: `supervise` looks.
   const auto news = std::to_string(found.member_count - found.stopped_count)
                     + " of " + std::to_string(common_plan().node_count)
                     + " agents of epoch " + to_string(epoch())
@@ -347,9 +348,10 @@ void rendezvous::on(const workers_stopped& event, time_point now,
   });
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
-  if (agents_.find_member(event.agent, event.epoch) != nullptr)
-    add_failures(event.agent, event.others, now);
-  if (is_active() && event.epoch == epoch() && record->member_of == epoch())
+  if (agents_.find_member(event.agent, event.epoch) == nullptr)
+    return;
+  add_failures(event.agent, event.others, now);
+  if (is_active())
     revoke("agent " + event.agent.value + " stopped its workers, out of touch",
            std::nullopt, out);
 }
@@ -471,10 +473,8 @@ void rendezvous::form(effects& out) {
   assert(agents_.counts().holding == 0);
   auto plans
     = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
-  for (auto which :
-       {alarm::quiet, alarm::last_call, alarm::join, alarm::settle})
+  for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
-  hurry_ = false;
   phase_ = phase::starting;
   out.emplace_back(announce_epoch{std::move(plans), reason_});
 }
@@ -487,7 +487,7 @@ void rendezvous::supervise(time_point now, effects& out) {
        .signal = 0,
        .reason = "all workers of epoch " + to_string(epoch()) + " succeeded"},
       now, out);
-  if (phase_ == phase::starting && agents_.counts().starting == 0)
+  if (agents_.counts().starting == 0)
     phase_ = phase::running;
   admit_newcomers(now, out);
 }
@@ -619,7 +619,7 @@ void rendezvous::end(outcome result, time_point now, effects& out) {
 }
 
 void rendezvous::close_if_empty(effects& out) {
-  if (!agents().empty() || closed_)
+  if (!agents().empty())
     return;
   closed_ = true;
   out.emplace_back(close_job{});
@@ -661,8 +661,8 @@ std::string rendezvous::waiting_for() const {
 }
 
 std::string rendezvous::waiting_for(const agent_id& agent) const {
-  const auto i = agents().find(agent);
-  const auto is_placed = i != agents().end() && i->second.member_of == epoch();
+  const auto is_placed
+    = agents().contains(agent) && agents().at(agent).member_of == epoch();
   if (!is_active())
     return waiting_for();
   if (is_placed)

@@ -108,6 +108,18 @@ TEST_CASE_METHOD(fixture, "agent_table: members keep their places and ranks",
 }
 
 TEST_CASE_METHOD(fixture,
+                 "agent_table: one that has missed an epoch has no place kept",
+                 "[core]") {
+  for (const auto* name : {"a", "b", "c"})
+    uut.add(offer_of(name));
+  REQUIRE(members(uut.form({1}, 0)) == "a=0 b=2");
+  uut.change(*uut.find({"a"}), [](auto& x) { x.connected = false; });
+  REQUIRE(members(uut.form({2}, 0)) == "c=0 b=2");
+  uut.change(*uut.find({"a"}), [](auto& x) { x.connected = true; });
+  CHECK(members(uut.form({3}, 0)) == "c=0 b=2");
+}
+
+TEST_CASE_METHOD(fixture,
                  "agent_table: only members of the current epoch are "
                  "found",
                  "[core]") {
@@ -155,6 +167,29 @@ TEST_CASE_METHOD(fixture, "agent_table: dismissed members are candidates still",
   CHECK(uut.counts().members == 0);
   CHECK(uut.counts().newcomers == 1);
   CHECK(uut.counts().holding == 1);
+  CHECK(uut.counts().starting == 0); // Only members count as starting.
+}
+
+TEST_CASE_METHOD(fixture, "agent_table: a new epoch begins without failures",
+                 "[core]") {
+  auto& a = uut.add(offer_of("a"));
+  uut.form({1}, 0);
+  a.failure = worker_failure{};
+  uut.form({2}, 1);
+  CHECK_FALSE(a.failure);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "agent_table: newcomers are ranked by their hosts, whatever "
+                 "the agents are called",
+                 "[core]") {
+  auto x = offer_of("a");
+  x.host = "node-2";
+  auto y = offer_of("b");
+  y.host = "node-1";
+  uut.add(x);
+  uut.add(y);
+  CHECK(members(uut.form({1}, 0)) == "b=0 a=2");
 }
 
 TEST_CASE("agent_table: a free rank goes to the agent that has waited longest",

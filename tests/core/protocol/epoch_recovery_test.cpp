@@ -1,6 +1,7 @@
 #include "actors/core/protocol/epoch_recovery.hpp"
 #include "tests/support/catch.hpp"
 
+#include <chrono>
 #include <string>
 
 using namespace actorrun;
@@ -19,16 +20,21 @@ struct fixture {
     held.plan.master_port = master_port;
     held.plan.own.agent = {agent};
     held.state = state;
+    return claims(agent, held);
+  }
+
+  epoch_recovery::progress claims(const std::string& agent, const claim& held) {
     auto x = offer{};
     x.agent = {agent};
     auto* record = agents.find(x.agent);
     if (record == nullptr)
       record = &agents.add(x);
-    return uut.take(agents, *record, held, time_point{});
+    return uut.take(agents, *record, held, now);
   }
 
   agent_table agents{{.agent_count_min = 1, .agent_count_max = 3}};
   epoch_recovery uut;
+  time_point now{std::chrono::seconds{5}};
 };
 
 } // namespace
@@ -50,7 +56,9 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: it is complete when all are back",
                  "[core]") {
   uut.listen({});
   CHECK_FALSE(claims("a", 4, share_state::running).is_complete);
-  CHECK(claims("b", 4, share_state::starting).is_complete);
+  const auto last = claims("b", 4, share_state::starting);
+  CHECK(last.is_complete);
+  CHECK_FALSE(last.is_newer);
   const auto found = uut.conclude(agents);
   CHECK(found.has_epoch);
   CHECK(found.member_count == 2);
@@ -103,6 +111,44 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: claimed failures are found",
   const auto found = uut.conclude(agents);
   REQUIRE(found.failures.size() == 1);
   CHECK(found.failures.front().agent == agent_id{"a"});
+  CHECK(found.failures.front().reported_at == now);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: a failure is claimed though its share stops",
+                 "[core]") {
+  uut.listen({});
+  auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
+  held.plan.epoch = {4};
+  held.failure = worker_failure{};
+  held.failure->code = 7;
+  claims("a", held);
+  const auto found = uut.conclude(agents);
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures.front().failure.code == 7);
+}
+
+TEST_CASE("epoch_recovery: one number and another plan is another epoch",
+          "[core]") {
+  auto base = claim{.plan = {}, .state = share_state::running, .failure = {}};
+  base.plan.epoch = {4};
+  base.plan.node_count = 2;
+  const auto differs = [&](auto change) {
+    auto job = fixture{};
+    job.uut.listen({});
+    auto stopped = base;
+    stopped.state = share_state::stopping;
+    job.claims("a", stopped);
+    auto other = base;
+    change(other.plan);
+    return job.claims("b", other).is_newer;
+  };
+  CHECK_FALSE(differs([](auto&) {}));
+  CHECK_FALSE(differs([](auto& x) { x.own.node_rank = 1; }));
+  CHECK(differs([](auto& x) { x.node_count = 3; }));
+  CHECK(differs([](auto& x) { x.world_size = 3; }));
+  CHECK(differs([](auto& x) { x.master_port = 3; }));
+  CHECK(differs([](auto& x) { x.master_address = "elsewhere"; }));
 }
 
 TEST_CASE_METHOD(fixture, "epoch_recovery: without claims it stays open",

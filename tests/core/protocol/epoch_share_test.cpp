@@ -50,6 +50,8 @@ TEST_CASE("epoch_share: a failure outlasts the end of the workers", "[core]") {
   CHECK(uut.held(false, time_point{12s})->failure->age == 3s);
   uut.begin(plan_of(4));
   CHECK_FALSE(uut.held(false, time_point{12s})->failure);
+  uut.fail({.code = 8}, time_point{13s});
+  CHECK(uut.may_run()); // Until this epoch's workers have ended, too.
 }
 
 TEST_CASE("epoch_share: all failures age", "[core]") {

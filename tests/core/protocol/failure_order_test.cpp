@@ -165,3 +165,20 @@ TEST_CASE_METHOD(fixture, "failure_order: it can be used for the next epoch",
   add(101ms, failure_of("a", 0, 0ms));
   CHECK(at(101ms) == "a0:0");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "failure_order: a repeated report makes no later failure of "
+                 "its agent older",
+                 "[core]") {
+  add(10ms, failure_of("a", 0, 5ms));
+  add(20ms, failure_of("a", 1, 1ms));
+  add(30ms, failure_of("a", 0, 25ms));
+  CHECK(at(30ms) == "a0:25 a1:11");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "failure_order: failures of one message are as old as it says",
+                 "[core]") {
+  add(20ms, {{failure_of("a", 0, 1ms), failure_of("a", 1, 5ms)}, 0});
+  CHECK(at(20ms) == "a1:5 a0:1");
+}

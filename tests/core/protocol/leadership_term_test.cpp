@@ -81,6 +81,29 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
+TEST_CASE_METHOD(fixture,
+                 "leadership: the next renewal follows the length that etcd "
+                 "has given the lease",
+                 "[core]") {
+  lead();
+  at(5s, fired());
+  at(5s, lease_renewed{30s, time_point{5s}});
+  at(5s, entry(3, "n1:4000"));
+  CHECK(armed.due == time_point{15s});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: what was answered is not answered again at the "
+                 "end",
+                 "[core]") {
+  lead();
+  REQUIRE(at(1s, coordinator_wanted{}) == "report_here");
+  at(5s, fired());
+  CHECK(
+    at(5s, lease_ended{})
+    == "set_leadership_end now; close_coordinator: its lease in etcd is over");
+}
+
 TEST_CASE_METHOD(
   fixture, "leadership: a lease that etcd no longer knows ends the leadership",
   "[core]") {
@@ -89,6 +112,7 @@ TEST_CASE_METHOD(
   CHECK(
     at(5s, lease_ended{})
     == "set_leadership_end now; close_coordinator: its lease in etcd is over");
+  CHECK(at(6s, fired()) == ""); // Nobody looks for a coordinator.
   CHECK(at(6s, coordinator_wanted{}) == "read_entry");
 }
 
@@ -168,6 +192,47 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(2s, resign_requested{}) == "");
 }
 
+TEST_CASE("leadership: whoever has the entry, or may have it, closes its "
+          "coordinator when it resigns",
+          "[core]") {
+  const auto resigns = [](auto... steps) {
+    auto x = fixture{};
+    x.win();
+    (x.at(0s, steps), ...);
+    return x.at(0s, resign_requested{});
+  };
+  const auto renewal = timer_fired{{1}};
+  const auto answer = lease_renewed{15s, time_point{}};
+  const auto opened = coordinator_opened{"n1:4000"};
+  const auto published = leadership_published{3};
+  const auto closes = std::string{"set_leadership_end now; close_coordinator: "
+                                  "this node leaves the job; end_lease 7"};
+  CHECK(resigns() == closes + "; report_missing connection_failed");
+  CHECK(resigns(opened) == closes + "; report_missing connection_failed");
+  CHECK(resigns(opened, published) == closes);
+  CHECK(resigns(opened, published, renewal) == closes);
+  CHECK(resigns(opened, published, renewal, answer) == closes);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: a node without an entry has nothing to give up",
+                 "[core]") {
+  SECTION("an agent of another's job") {
+    follow();
+  }
+  SECTION("one that has lost its lease") {
+    lead();
+    at(5s, fired());
+    at(5s, lease_ended{});
+  }
+  SECTION("one that came second") {
+    campaign();
+    at(0s, campaign_lost{leader_entry{5, "n2:4000"}});
+    at(0s, endpoint_reached{});
+  }
+  CHECK(at(6s, resign_requested{}) == "");
+}
+
 TEST_CASE_METHOD(fixture, "leadership: a finished job leaves no entry",
                  "[core]") {
   lead();
@@ -208,6 +273,33 @@ TEST_CASE_METHOD(candidate,
   CHECK(at(1s, away()) == "log_registry away; arm_timer 2");
   CHECK(at(2s, fired()) == "read_entry");
   CHECK(at(2s, entry_read{}) == "log_registry back; open_lease");
+}
+
+TEST_CASE_METHOD(candidate,
+                 "leadership: a constant candidate says where the leader is",
+                 "[core]") {
+  at(0s, coordinator_wanted{});
+  CHECK(at(0s, entry(5, "n2:4000"))
+        == "report_missing connection_failed; arm_timer 1");
+  CHECK(missing == "the coordinator is at n2:4000");
+}
+
+TEST_CASE_METHOD(candidate,
+                 "leadership: a constant candidate that has resigned campaigns "
+                 "no more",
+                 "[core]") {
+  lead();
+  CHECK(
+    at(1s, resign_requested{})
+    == "set_leadership_end now; close_coordinator: this node leaves the job; "
+       "end_lease 7");
+  CHECK(at(1s, candidate_started{}) == "");
+  CHECK(at(2s, fired()) == "");
+}
+
+TEST_CASE_METHOD(candidate, "leadership: a timer of nobody begins no campaign",
+                 "[core]") {
+  CHECK(at(0s, timer_fired{}) == "");
 }
 
 TEST_CASE_METHOD(candidate,

@@ -113,6 +113,9 @@ TEST_CASE_METHOD(fixture,
     at(0s, leadership_lost{})
     == "set_leadership_end now; close_coordinator: another has taken it over; "
        "end_lease 7; report_missing connection_failed");
+  CHECK(missing
+        == "this node's coordinator is no longer the leader: another has taken "
+           "it over");
 }
 
 TEST_CASE_METHOD(bystander,
@@ -174,6 +177,24 @@ TEST_CASE_METHOD(fixture,
         == "report_missing secret_mismatch");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "leadership: an agent that looks again interrupts a "
+                 "connection, and nothing else",
+                 "[core]") {
+  SECTION("reading") {
+    at(0s, coordinator_wanted{});
+    CHECK(at(0s, coordinator_wanted{}) == "");
+  }
+  SECTION("opening a lease") {
+    stand();
+    CHECK(at(0s, coordinator_wanted{}) == "");
+  }
+  SECTION("connecting") {
+    seek();
+    CHECK(at(0s, coordinator_wanted{}) == "read_entry");
+  }
+}
+
 // -- etcd away ----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,
@@ -201,6 +222,46 @@ TEST_CASE_METHOD(fixture,
   at(4s, coordinator_wanted{});
   CHECK(at(4s, entry(5, "n2:4000"))
         == "log_registry back; try_endpoint n2:4000");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: once etcd is back it counts again, as if it had "
+                 "never been away",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, away());
+  at(1s, endpoint_reached{});
+  seek(2s);
+  CHECK(at(2s, gone()) == "open_lease");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: without etcd an agent tries where it was "
+                 "accepted, not where it was refused since",
+                 "[core]") {
+  follow();
+  at(1s, coordinator_wanted{});
+  at(1s, entry(6, "n3:4000"));
+  at(1s, endpoint_failed{{errc::connection_refused, ""}});
+  at(2s, coordinator_wanted{});
+  CHECK(at(2s, away()) == "log_registry away; try_endpoint n2:4000");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: one that has led tries no older coordinator",
+                 "[core]") {
+  follow();
+  seek(1s);
+  at(1s, gone());
+  at(1s, lease(7, 1s));
+  at(1s, campaign_won{6, 0});
+  at(1s, coordinator_opened{"n1:4000"});
+  at(1s, leadership_published{7});
+  at(6s, fired());
+  at(6s, lease_ended{});
+  at(7s, coordinator_wanted{});
+  CHECK(at(7s, away()) == "report_missing etcd_unreachable");
 }
 
 TEST_CASE_METHOD(fixture, "leadership: without etcd there is no election",

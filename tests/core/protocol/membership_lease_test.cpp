@@ -1,6 +1,8 @@
 // How an agent keeps its lease, and what its fence does.
 #include "tests/support/membership_fixture.hpp"
 
+#include <cerrno>
+
 using namespace actorrun;
 using namespace actorrun::test;
 using fixture = membership_fixture;
@@ -64,6 +66,24 @@ TEST_CASE_METHOD(fixture, "membership: there is no fence where nothing runs",
   CHECK(fence() == 1'200ms);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: an answer while old workers end begins nothing",
+                 "[core]") {
+  run();
+  at(300ms, formed(2));
+  CHECK(at(310ms, granted(300ms)) == "set_fence");
+  CHECK(at(320ms, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an answer over a link that is gone counts for "
+                 "nothing",
+                 "[core]") {
+  run_alone();
+  CHECK(at(310ms, granted(300ms)) == "");
+  CHECK(at(900ms, fire(4)) == "kill_group 1");
+}
+
 // -- losing it ----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "membership: without an answer the fence falls",
@@ -89,6 +109,46 @@ TEST_CASE_METHOD(fixture, "membership: the fence falls while joining, too",
                  "[core]") {
   come_back();
   CHECK(at(900ms, fire(4)) == "kill_group 1; drop_link; arm_timer 8");
+}
+
+TEST_CASE_METHOD(fixture, "membership: the fence keeps a failure", "[core]") {
+  run();
+  at(890ms, failed(1));
+  CHECK(at(900ms, fire(4))
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  CHECK(at(901ms, coordinator_found{}) == "arm_timer 7; send_join 1 failed");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: without workers and a link the fence is nothing",
+                 "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  at(300ms, accepted());
+  at(310ms, coordinator_disconnected{});
+  CHECK(due(4) == 900ms);
+  CHECK(at(900ms, fire(4)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an epoch that was revoked while fenced workers "
+                 "ended is answered",
+                 "[core]") {
+  run();
+  at(900ms, fire(4));
+  at(920ms, coordinator_found{});
+  at(930ms, accepted());
+  CHECK(at(940ms, revoked(3)) == "");
+  CHECK(at(950ms, stopped(1)) == "send_stopped 1; send_stopped 3");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an acceptance at the fence revives no workers",
+                 "[core]") {
+  run_alone();
+  at(100ms, coordinator_found{});
+  at(900ms, accepted());
+  CHECK(fence() == 900ms);
 }
 
 // It would otherwise join again and again, for as long as they take.
@@ -156,6 +216,8 @@ TEST_CASE("membership: other deaths are failures", "[core]") {
     {900ms - 1ms, failure_kind::signalled, SIGKILL},
     {900ms, failure_kind::signalled, SIGSEGV},
     {900ms, failure_kind::exited, SIGKILL},
+    {900ms, failure_kind::exited, ECANCELED},
+    {900ms, failure_kind::not_started, ENOENT},
   };
   for (const auto& x : rows) {
     auto agent = fixture{};
@@ -176,7 +238,8 @@ TEST_CASE_METHOD(fixture, "membership: a fresh grant starts a waiting epoch",
                  "[core]") {
   be_in();
   at(900ms, formed(1));
-  CHECK(at(901ms, granted(0ms)) == ""); // From before the sleep.
+  CHECK(at(900ms, granted(0ms)) == ""); // From before the sleep.
+  CHECK(at(901ms, granted(0ms)) == "");
   CHECK(at(950ms, granted(900ms)) == "set_fence; start_group 1");
   CHECK(fence() == 1'800ms);
 }
@@ -199,6 +262,20 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(2s, fire(4)) == "arm_timer 5");
   CHECK(due(5) == 2'900ms); // The fence counts from the acceptance.
   CHECK(at(2'900ms, fire(5)) == "drop_link; arm_timer 6; arm_timer 7");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a slow acceptance does not count as silence "
+                 "after an epoch either",
+                 "[core]") {
+  run();
+  at(0s, revoked(1));
+  at(0s, stopped(1));
+  at(0s, coordinator_disconnected{});
+  at(1s, coordinator_found{});
+  CHECK(at(3s, accepted()) == "arm_timer 8; arm_timer 9; check_control");
+  CHECK(at(3s, fire(9)) == "arm_timer 10");
+  CHECK(due(10) == 3'900ms);
 }
 
 TEST_CASE_METHOD(fixture, "membership: an answer after a sleep comes too late",

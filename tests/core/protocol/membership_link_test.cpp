@@ -79,6 +79,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(at(0s, coordinator_disconnected{}) == "arm_timer 15; arm_timer 16");
   CHECK(due(15) == 60s);
   CHECK(due(16) <= 20ms);
+  CHECK(due(16) > 15ms);
 }
 
 TEST_CASE("membership: only lasting errors end the first search", "[core]") {
@@ -91,7 +92,8 @@ TEST_CASE("membership: only lasting errors end the first search", "[core]") {
     {errc::connection_timed_out, false}, {errc::connection_failed, false},
     {errc::not_actorrun, false},         {errc::protocol_mismatch, true},
     {errc::job_mismatch, true},          {errc::secret_mismatch, true},
-    {errc::system_failure, false},
+    {errc::system_failure, false},       {errc::settings_mismatch, true},
+    {errc::etcd_denied, true},           {errc::etcd_unreachable, false},
   };
   for (const auto& x : rows) {
     CAPTURE(to_string(x.why));
@@ -186,6 +188,25 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(fixture,
+                 "membership: an agent that is rejected awaits no answer any "
+                 "more",
+                 "[core]") {
+  come_back();
+  at(0s, join_rejected{{errc::duplicate_agent, "as said"}});
+  CHECK(at(5s, fire(7)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that leaves does so whatever rejects it",
+                 "[core]") {
+  run_alone();
+  at(0s, leave_requested{SIGTERM});
+  at(0s, coordinator_found{});
+  CHECK(at(0s, rejected()) == "drop_link");
+  CHECK(at(1s, stopped(1)) == "finish signal 15");
+}
+
+TEST_CASE_METHOD(fixture,
                  "membership: a coordinator that came back with other settings "
                  "may be corrected",
                  "[core]") {
@@ -252,6 +273,69 @@ TEST_CASE_METHOD(fixture, "membership: events without a link are not sent",
   CHECK(at(1ms, succeeded(1)) == "");
   CHECK(uut.share() == share_state::succeeded);
   CHECK(at(2ms, coordinator_found{}) == "arm_timer 7; send_join 1 succeeded");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: without a link nothing is sent, whatever comes",
+                 "[core]") {
+  be_in();
+  SECTION("a start") {
+    at(0s, formed(1));
+    at(0s, coordinator_disconnected{});
+    CHECK(at(1ms, started(1)) == "");
+    CHECK(uut.share() == share_state::running);
+  }
+  SECTION("a plan that is over") {
+    at(0s, revoked(3));
+    at(0s, coordinator_disconnected{});
+    CHECK(at(1ms, formed(2)) == "");
+  }
+  SECTION("the end of workers, and of an epoch that never began") {
+    at(0s, formed(1));
+    at(0s, formed(2));
+    at(0s, revoked(2));
+    at(0s, coordinator_disconnected{});
+    CHECK(at(1ms, stopped(1)) == "");
+  }
+  SECTION("a keep-alive") {
+    at(0s, coordinator_disconnected{});
+    CHECK(at(300ms, fire(3)) == "");
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an epoch that was announced begins although the "
+                 "link broke",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  at(1ms, coordinator_disconnected{});
+  CHECK(at(2ms, stopped(1)) == "set_fence; start_group 2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an epoch that waits for old workers survives a "
+                 "broken link, and is begun once",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  at(1ms, coordinator_disconnected{});
+  at(2ms, coordinator_found{});
+  at(3ms, accepted());
+  CHECK(at(4ms, formed(2)) == ""); // The coordinator repeats it.
+  CHECK(at(5ms, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a new coordinator may number its epochs lower "
+                 "than one that was revoked",
+                 "[core]") {
+  be_in();
+  at(0s, revoked(3));
+  at(0s, coordinator_disconnected{});
+  at(1ms, coordinator_found{});
+  at(2ms, accepted());
+  CHECK(at(3ms, formed(2)) == "set_fence; start_group 2");
 }
 
 TEST_CASE_METHOD(fixture, "membership: a failure without a link stops the rest",

@@ -76,6 +76,37 @@ TEST_CASE_METHOD(fixture, "membership: a plan that arrives twice is begun once",
   CHECK(at(0s, formed(1)) == "");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: a plan that arrives twice while old workers end "
+                 "is begun once",
+                 "[core]") {
+  run();
+  CHECK(at(0s, formed(3)) == "kill_group 1");
+  CHECK(at(0s, formed(3)) == "");
+  CHECK(at(0s, formed(2)) == "send_stopped 2"); // An older one is refused.
+  CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 3");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a plan that comes again after its revocation is "
+                 "refused",
+                 "[core]") {
+  run();
+  at(0s, formed(2));
+  at(0s, revoked(2));
+  CHECK(at(0s, formed(2)) == "send_stopped 2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: workers of an epoch that is over keep their "
+                 "failure",
+                 "[core]") {
+  run();
+  at(0s, failed(1));
+  CHECK(at(0s, epoch_revoked{{1}, true}) == "kill_group 1");
+  CHECK(uut.share() == share_state::failed);
+}
+
 TEST_CASE_METHOD(fixture, "membership: the next epoch gets a fresh port",
                  "[core]") {
   run();
@@ -163,6 +194,14 @@ TEST_CASE_METHOD(fixture, "membership: it waits only briefly for an answer",
   at(0s, ended());
   CHECK(at(900ms, fire(4)) == ""); // Nothing runs that could be fenced.
   CHECK(at(900ms, fire(5)) == "finish succeeded");
+  CHECK(at(901ms, coordinator_disconnected{}) == ""); // It finishes once.
+}
+
+TEST_CASE_METHOD(fixture, "membership: the outcome counts once", "[core]") {
+  be_in();
+  at(0s, ended());
+  CHECK(at(1ms, ended()) == "");
+  CHECK(uut.current_link() == link::parting);
 }
 
 TEST_CASE_METHOD(fixture, "membership: workers that run are stopped at the end",

@@ -41,6 +41,8 @@ struct node {
       resigns += std::holds_alternative<resign_office>(effect);
       passes += std::holds_alternative<pass_on_signal>(effect);
       waits += std::holds_alternative<report_wait>(effect);
+      if (const auto* y = std::get_if<report_failure>(&effect))
+        report = y->text;
     }
   }
 
@@ -58,6 +60,7 @@ struct node {
   int resigns = 0;
   int passes = 0;
   int waits = 0;
+  std::string report;
 };
 
 } // namespace
@@ -136,6 +139,17 @@ TEST_CASE("node_end: an agent that gives up says what became of the job",
   CHECK(x.ended->result == succeeded);
 }
 
+TEST_CASE("node_end: an agent that gives up keeps the outcome it knows",
+          "[core]") {
+  auto x = node{};
+  const auto why = failure{errc::worker_unkillable, "hangs"};
+  x.feed(agent_finished{{.result = succeeded, .why = why, .signal = 0}, false});
+  x.feed(logs_shown{});
+  REQUIRE(x.ended);
+  CHECK(x.ended->why == why);
+  CHECK(x.ended->result == succeeded);
+}
+
 TEST_CASE("node_end: one signal waits for the console", "[core]") {
   auto x = node{};
   x.feed(signal_received{SIGTERM});
@@ -144,6 +158,17 @@ TEST_CASE("node_end: one signal waits for the console", "[core]") {
   CHECK_FALSE(x.ended);
   x.feed(signal_received{SIGTERM});
   CHECK(x.ended == by_signal());
+}
+
+TEST_CASE("node_end: the first signal waits for the console even if nothing "
+          "else is left",
+          "[core]") {
+  auto x = node{};
+  x.feed(agent_finished{with_outcome(), false});
+  x.feed(signal_received{SIGTERM});
+  CHECK_FALSE(x.ended);
+  x.feed(signal_received{SIGTERM});
+  CHECK(x.ended == with_outcome());
 }
 
 TEST_CASE("node_end: a long wait for the console is told, once", "[core]") {
@@ -234,6 +259,7 @@ TEST_CASE("node_end: an actor that dies ends the node at once", "[core]") {
           == "the coordinator of this node has failed (bad_alloc); its workers "
              "are ended");
   }
+  CHECK(x.report == x.ended->why->text); // Nobody else says it.
 }
 
 TEST_CASE("node_end: an actor that is done may end", "[core]") {

@@ -107,6 +107,18 @@ TEST_CASE("rendezvous: a failure reported too late may be the root cause",
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
+TEST_CASE("rendezvous: an agent that has stopped fails no more", "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  job.at(1'010ms, job.stopped("c", 1));
+  CHECK(job.at(1'020ms, job.failed("c", 100ms)) == "");
+  CHECK(job.uut.last_failure()->agent == agent_id{"b"});
+  job.at(1'030ms, job.stopped("a", 1));
+  CHECK(job.at(1'030ms, job.stopped("b", 1))
+        == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+}
+
 TEST_CASE("rendezvous: once settled the root cause does not change", "[core]") {
   auto job = fixture{};
   job.run();
@@ -199,6 +211,19 @@ TEST_CASE("rendezvous: an exemption holds for failures reported after it",
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
+TEST_CASE("rendezvous: the last agent that is awaited may exempt, too",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  job.at(1'000ms, job.failed("b", 0ms));
+  job.at(1'010ms, job.stopped("a", 1));
+  job.at(1'010ms, job.stopped("b", 1));
+  CHECK(job.at(1'020ms, job.left("c"))
+        == "forget_agent c; explain_failures 1: b/0, exempt; "
+           "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(job.last<announce_epoch>().reason == "agent c left");
+}
+
 TEST_CASE("rendezvous: an agent that failed first and left exempts no failure, "
           "another may",
           "[core]") {
@@ -225,6 +250,25 @@ TEST_CASE("rendezvous: one exemption does not serve two epochs", "[core]") {
   job.at(2'000ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
   job.at(2'000ms, job.stopped("a", 2));
   job.at(2'000ms, job.stopped("b", 2));
+  CHECK(job.uut.budget().restart_count() == 1);
+}
+
+TEST_CASE("rendezvous: a departure between two epochs exempts nothing in the "
+          "next",
+          "[core]") {
+  auto job = fixture{};
+  job.run();
+  for (const auto* agent : {"b", "c"})
+    job.at(1s, job.left(agent));
+  job.at(1s, job.stopped("a", 1));
+  REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
+  job.at(2s, job.left("a"));
+  for (const auto* agent : {"d", "e", "f"})
+    job.at(3s, job.join(agent));
+  REQUIRE(job.uut.epoch() == epoch_id{2});
+  job.at(4s, worker_failed{{"d"}, {2}, failure_of("d", 0ms)});
+  for (const auto* agent : {"d", "e", "f"})
+    job.at(5s, job.stopped(agent, 2));
   CHECK(job.uut.budget().restart_count() == 1);
 }
 

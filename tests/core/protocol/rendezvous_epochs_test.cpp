@@ -21,6 +21,43 @@ TEST_CASE_METHOD(fixture, "rendezvous: the maximum forms an epoch at once",
   CHECK(at(601s, fire(1)) == ""); // and so is the wait for the minimum.
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a quiet period that is not needed ends at once",
+                 "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  at(2'500ms, join("c"));
+  REQUIRE(uut.current_phase() == phase::starting);
+  CHECK(at(3s, fire(4)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an abandoned last call does not hurry the next",
+                 "[core]") {
+  at(0s, join("a"));
+  at(0s, join("b"));
+  at(1s, left("b"));
+  CHECK(at(30s, fire(3)) == "");
+  CHECK(at(31s, join("b")) == "accept_agent b; arm_timer 6; arm_timer 7");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: nor does it hurry one that waits for old workers",
+                 "[core]") {
+  run_two();
+  at(4s, left("a"));
+  at(4s, left("b"));
+  at(5s, join("c"));
+  REQUIRE(at(5s, join("d")) == "accept_agent d; arm_timer 6; arm_timer 7");
+  at(6s, left("d"));
+  auto plan = announced;
+  plan.epoch = {9};
+  REQUIRE(at(7s, rejoin("e", plan, share_state::running))
+          == "accept_agent e; revoke_epoch 9: e");
+  CHECK(at(35s, fire(6)) == "");
+  CHECK(at(36s, stopped("e", 9)) == "arm_timer 9; arm_timer 10");
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: a quiet period ends the last call",
                  "[core]") {
   at(0s, join("a"));

@@ -219,6 +219,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby learns why it stands by",
   run();
   at(1s, join("d"));
   CHECK(uut.waiting_for({"a"}) == "");
+  CHECK(uut.waiting_for({"x"}) == uut.waiting_for({"d"})); // Not here yet.
   CHECK(uut.waiting_for({"d"})
         == "epoch 1 runs with 3 nodes, the most there may be; this one stands "
            "by");

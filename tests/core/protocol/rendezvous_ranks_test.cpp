@@ -63,6 +63,25 @@ TEST_CASE_METHOD(fixture, "rendezvous: a rank is taken once", "[core]") {
   CHECK(uut.agents().size() == 1);
 }
 
+TEST_CASE_METHOD(fixture, "rendezvous: an agent does not stand in its own way",
+                 "[core]") {
+  at(0s, join("a", 1));
+  CHECK(at(1s, join("a", 1)) == "accept_agent a"); // It has lost the answer.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an agent with workers is accepted although its "
+                 "rank is taken, so that it stops them",
+                 "[core]") {
+  run();
+  const auto back = rejoin("a", 1);
+  at(1s, disconnect("a"));
+  at(1s, lose("a"));
+  at(1s, join("x", 1));
+  CHECK(at(2s, back) == "accept_agent a; revoke_epoch 1: a");
+  CHECK(uut.agents().at({"a"}).shadowed);
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: a rank beyond the last is refused",
                  "[core]") {
   CHECK(at(0s, join("a", 2)).starts_with("accept_agent a"));

@@ -208,6 +208,72 @@ TEST_CASE("rendezvous: an agent that is about to stop must start again",
   }
 }
 
+TEST_CASE("rendezvous: a failure of an older epoch is not the newer one's",
+          "[core]") {
+  auto x = successor{5};
+  x.at(0s, x.back("b", 6));
+  x.at(0s, x.failed("b", 6));
+  x.at(0s, x.back("a", 7));
+  CHECK(x.at(0s, x.back("c", 7))
+        == "accept_agent c; revoke_epoch 6: b; arm_timer 3");
+  CHECK(x.uut.current_phase() == successor::phase::running);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: workers that stop while it listens do not go on",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, stopped("a", 7));
+  CHECK(at(1s, back("b")) == "accept_agent b; revoke_epoch 7: b");
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: the end of a recovery comes once",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, back("b"));
+  REQUIRE(at(1s, failed("a", 7)) == "revoke_epoch 7: a b");
+  CHECK(at(1'200ms, fire(1)) == "");
+  CHECK(uut.current_phase() == phase::stopping);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an adopted epoch does not await the minimum",
+                 "[core]") {
+  at(0s, join("c"));
+  at(0s, disconnect("c"));
+  at(1s, rejoin("a", ::plan_of("a", 7), share_state::running));
+  at(1s, rejoin("b", ::plan_of("b", 7), share_state::running));
+  REQUIRE(uut.current_phase() == phase::running);
+  CHECK(at(600s, fire(1)) == "");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: a failure that is reported while it listens is "
+                 "as old as it was then",
+                 "[core]") {
+  at(0s, back("a"));
+  at(100ms, failed("a", 7));
+  auto other = back("b", 7, share_state::failed);
+  other.held->failure->age = 50ms;
+  at(120ms, other);
+  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a b");
+  CHECK(uut.last_failure()->agent == agent_id{"b"});
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: failures that are reported while it listens "
+                 "count, whoever comes back after them",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, failed("a", 7));
+  auto other = failure_of("a");
+  other.local_rank = 3;
+  at(0s, workers_stopped{{"a"}, {7}, 0, {{other}, 0}});
+  CHECK(at(1s, back("b")) == "accept_agent b; revoke_epoch 7: b");
+  CHECK(at(1s, stopped("b", 7))
+        == "explain_failures 7: a/0 +1; announce_epoch 8: a=0+1 b=1+1");
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: of two epochs with one number the "
                  "one that runs goes on",
@@ -221,6 +287,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.current_phase() == phase::running);
   CHECK(uut.common_plan().world_size == 1);
   CHECK(uut.member_count() == 1);
+  CHECK(at(1ms, stopped("a", 7)) == ""); // That was the other one.
 }
 
 TEST_CASE_METHOD(successor, "rendezvous: a stopping epoch does not compete",
@@ -267,6 +334,21 @@ TEST_CASE_METHOD(successor,
   CHECK(last<announce_epoch>().plans.front().restart_count == 1);
 }
 
+TEST_CASE_METHOD(successor,
+                 "rendezvous: what failed in an epoch that is over is not the "
+                 "running one's",
+                 "[core]") {
+  for (const auto* agent : {"c", "d", "e"})
+    at(0s, join(agent));
+  REQUIRE(at(1'200ms, fire(1)) == "announce_epoch 1: c=0+1 d=1+1 e=2+1");
+  at(2s, back("a"));
+  auto old = failure_of("a");
+  old.age = 1s;
+  at(2s, workers_stopped{{"a"}, {7}, 0, {{old}, 0}});
+  at(3s, failed("d", 1));
+  CHECK(uut.last_failure()->agent == agent_id{"d"});
+}
+
 TEST_CASE_METHOD(
   fixture, "rendezvous: a claim makes any new coordinator wait for others",
   "[core]") {
@@ -285,12 +367,25 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, coordinator_started{false}) == "");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an ordinary start, too, numbers its epochs above "
+                 "those that it may not know",
+                 "[core]") {
+  at(0s, coordinator_started{false, {2'000}});
+  CHECK(uut.highest_number() == epoch_id{2'000});
+  for (const auto* agent : {"a", "b", "c"})
+    at(0s, join(agent));
+  CHECK(uut.epoch() == epoch_id{2'001});
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: claims end a last call", "[core]") {
   at(0s, join("c"));
   at(0s, join("d"));
   REQUIRE(uut.current_phase() == phase::last_call);
   CHECK(at(1s, rejoin("a", ::plan_of("a", 7), share_state::running))
         == "accept_agent a; arm_timer 5");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1s, rejoin("b", ::plan_of("b", 7), share_state::running))
         == "accept_agent b; revoke_epoch 7: a b"); // c and d wait.
   CHECK(last<revoke_epoch>().reason == "2 more joined");
@@ -324,6 +419,9 @@ TEST_CASE("rendezvous: a member that comes back goes on where it is",
     job.at(0s, job.disconnect("b"));
     CHECK(job.at(1s, job.rejoin("b", job.plan_of("b"), x.state)) == x.answer);
     CHECK(job.uut.current_phase() == x.then);
+    if (x.state == share_state::stopping)
+      CHECK(job.last<revoke_epoch>().reason
+            == "agent b stops its workers, out of touch");
   }
 }
 
@@ -363,6 +461,35 @@ TEST_CASE_METHOD(fixture,
   at(0s, disconnect("b"));
   CHECK(at(0s, rejoin("b", old, share_state::idle))
         == "accept_agent b; announce_epoch 2: b=1+1");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a failure without details is a failure, too",
+                 "[core]") {
+  run();
+  auto back = rejoin("b", plan_of("b"), share_state::failed);
+  back.held->failure.reset();
+  CHECK(at(1s, back) == "accept_agent b; revoke_epoch 1: a b c");
+  CHECK(uut.last_failure()->agent == agent_id{"b"});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a failure of an older epoch that is claimed "
+                 "again costs nothing",
+                 "[core]") {
+  revoke();
+  const auto old = plan_of("b");
+  for (const auto* agent : {"a", "b", "c"})
+    at(0s, stopped(agent, 1));
+  REQUIRE(uut.epoch() == epoch_id{2});
+  at(0s, disconnect("b"));
+  at(1s, failed("a", 2));
+  CHECK(at(2s, rejoin("b", old, share_state::failed))
+        == "accept_agent b; revoke_epoch 2: b");
+  for (const auto* agent : {"a", "b", "c"})
+    at(2s, stopped(agent, 2));
+  CHECK(transcript(effects) == "end_job failed: a b c; arm_timer 5");
+  CHECK(uut.result()->other_failures.empty());
 }
 
 TEST_CASE_METHOD(

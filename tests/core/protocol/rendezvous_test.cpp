@@ -88,6 +88,14 @@ TEST_CASE_METHOD(fixture, "rendezvous: a keep-alive renews the lease",
   CHECK(at(2'200ms, fire(3)) == "forget_agent a");
 }
 
+TEST_CASE_METHOD(fixture, "rendezvous: an agent that has left has no lease",
+                 "[core]") {
+  at(0s, join("a"));
+  at(1'000ms, heard("a"));
+  at(1'100ms, left("a"));
+  CHECK(at(1'200ms, fire(2)) == ""); // There is no lease to wait for.
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: an unknown agent gets no lease",
                  "[core]") {
   CHECK(at(0s, heard("a")) == "");
@@ -186,6 +194,17 @@ TEST_CASE_METHOD(
   at(0s, join("b"));
   CHECK(at(1s, disconnect("a")).starts_with("forget_agent a"));
   CHECK(uut.agents().size() == 1);
+}
+
+TEST_CASE_METHOD(
+  fixture, "rendezvous: the end of an agent beside the coordinator is a reason",
+  "[core]") {
+  at(0s, join_here("a"));
+  at(0s, join("b"));
+  at(0s, join("c"));
+  REQUIRE(uut.epoch() == epoch_id{1});
+  CHECK(at(1s, disconnect("a")) == "forget_agent a; revoke_epoch 1: b c");
+  CHECK(last<revoke_epoch>().reason == "agent a ended");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: an agent without a link is not placed",
@@ -293,6 +312,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait forever",
   run();
   at(1s, stop_requested{15});
   CHECK(at(31s, fire(5)) == "close_job");
+  for (const auto* agent : {"a", "b", "c"})
+    CHECK(at(32s, left(agent)) == ""); // It has closed, once.
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be notified",
@@ -313,6 +334,14 @@ TEST_CASE_METHOD(fixture,
   at(1s, left("b"));
   CHECK(at(2s, disconnect("c")) == "probe_agent c");
   CHECK(at(2s, lose("c")) == "forget_agent c; close_job");
+}
+
+TEST_CASE_METHOD(fixture, "rendezvous: a job that has ended awaits nobody",
+                 "[core]") {
+  at(0s, join("a"));
+  at(1s, stop_requested{15});
+  CHECK(at(600s, fire(1)) == "");
+  CHECK(uut.result()->kind == outcome::verdict::stopped);
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: the job ends once", "[core]") {

@@ -83,6 +83,32 @@ TEST_CASE(
   CHECK(job.end().first_failure->kind == failure_kind::unkillable);
 }
 
+TEST_CASE("rendezvous: of workers that hang the first is named", "[core]") {
+  auto job = fixture{job_settings{3, 3, 3}};
+  job.run();
+  job.at(1s, job.leaving("c", SIGTERM));
+  job.at(31s, job.stuck("a"));
+  job.at(32s, job.stuck("b"));
+  job.at(32s, job.stopped("c", 1));
+  CHECK(job.end().first_failure->agent == agent_id{"a"});
+  REQUIRE(job.end().other_failures.size() == 1);
+  CHECK(job.end().other_failures[0].agent == agent_id{"b"});
+}
+
+TEST_CASE("rendezvous: a worker that hangs may be known by its number only",
+          "[core]") {
+  auto job = fixture{settings_of_two};
+  job.at(0s, job.join("a"));
+  job.at(0s, job.join("b"));
+  job.at(1s, job.failed("b", 1));
+  job.at(1s, job.leaving("a", SIGTERM));
+  job.at(1s, job.stopped("b", 1));
+  auto stuck = job.stuck("a");
+  stuck.others = {};
+  job.at(31s, stuck);
+  CHECK(job.end().first_failure->agent == agent_id{"b"});
+}
+
 TEST_CASE("rendezvous: the departure of a quarantined node exempts no failure",
           "[core]") {
   auto job = fixture{};
@@ -92,6 +118,22 @@ TEST_CASE("rendezvous: the departure of a quarantined node exempts no failure",
   job.at(2s, job.stopped("a", 1));
   job.at(2s, job.stopped("b", 1));
   CHECK(job.uut.budget().restart_count() == 1);
+}
+
+TEST_CASE("rendezvous: a worker that hung in an older epoch does not end the "
+          "job",
+          "[core]") {
+  auto job = fixture{job_settings{2, 3, 3}};
+  job.revoke();
+  job.at(1s, job.stuck("c"));
+  job.at(1s, job.left("c"));
+  job.at(2s, job.stopped("a", 1));
+  job.at(2s, job.stopped("b", 1));
+  REQUIRE(job.uut.epoch() == epoch_id{2});
+  job.at(3s, job.failed("b", 2));
+  job.at(4s, job.left("a"));
+  job.at(4s, job.stopped("b", 2));
+  CHECK(job.uut.current_phase() == fixture::phase::gathering);
 }
 
 TEST_CASE("rendezvous: a new agent of the host ends the quarantine", "[core]") {

@@ -83,6 +83,17 @@ TEST_CASE_METHOD(fixture, "rendezvous: a missing program ends the job",
 }
 
 TEST_CASE_METHOD(fixture,
+                 "rendezvous: it knows which agents have failed, and how",
+                 "[core]") {
+  revoke();
+  at(1s, failed("a", 1));
+  const auto& record = uut.agents().at({"a"});
+  CHECK(record.share == share_state::failed);
+  CHECK(record.failure == failure_of("a"));
+  CHECK(record.failure_reported_at == time_point{1s});
+}
+
+TEST_CASE_METHOD(fixture,
                  "rendezvous: workers may fail before all have started",
                  "[core]") {
   start();
@@ -221,6 +232,16 @@ TEST_CASE_METHOD(fixture, "rendezvous: workers may succeed before others start",
   CHECK(uut.current_phase() == phase::starting);
   at(2s, started("c", 1));
   CHECK(at(2s, succeeded("c", 1)) == "end_job succeeded: a b c; arm_timer 5");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a start that is reported late takes no success "
+                 "back",
+                 "[core]") {
+  start();
+  at(1s, succeeded("a", 1));
+  at(1s, started("a", 1));
+  CHECK(uut.agents().at({"a"}).share == share_state::succeeded);
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: standbys learn of the success too",
