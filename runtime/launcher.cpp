@@ -27,9 +27,9 @@ launcher::~launcher() {
     members_->coordinator->end();
   if (members_->etcd)
     members_->etcd->stop();
-  members_->alarm.reset();
   members_->timers.reset();
   members_->logs.reset();
+  members_->alarm.reset(); // Now nobody arms it any more.
 }
 
 result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,

@@ -341,14 +341,33 @@ void launcher::members::actor_died(core::actor_died::role which,
   handle(core::actor_died{which, reason});
 }
 
+// Events come on several threads. One of them carries out all orders, in their
+// order: the last one lets the main thread destroy this object.
 void launcher::members::handle(const core::node_end_event& event) {
-  auto effects = std::vector<core::node_end_effect>{};
   {
     const auto guard = std::lock_guard{mutex};
-    effects = end.step(event, std::chrono::steady_clock::now());
+    end_events.push_back(event);
+    if (std::exchange(is_ending, true))
+      return;
   }
-  for (const auto& effect : effects)
-    std::visit([this](const auto& x) { perform(x); }, effect);
+  for (;;) {
+    auto effects = std::vector<core::node_end_effect>{};
+    {
+      const auto guard = std::lock_guard{mutex};
+      if (end_events.empty()) {
+        is_ending = false;
+        return;
+      }
+      effects = end.step(end_events.front(), std::chrono::steady_clock::now());
+      end_events.pop_front();
+    }
+    for (const auto& effect : effects) {
+      const auto is_last = std::holds_alternative<core::end_node>(effect);
+      std::visit([this](const auto& x) { perform(x); }, effect);
+      if (is_last)
+        return;
+    }
+  }
 }
 
 void launcher::members::perform(const core::show_logs&) {

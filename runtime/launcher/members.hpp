@@ -19,6 +19,7 @@
 #include "runtime/processes/warden.hpp"
 #include "runtime/timers/node_timers.hpp"
 
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,8 @@ struct launcher::members {
   detail::reactor_handle alarm; ///< The timer of `end`, which arms it once.
   std::mutex mutex;             // Guards the next.
   core::node_end end;
+  std::deque<core::node_end_event> end_events; ///< For `end`.
+  bool is_ending = false; ///< A thread steps `end`, and performs its orders.
   std::promise<core::ending> promise;
   std::shared_future<core::ending> future = promise.get_future().share();
 };
