@@ -23,10 +23,12 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const open_lease& x) {
+    const auto sent = self.now();
     auto opened = registry().open_lease(
       std::chrono::ceil<std::chrono::seconds>(x.length), self.limit({}));
     if (!opened)
       return registry_failed{opened.error()};
+    opened->sent = sent;
     return *opened;
   }
 
@@ -60,7 +62,7 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const renew_lease& x) {
-    const auto sent = clock::now();
+    const auto sent = self.now();
     auto renewed = registry().renew(x.lease, self.limit(x.deadline));
     if (!renewed)
       return registry_failed{renewed.error()};
@@ -141,8 +143,8 @@ void etcd_leadership::resign(bool job_over) {
 }
 
 std::function<bool()> etcd_leadership::leadership_check() const {
-  return [end = leadership_end_] {
-    return clock::now().time_since_epoch().count() < end->load();
+  return [end = leadership_end_, asleep = config_.asleep] {
+    return (clock::now() + asleep()).time_since_epoch().count() < end->load();
   };
 }
 
@@ -177,7 +179,7 @@ std::optional<etcd_leadership::incoming> etcd_leadership::next() {
   const auto has_news = [this] { return !inbox_.empty() || is_stopping_; };
   if (timer_.timer.value == 0)
     news_.wait(lock, has_news);
-  else if (!news_.wait_until(lock, timer_.due, has_news))
+  else if (!news_.wait_until(lock, timer_.due - config_.asleep(), has_news))
     return incoming{timer_fired{std::exchange(timer_, {}).timer}};
   if (inbox_.empty())
     return std::nullopt;
@@ -197,7 +199,7 @@ void etcd_leadership::run() {
 void etcd_leadership::dispatch(leadership_event event) {
   auto events = std::deque{std::move(event)};
   while (!events.empty()) {
-    const auto effects = core_.step(events.front(), clock::now());
+    const auto effects = core_.step(events.front(), now());
     events.pop_front();
     for (const auto& effect : effects)
       if (auto x = std::visit(effect_runner{*this}, effect))
@@ -208,7 +210,7 @@ void etcd_leadership::dispatch(leadership_event event) {
 etcd_leadership::clock::time_point
 etcd_leadership::limit(std::optional<clock::time_point> deadline) const {
   const auto own = clock::now() + config_.request_limit;
-  return deadline ? std::min(*deadline, own) : own;
+  return deadline ? std::min(*deadline - config_.asleep(), own) : own;
 }
 
 void etcd_leadership::report(const answer& x, bool is_last) {

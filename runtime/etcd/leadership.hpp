@@ -5,6 +5,7 @@
 #include "actors/core/protocol/leadership.hpp"
 #include "actors/log.hpp"
 #include "runtime/etcd/client.hpp"
+#include "runtime/os/clock.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -35,8 +36,13 @@ struct etcd_leadership_config {
   /// when there is none. Neither function may call back.
   std::function<void()> close_coordinator;
   log lines{};
+  /// As `detail::time_asleep`: a lease in etcd goes on while this machine is
+  /// suspended.
+  std::function<core::duration()> asleep = time_asleep;
 };
 
+/// `core_` reckons with a clock that goes on while the machine is suspended;
+/// requests and waits have the steady one.
 class etcd_leadership {
 public:
   /// The coordinator is in this process.
@@ -88,6 +94,7 @@ private:
   std::optional<incoming> next();
   void run();
   void dispatch(core::leadership_event event);
+  clock::time_point now() const { return clock::now() + config_.asleep(); }
   clock::time_point limit(std::optional<clock::time_point> deadline) const;
   void report(const answer& x, bool is_last);
 

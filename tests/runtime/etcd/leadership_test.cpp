@@ -31,6 +31,7 @@ struct candidate {
       return name;
     };
     config.close_coordinator = [this] { is_open = false; };
+    config.asleep = [this] { return asleep.load(); };
     uut.emplace(std::move(config));
   }
 
@@ -60,6 +61,7 @@ struct candidate {
   std::atomic<bool> is_open = false;
   std::atomic<bool> is_successor = false;
   std::atomic<bool> cannot_open = false;
+  std::atomic<core::duration> asleep = core::duration{0}; ///< Of its machine.
   std::optional<etcd_leadership> uut;
 };
 
@@ -88,6 +90,33 @@ TEST_CASE("etcd leadership: the first that looks leads, the next follows",
   CHECK(x.b.find() == "a:1");
   CHECK_FALSE(x.b.is_leader());
   CHECK(x.a.find() == "here");
+}
+
+TEST_CASE(
+  "etcd leadership: a leader whose machine was suspended for longer than "
+  "its lease decides nothing more",
+  "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  auto x = rivals{600s};
+  CHECK(x.a.find() == "here");
+  x.a.asleep = 500s;
+  CHECK(x.a.is_leader());
+  x.a.asleep = 600s;
+  CHECK_FALSE(x.a.is_leader());
+}
+
+TEST_CASE("etcd leadership: a lease counts from its request also on a machine "
+          "that was suspended before",
+          "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  auto x = rivals{};
+  x.a.asleep = 1'000s;
+  CHECK(x.a.find() == "here");
+  CHECK(x.a.is_leader());
+  x.a.asleep = 1'015s;
+  CHECK_FALSE(x.a.is_leader());
 }
 
 TEST_CASE("etcd leadership: a candidate that resigns has a successor at once",
