@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Breaks a job of the real programs in every way that its world allows.
 
-One coordinator and NODES agents, each in a network namespace of its own, are
-connected by a bridge. One fault at a time strikes one of them; the survivors'
+One server and NODES agents, each in a network namespace of its own, are connected
+by a bridge. The server is the coordinator, or etcd, and then one of the agents
+hosts the coordinator. One fault at a time strikes one of them; the survivors'
 workers must run again, and when the fault is over, all must be together again.
 The workers stamp their life into files every 5 ms. From these stamps alone it is
 judged
@@ -15,9 +16,9 @@ and when the survivors ran again. A seed determines the faults and their lengths
 not what the machine makes of them.
 
 usage: chaos.py --bin FOLDER [--seconds N | --hours N | --faults N] [--seed N]
-                [--kinds KIND,...] [--report FILE]
+                [--kinds KIND,...] [--report FILE] [--backend c10d|etcd]
 
-Needs root, ip and nft; without them it says so and ends with 77. Exit code 1: an
+Needs root, ip and nft, and etcd for etcd; without them it says so and ends with 77. Exit code 1: an
 invariant was broken, or a job did not come back.
 """
 import argparse
@@ -34,6 +35,8 @@ NODES = 3
 SLOTS = 2
 SUBNET = "10.77.0."
 PORT = 29477
+ETCD_PORT = 2379
+ETCD_LEASE = ",lease_ttl=3,heartbeat_timeout=1"  # 15 s would be waited for often.
 BACK_MAX = 60.0  # Seconds until all are together again.
 SURVIVE_MAX = 20.0  # Seconds until the survivors run again.
 
@@ -50,8 +53,10 @@ def run(*words, check=True, text=None):
     return done.returncode == 0
 
 
-def obstacle():
+def obstacle(backend):
     """What is lacking here, by its name in ACTORRUN_NO_SKIP, and a sentence."""
+    if backend == "etcd" and shutil.which("etcd") is None:
+        return "etcd", "there is no program etcd"
     if os.geteuid() != 0:
         return "netns", "only root can make network namespaces"
     for tool in ("ip", "nft"):
@@ -101,13 +106,14 @@ def send(pid, number):
 class Host:
     """One namespace with the program that runs in it."""
 
-    def __init__(self, job, index, command):
+    def __init__(self, job, index, command, files_hang=True):
         self.job = job
         self.name = f"chaos{os.getpid()}h{index}"
         self.index = index
         self.address = SUBNET + str(index + 1)
         self.folder = f"{job.folder}/h{index}"
         self.command = command
+        self.files_hang = files_hang
         self.process = None
         os.makedirs(self.folder + "/run", mode=0o700)
         os.makedirs(self.folder + "/logs")
@@ -126,10 +132,13 @@ class Host:
         environment = {
             "PATH": os.environ["PATH"], "HOME": self.folder,
             "ACTORRUN_RUN_DIR": self.folder + "/run",
-            "LD_PRELOAD": self.job.hanging_files,
-            "HANGING_FOLDER": self.folder + "/logs",
-            "HANGING_WHILE": self.folder + "/hangs",
         }
+        if self.files_hang:
+            environment |= {
+                "LD_PRELOAD": self.job.hanging_files,
+                "HANGING_FOLDER": self.folder + "/logs",
+                "HANGING_WHILE": self.folder + "/hangs",
+            }
         self.process = subprocess.Popen(
             ["ip", "netns", "exec", self.name] + self.command(self),
             env=environment, stdout=log, stderr=log,
@@ -189,7 +198,7 @@ class Worker:
 
 
 class Job:
-    def __init__(self, bin_folder):
+    def __init__(self, bin_folder, backend):
         self.folder = tempfile.mkdtemp(prefix="actorrun-chaos-")
         self.stamps = self.folder + "/stamps"
         os.makedirs(self.stamps)
@@ -203,14 +212,19 @@ class Job:
         run("ip", "netns", "add", self.bridge)
         run("ip", "-n", self.bridge, "link", "add", "bridge", "type", "bridge")
         run("ip", "-n", self.bridge, "link", "set", "bridge", "up")
-        common = ["--rdzv-id=chaos", "--rdzv-backend=c10d",
-                  f"--rdzv-endpoint={SUBNET}1:{PORT}", f"--nnodes=1:{NODES}",
+        port = ETCD_PORT if backend == "etcd" else PORT
+        common = ["--rdzv-id=chaos", f"--rdzv-backend={backend}",
+                  f"--rdzv-endpoint={SUBNET}1:{port}", f"--nnodes=1:{NODES}",
                   "--max-restarts=1000000", "--rdzv-conf=quiet_period=300ms,"
-                  "join_settle=100ms"]
-        self.coordinator = Host(self, 0, lambda _: [
-            f"{bin_folder}/actorctl", "coordinator"] + common)
+                  "join_settle=100ms,rejoin_backoff=1ms" + ETCD_LEASE * (backend == "etcd")]
+        if backend == "etcd":
+            self.server = Host(self, 0, etcd_command, files_hang=False)
+        else:
+            self.server = Host(self, 0, lambda _: [
+                f"{bin_folder}/actorctl", "coordinator"] + common)
         self.agents = [Host(self, i + 1, lambda x: [
             f"{bin_folder}/actorrun"] + common + [
+                f"--local-addr={x.address}",
                 f"--nproc-per-node={SLOTS}", "--shutdown-timeout=1",
                 f"--log-dir={x.folder}/logs", "--redirects=3", "--no-python",
                 f"{bin_folder}/stamping_worker", f"--folder={self.stamps}"])
@@ -221,7 +235,7 @@ class Job:
         self.breaches = []
 
     def begin(self):
-        self.coordinator.start()
+        self.server.start()
         for x in self.agents:
             x.start()
 
@@ -297,9 +311,20 @@ class Job:
         return None
 
     def remove(self):
-        for x in [self.coordinator] + self.agents:
+        for x in [self.server] + self.agents:
             x.remove()
         run("ip", "netns", "del", self.bridge, check=False)
+
+
+def etcd_command(host):
+    client = f"http://{host.address}:{ETCD_PORT}"
+    peer = f"http://127.0.0.1:{ETCD_PORT + 1}"
+    return ["etcd", f"--data-dir={host.folder}/etcd", "--log-level=error",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}"]
 
 
 def parent_of(pid):
@@ -376,7 +401,7 @@ def losing(percent):
                       for x in ("in iif", "out oif")))
 
 
-def coordinator_killed(job, roll, host):
+def server_killed(job, roll, host):
     host.kill()
     host.start()
     return lambda: None
@@ -407,20 +432,27 @@ KINDS = {
     "cut to the node": (filtered(DROP_IN), "agent", True, (2.0, 4.0)),
     "cut from the node": (filtered(DROP_OUT), "agent", True, (2.0, 4.0)),
     "resets both ways": (filtered(RESET_IN, RESET_OUT), "agent", True,
-                         (2.0, 4.0)),
-    "resets to the node": (filtered(RESET_IN), "agent", True, (2.0, 4.0)),
+                         (5.0, 5.0)),
+    "resets to the node": (filtered(RESET_IN), "agent", True, (5.0, 5.0)),
+    "resets from the node": (filtered(RESET_OUT), "agent", True, (5.0, 5.0)),
     "short cut (0.3 s)": (filtered(DROP_IN, DROP_OUT), "agent", False,
                          (0.3, 0.3)),
     "loss of 5 %": (losing(5), "agent", False, (3.0, 3.0)),
     "loss of 10 %": (losing(10), "agent", False, (3.0, 3.0)),
     "loss of 15 %": (losing(15), "agent", False, (3.0, 3.0)),
     "loss of 20 %": (losing(20), "agent", False, (3.0, 3.0)),
-    "coordinator killed": (coordinator_killed, "coordinator", False,
-                           (0.5, 0.5)),
+    "coordinator killed": (server_killed, "coordinator", False, (0.5, 0.5)),
     "coordinator stopped (0.5 s)": (agent_stopped, "coordinator", False,
                                    (0.5, 0.5)),
     "coordinator cut off": (filtered(DROP_IN, DROP_OUT), "coordinator", False,
                             (1.5, 3.0)),
+    "resets at the coordinator": (filtered(RESET_IN, RESET_OUT), "coordinator",
+                                  False, (5.0, 5.0)),
+    "etcd killed": (server_killed, "etcd", False, (0.5, 0.5)),
+    "etcd stopped": (agent_stopped, "etcd", False, (0.5, 3.0)),
+    "etcd cut off": (filtered(DROP_IN, DROP_OUT), "etcd", False, (0.5, 3.0)),
+    "resets at etcd": (filtered(RESET_IN, RESET_OUT), "etcd", False,
+                       (5.0, 5.0)),
     "disk hangs and a peer fails": (disk_hangs, "agent", True, (1.0, 3.0)),
 }
 
@@ -428,8 +460,7 @@ KINDS = {
 def strike(job, roll, kind):
     """One fault. Returns (seconds until the survivors ran, epochs changed)."""
     what, whom, regroups, lengths = KINDS[kind]
-    host = job.coordinator if whom == "coordinator" \
-        else roll.choice(job.agents)
+    host = roll.choice(job.agents) if whom == "agent" else job.server
     before = job.await_world(job.agents, 0, BACK_MAX)
     if before is None:
         raise RuntimeError(f"not all are together before: {kind}")
@@ -456,7 +487,7 @@ def strike(job, roll, kind):
     if whom == "agent" and kind not in ("worker killed",) \
             and host.process.poll() is not None:
         host.start()  # It ended, because it was away for too long.
-    if not regroups and whom == "coordinator":
+    if not regroups and whom != "agent":
         time.sleep(1.5)  # Longer than a lease: what was lost is lost by then.
     after = job.await_world(job.agents, epoch if regroups else 0, BACK_MAX)
     if after is None:
@@ -470,9 +501,9 @@ def percentile(values, part):
     return values[min(len(values) - 1, int(len(values) * part))]
 
 
-def report(results, seed, seconds):
+def report(results, backend, seed, seconds):
     lines = [f"{sum(len(x) for x in results.values())} faults in {seconds:.0f} s,"
-             f" seed {seed}; {NODES} nodes with {SLOTS} workers. Milliseconds"
+             f" {backend}, seed {seed}; {NODES} nodes with {SLOTS} workers. Milliseconds"
              " from the fault until the workers of all survivors run again.", "",
              "| fault | number | new epoch | p50 | p90 | p99 | max |",
              "|---|---|---|---|---|---|---|"]
@@ -498,15 +529,18 @@ def main():
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int,
                         default=int.from_bytes(os.urandom(4), "big"))
-    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--backend", choices=("c10d", "etcd"), default="c10d")
+    parser.add_argument("--kinds")
     parser.add_argument("--report")
     options = parser.parse_args()
-    kinds = options.kinds.split(",")
+    absent = "etcd" if options.backend == "c10d" else "coordinator"
+    known = [x for x, (_, whom, _, _) in KINDS.items() if whom != absent]
+    kinds = options.kinds.split(",") if options.kinds else known
     for x in kinds:
-        if x not in KINDS:
-            parser.error(f"there is no fault '{x}'; there are: "
-                         + "; ".join(KINDS))
-    if found := obstacle():
+        if x not in known:
+            parser.error(f"there is no fault '{x}' with {options.backend};"
+                         " there are: " + "; ".join(known))
+    if found := obstacle(options.backend):
         lack, why = found
         if {lack, "all"} & set(os.environ.get("ACTORRUN_NO_SKIP", "").split(",")):
             sys.exit("ACTORRUN_NO_SKIP forbids to skip this: " + why)
@@ -516,7 +550,7 @@ def main():
     print(f"seed {options.seed}", flush=True)
     began = now()
     seconds = 3600 * options.hours or options.seconds
-    job = Job(os.path.realpath(options.bin))
+    job = Job(os.path.realpath(options.bin), options.backend)
     results = {}
     try:
         job.begin()
@@ -536,7 +570,7 @@ def main():
     except RuntimeError as why:
         job.breach(str(why))
     finally:
-        text = report(results, options.seed, now() - began)
+        text = report(results, options.backend, options.seed, now() - began)
         print("\n" + text, flush=True)
         if options.report:
             with open(options.report, "w") as file:

@@ -16,9 +16,36 @@ namespace {
 
 constexpr useconds_t poll_us = 5'000;
 
+/// What the loader would have found without this library. It is looked up before
+/// `main`, because `dlsym` takes a lock: a warden, which is a copy of a program with
+/// threads, would wait for it for ever if one of them loads a library just then.
 template <class F>
-F* real(const char* name) {
-  return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
+struct next {
+  explicit next(const char* name)
+    : call(reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name))) {}
+
+  F* call;
+};
+
+struct next_functions {
+  next<int(const char*, int, mode_t)> open{"open"};
+  next<int(const char*, int, mode_t)> open64{"open64"};
+  next<int(int, const char*, int, mode_t)> openat{"openat"};
+  next<int(int, const char*, mode_t)> mkdirat{"mkdirat"};
+  next<int(const char*, mode_t)> mkdir{"mkdir"};
+  next<ssize_t(int, void*, size_t, off_t)> pread{"pread"};
+  next<ssize_t(int, void*, size_t, off64_t)> pread64{"pread64"};
+  next<int(int, struct stat*)> fstat{"fstat"};
+};
+
+/// Libraries that are loaded earlier may call before `look_up_early` has.
+const next_functions& real() {
+  static const auto all = next_functions{};
+  return all;
+}
+
+[[gnu::constructor]] void look_up_early() {
+  real();
 }
 
 /// Where a descriptor leads. In buffers of its own: a warden, which is a copy of a
@@ -63,7 +90,7 @@ int open(const char* path, int flags, ...) {
   const auto mode = va_arg(list, mode_t);
   va_end(list);
   hang_if_inside(std::string_view{path});
-  return real<int(const char*, int, mode_t)>("open")(path, flags, mode);
+  return real().open.call(path, flags, mode);
 }
 
 int open64(const char* path, int flags, ...) {
@@ -72,7 +99,7 @@ int open64(const char* path, int flags, ...) {
   const auto mode = va_arg(list, mode_t);
   va_end(list);
   hang_if_inside(std::string_view{path});
-  return real<int(const char*, int, mode_t)>("open64")(path, flags, mode);
+  return real().open64.call(path, flags, mode);
 }
 
 int openat(int folder, const char* path, int flags, ...) {
@@ -81,35 +108,32 @@ int openat(int folder, const char* path, int flags, ...) {
   const auto mode = va_arg(list, mode_t);
   va_end(list);
   hang_if_inside(folder, path);
-  return real<int(int, const char*, int, mode_t)>("openat")(folder, path, flags,
-                                                            mode);
+  return real().openat.call(folder, path, flags, mode);
 }
 
 int mkdirat(int folder, const char* path, mode_t mode) noexcept {
   hang_if_inside(folder, path);
-  return real<int(int, const char*, mode_t)>("mkdirat")(folder, path, mode);
+  return real().mkdirat.call(folder, path, mode);
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {
   hang_if_inside(std::string_view{path});
-  return real<int(const char*, mode_t)>("mkdir")(path, mode);
+  return real().mkdir.call(path, mode);
 }
 
 ssize_t pread(int fd, void* to, size_t size, off_t offset) {
   hang_if_inside(path_of{fd}.view());
-  return real<ssize_t(int, void*, size_t, off_t)>("pread")(fd, to, size,
-                                                           offset);
+  return real().pread.call(fd, to, size, offset);
 }
 
 ssize_t pread64(int fd, void* to, size_t size, off64_t offset) {
   hang_if_inside(path_of{fd}.view());
-  return real<ssize_t(int, void*, size_t, off64_t)>("pread64")(fd, to, size,
-                                                               offset);
+  return real().pread64.call(fd, to, size, offset);
 }
 
 int fstat(int fd, struct stat* to) noexcept {
   hang_if_inside(path_of{fd}.view());
-  return real<int(int, struct stat*)>("fstat")(fd, to);
+  return real().fstat.call(fd, to);
 }
 
 } // extern "C"
