@@ -370,9 +370,9 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
   for (const auto& [agent, handle] : asked)
     ask(self_, handle, devices_timeout, v1::DevicesRequest{})
       .then(
-        [this, agent = agent, count_down](const v1::DevicesStatus& x) mutable {
-          if (const auto i = contacts_.find(agent); i != contacts_.end())
-            note_devices(agent, i->second, x);
+        [this, id = agent, count_down](const v1::DevicesStatus& x) mutable {
+          if (const auto i = contacts_.find(id); i != contacts_.end())
+            note_devices(id, i->second, x);
           count_down();
         },
         [count_down](const caf::error&) mutable { count_down(); });

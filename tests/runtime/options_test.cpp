@@ -118,6 +118,7 @@ TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
     {"last_call_timeout", &t::last_call},
     {"quiet_period", &t::quiet},
     {"join_settle", &t::join_settle},
+    {"rejoin_backoff", &t::rejoin_backoff},
     {"read_timeout", &t::seek},
     {"heartbeat_timeout", &t::connect},
     {"close_timeout", &t::close},
@@ -125,8 +126,8 @@ TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
     {"fence_guard", &t::fence_guard},
   };
   for (const auto& [name, field] : fields) {
-    const auto with = [field = field](t::ms value) {
-      return verdict([=](auto& x) { x.timeouts.*field = value; });
+    const auto with = [to = field](t::ms value) {
+      return verdict([=](auto& x) { x.timeouts.*to = value; });
     };
     CHECK(with(1ms).empty());
     CHECK(with(timeout_max).empty());
@@ -249,8 +250,8 @@ TEST_CASE("options: filters are bounded", "[runtime]") {
     fields[] = {{"the filters of stdout", &core::log_options::stdout_filters},
                 {"the filters of stderr", &core::log_options::stderr_filters}};
   for (const auto& [name, field] : fields) {
-    const auto with = [field = field](const std::vector<std::string>& filters) {
-      return verdict_on_agent([&](auto& x) { x.logs.*field = filters; });
+    const auto with = [to = field](const std::vector<std::string>& filters) {
+      return verdict_on_agent([&](auto& x) { x.logs.*to = filters; });
     };
     const auto longest = std::string(filter_length_max, 'x');
     CHECK(with(std::vector<std::string>(filter_count_max, longest)).empty());
