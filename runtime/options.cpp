@@ -51,6 +51,7 @@ result<void> check_timeouts(const core::timeouts& x) {
     {"last_call_timeout", x.last_call},
     {"quiet_period", x.quiet},
     {"join_settle", x.join_settle},
+    {"rejoin_backoff", x.rejoin_backoff},
     {"read_timeout", x.seek},
     {"heartbeat_timeout", x.connect},
     {"close_timeout", x.close},

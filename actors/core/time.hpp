@@ -40,6 +40,9 @@ struct timeouts {
   /// A running job waits so long after a joiner for more of them, so that a
   /// burst costs one regroup (`join_settle`).
   ms join_settle{1'000};
+  /// Where nodes come and go, an epoch runs up to so long before it may be ended
+  /// for newcomers (`rejoin_backoff`).
+  ms rejoin_backoff{60'000};
   /// Looking for a coordinator: at first, and when it is gone (`read_timeout`).
   ms seek{60'000};
   /// One attempt to connect and to prove both sides (`heartbeat_timeout`).

@@ -315,7 +315,8 @@ option_rules node_rules(run_settings& out) {
     {"--rdzv-conf", 0, "KEY=VALUE,...", group,
      "times in seconds or with a unit (300ms, 30s, 5m) and their defaults:"
      " join_timeout 600, last_call_timeout 30, quiet_period 3, join_settle 1,"
-     " close_timeout 30, read_timeout 60, heartbeat_timeout 5,"
+     " rejoin_backoff 60, close_timeout 30, read_timeout 60, heartbeat_timeout "
+     "5,"
      " keep_alive_interval 0.3, fence_guard 0.3. Other keys:"
      " keep_alive_max_attempt (default: 3), is_host (yes or no). For etcd:"
      " protocol, cacert, cert, key, user, password_file, etcd_prefix, "

@@ -110,6 +110,7 @@ const std::vector<known_key>& known_keys() {
     {"store_type", read_store_type},
     {"quiet_period", span(&t::quiet)},
     {"join_settle", span(&t::join_settle)},
+    {"rejoin_backoff", span(&t::rejoin_backoff)},
     {"fence_guard", span(&t::fence_guard)},
     {"cacert", file_of(&etcd_options::authority_file), true},
     {"ca_cert", file_of(&etcd_options::authority_file), true},

@@ -26,7 +26,7 @@ struct rendezvous_conf {
 /// Keys: join_timeout, last_call_timeout, close_timeout, heartbeat_timeout,
 /// keep_alive_interval, keep_alive_max_attempt, read_timeout, is_host,
 /// store_type (only `tcp`) mean what they mean to torchrun; quiet_period,
-/// join_settle and fence_guard are ours. Times are in seconds or have a unit
+/// join_settle, rejoin_backoff and fence_guard are ours. Times are in seconds or have a unit
 /// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout and
 /// `heartbeat` as heartbeat_timeout, with a warning: torchrun ignores them, but
 /// scripts that have them mean those.

@@ -123,9 +123,15 @@ TEST_CASE_METHOD(node_agent_fixture,
   advance(299ms);
   CHECK(coordinator.told().empty());
   advance(1ms);
-  CHECK(coordinator.told().starts_with("alive "));
+  const auto alive = coordinator.told();
+  REQUIRE(alive.starts_with("alive "));
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns(std::stoll(alive.substr(6)));
+  say(grant);
   advance(300ms);
   CHECK(coordinator.told().starts_with("alive "));
+  advance(300ms);
+  CHECK(coordinator.told().empty()); // The last one has no answer yet.
 }
 
 TEST_CASE_METHOD(

@@ -15,7 +15,8 @@ constexpr auto restarts = "--max-restarts=1000";
 
 /// A replaced agent should not wait long for others, as that is not what is
 /// measured.
-constexpr auto rendezvous_conf = "--rdzv-conf=join_settle=50ms,is_host=";
+constexpr auto rendezvous_conf
+  = "--rdzv-conf=join_settle=50ms,rejoin_backoff=1ms,is_host=";
 
 std::string nodes(const agents::shape& x) {
   return "--nnodes=" + std::to_string(x.agent_count_min) + ":"

@@ -197,7 +197,7 @@ void agent::perform(const core::seek_coordinator&) {
   if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min)
     all_.checks().report("load: " + id().value + " tries again at once");
   is_seeking_ = true;
-  all_.connect(*this);
+  all_.seek(*this);
 }
 
 void agent::perform(const core::drop_link&) {

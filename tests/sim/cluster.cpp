@@ -2,6 +2,7 @@
 
 #include "tests/sim/faults.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace actorrun::sim {
@@ -46,7 +47,7 @@ uint32_t cluster::new_host() {
 }
 
 agent& cluster::add_agent(uint32_t host, bool misled) {
-  const auto hosting = plan_.embedded && host == 0;
+  const auto hosting = plan_.embedded && !plan_.elected && host == 0;
   auto process = std::make_shared<os_process>(queue_);
   auto settings = plan_.job;
   settings.restart_count_max += misled ? 1 : 0;
@@ -66,6 +67,9 @@ agent& cluster::add_agent(uint32_t host, bool misled) {
                                             std::move(offering), settings));
   auto& x = *agents_.back();
   open_node(process, true);
+  if (plan_.elected)
+    candidates_.emplace(process.get(),
+                        std::make_unique<candidate>(*this, process, x));
   if (hosting)
     spawn_coordinator(process, false);
   x.start();
@@ -74,17 +78,20 @@ agent& cluster::add_agent(uint32_t host, bool misled) {
 
 void cluster::open_node(const std::shared_ptr<os_process>& process,
                         bool has_agent) {
-  nodes_.emplace(
-    process.get(),
-    std::make_unique<node>(queue_, roll_, process, has_agent,
-                           [this, process = process.get()](int signal) {
-                             for (const auto& x : agents_)
-                               if (&x->process() == process)
-                                 x->handle(core::leave_requested{signal});
-                             for (const auto& x : coordinators_)
-                               if (&x->process() == process)
-                                 x->handle(core::stop_requested{signal});
-                           }));
+  nodes_.emplace(process.get(),
+                 std::make_unique<node>(
+                   queue_, roll_, process, has_agent,
+                   [this, process = process.get()](int signal) {
+                     for (const auto& x : agents_)
+                       if (&x->process() == process)
+                         x->handle(core::leave_requested{signal});
+                     // Elected, it only gives up the leadership.
+                     if (!plan_.elected)
+                       for (const auto& x : coordinators_)
+                         if (&x->process() == process)
+                           x->handle(core::stop_requested{signal});
+                   },
+                   [this, process = process.get()] { resign(*process); }));
 }
 
 void cluster::spawn_coordinator(std::shared_ptr<os_process> process,
@@ -92,8 +99,32 @@ void cluster::spawn_coordinator(std::shared_ptr<os_process> process,
   auto settings = plan_.job;
   settings.restart_count_max += misled ? 1 : 0;
   coordinators_.push_back(std::make_unique<coordinator>(
-    *this, std::move(process), int(coordinators_.size() + 1), settings));
-  current()->start();
+    *this, std::move(process), int(coordinators_.size() + 1), std::nullopt,
+    settings));
+  current()->start(beginning());
+}
+
+coordinator& cluster::open_coordinator(std::shared_ptr<os_process> process,
+                                       uint32_t host, bool is_successor,
+                                       std::function<bool()> may_decide) {
+  coordinators_.push_back(std::make_unique<coordinator>(
+    *this, std::move(process), int(coordinators_.size() + 1), host, plan_.job));
+  auto& x = *coordinators_.back();
+  x.set_term(std::move(may_decide));
+  x.start({.successor = is_successor, .unseen = before_term_of_now()});
+  return x;
+}
+
+void cluster::close_office(coordinator& who) {
+  const auto is_over = who.closed();
+  who.leave_office();
+  if (!is_over && who.process().alive())
+    nodes_.at(&who.process())->handle(core::office_left{});
+}
+
+void cluster::resign(os_process& process) {
+  if (const auto i = candidates_.find(&process); i != candidates_.end())
+    i->second->resign(false);
 }
 
 void cluster::signal_node(agent& who, int signal) {
@@ -113,14 +144,14 @@ void cluster::kill_agent(agent& who) {
     return;
   if (roll_.percent(plan_.no_warden_percent)) {
     who.lose_warden();
-    if (is_local(who))
-      current()->lose_warden();
+    if (auto* x = hosted_by(who.process()))
+      x->lose_warden();
   }
   who.process().kill();
 }
 
 void cluster::kill_coordinator() {
-  if (!current()->up())
+  if (!standing())
     return;
   for (const auto& x : agents_)
     if (&x->process() == &current()->process())
@@ -135,15 +166,19 @@ void cluster::kill_coordinator() {
 core::coordinator_started cluster::beginning() const {
   const auto count = coordinators_.size();
   const auto* last = count < 2 ? nullptr : coordinators_[count - 2].get();
-  const auto term = uint64_t(now().time_since_epoch().count()) + 1;
   return {.successor = last != nullptr,
           .unseen = last != nullptr && last->is_buried()
                       ? last->brain().highest_number()
-                      : epoch_id{term * epochs_per_term}};
+                      : before_term_of_now()};
+}
+
+epoch_id cluster::before_term_of_now() const {
+  const auto term = uint64_t(now().time_since_epoch().count()) + 1;
+  return {term * epochs_per_term};
 }
 
 void cluster::restart_coordinator(bool misled) {
-  if (closed_ || current()->up())
+  if (plan_.elected || closed_ || standing())
     return;
   // The dead one's machine keeps the port until its workers have ended.
   if (current()->is_buried())
@@ -166,18 +201,21 @@ void cluster::restart_coordinator(bool misled) {
 void cluster::on_finished(agent& who) {
   checks_.finished(who.id(), *who.how_ended());
   const auto& how = *who.how_ended();
-  const auto find_bound = 1200ms + 2 * plan_.limits.connect;
+  const auto find_bound
+    = 1200ms + 2 * plan_.limits.connect + plan_.election_bound();
   if (healed_ && now() > healed_at_ + find_bound && !closed_ && how.why
       && (how.why->code == errc::coordinator_lost
           || how.why->code == errc::connection_timed_out))
     checks_.report("I8: " + who.id().value
                    + " gave up although the coordinator could be reached");
   nodes_.at(&who.process())
-    ->handle(core::agent_finished{how, is_local(who) && current()->up()});
+    ->handle(core::agent_finished{how, hosted_by(who.process()) != nullptr});
 }
 
 void cluster::on_closed(coordinator& who, const core::outcome& result) {
   closed_ = true;
+  if (const auto i = candidates_.find(&who.process()); i != candidates_.end())
+    i->second->resign(true);
   nodes_.at(&who.process())->handle(core::coordinator_closed{result});
 }
 
@@ -186,17 +224,18 @@ void cluster::on_closed(coordinator& who, const core::outcome& result) {
 void cluster::begin() {
   for (uint32_t i = 0; i < plan_.agent_count; ++i)
     new_host();
-  if (!plan_.embedded) {
+  const auto hosts_first = plan_.embedded && !plan_.elected;
+  if (hosts_first) {
+    add_agent(0);
+  } else if (!plan_.elected) {
     const auto process = std::make_shared<os_process>(queue_);
     open_node(process, false);
-    coordinators_.push_back(
-      std::make_unique<coordinator>(*this, process, 1, plan_.job));
+    coordinators_.push_back(std::make_unique<coordinator>(
+      *this, process, 1, std::nullopt, plan_.job));
     queue_.after(roll_.between(core::duration{0}, 50ms),
-                 [this] { coordinators_.front()->start(); });
-  } else {
-    add_agent(0);
+                 [this] { coordinators_.front()->start(beginning()); });
   }
-  for (uint32_t i = plan_.embedded ? 1 : 0; i < plan_.agent_count; ++i)
+  for (uint32_t i = hosts_first ? 1 : 0; i < plan_.agent_count; ++i)
     queue_.after(roll_.between(core::duration{0}, 50ms),
                  [this, i] { add_agent(i); });
 }
@@ -221,8 +260,9 @@ std::optional<std::string> cluster::run() {
       checks_.report("I8: the process of " + x->id().value + " has not ended");
   if (!checks_.quiet())
     checks_.report("I7: workers have outlived their agents");
-  if (current()->up() && current()->brain().result())
-    checks_.report("I8: the coordinator of an ended job does not close");
+  for (const auto& x : coordinators_)
+    if (x->up() && x->brain().result())
+      checks_.report("I8: the coordinator of an ended job does not close");
   return checks_.breach();
 }
 
@@ -257,10 +297,13 @@ void cluster::check_load() {
 }
 
 bool cluster::job_runs() const {
-  const auto& x = *coordinators_.back();
-  return x.up()
-         && (x.brain().current_phase() == core::rendezvous::phase::running
-             || x.brain().current_phase() == core::rendezvous::phase::ended);
+  return std::any_of(coordinators_.begin(), coordinators_.end(),
+                     [](const auto& x) {
+                       const auto phase = x->brain().current_phase();
+                       return x->up()
+                              && (phase == core::rendezvous::phase::running
+                                  || phase == core::rendezvous::phase::ended);
+                     });
 }
 
 // No fault begins from here on.
@@ -270,6 +313,7 @@ void cluster::heal() {
   healed_at_ = now();
   world_.timer_lateness_max = {};
   world_.start_error = 0;
+  is_registry_away_ = false;
   for (uint32_t host = 0; host < paths_.size(); ++host)
     speak(host);
   for (const auto& x : coordinators_)
@@ -278,7 +322,7 @@ void cluster::heal() {
     x->workers().thaw();
     x->process().resume();
   }
-  if (current()->up() && current()->brain().settings() != plan_.job)
+  if (standing() && current()->brain().settings() != plan_.job)
     kill_coordinator();
   restart_coordinator();
 }

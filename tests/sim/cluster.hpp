@@ -1,9 +1,11 @@
-// Connects the simulated system: hosts, agents and a coordinator.
+// Connects the simulated system: hosts, agents, coordinators and etcd.
 #pragma once
 
 #include "tests/sim/agent.hpp"
+#include "tests/sim/candidate.hpp"
 #include "tests/sim/coordinator.hpp"
 #include "tests/sim/node.hpp"
+#include "tests/sim/registry.hpp"
 
 namespace actorrun::sim {
 
@@ -29,7 +31,12 @@ public:
   world& shared() { return world_; }
   core::duration timer_lateness();
 
-  void connect(agent& who);
+  /// The agent looks for the coordinator.
+  void seek(agent& who);
+
+  /// It tries that coordinator.
+  /// @param is_judged Its candidate wants to know what becomes of it.
+  void connect(agent& who, int number, bool is_judged);
   void to_coordinator(const std::shared_ptr<link>& over, const agent_id& from,
                       core::rendezvous_event event);
   void keep_alive(const std::shared_ptr<link>& over, const agent_id& from,
@@ -41,18 +48,43 @@ public:
   epoch_id newest_epoch_of(const agent_id& id);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
+  void resign(os_process& process);
+
+  // -- for the candidates -----------------------------------------------------
+
+  registry& etcd() { return registry_; }
+  bool reaches_registry(uint32_t host) const;
+  bool is_healed() const { return healed_; }
+  void after(core::duration delay, action what) {
+    queue_.after(delay, std::move(what));
+  }
+  coordinator& open_coordinator(std::shared_ptr<os_process> process,
+                                uint32_t host, bool is_successor,
+                                std::function<bool()> may_decide);
+  void close_office(coordinator& who);
 
   // -- for the faults ---------------------------------------------------------
 
   /// Agents whose process is alive and that have not finished.
   std::vector<agent*> living();
-  coordinator* current() { return coordinators_.back().get(); }
+
+  /// The newest coordinator; null before the first.
+  coordinator* current() {
+    return coordinators_.empty() ? nullptr : coordinators_.back().get();
+  }
+
+  /// The same, if it listens.
+  coordinator* standing() {
+    auto* x = current();
+    return x != nullptr && x->up() ? x : nullptr;
+  }
 
   agent& add_agent(uint32_t host, bool misled = false);
   uint32_t new_host();
   void kill_agent(agent& who);
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning() const;
+  epoch_id before_term_of_now() const;
   void kill_coordinator();
   /// @param misled With other settings than the job's.
   void restart_coordinator(bool misled = false);
@@ -60,6 +92,7 @@ public:
   void signal_node(agent& who, int signal);
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
+  void set_registry_away(bool is_away) { is_registry_away_ = is_away; }
   /// From now on a firewall resets all connections of this host.
   void reset(uint32_t host);
   void speak(uint32_t host);
@@ -85,7 +118,10 @@ private:
   void check_liveness();
   void check_load();
   void watch();
-  bool is_local(const agent& who) const;
+  coordinator* find_coordinator(int number);
+  route route_between(const agent& who, const coordinator& target) const;
+  /// The newest coordinator in this process that is no other's.
+  coordinator* hosted_by(const os_process& process) const;
   void arrive(const std::shared_ptr<attempt>& x);
   void miss(const std::shared_ptr<attempt>& x, errc code);
   void await_end(coordinator& who, agent& target, core::time_point due);
@@ -98,10 +134,14 @@ private:
   invariants checks_;
   world world_;
   std::vector<std::unique_ptr<path>> paths_; ///< By host.
-  path local_path_;
+  path open_path_;
+  registry registry_;
+  bool is_registry_away_ = false;
   std::vector<std::unique_ptr<agent>> agents_; ///< Dead ones included.
   std::vector<std::unique_ptr<coordinator>> coordinators_;
   std::map<os_process*, std::unique_ptr<node>> nodes_;
+  std::map<os_process*, std::unique_ptr<candidate>> candidates_;
+  std::map<const link*, coordinator*> far_ends_;
   std::vector<std::optional<uint32_t>> node_ranks_; ///< By host; if ranked.
   std::vector<std::pair<uint32_t, std::shared_ptr<link>>> by_host_;
   bool closed_ = false; ///< The job is over.

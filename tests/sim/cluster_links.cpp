@@ -20,9 +20,11 @@ constexpr auto late_proof_max = core::duration{2s};
 
 } // namespace
 
-/// One attempt to reach the coordinator.
+/// One attempt to reach a coordinator.
 struct cluster::attempt {
   agent* who;
+  coordinator* target;
+  bool is_judged;
   core::time_point tried;
   std::shared_ptr<link> opened;
   bool done = false;
@@ -33,27 +35,54 @@ core::duration cluster::way() {
                        std::max<core::duration>(plan_.message_delay_max, 20us));
 }
 
-bool cluster::is_local(const agent& who) const {
-  const auto& host = *coordinators_.back();
-  return &host.process() == &who.process();
+coordinator* cluster::find_coordinator(int number) {
+  return coordinators_[size_t(number) - 1].get();
 }
 
-void cluster::connect(agent& who) {
-  auto x = std::make_shared<attempt>(attempt{&who, now(), {}, false});
-  const auto& path = *paths_[who.host()];
-  if (path.works() || is_local(who))
-    queue_.after(is_local(who) ? 20us : way(), [this, x] { arrive(x); });
-  else if (path.resets)
+coordinator* cluster::hosted_by(const os_process& process) const {
+  for (const auto& x : coordinators_)
+    if (&x->process() == &process && !x->closed())
+      return x.get();
+  return nullptr;
+}
+
+bool cluster::reaches_registry(uint32_t host) const {
+  return !is_registry_away_ && paths_[host]->works();
+}
+
+route cluster::route_between(const agent& who,
+                             const coordinator& target) const {
+  if (&who.process() == &target.process())
+    return {&open_path_, &open_path_};
+  return {paths_[who.host()].get(),
+          target.host() ? paths_[*target.host()].get() : &open_path_};
+}
+
+void cluster::seek(agent& who) {
+  if (plan_.elected)
+    candidates_.at(&who.process())->seek();
+  else
+    connect(who, current()->number(), false);
+}
+
+void cluster::connect(agent& who, int number, bool is_judged) {
+  auto x = std::make_shared<attempt>(
+    attempt{&who, find_coordinator(number), is_judged, now(), {}, false});
+  const auto between = route_between(who, *x->target);
+  const auto is_local = &who.process() == &x->target->process();
+  if (between.works())
+    queue_.after(is_local ? 20us : way(), [this, x] { arrive(x); });
+  else if (between.resets())
     queue_.after(way(), [this, x] { miss(x, errc::connection_refused); });
   queue_.after(plan_.limits.connect,
                [this, x] { miss(x, errc::connection_timed_out); });
 }
 
 void cluster::arrive(const std::shared_ptr<attempt>& x) {
-  const auto local = is_local(*x->who);
-  auto& target = *current();
-  const auto& way_there = *paths_[x->who->host()];
-  if (!local && !way_there.works())
+  auto& target = *x->target;
+  const auto between = route_between(*x->who, target);
+  const auto local = &x->who->process() == &target.process();
+  if (!between.works())
     return;
   if (!target.up()) {
     const auto is_proved
@@ -68,28 +97,36 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   auto* const who = x->who;
   const auto self = std::make_shared<const link*>(nullptr);
   x->opened = std::make_shared<link>(
-    queue_, roll_, local ? local_path_ : way_there,
-    local ? local_delay_max : plan_.message_delay_max,
+    queue_, roll_, between, local ? local_delay_max : plan_.message_delay_max,
     plan_.duplicates && !local,
     link::end{&who->process(), [who, self] { who->on_closed(*self); }},
     link::end{&target.process(), [&target, self] { target.on_closed(*self); }});
   *self = x->opened.get();
   target.adopt(x->opened);
+  far_ends_[x->opened.get()] = &target;
   by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);
-  x->opened->send(side::coordinator, [x, number = target.number()] {
+  if (!local && target.host())
+    by_host_.emplace_back(*target.host(), x->opened);
+  x->opened->send(side::coordinator, [this, x] {
     if (std::exchange(x->done, true))
       return;
-    x->who->on_found(x->opened, number);
+    if (x->is_judged)
+      candidates_.at(&x->who->process())->on_reached();
+    x->who->on_found(x->opened, x->target->number());
   });
 }
 
 void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
-  x->who->process().post([x, code] {
+  x->who->process().post([this, x, code] {
     if (std::exchange(x->done, true))
       return;
     if (x->opened)
       x->opened->close(side::agent);
-    x->who->on_not_found({code, "no coordinator there"}, x->tried);
+    const auto why = failure{code, "no coordinator there"};
+    if (x->is_judged)
+      candidates_.at(&x->who->process())->on_missed(why);
+    else
+      x->who->on_not_found(why, x->tried);
   });
 }
 
@@ -98,17 +135,18 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
 void cluster::to_coordinator(const std::shared_ptr<link>& over,
                              const agent_id& from,
                              core::rendezvous_event event) {
-  over->send(side::agent, [target = current(), over, from, sent = now(),
-                           event = std::move(event)] {
+  over->send(side::agent, [target = far_ends_.at(over.get()), over, from,
+                           sent = now(), event = std::move(event)] {
     target->receive(over, from, event, sent);
   });
 }
 
 void cluster::keep_alive(const std::shared_ptr<link>& over,
                          const agent_id& from, core::time_point sent) {
-  over->send(side::agent, [target = current(), over, from, sent] {
-    target->receive_keep_alive(over, from, sent);
-  });
+  over->send(side::agent,
+             [target = far_ends_.at(over.get()), over, from, sent] {
+               target->receive_keep_alive(over, from, sent);
+             });
 }
 
 void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
@@ -159,7 +197,8 @@ epoch_id cluster::newest_epoch_of(const agent_id& id) {
 // -- faults of links ----------------------------------------------------------
 
 void cluster::cut_link(agent& who) {
-  if (const auto& x = who.current_link(); x && !is_local(who))
+  if (const auto& x = who.current_link();
+      x && &far_ends_.at(x.get())->process() != &who.process())
     x->cut();
 }
 

@@ -15,8 +15,9 @@ constexpr auto uptime_max = core::duration{1'000h};
 } // namespace
 
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
-                         int number, core::job_settings settings)
-  : all_(all), process_(std::move(process)), number_(number),
+                         int number, std::optional<uint32_t> host,
+                         core::job_settings settings)
+  : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.roll().between(core::duration{0}, uptime_max)),
     brain_(settings, all.plan().limits) {
   process_->on_death([this] {
@@ -25,14 +26,20 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
   });
 }
 
-void coordinator::start() {
+void coordinator::start(const core::coordinator_started& beginning) {
   started_ = true;
   all_.checks().coordinator_began(number_);
-  handle(all_.beginning());
+  handle(beginning);
+}
+
+void coordinator::leave_office() {
+  closed_ = true;
+  for (const auto& x : opened_)
+    x->close(side::coordinator);
 }
 
 void coordinator::handle(const core::rendezvous_event& event) {
-  if (closed_)
+  if (closed_ || (may_decide_ && !may_decide_()))
     return;
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
@@ -126,7 +133,7 @@ void coordinator::check_waits() {
   waits(joiners_wait_,
         is_active && newcomers > 0 && unfinished == brain_.member_count()
           && brain_.member_count() < brain_.settings().agent_count_max,
-        limits.last_call + limits.join_settle,
+        limits.last_call + limits.join_settle + limits.rejoin_backoff,
         "I8: joiners get no place in a job with room");
   waits(last_call_, brain_.current_phase() == phase::last_call && holding == 0,
         limits.last_call, "I8: the last call does not end");
@@ -258,9 +265,7 @@ void coordinator::perform(const core::end_job& x) {
 }
 
 void coordinator::perform(const core::close_job&) {
-  closed_ = true;
-  for (const auto& x : opened_)
-    x->close(side::coordinator);
+  leave_office();
   all_.on_closed(*this, *brain_.result());
 }
 

@@ -6,6 +6,7 @@
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,11 +18,20 @@ class cluster;
 class coordinator {
 public:
   /// @param number 1 for the first of the job, 2 for its successor …
+  /// @param host Its host; none: one that no fault strikes.
   /// @param settings What its command line asks for.
   coordinator(cluster& all, std::shared_ptr<os_process> process, int number,
-              core::job_settings settings);
+              std::optional<uint32_t> host, core::job_settings settings);
 
-  void start();
+  /// It may decide as long as this is true; without it, always.
+  void set_term(std::function<bool()> may_decide) {
+    may_decide_ = std::move(may_decide);
+  }
+
+  void start(const core::coordinator_started& beginning);
+
+  /// Another may take over: closes its port and its links.
+  void leave_office();
   void handle(const core::rendezvous_event& event);
 
   /// Handles an agent's message that came over `from`.
@@ -39,6 +49,7 @@ public:
   const core::rendezvous& brain() const { return brain_; }
   os_process& process() const { return *process_; }
   int number() const { return number_; }
+  const std::optional<uint32_t>& host() const { return host_; }
 
   /// Whether its machine says that it has ended: its warden lives.
   bool is_buried() const { return !process_->alive() && !warden_dies_; }
@@ -72,8 +83,10 @@ private:
   cluster& all_;
   std::shared_ptr<os_process> process_;
   int number_;
+  std::optional<uint32_t> host_;
   core::duration clock_; ///< Of its machine, ahead of the simulation's.
   core::rendezvous brain_;
+  std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
   std::map<agent_id, core::time_point> heard_;      ///< When, at last.

@@ -91,7 +91,7 @@ void agent_dies(cluster& all) {
   all.kill_agent(*x);
   if (all.roll().percent(60))
     all.later(trouble(all), [&all, host = x->host()] {
-      if (host == 0 && all.plan().embedded)
+      if (host == 0 && all.plan().embedded && !all.plan().elected)
         return all.restart_coordinator();
       all.note("restart an agent on node-" + std::to_string(host));
       all.add_agent(host);
@@ -182,19 +182,23 @@ void unknown_client_arrives(cluster& all) {
 // -- the coordinator ----------------------------------------------------------
 
 void coordinator_dies(cluster& all) {
-  if (!all.current()->up())
+  auto* x = all.standing();
+  if (x == nullptr)
     return;
   all.note("kill the coordinator");
   all.kill_coordinator();
-  all.later(trouble(all), [&all] {
+  all.later(trouble(all), [&all, host = x->host()] {
     all.note("restart the coordinator");
-    all.restart_coordinator();
+    if (host)
+      all.add_agent(*host);
+    else
+      all.restart_coordinator();
   });
 }
 
 // Somebody starts it again with another command line, and sees it.
 void coordinator_returns_misled(cluster& all) {
-  if (!all.current()->up() || all.plan().embedded)
+  if (!all.standing() || all.plan().embedded || all.plan().elected)
     return;
   all.note("the coordinator is started with other settings");
   all.kill_coordinator();
@@ -207,8 +211,8 @@ void coordinator_returns_misled(cluster& all) {
 }
 
 void coordinator_sleeps(cluster& all) {
-  auto* x = all.current();
-  if (!x->up() || x->process().paused())
+  auto* x = all.standing();
+  if (x == nullptr || x->process().paused())
     return;
   all.note("SIGSTOP to the coordinator");
   x->process().pause();
@@ -273,6 +277,21 @@ void firewall_resets(cluster& all) {
   });
 }
 
+// -- etcd ---------------------------------------------------------------------
+
+void registry_is_away(cluster& all) {
+  if (!all.plan().elected)
+    return;
+  all.note("etcd is away");
+  all.set_registry_away(true);
+  all.later(2 * trouble(all), [&all] {
+    all.note("etcd is back");
+    all.set_registry_away(false);
+  });
+}
+
+// -- the machine's load -------------------------------------------------------
+
 void timers_come_late(cluster& all) {
   all.note("timers come late");
   all.shared().timer_lateness_max
@@ -335,6 +354,7 @@ constexpr auto harmful = std::array{
   fault_kind{2, neighbour_arrives},
   fault_kind{1, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
+  fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},
   fault_kind{4, coordinator_sleeps},
   fault_kind{6, link_breaks},

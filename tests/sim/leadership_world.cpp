@@ -17,12 +17,6 @@ constexpr auto trouble_every = 700ms;
 
 } // namespace
 
-void fake_registry::expire(time_point now) {
-  std::erase_if(leases, [&](const auto& x) { return x.second.second <= now; });
-  if (leader && !leases.contains(leader->lease))
-    leader.reset();
-}
-
 /// A process with an agent that always wants to be linked to a coordinator. Some
 /// can host none, and some have no agent and always campaign.
 struct leadership_world::candidate {
@@ -113,9 +107,8 @@ void leadership_world::check(const candidate& x,
           || std::holds_alternative<try_endpoint>(effect)))
     report(x, "answers nobody");
   const auto* term = std::get_if<set_leadership_end>(&effect);
-  const auto lease = registry_.leases.find(x.lease);
-  if (term != nullptr && lease != registry_.leases.end()
-      && term->due > lease->second.second)
+  if (const auto end = registry_.end_of(x.lease);
+      term != nullptr && end && term->due > *end)
     report(x, "may decide for longer than its lease lasts");
 }
 
@@ -293,63 +286,31 @@ void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
   });
 }
 
-leadership_event leadership_world::answer(const campaign& order) {
-  const auto revision = registry_.leader ? registry_.leader->what.revision : 0;
-  if (revision != order.expected_revision)
-    return campaign_lost{
-      registry_.leader ? std::optional{registry_.leader->what} : std::nullopt};
-  if (!registry_.leases.contains(order.lease))
-    return registry_failed{{errc::etcd_unreachable, "lease not found"}};
-  registry_.leader = {{++registry_.revision, ""}, order.lease};
-  return campaign_won{registry_.revision, registry_.terms++};
-}
-
-leadership_event leadership_world::answer(const publish& order) {
-  if (!registry_.leader || registry_.leader->what.revision != order.revision)
-    return leadership_lost{};
-  registry_.leader->what = {++registry_.revision, order.endpoint};
-  return leadership_published{registry_.revision};
-}
-
-leadership_event leadership_world::answer(const renew_lease& order) {
-  const auto i = registry_.leases.find(order.lease);
-  if (i == registry_.leases.end())
-    return lease_ended{};
-  auto& [length, due] = i->second;
-  due = queue_.now() + length;
-  return lease_renewed{length, {}};
-}
-
 // -- orders of candidates -----------------------------------------------------
 
 void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   const auto now = queue_.now();
   if (const auto* order = std::get_if<read_entry>(&effect)) {
-    ask(x, order->deadline, [this]() -> leadership_event {
-      return entry_read{registry_.leader ? std::optional{registry_.leader->what}
-                                         : std::nullopt};
-    });
+    ask(x, order->deadline,
+        [this]() -> leadership_event { return entry_read{registry_.entry()}; });
   } else if (const auto* wish = std::get_if<open_lease>(&effect)) {
     ask(x, {}, [this, now, length = wish->length]() -> leadership_event {
-      registry_.leases[++registry_.last_lease]
-        = {length, queue_.now() + length};
-      return lease_opened{registry_.last_lease, length, now};
+      return lease_opened{registry_.open_lease(length, queue_.now()), length,
+                          now};
     });
   } else if (const auto* bid = std::get_if<campaign>(&effect)) {
     x.lease = bid->lease;
-    ask(x, {}, [this, y = *bid] { return answer(y); });
+    ask(x, {}, [this, y = *bid] { return registry_.campaign(y); });
   } else if (const auto* entry = std::get_if<publish>(&effect)) {
-    ask(x, entry->deadline, [this, y = *entry] { return answer(y); });
+    ask(x, entry->deadline,
+        [this, y = *entry] { return registry_.publish(y); });
   } else if (const auto* renewal = std::get_if<renew_lease>(&effect)) {
     ask(x, renewal->deadline, [this, now, y = *renewal] {
-      auto out = answer(y);
-      if (auto* renewed = std::get_if<lease_renewed>(&out))
-        renewed->sent = now;
-      return out;
+      return registry_.renew(y, now, queue_.now());
     });
   } else if (const auto* end = std::get_if<end_lease>(&effect)) {
     if (!x.is_cut && !is_away_)
-      registry_.leases.erase(end->lease);
+      registry_.end_lease({end->lease});
   } else if (std::holds_alternative<open_coordinator>(effect)) {
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;

@@ -5,6 +5,7 @@
 #include "actors/core/protocol/leadership.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/event_queue.hpp"
+#include "tests/sim/registry.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,23 +17,6 @@
 #include <vector>
 
 namespace actorrun::sim {
-
-/// The content of etcd. Times are by its own clock, which all share here.
-struct fake_registry {
-  struct entry {
-    core::leader_entry what;
-    int64_t lease = 0;
-  };
-
-  std::optional<entry> leader;
-  std::map<int64_t, std::pair<core::duration, core::time_point>> leases;
-  uint32_t terms = 0; ///< Coordinators that the job has had.
-  int64_t revision = 0;
-  int64_t last_lease = 0;
-
-  /// Ends what has expired.
-  void expire(core::time_point now);
-};
 
 class leadership_world {
 public:
@@ -61,9 +45,6 @@ private:
   void connect(candidate& x, const std::string& endpoint);
   void close(candidate& x);
   void reset_links_to(const candidate& x);
-  core::leadership_event answer(const core::campaign& order);
-  core::leadership_event answer(const core::publish& order);
-  core::leadership_event answer(const core::renew_lease& order);
   std::optional<std::string> breach();
   void report(const candidate& x, const std::string& what);
   void check(const candidate& x, const core::leadership_effect& effect);
@@ -71,7 +52,7 @@ private:
 
   event_queue queue_;
   dice dice_;
-  fake_registry registry_;
+  registry registry_;
   std::vector<std::shared_ptr<candidate>> candidates_;
   std::set<std::string> proofs_; ///< Endpoints of coordinators proved dead.
   bool is_calm_ = false;

@@ -15,10 +15,10 @@ constexpr auto duplicate_percent = 20;
 
 } // namespace
 
-link::link(event_queue& queue, dice& roll, const path& way,
+link::link(event_queue& queue, dice& roll, const route& way,
            core::duration delay_max, bool duplicates, end agent,
            end coordinator)
-  : queue_(queue), roll_(roll), path_(way),
+  : queue_(queue), roll_(roll), route_(way),
     delay_max_(std::max(delay_max, delay_min)),
     duplicates_(duplicates), ends_{
                                state{.what = std::move(agent), .incoming = {}},
@@ -75,7 +75,7 @@ void link::transmit(side to, message what) {
 
 void link::arrive(side to) {
   auto& here = ends_[size_t(to)];
-  while (!path_.is_silent(other(to)) && !here.incoming.empty()
+  while (!route_.is_silent(other(to)) && !here.incoming.empty()
          && here.incoming.front().ready <= queue_.now()) {
     auto next = std::move(here.incoming.front());
     here.incoming.pop_front();

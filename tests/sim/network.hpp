@@ -30,6 +30,18 @@ struct path {
   bool works() const { return !silent[0] && !silent[1] && !resets; }
 };
 
+/// From one host to another, each of which may be cut off.
+struct route {
+  const path* agents;
+  const path* coordinators; ///< Seen from there, the agent is the other side.
+
+  bool is_silent(side from) const {
+    return agents->is_silent(from) || coordinators->is_silent(other(from));
+  }
+  bool works() const { return agents->works() && coordinators->works(); }
+  bool resets() const { return agents->resets || coordinators->resets; }
+};
+
 /// One connection. Messages of a direction arrive in order, each after a
 /// random delay.
 class link {
@@ -40,7 +52,7 @@ public:
   };
 
   /// @param delay_max Longest delay of a message.
-  link(event_queue& queue, dice& roll, const path& way,
+  link(event_queue& queue, dice& roll, const route& way,
        core::duration delay_max, bool duplicates, end agent, end coordinator);
 
   void send(side from, action deliver);
@@ -79,7 +91,7 @@ private:
 
   event_queue& queue_;
   dice& roll_;
-  const path& path_;
+  route route_;
   core::duration delay_max_;
   bool duplicates_;
   bool broken_ = false;

@@ -13,11 +13,13 @@ namespace actorrun::sim {
 
 class node {
 public:
-  /// @param pass_on What becomes of a signal.
+  /// @param pass_on What becomes of a signal, …
+  /// @param resign … and what ends the leadership, if it is elected.
   node(event_queue& queue, dice& roll, std::shared_ptr<os_process> process,
-       bool has_agent, std::function<void(int signal)> pass_on)
+       bool has_agent, std::function<void(int signal)> pass_on,
+       std::function<void()> resign)
     : queue_(queue), roll_(roll), process_(std::move(process)), end_(has_agent),
-      pass_on_(std::move(pass_on)) {}
+      pass_on_(std::move(pass_on)), resign_(std::move(resign)) {}
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
@@ -25,7 +27,7 @@ public:
 
 private:
   void perform(const core::show_logs&);
-  void perform(const core::resign_office&) {}
+  void perform(const core::resign_office&) { resign_(); }
   void perform(const core::pass_on_signal& x) { pass_on_(x.signal); }
   void perform(const core::report_failure&) {}
   void perform(const core::report_wait&) {}
@@ -37,6 +39,7 @@ private:
   std::shared_ptr<os_process> process_;
   core::node_end end_;
   std::function<void(int signal)> pass_on_;
+  std::function<void()> resign_;
 };
 
 } // namespace actorrun::sim

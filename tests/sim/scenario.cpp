@@ -16,6 +16,7 @@ core::timeouts roll_limits(dice& roll) {
   limits.quiet = ms(100, 400);
   limits.last_call = limits.quiet + ms(100, 1000);
   limits.join_settle = ms(50, 300);
+  limits.rejoin_backoff = ms(50, 2000);
   limits.seek = 3s;
   limits.connect = ms(200, 800);
   limits.close = ms(500, 2000);
@@ -58,6 +59,10 @@ scenario roll_scenario(uint64_t seed) {
   // Death signals do not wait for anything, but a process may take its time.
   x.orphan_delay_max = roll.percent(60) ? core::duration{2ms} : 100ms;
   x.no_warden_percent = roll.percent(50) ? 30 : 0;
+  x.elected = roll.percent(25) && !x.job.ranked;
+  x.registry_lease = roll.between(core::duration{800ms}, core::duration{3s});
+  if (x.elected)
+    x.limits.seek = 12s;
   return x;
 }
 
@@ -65,6 +70,7 @@ scenario roll_harmless(uint64_t seed) {
   auto x = roll_scenario(seed);
   auto roll = dice{~seed};
   x.harmless = true;
+  x.elected = false;
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;
   x.job.agent_count_max = x.agent_count;
@@ -80,24 +86,32 @@ scenario roll_harmless(uint64_t seed) {
 core::duration scenario::recovery_bound() const {
   constexpr auto retry = 1s; // Longest interval between attempts to connect.
   constexpr auto kill = 10ms;
-  const auto find = retry + 2 * limits.connect;
+  const auto find = retry + 2 * limits.connect + election_bound();
   // A lease, stretched by the longest pause; then a successor's recovery.
   const auto detect
     = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
   // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
+  const auto admit = limits.rejoin_backoff;
   const auto stall
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
   // An agent that comes back may find an epoch that must end for it.
-  return find + detect + 2 * (stop + gather + start);
+  return find + detect + 2 * (stop + gather + start) + admit;
+}
+
+core::duration scenario::election_bound() const {
+  constexpr auto search = 4s; // Until a candidate looks, and until others do.
+  return elected ? registry_lease + search : core::duration{0};
 }
 
 core::duration scenario::ending_bound() const {
   constexpr auto show = 2s; // Longest delay of a console.
-  return recovery_bound() + limits.join + limits.seek + limits.close + show
-         + 2 * (work + recovery_bound());
+  const auto once = recovery_bound() + limits.join + limits.seek + limits.close
+                    + show + 2 * (work + recovery_bound());
+  // Who was away when the job ended may elect itself, and begin anew.
+  return elected ? 2 * once : once;
 }
 
 std::string to_string(const scenario& x) {
@@ -105,7 +119,10 @@ std::string to_string(const scenario& x) {
     = [](core::duration d) { return std::to_string(d.count() / 1'000'000); };
   return "seed " + std::to_string(x.seed) + (x.harmless ? " (harmless)" : "")
          + ": " + std::to_string(x.agent_count) + " agents, "
-         + core::to_string(x.job) + (x.embedded ? ", embedded" : "")
+         + core::to_string(x.job)
+         + (x.elected    ? ", elected"
+            : x.embedded ? ", embedded"
+                         : "")
          + (x.duplicates ? ", duplicates" : "") + ", fence "
          + ms(x.limits.fence()) + " ms, lease " + ms(x.limits.lease())
          + " ms, grace " + ms(x.grace) + " ms, work " + ms(x.work)

@@ -17,9 +17,11 @@ struct scenario {
   std::chrono::milliseconds kill_timeout{200};
   uint32_t agent_count = 1; ///< At the start.
   uint32_t slot_count_max = 1;
-  bool embedded = false;   ///< Agent 0's process hosts the coordinator.
-  bool duplicates = false; ///< Some messages arrive twice.
-  bool harmless = false;   ///< Only faults that may not cost an epoch.
+  bool embedded = false;           ///< Agent 0's process hosts the coordinator.
+  bool elected = false;            ///< etcd elects the node that hosts it.
+  bool duplicates = false;         ///< Some messages arrive twice.
+  bool harmless = false;           ///< Only faults that may not cost an epoch.
+  core::duration registry_lease{}; ///< Of the elected leader.
   core::duration message_delay_max{};
   core::duration start_delay_max{}; ///< Between the starts of two workers.
   /// Starts whose preparations (folders, files) stall for up to this time.
@@ -37,6 +39,9 @@ struct scenario {
 
   /// Longest pause or partition.
   core::duration trouble_max{};
+
+  /// Within this time without faults there is a coordinator.
+  core::duration election_bound() const;
 
   /// Within this time without faults an epoch runs, or the job has ended.
   core::duration recovery_bound() const;

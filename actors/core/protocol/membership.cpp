@@ -142,6 +142,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     // Workers whose fence has passed are dead: no acceptance revives them.
     if (now < fence_due_ || !share_.may_run())
       fence_due_ = join_sent_ + fence_;
+    unanswered_.reset();
+    is_overdue_ = false;
     arm(alarm::keep_alive, now + keep_alive_interval_, out);
     arm(alarm::fence, fence_due_, out);
     if (share_.may_run())
@@ -183,6 +185,7 @@ void membership::on(const control_checked& event, time_point now,
   if (link_ != link::joined || control_asked_ != event.asked)
     return;
   control_asked_.reset();
+  unanswered_ = now;
   out.emplace_back(send_keep_alive{now});
 }
 
@@ -193,6 +196,11 @@ void membership::on(const lease_granted& event, time_point now, effects& out) {
   extend_fence(event.sent + fence_, now, out);
   if (next_ && !share_.may_run() && now < fence_due_)
     begin(*std::exchange(next_, std::nullopt), out);
+  if (unanswered_ != event.sent)
+    return;
+  unanswered_.reset();
+  if (std::exchange(is_overdue_, false))
+    check_control(now, out);
 }
 
 // If the fence has passed, the workers are dead, and the news comes too late.
@@ -474,7 +482,10 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       return seek(now, out);
     case alarm::keep_alive:
       arm(alarm::keep_alive, now + keep_alive_interval_, out);
-      check_control(now, out);
+      if (unanswered_)
+        is_overdue_ = true;
+      else
+        check_control(now, out);
       return;
     case alarm::fence:
       return on_fence(now, out);

@@ -29,7 +29,9 @@ namespace actorrun::core {
 /// The share of the newest epoch (`epoch_share`) does not depend on the link.
 ///
 /// A keep-alive is sent when supervisor and process host have answered, and not
-/// otherwise: the lease proves that the workers can be ended.
+/// otherwise: the lease proves that the workers can be ended. One at a time is
+/// unanswered: where only the way to this node is cut, each further one would
+/// lengthen the lease and not the fence (decision 0025).
 ///
 /// The agent's fence runs from the *sending* of the last keep-alive that was
 /// answered. The coordinator's lease runs from receiving it, and longer. So the
@@ -133,7 +135,9 @@ private:
   time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.
   duration keep_alive_interval_{0};
   std::optional<time_point> control_asked_; ///< And not answered yet.
-  duration fence_{0}; ///< From a keep-alive that was answered.
+  std::optional<time_point> unanswered_;    ///< When that keep-alive was sent.
+  bool is_overdue_ = false; ///< The next one waits for the answer.
+  duration fence_{0};       ///< From a keep-alive that was answered.
   time_point fence_due_ = time_point::max();
   epoch_id fenced_; ///< The last whose workers were killed by the fence.
   std::optional<failure> last_failure_; ///< To find the coordinator.

@@ -29,7 +29,8 @@ void attribute_unkillable(outcome& how) {
 
 rendezvous::rendezvous(job_settings settings, timeouts limits)
   : settings_(settings), limits_(limits), policy_(settings.restart_count_max),
-    leases_(limits.lease()), agents_(settings) {
+    leases_(limits.lease()), agents_(settings),
+    backoff_(limits.join_settle, limits.rejoin_backoff) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
   assert(settings.agent_count_max <= agents_per_epoch_max);
@@ -130,26 +131,27 @@ void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
   out.emplace_back(grant_lease{event.agent});
 }
 
-void rendezvous::on(const agent_disconnected& event, time_point, effects& out) {
+void rendezvous::on(const agent_disconnected& event, time_point now,
+                    effects& out) {
   auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
   if (!record->offering.leased) {
-    lose(event.agent, "agent " + event.agent.value + " ended", out);
+    lose(event.agent, "agent " + event.agent.value + " ended", now, out);
     return;
   }
   agents_.change(*record, [](auto& x) { x.connected = false; });
   out.emplace_back(probe_agent{event.agent});
 }
 
-void rendezvous::on(const agent_lost& event, time_point, effects& out) {
+void rendezvous::on(const agent_lost& event, time_point now, effects& out) {
   // A link that came back in the meantime proves the evidence wrong.
   if (auto* record = agents_.find(event.agent); record && !record->connected)
     lose(event.agent, "agent " + event.agent.value + " lost: " + event.evidence,
-         out);
+         now, out);
 }
 
-void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
+void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
   auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
@@ -159,17 +161,19 @@ void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
       + (event.signal == 0 ? std::string{}
                            : " (signal " + std::to_string(event.signal) + ")");
   add_departure(*record, reason);
-  if (is_active() && record->member_of == epoch()
-      && record->share != share_state::succeeded)
-    revoke(reason, std::nullopt, out);
+  if (!is_active() || record->member_of != epoch()
+      || record->share == share_state::succeeded)
+    return;
+  backoff_.member_departs(now);
+  revoke(reason, std::nullopt, out);
 }
 
-void rendezvous::on(const agent_left& event, time_point, effects& out) {
-  lose(event.agent, "agent " + event.agent.value + " left", out);
+void rendezvous::on(const agent_left& event, time_point now, effects& out) {
+  lose(event.agent, "agent " + event.agent.value + " left", now, out);
 }
 
 void rendezvous::lose(const agent_id& agent, const std::string& reason,
-                      effects& out) {
+                      time_point now, effects& out) {
   const auto* record = agents_.find(agent);
   if (record == nullptr)
     return;
@@ -182,8 +186,10 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   agents_.remove(agent);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent});
-  if (is_missed)
-    revoke(reason, std::nullopt, out);
+  if (!is_missed)
+    return;
+  backoff_.member_departs(now);
+  revoke(reason, std::nullopt, out);
 }
 
 // If the coordinator's own timer is late, the coordinator got no CPU time, and
@@ -196,7 +202,7 @@ void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
     lose(agent,
          "agent " + agent.value + " lost: silent for "
            + std::to_string(limits_.lease().count()) + " ms",
-         out);
+         now, out);
 }
 
 // -- what agents claim to hold ------------------------------------------------
@@ -269,10 +275,10 @@ void rendezvous::recover(agent_record& record, const claim& held,
   if (progress.is_newer)
     failures_.clear();
   if (progress.is_complete)
-    conclude_recovery(out);
+    conclude_recovery(now, out);
 }
 
-void rendezvous::conclude_recovery(effects& out) {
+void rendezvous::conclude_recovery(time_point now, effects& out) {
   for (auto which :
        {alarm::recovery, alarm::join, alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
@@ -285,6 +291,7 @@ void rendezvous::conclude_recovery(effects& out) {
   for (const auto& x : found.failures)
     add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
   phase_ = phase::starting; // Or running: `supervise` looks.
+  backoff_.epoch_begins(now);
   const auto news = std::to_string(found.member_count - found.stopped_count)
                     + " of " + std::to_string(common_plan().node_count)
                     + " agents of epoch " + to_string(epoch())
@@ -397,7 +404,7 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
     case alarm::settle:
       return on_settled(now, out);
     case alarm::recovery:
-      return conclude_recovery(out);
+      return conclude_recovery(now, out);
     case alarm::close:
       closed_ = true;
       out.emplace_back(close_job{});
@@ -452,7 +459,7 @@ void rendezvous::gather(time_point now, effects& out) {
     return;
   }
   if (counts.candidates >= settings_.agent_count_max || hurry_)
-    return form(out);
+    return form(now, out);
   if (phase_ != phase::last_call) {
     phase_ = phase::last_call;
     arm(alarm::last_call, now + limits_.last_call, out);
@@ -469,13 +476,14 @@ void rendezvous::on_quiet(time_point now, effects& out) {
     arm(alarm::quiet, last_arrival_ + quiet(), out);
 }
 
-void rendezvous::form(effects& out) {
+void rendezvous::form(time_point now, effects& out) {
   assert(agents_.counts().holding == 0);
   auto plans
     = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
   phase_ = phase::starting;
+  backoff_.epoch_begins(now);
   out.emplace_back(announce_epoch{std::move(plans), reason_});
 }
 
@@ -499,20 +507,23 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto room = settings_.agent_count_max
                     - std::min(settings_.agent_count_max, counts.members);
   const auto is_finishing = counts.unfinished < counts.members;
+  const auto is_full = counts.newcomers >= room;
   if (counts.newcomers == 0 || room == 0 || is_finishing) {
     alarms_.disarm(alarm::settle);
-  } else if (counts.newcomers >= room) {
+  } else if (is_full && now >= backoff_.due()) {
     revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
            out);
   } else if (!alarms_.is_armed(alarm::settle)) {
     first_newcomer_ = now;
-    arm(alarm::settle, now + limits_.join_settle, out);
+    arm(alarm::settle, is_full ? backoff_.due() : now + limits_.join_settle,
+        out);
   }
 }
 
 void rendezvous::on_settled(time_point now, effects& out) {
-  const auto due = std::min(last_arrival_ + limits_.join_settle,
-                            first_newcomer_ + limits_.last_call);
+  const auto due = std::max(std::min(last_arrival_ + limits_.join_settle,
+                                     first_newcomer_ + limits_.last_call),
+                            backoff_.due());
   if (due > now)
     arm(alarm::settle, due, out);
   else
@@ -674,6 +685,11 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     return running + ", the most there may be; this one stands by";
   if (counts.unfinished < counts.members)
     return running + " and is about to end; this one stands by";
+  if (const auto wait = backoff_.wait(); wait > duration::zero())
+    return running + "; nodes come and go, so it runs for "
+           + std::to_string(
+             std::chrono::ceil<std::chrono::seconds>(wait).count())
+           + " s before the job starts again with this one";
   return running + "; the job starts again with this one in a moment";
 }
 

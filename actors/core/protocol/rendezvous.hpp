@@ -8,6 +8,7 @@
 #include "actors/core/protocol/epoch_recovery.hpp"
 #include "actors/core/protocol/lease_table.hpp"
 #include "actors/core/protocol/quarantine.hpp"
+#include "actors/core/protocol/rejoin_backoff.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/protocol/restart_policy.hpp"
 #include "messages/result.hpp"
@@ -120,7 +121,8 @@ private:
   void on(const agent_leaving& event, time_point now, effects& out);
   void on(const agent_left& event, time_point now, effects& out);
   std::optional<failure> refusal(const agent_joined& event) const;
-  void lose(const agent_id& agent, const std::string& reason, effects& out);
+  void lose(const agent_id& agent, const std::string& reason, time_point now,
+            effects& out);
   void expire_leases(time_point due, time_point now, effects& out);
 
   // what agents claim to hold
@@ -130,7 +132,7 @@ private:
               effects& out);
   void recover(agent_record& record, const claim& held, time_point now,
                effects& out);
-  void conclude_recovery(effects& out);
+  void conclude_recovery(time_point now, effects& out);
 
   // workers start and end
   void on(const workers_started& event, time_point now, effects& out);
@@ -147,7 +149,7 @@ private:
   void advance(time_point now, effects& out);
   void gather(time_point now, effects& out);
   void on_quiet(time_point now, effects& out);
-  void form(effects& out);
+  void form(time_point now, effects& out);
   void supervise(time_point now, effects& out);
   void admit_newcomers(time_point now, effects& out);
   void on_settled(time_point now, effects& out);
@@ -182,6 +184,7 @@ private:
   epoch_recovery recovery_;
   epoch_failures failures_; ///< Of the current epoch.
   quarantine quarantine_;
+  rejoin_backoff backoff_;
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.

@@ -40,6 +40,7 @@ struct {
   {"read_timeout", &spans::seek},
   {"quiet_period", &spans::quiet},
   {"join_settle", &spans::join_settle},
+  {"rejoin_backoff", &spans::rejoin_backoff},
   {"fence_guard", &spans::fence_guard},
 };
 

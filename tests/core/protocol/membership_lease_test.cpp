@@ -16,9 +16,46 @@ TEST_CASE_METHOD(fixture, "membership: it sends a keep-alive every interval",
   CHECK(at(301ms, control_checked{time_point{300ms}}) == "send_keep_alive");
   CHECK(last<send_keep_alive>().sent == time_point{301ms});
   CHECK(due(5) == 600ms);
+  CHECK(at(310ms, granted(301ms)) == "");
   CHECK(at(650ms, fire(5)) == "arm_timer 6; check_control");
   CHECK(due(6) == 950ms);
   CHECK(at(700ms, fire(3)) == "");
+}
+
+// Each would lengthen the lease, and none the fence.
+TEST_CASE_METHOD(fixture, "membership: one keep-alive at a time is unanswered",
+                 "[core]") {
+  be_in();
+  at(300ms, fire(3));
+  at(301ms, control_checked{time_point{300ms}});
+  CHECK(at(600ms, fire(5)) == "arm_timer 6");
+  SECTION("the answer is followed by the next at once") {
+    CHECK(at(650ms, granted(301ms)) == "check_control");
+    CHECK(at(651ms, control_checked{time_point{650ms}}) == "send_keep_alive");
+    CHECK(at(660ms, granted(651ms)) == "");
+    CHECK(at(900ms, fire(6)) == "arm_timer 7; check_control");
+  }
+  SECTION("another answer is not") {
+    CHECK(at(650ms, granted(200ms)) == "");
+    CHECK(at(900ms, fire(6)) == "arm_timer 7");
+  }
+  SECTION("another link is not kept waiting") {
+    at(700ms, coordinator_disconnected{});
+    at(720ms, coordinator_found{});
+    CHECK(at(730ms, accepted()) == "arm_timer 10; arm_timer 11");
+    CHECK(due(10) == 1'030ms);
+    CHECK(at(1'030ms, fire(10)) == "arm_timer 12; check_control");
+    // The old answer is not the new one's.
+    CHECK(at(1'031ms, control_checked{time_point{1'030ms}})
+          == "send_keep_alive");
+    CHECK(at(1'032ms, granted(301ms)) == "");
+    SECTION("and waits for its own answer") {
+      CHECK(at(1'330ms, fire(12)) == "arm_timer 13");
+    }
+    SECTION("and nothing is overdue there") {
+      CHECK(at(1'033ms, granted(1'031ms)) == "");
+    }
+  }
 }
 
 TEST_CASE_METHOD(fixture,
@@ -171,6 +208,25 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(2'000ms, formed(2)) == ""); // It waits for the next grant.
   CHECK(at(2'010ms, granted(2'005ms)) == "set_fence; start_group 2");
   CHECK(fence() == 2'905ms);
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "membership: an epoch that waits for a grant is forgotten with "
+  "the link",
+  "[core]") {
+  run();
+  at(900ms, fire(4));
+  at(920ms, coordinator_found{});
+  at(930ms, accepted());
+  at(940ms, stopped(1));
+  // The fence has passed, so it waits for a grant.
+  CHECK(at(950ms, formed(2)) == "");
+  at(960ms, coordinator_disconnected{});
+  at(970ms, coordinator_found{});
+  CHECK(at(980ms, accepted()).find("start_group") == std::string::npos);
+  CHECK(at(1'290ms, granted(1'285ms)) == "");
+  CHECK(uut.share() == share_state::idle);
 }
 
 TEST_CASE_METHOD(fixture,

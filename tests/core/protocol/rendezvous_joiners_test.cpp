@@ -174,3 +174,133 @@ TEST_CASE_METHOD(fixture, "rendezvous: all agents may be lost", "[core]") {
   CHECK(uut.current_phase() == phase::last_call);
   CHECK(at(21s, fire(7)) == "announce_epoch 2: c=0+1 d=1+1");
 }
+
+// -- nodes that come and go ---------------------------------------------------
+
+namespace {
+
+/// `a` and `b` stay; `c` comes and goes.
+struct flapping : rendezvous_fixture {
+  flapping() { run(); }
+
+  /// `c` departs; the others run again, and it is back.
+  void flap(milliseconds t, uint64_t epoch) {
+    REQUIRE(at(t, left("c")).starts_with("forget_agent c; revoke_epoch"));
+    for (const auto* agent : {"a", "b"})
+      at(t, stopped(agent, epoch));
+    for (const auto* agent : {"a", "b"})
+      at(t, started(agent, epoch + 1));
+    REQUIRE(uut.current_phase() == phase::running);
+    returned = at(t, join("c"));
+  }
+
+  /// All stop for `c`, and start.
+  void take_in(milliseconds t, uint64_t epoch) {
+    for (const auto* agent : {"a", "b"})
+      at(t, stopped(agent, epoch));
+    REQUIRE(uut.member_count() == 3);
+    for (const auto* agent : {"a", "b", "c"})
+      at(t, started(agent, epoch + 1));
+    REQUIRE(uut.current_phase() == phase::running);
+  }
+
+  /// Three epochs of a second each; `c` is back for the third time at 3 s.
+  void flap_thrice() {
+    flap(1s, 1);
+    REQUIRE(returned == "accept_agent c; revoke_epoch 2: a b");
+    take_in(1s, 2);
+    flap(2s, 3);
+    REQUIRE(returned == "accept_agent c; revoke_epoch 4: a b");
+    take_in(2s, 4);
+    flap(3s, 5);
+    REQUIRE(returned == "accept_agent c; arm_timer 5");
+  }
+
+  std::string returned; ///< What its return brought about.
+};
+
+} // namespace
+
+TEST_CASE_METHOD(flapping,
+                 "rendezvous: the third time in a row, one that comes and goes "
+                 "waits before the job regroups for it",
+                 "[core]") {
+  flap_thrice();
+  CHECK(due(5) == 4s);
+  CHECK(uut.waiting_for({"c"})
+        == "epoch 6 runs with 2 nodes; nodes come and go, so it runs for 1 s "
+           "before the job starts again with this one");
+  CHECK(at(4s, fire(5)) == "revoke_epoch 6: a b");
+  take_in(4s, 6);
+  SECTION("and longer each time") {
+    flap(5s, 7);
+    CHECK(returned == "accept_agent c; arm_timer 6");
+    CHECK(due(6) == 7s);
+    CHECK(at(7s, fire(6)) == "revoke_epoch 8: a b");
+  }
+  SECTION("until an epoch has lasted") {
+    flap(64s, 7);
+    CHECK(returned == "accept_agent c; revoke_epoch 8: a b");
+  }
+}
+
+TEST_CASE_METHOD(flapping,
+                 "rendezvous: who leaves in order comes and goes, too",
+                 "[core]") {
+  flap_thrice();
+  at(4s, fire(5));
+  take_in(4s, 6);
+  at(5s, leaving("c"));
+  at(5s, stopped("c", 7));
+  at(5s, left("c"));
+  for (const auto* agent : {"a", "b"})
+    at(5s, stopped(agent, 7));
+  CHECK(at(5s, join("c")) == "accept_agent c; arm_timer 6");
+  CHECK(due(6) == 7s);
+}
+
+TEST_CASE_METHOD(flapping,
+                 "rendezvous: who waits comes in when the epoch ends anyway",
+                 "[core]") {
+  flap_thrice();
+  CHECK(at(3s, failed("a", 6)) == "revoke_epoch 6: a b");
+  at(3s, stopped("a", 6));
+  CHECK(at(3s, stopped("b", 6)) == "announce_epoch 7: a=0+1 b=1+1 c=2+1");
+  CHECK(at(4s, fire(5)) == "");
+}
+
+TEST_CASE_METHOD(
+  flapping, "rendezvous: who waits comes in at once where too few are left",
+  "[core]") {
+  flap_thrice();
+  at(3s, left("b"));
+  CHECK(at(3s, stopped("a", 6)) == "announce_epoch 7: a=0+1 c=1+1");
+}
+
+TEST_CASE_METHOD(
+  rendezvous_fixture,
+  "rendezvous: with room for more, the back-off is the least wait", "[core]") {
+  auto x = rendezvous_fixture{{2, 9, 0}};
+  x.run_two();
+  auto t = milliseconds{3s};
+  for (const auto* agent : {"c", "d", "e", "f"}) { // They come and go.
+    const auto epoch = x.uut.epoch().value;
+    const auto timer = x.armed.rbegin()->first + 1;
+    REQUIRE(x.at(t, x.join_here(agent)).starts_with("accept_agent"));
+    t = x.due(timer);
+    REQUIRE(x.at(t, x.fire(timer)).starts_with("revoke_epoch"));
+    for (const auto stage : {epoch, epoch + 1}) {
+      for (const auto* who : {"a", "b"})
+        x.at(t, x.stopped(who, stage));
+      if (stage == epoch)
+        x.at(t, x.left(agent));
+    }
+    REQUIRE(x.uut.epoch().value == epoch + 2);
+  }
+  const auto timer = x.armed.rbegin()->first + 1;
+  REQUIRE(x.at(t, x.join("g")).starts_with("accept_agent g; arm_timer"));
+  CHECK(x.due(timer) == t + 1s);
+  REQUIRE(x.at(t + 1s, x.fire(timer)).starts_with("arm_timer"));
+  CHECK(x.due(timer + 1) == t + 2s);
+  CHECK(x.at(t + 2s, x.fire(timer + 1)).starts_with("revoke_epoch"));
+}

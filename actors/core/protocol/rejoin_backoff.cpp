@@ -1,0 +1,39 @@
+#include "actors/core/protocol/rejoin_backoff.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace actorrun::core {
+
+namespace {
+
+/// A node that is killed and comes back, once or twice, waits for nothing.
+constexpr uint32_t free_count = 2;
+
+} // namespace
+
+rejoin_backoff::rejoin_backoff(duration first, duration longest)
+  : first_(std::min(first, longest)), longest_(longest) {
+  assert(first > duration::zero() && longest > duration::zero());
+}
+
+void rejoin_backoff::epoch_begins(time_point now) {
+  begun_ = now;
+  is_counted_ = false;
+}
+
+void rejoin_backoff::member_departs(time_point now) {
+  if (std::exchange(is_counted_, true))
+    return;
+  if (now - begun_ >= longest_) {
+    short_epochs_ = 0;
+    wait_ = {};
+    return;
+  }
+  ++short_epochs_;
+  if (short_epochs_ > free_count)
+    wait_ = wait_ == duration::zero() ? first_ : std::min(2 * wait_, longest_);
+}
+
+} // namespace actorrun::core
