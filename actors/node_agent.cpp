@@ -107,7 +107,14 @@ struct node_agent_state::effect_runner {
 
   void operator()(const stop_group& x) { order(x); }
 
-  void operator()(const kill_group& x) { order(x); }
+  void operator()(const kill_group& x) {
+    if (x.is_fenced)
+      st.config_.lines.warn(
+        "the coordinator does not answer: the workers of epoch "
+        + to_string(x.epoch)
+        + " on this node are killed, because others may take their place");
+    order(x);
+  }
 
   // Not through the supervisor, whose mailbox may be late. And a start that was
   // decided before this must not be carried out after it.
@@ -284,11 +291,14 @@ void node_agent_state::link_down() {
 // -- what the coordinator says ------------------------------------------------
 
 void node_agent_state::on(const v1::JoinAccepted& x) {
-  missing_ = errc::none;
+  const auto is_back = std::exchange(missing_, errc::none) != errc::none
+                       && membership_.was_accepted();
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}});
   if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + x.waiting_for());
+  else if (is_back)
+    config_.lines.info("joined the job again");
   announce_devices();
 }
 

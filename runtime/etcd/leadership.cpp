@@ -105,9 +105,10 @@ struct etcd_leadership::effect_runner {
 
   reply operator()(const log_registry& x) {
     if (x.trouble)
-      self.config_.lines.warn("etcd is away; the job goes on while "
-                              "its coordinator keeps the leadership: "
-                              + x.trouble->text);
+      self.config_.lines.warn(
+        "etcd is away from this node; a coordinator leads "
+        "on until its lease there ends: "
+        + x.trouble->text);
     else
       self.config_.lines.info("etcd is back");
     return {};

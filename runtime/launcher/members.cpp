@@ -388,11 +388,11 @@ void launcher::members::perform(const core::pass_on_signal& x) {
     tell_anonymously(coordinator->actor(), core::stop_requested{x.signal});
 }
 
-void launcher::members::perform(const core::report_wait&) {
-  lines.info(
+void launcher::members::perform(const core::report_wait& x) {
+  lines.info(formatted(
     "all is over here but the last lines of the workers: their files or "
-    "the reader of this console do not keep up; two signals end the "
-    "wait");
+    "the reader of this console do not keep up; {} the wait",
+    x.signals_left == 1 ? "another signal ends" : "two signals end"));
 }
 
 void launcher::members::perform(const core::end_node& x) {

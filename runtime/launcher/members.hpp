@@ -63,7 +63,7 @@ struct launcher::members {
   void perform(const core::resign_office&);
   void perform(const core::pass_on_signal& x);
   void perform(const core::report_failure& x) { lines.error(x.text); }
-  void perform(const core::report_wait&);
+  void perform(const core::report_wait& x);
   void perform(const core::end_node& x);
   void perform(const core::arm_timer& x);
 

@@ -231,7 +231,7 @@ void membership::on_fence(time_point now, effects& out) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
     fenced_ = share_.epoch();
-    out.emplace_back(kill_group{fenced_});
+    out.emplace_back(kill_group{fenced_, true});
   }
   if (is_connected()) {
     out.emplace_back(drop_link{});

@@ -167,6 +167,7 @@ struct stop_group {
 
 struct kill_group {
   epoch_id epoch;
+  bool is_fenced = false; ///< The coordinator does not answer.
 };
 
 /// Have the workers killed at `due`, even if this agent hangs by then.

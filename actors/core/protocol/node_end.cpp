@@ -68,7 +68,7 @@ void node_end::on(const timer_fired& event, time_point, effects& out) {
   if (fired->which == alarm::hurry)
     shown_ = true;
   else
-    out.emplace_back(report_wait{});
+    out.emplace_back(report_wait{2 - signal_count_});
 }
 
 bool node_end::is_protocol_over() const {

@@ -6,6 +6,7 @@
 #include "actors/core/protocol/membership_events.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -71,7 +72,9 @@ struct report_failure {
 
 /// Tell the user why the node is still there: all is over but the console has not
 /// all lines of the workers, or files of theirs do not answer. Comes at most once.
-struct report_wait {};
+struct report_wait {
+  uint32_t signals_left = 2; ///< So many more signals end the wait.
+};
 
 /// The node is done. Comes once, and last.
 struct end_node {

@@ -19,6 +19,9 @@ rejoin_backoff::rejoin_backoff(duration first, duration longest)
 }
 
 void rejoin_backoff::epoch_begins(time_point now) {
+  // The last one has ended for newcomers, or for a failure.
+  if (!is_counted_ && now - begun_ >= longest_)
+    reset();
   begun_ = now;
   is_counted_ = false;
 }
@@ -26,14 +29,16 @@ void rejoin_backoff::epoch_begins(time_point now) {
 void rejoin_backoff::member_departs(time_point now) {
   if (std::exchange(is_counted_, true))
     return;
-  if (now - begun_ >= longest_) {
-    short_epochs_ = 0;
-    wait_ = {};
-    return;
-  }
+  if (now - begun_ >= longest_)
+    return reset();
   ++short_epochs_;
   if (short_epochs_ > free_count)
     wait_ = wait_ == duration::zero() ? first_ : std::min(2 * wait_, longest_);
+}
+
+void rejoin_backoff::reset() {
+  short_epochs_ = 0;
+  wait_ = {};
 }
 
 } // namespace actorrun::core

@@ -7,9 +7,9 @@
 
 namespace actorrun::core {
 
-/// Counts epochs in a row that a departure has ended soon after they began. From the
-/// third on, the next epoch runs for a while before it may be ended for newcomers:
-/// twice as long each time, up to a limit.
+/// Counts epochs that a departure has ended soon after they began, as long as none
+/// lasts. From the third on, the next epoch runs for a while before it may be ended
+/// for newcomers: twice as long each time, up to a limit.
 ///
 /// What matters is how long the job ran, and not who has left: a node may return
 /// under another name.
@@ -29,10 +29,11 @@ public:
   /// The epoch may not be ended for newcomers before.
   time_point due() const { return begun_ + wait_; }
 
-  /// The least time that the epoch runs.
   duration wait() const { return wait_; }
 
 private:
+  void reset();
+
   duration first_;
   duration longest_;
   duration wait_{0};

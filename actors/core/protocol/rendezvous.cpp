@@ -41,6 +41,7 @@ rendezvous::rendezvous(job_settings settings, timeouts limits)
 std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
                                                 time_point now) {
   auto out = effects{};
+  now_ = now;
   if (closed_)
     return out;
   std::visit([&](const auto& x) { on(x, now, out); }, event);
@@ -685,11 +686,12 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     return running + ", the most there may be; this one stands by";
   if (counts.unfinished < counts.members)
     return running + " and is about to end; this one stands by";
-  if (const auto wait = backoff_.wait(); wait > duration::zero())
-    return running + "; nodes come and go, so it runs for "
+  if (const auto left = backoff_.due() - now_; left > duration::zero())
+    return running
+           + "; nodes come and go, so the job starts again with this one in "
            + std::to_string(
-             std::chrono::ceil<std::chrono::seconds>(wait).count())
-           + " s before the job starts again with this one";
+             std::chrono::ceil<std::chrono::seconds>(left).count())
+           + " s";
   return running + "; the job starts again with this one in a moment";
 }
 

@@ -94,7 +94,8 @@ public:
   /// Why no epoch runs, in one line for people. Empty while one runs.
   std::string waiting_for() const;
 
-  /// What an agent waits for, which may be a place in a running job.
+  /// What an agent waits for at the latest event, which may be a place in a
+  /// running job.
   std::string waiting_for(const agent_id& agent) const;
 
 private:
@@ -191,6 +192,7 @@ private:
   bool closed_ = false;
   bool has_quarantined_ = false; ///< Since the current epoch began.
   std::string reason_;           ///< Of the next epoch.
+  time_point now_{};             ///< Of the latest event.
   time_point last_arrival_{};
   time_point first_newcomer_{};
   std::optional<outcome> result_;

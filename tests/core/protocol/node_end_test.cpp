@@ -40,7 +40,10 @@ struct node {
       shows += std::holds_alternative<show_logs>(effect);
       resigns += std::holds_alternative<resign_office>(effect);
       passes += std::holds_alternative<pass_on_signal>(effect);
-      waits += std::holds_alternative<report_wait>(effect);
+      if (const auto* y = std::get_if<report_wait>(&effect)) {
+        ++waits;
+        signals_left = y->signals_left;
+      }
       if (const auto* y = std::get_if<report_failure>(&effect))
         report = y->text;
     }
@@ -60,6 +63,7 @@ struct node {
   int resigns = 0;
   int passes = 0;
   int waits = 0;
+  uint32_t signals_left = 0; ///< That end such a wait.
   std::string report;
 };
 
@@ -182,6 +186,7 @@ TEST_CASE("node_end: a long wait for the console is told, once", "[core]") {
   SECTION("which goes on") {
     x.fire();
     CHECK(x.waits == 1);
+    CHECK(x.signals_left == 1);
     CHECK_FALSE(x.ended);
     x.fire();
     x.feed(office_left{});
@@ -195,6 +200,18 @@ TEST_CASE("node_end: a long wait for the console is told, once", "[core]") {
     x.fire();
     CHECK(x.waits == 0);
   }
+}
+
+TEST_CASE("node_end: a wait without a signal is ended by two", "[core]") {
+  auto x = node{};
+  x.feed(agent_finished{with_outcome(), false});
+  x.fire();
+  CHECK(x.waits == 1);
+  CHECK(x.signals_left == 2);
+  x.feed(signal_received{SIGINT});
+  CHECK_FALSE(x.ended);
+  x.feed(signal_received{SIGINT});
+  CHECK(x.ended == with_outcome());
 }
 
 TEST_CASE("node_end: after two signals the console has a second", "[core]") {

@@ -60,6 +60,16 @@ TEST_CASE("rejoin back-off: an epoch that lasts ends it", "[core]") {
     x.run(1s);
     CHECK(x.uut.wait() == 1s);
   }
+  SECTION("also one that newcomers end") {
+    x.uut.epoch_begins(x.now);
+    x.uut.epoch_begins(x.now + 60s);
+    CHECK(x.uut.wait() == 0s);
+  }
+  SECTION("which one that newcomers end sooner does not") {
+    x.uut.epoch_begins(x.now);
+    x.uut.epoch_begins(x.now + 60s - 1ns);
+    CHECK(x.uut.wait() == 4s);
+  }
   SECTION("and not before") {
     x.run(60s - 1ns);
     CHECK(x.uut.wait() == 8s);

@@ -227,9 +227,12 @@ TEST_CASE_METHOD(flapping,
                  "[core]") {
   flap_thrice();
   CHECK(due(5) == 4s);
-  CHECK(uut.waiting_for({"c"})
-        == "epoch 6 runs with 2 nodes; nodes come and go, so it runs for 1 s "
-           "before the job starts again with this one");
+  CHECK(
+    uut.waiting_for({"c"})
+    == "epoch 6 runs with 2 nodes; nodes come and go, so the job starts again "
+       "with this one in 1 s");
+  at(3'999ms, heard("c"));
+  CHECK(uut.waiting_for({"c"}).ends_with("in 1 s"));
   CHECK(at(4s, fire(5)) == "revoke_epoch 6: a b");
   take_in(4s, 6);
   SECTION("and longer each time") {
