@@ -58,6 +58,29 @@ TEST_CASE_METHOD(successor, "rendezvous: a successor adopts a running epoch",
   CHECK(at(9s, succeeded("b", 7)) == "end_job succeeded: a b; arm_timer 3");
 }
 
+TEST_CASE(
+  "rendezvous: a departure from an epoch that was adopted counts for the "
+  "back-off",
+  "[core]") {
+  auto x = rendezvous_fixture{{1, 2, 0}};
+  x.at(0s, coordinator_started{true});
+  for (const auto* agent : {"a", "b"})
+    x.at(0s, x.rejoin(agent, ::plan_of(agent, 7), share_state::running));
+  REQUIRE(x.uut.epoch() == epoch_id{7});
+  // `b` comes and goes.
+  for (const auto epoch : {7, 9, 11}) {
+    REQUIRE(x.uut.member_count() == 2);
+    x.at(1s, x.left("b"));
+    x.at(1s, x.stopped("a", uint64_t(epoch)));
+    x.at(1s, x.join_here("b"));
+    if (epoch != 11) // It may come in at once.
+      x.at(1s, x.stopped("a", uint64_t(epoch) + 1));
+  }
+  CHECK(x.uut.member_count() == 1);
+  CHECK(x.uut.waiting_for({"b"}).find("nodes come and go")
+        != std::string::npos);
+}
+
 TEST_CASE_METHOD(fixture,
                  "rendezvous: a successor numbers its epochs above those that "
                  "no remaining agent may have seen",
