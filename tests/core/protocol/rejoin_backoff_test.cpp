@@ -65,6 +65,10 @@ TEST_CASE("rejoin back-off: an epoch that lasts ends it", "[core]") {
     x.uut.epoch_begins(x.now + 60s);
     CHECK(x.uut.wait() == 0s);
   }
+  SECTION("and a long wait for nodes is none") {
+    x.uut.epoch_begins(x.now + 60s);
+    CHECK(x.uut.wait() == 4s);
+  }
   SECTION("which one that newcomers end sooner does not") {
     x.uut.epoch_begins(x.now);
     x.uut.epoch_begins(x.now + 60s - 1ns);

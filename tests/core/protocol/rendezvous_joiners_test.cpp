@@ -30,6 +30,14 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.budget().restart_count() == 0);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: where nobody comes and goes, there is no time to "
+                 "wait for",
+                 "[core]") {
+  at(3s, join("c")); // When the epoch was formed.
+  CHECK(uut.waiting_for({"c"}).ends_with("with this one in a moment"));
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: a burst of joiners costs one regroup",
                  "[core]") {
   at(10'000ms, join("c"));
