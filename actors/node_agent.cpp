@@ -228,6 +228,7 @@ void node_agent_state::dispatch(const membership_event& event) {
 void node_agent_state::seek() {
   const auto tried = now();
   config_.locator->seek(
+    membership_.was_accepted(),
     [handle = node_agent_actor{self_}, tried](result<ports::location> x) {
       if (x)
         tell_anonymously(handle, *x);

@@ -51,6 +51,7 @@ enum class errc : uint8_t {
 
   // -- proofs -----------------------------------------------------------------
   coordinator_gone, ///< The coordinator has ended: its machine has proved it.
+  job_over,         ///< The job ended while this member of it was away.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -104,17 +104,19 @@ result<endpoint> find_coordinator(const job_options& job,
   auto registry = etcd_client::open(*job.rendezvous, job.etcd, job.job);
   if (!registry)
     return registry.error();
-  const auto entry = (*registry)->read(etcd_client::clock::now() + limit);
-  if (!entry)
-    return entry.error();
-  if (!*entry)
+  const auto found = (*registry)->read(etcd_client::clock::now() + limit);
+  if (!found)
+    return found.error();
+  if (!found->entry)
     return failure{errc::connection_refused,
-                   "etcd knows no coordinator of job " + job.job.value};
-  if ((*entry)->endpoint.empty())
+                   found->job.is_over
+                     ? formatted("job {} has ended", job.job.value)
+                     : "etcd knows no coordinator of job " + job.job.value};
+  if (found->entry->endpoint.empty())
     return failure{errc::connection_failed,
                    formatted("a coordinator of job {} has just been elected",
                              job.job.value)};
-  return endpoint_of((*entry)->endpoint);
+  return endpoint_of(found->entry->endpoint);
 }
 
 } // namespace actorrun

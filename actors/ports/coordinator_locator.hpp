@@ -29,6 +29,7 @@ public:
   virtual ~coordinator_locator() = default;
 
   /// Tries once, within the time-out it was made with; returns at once.
+  /// @param was_member  a coordinator of this job has accepted this agent before
   /// @retval errc::coordinator_gone      the last one has ended, and its machine
   ///                                     proves it; nothing else is a proof
   /// @retval errc::connection_refused    something answers that no process listens
@@ -38,7 +39,8 @@ public:
   /// @retval errc::not_actorrun          another program listens there
   /// @retval errc::protocol_mismatch, errc::job_mismatch,
   ///         errc::secret_mismatch       the coordinator refuses this agent
-  virtual void seek(listener on_result) = 0;
+  /// @retval errc::job_over              the job has ended, and `was_member`
+  virtual void seek(bool was_member, listener on_result) = 0;
 
   /// Cuts the link; the coordinator's handle then goes down. Nothing happens
   /// without a link.

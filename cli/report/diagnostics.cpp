@@ -103,6 +103,11 @@ remedy remedy_of_meeting(errc code) {
               "its node failed, or the network to it",
               "look at the node that --rdzv-endpoint names, then start the"
               " job again"};
+    case errc::job_over:
+      return {"the job ended while this node was away",
+              "this node was suspended, stopped or cut off at that time",
+              "see the result on the other nodes; started again, this node"
+              " begins a new job"};
     case errc::etcd_unreachable:
       return {"etcd does not answer at the rendezvous endpoint",
               "it is down, listens elsewhere or with TLS, or has no v3 API",

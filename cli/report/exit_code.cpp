@@ -30,6 +30,7 @@ exit_code exit_code_of(errc code) {
     case errc::etcd_denied:
       return exit_code::refused;
     case errc::coordinator_lost:
+    case errc::job_over:
       return exit_code::coordinator_lost;
     case errc::address_in_use:
     case errc::cannot_listen:
@@ -63,7 +64,8 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
     {exit_code::refused, "the coordinator refused this node: job id, secret,"
                          " settings or version differ"},
     {exit_code::coordinator_lost,
-     "the coordinator was lost and did not come back"},
+     "the coordinator was lost and did not come back, or the job ended while"
+     " this node was away"},
     {exit_code::machine_refused, "this machine refused, for example because a "
                                  "port is in use or a log folder is"
                                  " not writable"},

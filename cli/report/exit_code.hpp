@@ -16,7 +16,7 @@ enum class exit_code : uint8_t {
   bad_arguments = 2,            ///< The same as torchrun's parse errors.
   rendezvous_failed = 3,        ///< Too few nodes, or no coordinator found.
   refused = 4,                  ///< The coordinator refuses this node.
-  coordinator_lost = 5,         ///< It went away and did not come back.
+  coordinator_lost = 5,         ///< It went away; or the job is over.
   machine_refused = 6,          ///< A port, a process, a descriptor was denied.
   worker_unkillable = 7,        ///< SIGKILL has not ended workers of this node.
   program_not_executable = 126, ///< As in shells.

@@ -9,6 +9,9 @@ namespace actorrun::detail {
 
 namespace {
 
+/// So long a member of a job that was away can learn that it has ended.
+constexpr auto mark_length = std::chrono::hours{24};
+
 /// The first line of a file.
 result<std::string> password_in(const std::string& path) {
   auto file = std::ifstream{path};
@@ -52,9 +55,8 @@ etcd_client::etcd_client(std::unique_ptr<etcd_members> members,
   : members_(std::move(members)), keys_(std::move(keys)),
     user_(std::move(user)), password_(std::move(password)) {}
 
-result<std::optional<core::leader_entry>>
-etcd_client::read(time_point deadline) {
-  const auto x = ask("/v3/kv/range", etcd::read_body(keys_), deadline);
+result<core::entry_read> etcd_client::read(time_point deadline) {
+  const auto x = ask("/v3/kv/txn", etcd::read_body(keys_), deadline);
   if (!x)
     return x.error();
   return etcd::read_entry(*x);
@@ -74,9 +76,8 @@ result<core::lease_opened> etcd_client::open_lease(std::chrono::seconds length,
 }
 
 result<etcd_client::campaign_answer>
-etcd_client::campaign(int64_t lease, int64_t revision, time_point deadline) {
-  const auto x
-    = ask("/v3/kv/txn", etcd::campaign_body(keys_, lease, revision), deadline);
+etcd_client::campaign(const core::campaign& order, time_point deadline) {
+  const auto x = ask("/v3/kv/txn", etcd::campaign_body(keys_, order), deadline);
   if (!x)
     return x.error();
   return etcd::read_campaign(*x);
@@ -103,8 +104,14 @@ result<std::optional<core::duration>> etcd_client::renew(int64_t lease,
 }
 
 void etcd_client::end_lease(int64_t lease, bool job_over, time_point deadline) {
-  if (job_over)
-    ask("/v3/kv/txn", etcd::forget_job_body(keys_, lease), deadline);
+  if (job_over) {
+    // Without a lease of its own the mark would stay for ever: then no mark.
+    const auto kept = open_lease(mark_length, deadline);
+    ask("/v3/kv/txn",
+        kept ? etcd::end_job_body(keys_, lease, kept->lease)
+             : etcd::forget_job_body(keys_, lease),
+        deadline);
+  }
   ask("/v3/lease/revoke", etcd::end_lease_body(lease), deadline);
 }
 

@@ -30,13 +30,13 @@ public:
                                                    const job_id& job,
                                                    log lines = {});
 
-  /// Reads the entry as it is after the call began.
-  result<std::optional<core::leader_entry>> read(time_point deadline);
+  /// Reads what etcd holds of the job at one moment after the call began.
+  result<core::entry_read> read(time_point deadline);
 
   result<core::lease_opened> open_lease(std::chrono::seconds length,
                                         time_point deadline);
 
-  result<campaign_answer> campaign(int64_t lease, int64_t revision,
+  result<campaign_answer> campaign(const core::campaign& order,
                                    time_point deadline);
 
   /// @returns the new revision; none: another node has the entry
@@ -49,6 +49,7 @@ public:
                                               time_point deadline);
 
   /// Best effort: a lease that stays ends by itself.
+  /// @param job_over  If this lease has the entry, the job is marked as over.
   void end_lease(int64_t lease, bool job_over, time_point deadline);
 
   /// As `etcd_members::link`.

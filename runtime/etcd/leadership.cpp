@@ -19,7 +19,7 @@ struct etcd_leadership::effect_runner {
     auto found = registry().read(self.limit(x.deadline));
     if (!found)
       return registry_failed{found.error()};
-    return entry_read{std::move(*found)};
+    return std::move(*found);
   }
 
   reply operator()(const open_lease& x) {
@@ -33,8 +33,7 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const campaign& x) {
-    auto ended
-      = registry().campaign(x.lease, x.expected_revision, self.limit({}));
+    auto ended = registry().campaign(x, self.limit({}));
     if (!ended)
       return registry_failed{ended.error()};
     return std::visit([](auto& y) -> reply { return std::move(y); }, *ended);
@@ -131,8 +130,8 @@ etcd_leadership::~etcd_leadership() {
   stop();
 }
 
-void etcd_leadership::seek(seeker on_answer) {
-  post({coordinator_wanted{}, std::move(on_answer)});
+void etcd_leadership::seek(bool was_member, seeker on_answer) {
+  post({coordinator_wanted{was_member}, std::move(on_answer)});
 }
 
 void etcd_leadership::report(leadership_event what) {

@@ -64,7 +64,7 @@ public:
   // All from any thread. Only `stop` waits.
 
   /// Searches for the coordinator, or becomes it. One search at a time.
-  void seek(seeker on_answer);
+  void seek(bool was_member, seeker on_answer);
 
   /// Reports the result for an endpoint: `endpoint_reached`, `…_gone` or
   /// `…_failed`.

@@ -20,7 +20,7 @@ core::leadership_event meaning_of(const failure& why) {
 
 // The leadership ends before the object behind `here_` does and makes no calls
 // from then on; the link may outlive it.
-void etcd_locator::seek(listener on_result) {
+void etcd_locator::seek(bool was_member, listener on_result) {
   link_->drop();
   const auto report
     = [x = std::weak_ptr{leadership_}](core::leadership_event event) {
@@ -38,19 +38,20 @@ void etcd_locator::seek(listener on_result) {
       on_result(std::move(x));
     });
   };
-  leadership_->seek([=, here = here_](const etcd_leadership::answer& x) {
-    if (const auto* text = std::get_if<std::string>(&x))
-      return try_at(*text);
-    if (const auto* why = std::get_if<failure>(&x))
-      return on_result(*why);
-    auto found = here();
-    if (found.coordinator)
-      on_result(std::move(found));
-    else
-      on_result(
-        failure{errc::connection_failed,
-                "this node's coordinator has just given up the leadership"});
-  });
+  leadership_->seek(
+    was_member, [=, here = here_](const etcd_leadership::answer& x) {
+      if (const auto* text = std::get_if<std::string>(&x))
+        return try_at(*text);
+      if (const auto* why = std::get_if<failure>(&x))
+        return on_result(*why);
+      auto found = here();
+      if (found.coordinator)
+        on_result(std::move(found));
+      else
+        on_result(
+          failure{errc::connection_failed,
+                  "this node's coordinator has just given up the leadership"});
+    });
 }
 
 namespace {

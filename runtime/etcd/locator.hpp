@@ -24,7 +24,7 @@ public:
     : leadership_(std::move(leadership)), link_(std::move(link)),
       here_(std::move(here)) {}
 
-  void seek(listener on_result) override;
+  void seek(bool was_member, listener on_result) override;
   void drop() override { link_->drop(); }
 
 private:

@@ -20,6 +20,10 @@ using std::chrono::seconds;
 /// At most so many bytes of an answer are shown.
 constexpr size_t excerpt_size_max = 120;
 
+// What the job's key holds.
+constexpr auto begun_mark = "1";
+constexpr auto over_mark = "over";
+
 // gRPC's error codes, as the gateway passes them on.
 constexpr int64_t code_permission_denied = 7;
 constexpr int64_t code_unauthenticated = 16;
@@ -123,10 +127,33 @@ result<std::optional<core::leader_entry>> entry_in(const json& range,
   return std::optional{core::leader_entry{*revision, std::move(*text)}};
 }
 
-/// How often the key of the job that this range has found was written.
-uint32_t terms_in(const json& range) {
+/// The mark in the answer to a range over the job's key.
+result<core::job_mark> mark_in(const json& range, const http_answer& x) {
+  auto found = entry_in(range, x);
+  if (!found)
+    return found.error();
+  if (!*found)
+    return core::job_mark{};
+  return core::job_mark{(*found)->revision, (*found)->endpoint == over_mark};
+}
+
+/// What answers to `ranges`.
+result<core::entry_read> both_in(const json& responses, const http_answer& x) {
+  if (!responses.is_array() || responses.size() != 2)
+    return strange(x);
+  auto entry = entry_in(at(responses[0], "response_range"), x);
+  if (!entry)
+    return entry.error();
+  const auto mark = mark_in(at(responses[1], "response_range"), x);
+  if (!mark)
+    return mark.error();
+  return core::entry_read{std::move(*entry), *mark};
+}
+
+/// Coordinators that the job whose key this range has found has had at most.
+uint32_t terms_in(const json& range, const core::job_mark& before) {
   const auto& mark = first(at(range, "kvs"));
-  if (mark.is_null())
+  if (mark.is_null() || before.is_over)
     return 0;
   const auto version = number(at(mark, "version")).value_or(1);
   return uint32_t(std::clamp<int64_t>(version, 1, UINT32_MAX));
@@ -155,6 +182,22 @@ json range(const std::string& key) {
   return {{"request_range", {{"key", base64(key)}}}};
 }
 
+json ranges(const job_keys& keys) {
+  return json::array({range(keys.coordinator), range(keys.job)});
+}
+
+json remove(const std::string& key) {
+  return {{"request_delete_range", {{"key", base64(key)}}}};
+}
+
+json if_owned_by(const job_keys& keys, int64_t lease, json orders) {
+  const auto is_ours = json{{"key", base64(keys.coordinator)},
+                            {"target", "LEASE"},
+                            {"result", "EQUAL"},
+                            {"lease", std::to_string(lease)}};
+  return {{"compare", json::array({is_ours})}, {"success", std::move(orders)}};
+}
+
 } // namespace
 
 job_keys keys_of(const std::string& prefix, const job_id& job) {
@@ -179,7 +222,7 @@ std::string authenticate_body(const std::string& user,
 }
 
 std::string read_body(const job_keys& keys) {
-  return json{{"key", base64(keys.coordinator)}}.dump();
+  return json{{"success", ranges(keys)}}.dump();
 }
 
 std::string open_lease_body(seconds length) {
@@ -194,27 +237,26 @@ std::string end_lease_body(int64_t lease) {
   return renew_body(lease);
 }
 
-std::string forget_job_body(const job_keys& keys, int64_t lease) {
-  const auto is_ours = json{{"key", base64(keys.coordinator)},
-                            {"target", "LEASE"},
-                            {"result", "EQUAL"},
-                            {"lease", std::to_string(lease)}};
-  const auto forget
-    = json{{"request_delete_range", {{"key", base64(keys.job)}}}};
-  return json{{"compare", json::array({is_ours})},
-              {"success", json::array({forget})}}
+std::string end_job_body(const job_keys& keys, int64_t lease, int64_t mark) {
+  return if_owned_by(keys, lease,
+                     json::array({put(keys.job, over_mark, mark),
+                                  remove(keys.coordinator)}))
     .dump();
+}
+
+std::string forget_job_body(const job_keys& keys, int64_t lease) {
+  return if_owned_by(keys, lease, json::array({remove(keys.job)})).dump();
 }
 
 // In one transaction: the entry becomes ours, and we learn whether the job has
 // had a coordinator before.
-std::string campaign_body(const job_keys& keys, int64_t lease,
-                          int64_t revision) {
+std::string campaign_body(const job_keys& keys, const core::campaign& order) {
   return json{
-    {"compare", json::array({compare(keys.coordinator, revision)})},
-    {"success", json::array({put(keys.coordinator, "", lease), range(keys.job),
-                             put(keys.job, "1", 0)})},
-    {"failure", json::array({range(keys.coordinator)})}}
+    {"compare", json::array({compare(keys.coordinator, order.expected_revision),
+                             compare(keys.job, order.expected_job_revision)})},
+    {"success", json::array({put(keys.coordinator, "", order.lease),
+                             range(keys.job), put(keys.job, begun_mark, 0)})},
+    {"failure", ranges(keys)}}
     .dump();
 }
 
@@ -262,13 +304,10 @@ result<std::string> read_token(const http_answer& x) {
   return token.get<std::string>();
 }
 
-result<std::optional<core::leader_entry>> read_entry(const http_answer& x) {
+result<core::entry_read> read_entry(const http_answer& x) {
   if (auto why = refusal_of(x))
     return *why;
-  const auto document = document_of(x);
-  if (at(document, "header").is_null())
-    return strange(x);
-  return entry_in(document, x);
+  return both_in(at(document_of(x), "responses"), x);
 }
 
 result<core::lease_opened> read_lease(const http_answer& x) {
@@ -299,12 +338,15 @@ read_campaign(const http_answer& x) {
     const auto& before = at(responses[1], "response_range");
     if (!before.is_object())
       return strange(x);
-    return answer{core::campaign_won{revision, terms_in(before)}};
+    const auto mark = mark_in(before, x);
+    if (!mark)
+      return mark.error();
+    return answer{core::campaign_won{revision, terms_in(before, *mark)}};
   }
-  auto entry = entry_in(at(first(responses), "response_range"), x);
-  if (!entry)
-    return entry.error();
-  return answer{core::campaign_lost{std::move(*entry)}};
+  auto found = both_in(responses, x);
+  if (!found)
+    return found.error();
+  return answer{core::campaign_lost{std::move(found->entry), found->job}};
 }
 
 result<std::optional<int64_t>> read_published(const http_answer& x) {

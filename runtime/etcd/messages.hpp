@@ -20,7 +20,8 @@ namespace actorrun::detail::etcd {
 /// The keys of one job.
 struct job_keys {
   std::string coordinator; ///< Exists while a node leads.
-  std::string job;         ///< Exists from the first coordinator to the end.
+  /// Exists from the first coordinator on, and for a day after the end.
+  std::string job;
 };
 
 /// Keys below `prefix`, different for every job. Job ids may contain any bytes,
@@ -35,11 +36,11 @@ std::string read_body(const job_keys& keys);
 std::string open_lease_body(std::chrono::seconds length);
 std::string renew_body(int64_t lease);
 std::string end_lease_body(int64_t lease);
-/// Has no effect unless this lease has the entry.
+/// Marks the job as over until the lease `mark` ends, and removes the entry. As the
+/// next one, it has no effect unless `lease` has the entry.
+std::string end_job_body(const job_keys& keys, int64_t lease, int64_t mark);
 std::string forget_job_body(const job_keys& keys, int64_t lease);
-/// @param revision The entry's expected revision; 0: no entry may exist.
-std::string campaign_body(const job_keys& keys, int64_t lease,
-                          int64_t revision);
+std::string campaign_body(const job_keys& keys, const core::campaign& order);
 std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
                          const std::string& endpoint);
 
@@ -58,7 +59,7 @@ bool is_unavailable(const http_answer& x);
 std::optional<failure> refusal_of(const http_answer& x);
 
 result<std::string> read_token(const http_answer& x);
-result<std::optional<core::leader_entry>> read_entry(const http_answer& x);
+result<core::entry_read> read_entry(const http_answer& x);
 result<core::lease_opened> read_lease(const http_answer& x);
 result<std::variant<core::campaign_won, core::campaign_lost>>
 read_campaign(const http_answer& x);

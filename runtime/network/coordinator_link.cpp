@@ -22,7 +22,7 @@ coordinator_link::~coordinator_link() {
   });
 }
 
-void coordinator_link::seek(listener on_result) {
+void coordinator_link::seek(bool, listener on_result) {
   seek_at(to_.where, std::move(on_result));
 }
 

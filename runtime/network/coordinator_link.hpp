@@ -38,7 +38,7 @@ public:
   coordinator_link(const coordinator_link&) = delete;
   coordinator_link& operator=(const coordinator_link&) = delete;
 
-  void seek(listener on_result) override;
+  void seek(bool was_member, listener on_result) override;
   void drop() override;
 
   /// As `seek`, at another endpoint.
@@ -70,7 +70,7 @@ public:
   local_locator(caf::strong_actor_ptr coordinator, std::string address)
     : where_{std::move(coordinator), std::move(address)} {}
 
-  void seek(listener on_result) override { on_result(where_); }
+  void seek(bool, listener on_result) override { on_result(where_); }
   void drop() override {}
 
 private:

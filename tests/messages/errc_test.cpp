@@ -41,6 +41,7 @@ constexpr named all[] = {
   {errc::etcd_unreachable, "etcd_unreachable"},
   {errc::etcd_denied, "etcd_denied"},
   {errc::coordinator_gone, "coordinator_gone"},
+  {errc::job_over, "job_over"},
 };
 
 } // namespace

@@ -197,7 +197,7 @@ void agent::perform(const core::seek_coordinator&) {
   if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min)
     all_.checks().report("load: " + id().value + " tries again at once");
   is_seeking_ = true;
-  all_.seek(*this);
+  all_.seek(*this, brain_.was_accepted());
 }
 
 void agent::perform(const core::drop_link&) {
@@ -340,6 +340,11 @@ void agent::perform(const core::finish& x) {
   all_.on_finished(*this);
 }
 
+bool agent::was_away_for_end() const {
+  const auto ended_at = all_.etcd().ended_at();
+  return ended_at && brain_.was_accepted() && joined_until_ <= *ended_at;
+}
+
 void agent::check_end(const core::ending& how) {
   if (finished())
     all_.checks().report("I6: " + id().value + " finished twice");
@@ -349,7 +354,10 @@ void agent::check_end(const core::ending& how) {
   const auto is_missing = how.why->code == errc::connection_refused
                           || how.why->code == errc::connection_timed_out
                           || how.why->code == errc::coordinator_gone;
-  if ((is_lost && !brain_.was_accepted())
+  const auto is_over = how.why->code == errc::job_over;
+  if (is_over && !all_.etcd().ended_at())
+    all_.checks().report("I6: " + id().value + " takes the job for over");
+  if (((is_lost || is_over) && !brain_.was_accepted())
       || (is_missing && brain_.was_accepted()))
     all_.checks().report("I6: " + id().value
                          + " gives a wrong reason: " + how.why->text);

@@ -45,6 +45,8 @@ public:
   bool is_buried() const { return !warden_dies_; }
   void lose_warden() { warden_dies_ = true; }
 
+  /// etcd knows that the job ended, and it was a member of it before, not since.
+  bool was_away_for_end() const;
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
   machine& workers() { return machine_; }

@@ -27,9 +27,9 @@ candidate::candidate(cluster& all, std::shared_ptr<os_process> process,
     brain_({.lease = all.plan().registry_lease,
             .guard = all.plan().limits.fence_guard}) {}
 
-void candidate::seek() {
+void candidate::seek(bool was_member) {
   sought_ = all_.now();
-  handle(coordinator_wanted{});
+  handle(coordinator_wanted{was_member});
 }
 
 void candidate::on_reached() {
@@ -91,8 +91,7 @@ void candidate::ask(std::optional<time_point> deadline, answer serve) {
 }
 
 void candidate::perform(const read_entry& x) {
-  ask(x.deadline,
-      [this]() -> leadership_event { return entry_read{all_.etcd().entry()}; });
+  ask(x.deadline, [this]() -> leadership_event { return all_.etcd().read(); });
 }
 
 void candidate::perform(const open_lease& x) {
@@ -118,12 +117,15 @@ void candidate::perform(const renew_lease& x) {
 
 void candidate::perform(const end_lease& x) {
   if (all_.reaches_registry(who_.host()))
-    all_.etcd().end_lease(x);
+    all_.etcd().end_lease(x, all_.now());
 }
 
 // -- the coordinator ----------------------------------------------------------
 
 void candidate::perform(const open_coordinator& x) {
+  if (who_.was_away_for_end())
+    all_.checks().report("job: " + who_.id().value
+                         + " begins it again, of which it was a member");
   hosted_ = &all_.open_coordinator(process_, who_.host(), x.successor,
                                    [this] { return may_decide(); });
   process_->after(1ms, [this, number = hosted_->number()] {

@@ -20,7 +20,7 @@ public:
   candidate(cluster& all, std::shared_ptr<os_process> process, agent& who);
 
   /// The agent wants to be linked to the coordinator.
-  void seek();
+  void seek(bool was_member);
 
   /// What became of the attempt at an address.
   void on_reached();

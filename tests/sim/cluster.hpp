@@ -32,7 +32,7 @@ public:
   core::duration timer_lateness();
 
   /// The agent looks for the coordinator.
-  void seek(agent& who);
+  void seek(agent& who, bool was_member);
 
   /// It tries that coordinator.
   /// @param is_judged Its candidate wants to know what becomes of it.

@@ -58,9 +58,9 @@ route cluster::route_between(const agent& who,
           target.host() ? paths_[*target.host()].get() : &open_path_};
 }
 
-void cluster::seek(agent& who) {
+void cluster::seek(agent& who, bool was_member) {
   if (plan_.elected)
-    candidates_.at(&who.process())->seek();
+    candidates_.at(&who.process())->seek(was_member);
   else
     connect(who, current()->number(), false);
 }

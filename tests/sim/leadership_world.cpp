@@ -292,7 +292,7 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   const auto now = queue_.now();
   if (const auto* order = std::get_if<read_entry>(&effect)) {
     ask(x, order->deadline,
-        [this]() -> leadership_event { return entry_read{registry_.entry()}; });
+        [this]() -> leadership_event { return registry_.read(); });
   } else if (const auto* wish = std::get_if<open_lease>(&effect)) {
     ask(x, {}, [this, now, length = wish->length]() -> leadership_event {
       return lease_opened{registry_.open_lease(length, queue_.now()), length,
@@ -310,7 +310,7 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
     });
   } else if (const auto* end = std::get_if<end_lease>(&effect)) {
     if (!x.is_cut && !is_away_)
-      registry_.end_lease({end->lease});
+      registry_.end_lease({end->lease}, queue_.now());
   } else if (std::holds_alternative<open_coordinator>(effect)) {
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;

@@ -4,14 +4,22 @@ namespace actorrun::sim {
 
 using namespace core;
 
+namespace {
+
+constexpr auto mark_length = std::chrono::hours{24};
+
+} // namespace
+
 void registry::expire(time_point now) {
   std::erase_if(leases_, [&](const auto& x) { return x.second.second <= now; });
   if (leader_ && !leases_.contains(leader_->lease))
     leader_.reset();
+  if (job_.is_over && mark_end_ <= now)
+    job_ = {};
 }
 
-std::optional<leader_entry> registry::entry() const {
-  return leader_ ? std::optional{leader_->what} : std::nullopt;
+entry_read registry::read() const {
+  return {leader_ ? std::optional{leader_->what} : std::nullopt, job_};
 }
 
 int64_t registry::open_lease(duration length, time_point now) {
@@ -19,10 +27,16 @@ int64_t registry::open_lease(duration length, time_point now) {
   return last_lease_;
 }
 
-void registry::end_lease(const core::end_lease& order) {
-  leases_.erase(order.lease);
-  if (order.job_over)
+void registry::end_lease(const core::end_lease& order, time_point now) {
+  if (order.job_over && leader_ && leader_->lease == order.lease) {
+    job_ = {++revision_, true};
+    ended_at_ = now;
+    mark_end_ = now + mark_length;
+    leader_.reset();
     terms_ = 0;
+  }
+  leases_.erase(order.lease);
+  expire(now);
 }
 
 std::optional<time_point> registry::end_of(int64_t lease) const {
@@ -31,11 +45,13 @@ std::optional<time_point> registry::end_of(int64_t lease) const {
 }
 
 leadership_event registry::campaign(const core::campaign& order) {
-  if ((leader_ ? leader_->what.revision : 0) != order.expected_revision)
-    return campaign_lost{entry()};
+  if ((leader_ ? leader_->what.revision : 0) != order.expected_revision
+      || job_.revision != order.expected_job_revision)
+    return campaign_lost{read().entry, job_};
   if (!leases_.contains(order.lease))
     return registry_failed{{errc::etcd_unreachable, "lease not found"}};
   leader_ = {{++revision_, ""}, order.lease};
+  job_ = {revision_, false};
   return campaign_won{revision_, terms_++};
 }
 

@@ -16,10 +16,13 @@ public:
   /// Ends what has expired.
   void expire(core::time_point now);
 
-  std::optional<core::leader_entry> entry() const;
+  core::entry_read read() const;
+
+  /// When a job was last marked as over.
+  std::optional<core::time_point> ended_at() const { return ended_at_; }
 
   int64_t open_lease(core::duration length, core::time_point now);
-  void end_lease(const core::end_lease& order);
+  void end_lease(const core::end_lease& order, core::time_point now);
 
   /// When a lease ends; none: it has ended.
   std::optional<core::time_point> end_of(int64_t lease) const;
@@ -39,6 +42,9 @@ private:
 
   std::optional<leader> leader_;
   std::map<int64_t, std::pair<core::duration, core::time_point>> leases_;
+  core::job_mark job_;
+  core::time_point mark_end_{}; ///< Of the mark of a job that is over.
+  std::optional<core::time_point> ended_at_;
   uint32_t terms_ = 0; ///< Coordinators that the job has had.
   int64_t revision_ = 0;
   int64_t last_lease_ = 0;

@@ -12,7 +12,7 @@ namespace actorrun::test {
 
 class fake_locator final : public ports::coordinator_locator {
 public:
-  void seek(listener on_result) override {
+  void seek(bool, listener on_result) override {
     if (pending_)
       calls_.write("two attempts at a time");
     calls_.write("seek");

@@ -129,6 +129,26 @@ TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
   x.check_end(b);
 }
 
+TEST_CASE("etcd: a node that sleeps while the job ends does not run it again",
+          "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  etcd_scene x;
+  x.conf = ",heartbeat_timeout=1";
+  auto& a = x.agent(x.options("1:2"));
+  REQUIRE(a.says("etcd elects"));
+  auto& b = x.agent(x.options("1:2"));
+  const auto before = x.await_world(4);
+  b.signal(SIGSTOP);
+  x.await_world(2, before[0].epoch);
+  x.check_end(a);
+  const auto count = x.records().size();
+  b.signal(SIGCONT);
+  CHECK(b.wait() == 5);
+  CHECK(b.says("the job has ended while this node was away"));
+  CHECK(x.records().size() == count);
+}
+
 TEST_CASE("etcd: it is killed and restarted, and no worker notices", "[etcd]") {
   if (!etcd_server::is_here())
     return;

@@ -49,8 +49,10 @@ void leadership::on(const candidate_started&, time_point, effects& out) {
     look(out);
 }
 
-void leadership::on(const coordinator_wanted&, time_point now, effects& out) {
+void leadership::on(const coordinator_wanted& event, time_point now,
+                    effects& out) {
   is_wanted_ = true;
+  was_member_ = event.was_member;
   if (phase_ == phase::leading || phase_ == phase::renewing
       || phase_ == phase::checking) {
     is_wanted_ = false;
@@ -73,10 +75,26 @@ void leadership::on(const entry_read& event, time_point now, effects& out) {
   if (phase_ != phase::reading)
     return;
   set_trouble(std::nullopt, out);
+  if (has_ended(event.job, now, out))
+    return;
+  expected_job_revision_ = event.job.revision;
   if (!event.entry && options_.is_candidate)
     run_for_leadership(0, out);
   else
     try_entry(event.entry, now, out);
+}
+
+// Otherwise who was away for the end of a job would run it again. Whoever was not a
+// member begins the next job with this id.
+bool leadership::has_ended(const job_mark& job, time_point now, effects& out) {
+  if (!job.is_over)
+    return false;
+  known_.reset();
+  has_seen_coordinator_ = false;
+  if (was_member_)
+    miss({errc::job_over, "the job has ended while this node was away"}, now,
+         out);
+  return was_member_;
 }
 
 void leadership::try_entry(const std::optional<leader_entry>& entry,
@@ -150,7 +168,8 @@ void leadership::on(const lease_opened& event, time_point now, effects& out) {
     return miss(no_proof("etcd answers too slowly"), now, out);
   }
   phase_ = phase::campaigning;
-  out.emplace_back(campaign{lease_, expected_revision_});
+  out.emplace_back(
+    campaign{lease_, expected_revision_, expected_job_revision_});
 }
 
 void leadership::on(const campaign_won& event, time_point now, effects& out) {
@@ -170,7 +189,8 @@ void leadership::on(const campaign_lost& event, time_point now, effects& out) {
   if (phase_ != phase::campaigning)
     return;
   drop_lease(out);
-  try_entry(event.entry, now, out);
+  if (!has_ended(event.job, now, out))
+    try_entry(event.entry, now, out);
 }
 
 void leadership::on(const coordinator_opened& event, time_point, effects& out) {

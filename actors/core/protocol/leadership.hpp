@@ -89,6 +89,7 @@ private:
   void on(const timer_fired& event, time_point now, effects& out);
 
   void look(effects& out);
+  bool has_ended(const job_mark& job, time_point now, effects& out);
   void run_for_leadership(int64_t expected_revision, effects& out);
   void try_entry(const std::optional<leader_entry>& entry, time_point now,
                  effects& out);
@@ -109,12 +110,14 @@ private:
   std::optional<failure> doubt_;
   std::optional<leader_entry> known_; ///< Where the agent was last accepted.
   int64_t expected_revision_ = 0;
+  int64_t expected_job_revision_ = 0;
   int64_t lease_ = 0;
   int64_t revision_ = 0; ///< Of our entry.
   duration length_{0};   ///< Of our lease.
   time_point renewed_{}; ///< When its last renewal was requested.
   time_point leadership_end_{};
   bool has_seen_coordinator_ = false; ///< Of this job.
+  bool was_member_ = false;           ///< Our agent, of this job.
   bool is_registry_away_ = false;     ///< As last logged.
   timer_id timer_;
 };

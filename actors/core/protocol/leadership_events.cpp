@@ -9,7 +9,8 @@ struct effect_writer {
   std::string operator()(const open_lease&) const { return "open_lease"; }
   std::string operator()(const campaign& x) const {
     return "campaign " + std::to_string(x.lease) + " over "
-           + std::to_string(x.expected_revision);
+           + std::to_string(x.expected_revision) + " and "
+           + std::to_string(x.expected_job_revision);
   }
   std::string operator()(const open_coordinator& x) const {
     return std::string{"open_coordinator"}

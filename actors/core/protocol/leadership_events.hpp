@@ -19,17 +19,28 @@ struct leader_entry {
   friend bool operator==(const leader_entry&, const leader_entry&) = default;
 };
 
+/// What the registry knows of the job itself, whoever leads it.
+struct job_mark {
+  int64_t revision = 0; ///< Of its last change, > 0 and unique; 0: no mark.
+  bool is_over = false; ///< The job has ended, and no other with its id begun.
+
+  friend bool operator==(const job_mark&, const job_mark&) = default;
+};
+
 // -- events: what has happened ------------------------------------------------
 
 struct candidate_started {};
 
 /// The agent looks for its coordinator. It does not ask again before it has got
 /// the answer.
-struct coordinator_wanted {};
+struct coordinator_wanted {
+  bool was_member = false; ///< A coordinator of this job has accepted it.
+};
 
-/// Answer to `read_entry`: the entry at a moment after the request.
+/// Answer to `read_entry`: both at one moment after the request.
 struct entry_read {
   std::optional<leader_entry> entry;
+  job_mark job{};
 };
 
 /// Answers to `open_lease`, …
@@ -48,6 +59,7 @@ struct campaign_won {
 
 struct campaign_lost {
   std::optional<leader_entry> entry;
+  job_mark job{};
 };
 
 /// … `open_coordinator`, …
@@ -118,10 +130,12 @@ struct open_lease {
   duration length{0};
 };
 
-/// Make the entry ours if it still has this revision; 0: if there is none.
+/// Make the entry ours, and mark the job as not over, if both still have these
+/// revisions; 0: if there is none.
 struct campaign {
   int64_t lease = 0;
   int64_t expected_revision = 0;
+  int64_t expected_job_revision = 0;
 };
 
 /// Start a coordinator that other nodes can reach.
@@ -143,8 +157,8 @@ struct renew_lease {
   time_point deadline;
 };
 
-/// Best effort, without an answer. With `job_over`, everything about the job is
-/// removed.
+/// Best effort, without an answer. With `job_over`, and if the entry is ours, the
+/// job is marked as over for at least a day.
 struct end_lease {
   int64_t lease = 0;
   bool job_over = false;
@@ -170,7 +184,8 @@ struct try_endpoint {
 /// The coordinator is in our own process.
 struct report_here {};
 
-/// `coordinator_gone` means: the coordinator that served this node last has
+/// `job_over` means: the job has ended while this agent, which was a member
+/// of it, was away. `coordinator_gone` means: the coordinator that served this node last has
 /// ended, and at a moment after the request it still was the job's; so the next
 /// one begins later, and listens for a lease before it acts.
 struct report_missing {

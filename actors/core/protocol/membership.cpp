@@ -67,7 +67,8 @@ void membership::on(const coordinator_not_found& event, time_point now,
   if (link_ != link::seeking)
     return;
   last_failure_ = event.why;
-  if (!was_accepted_ && is_final(event.why.code))
+  if (event.why.code == errc::job_over
+      || (!was_accepted_ && is_final(event.why.code)))
     return give_up(now, out);
   // It is proved that there was no coordinator at that moment. So our place could
   // not be given away, and a new coordinator must listen for a lease.
@@ -113,7 +114,8 @@ void membership::give_up(time_point now, effects& out) {
     return;
   auto why = last_failure_.value_or(
     failure{errc::connection_timed_out, "the coordinator did not answer"});
-  if (was_accepted_ && why.code != errc::settings_mismatch)
+  if (was_accepted_ && why.code != errc::settings_mismatch
+      && why.code != errc::job_over)
     why = {errc::coordinator_lost,
            "the coordinator is gone and did not come back within "
              + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text

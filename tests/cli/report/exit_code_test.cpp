@@ -25,6 +25,7 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::settings_mismatch, 4},
     {errc::rendezvous_timed_out, 3},
     {errc::coordinator_lost, 5},
+    {errc::job_over, 5},
     {errc::bad_slot_count, 4},
     {errc::duplicate_agent, 4},
     {errc::too_many_agents, 4},
@@ -36,8 +37,9 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::worker_unkillable, 7},
     {errc::etcd_unreachable, 3},
     {errc::etcd_denied, 4},
+    {errc::coordinator_gone, 3},
   };
-  CHECK(std::size(expected) == size_t(errc::etcd_denied) + 1);
+  CHECK(std::size(expected) == size_t(errc::job_over) + 1);
   for (const auto& [code, number] : expected) {
     INFO(to_string(code));
     CHECK(static_cast<int>(exit_code_of(code)) == number);

@@ -31,7 +31,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   CHECK(at(0s, coordinator_wanted{}) == "read_entry");
   CHECK(at(10ms, entry_read{}) == "open_lease");
-  CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0");
+  CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0 and 0");
   CHECK(at(30ms, campaign_won{2, 0})
         == "set_leadership_end 14710; open_coordinator");
   CHECK(uut.is_leader());
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   stand();
   SECTION("one instant before its end") {
-    CHECK(at(14'699ms, lease(7)) == "campaign 7 over 0");
+    CHECK(at(14'699ms, lease(7)) == "campaign 7 over 0 and 0");
   }
   SECTION("at its end") {
     CHECK(at(14'700ms, lease(7))
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(fixture,
   follow();
   seek(1s);
   CHECK(at(1s, gone()) == "open_lease");
-  CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5");
+  CHECK(at(1s, lease(7, 1s)) == "campaign 7 over 5 and 0");
   CHECK(at(1s, campaign_won{6, 0})
         == "set_leadership_end 15700; open_coordinator as successor");
 }
@@ -299,4 +299,61 @@ TEST_CASE("leadership: each phase has a name", "[core]") {
     names.insert(to_string(phase(i)));
   CHECK(names.size() == size_t(phase::retired) + 1);
   CHECK_FALSE(names.contains("unknown"));
+}
+
+// -- the end of the job --------------------------------------------------------
+
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: a member that was away when the job ended runs it "
+  "no more",
+  "[core]") {
+  follow();
+  CHECK(at(9s, coordinator_wanted{true}) == "read_entry");
+  CHECK(at(9s, entry_read{{}, {8, true}}) == "report_missing job_over");
+  CHECK(missing == "the job has ended while this node was away");
+  CHECK(uut.current_phase() == phase::idle);
+}
+
+TEST_CASE_METHOD(bystander,
+                 "leadership: a member that can host no coordinator learns of "
+                 "the end, too",
+                 "[core]") {
+  at(0s, coordinator_wanted{true});
+  CHECK(at(0s, entry_read{{}, {8, true}}) == "report_missing job_over");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "leadership: the job ends between the reading of a member and "
+                 "its campaign",
+                 "[core]") {
+  at(0s, coordinator_wanted{true});
+  at(0s, entry_read{{}, {6, false}});
+  CHECK(at(0s, lease(7)) == "campaign 7 over 0 and 6");
+  CHECK(at(0s, campaign_lost{{}, {8, true}})
+        == "end_lease 7; report_missing job_over");
+}
+
+TEST_CASE_METHOD(
+  fixture, "leadership: who was no member begins the next job with this id",
+  "[core]") {
+  // It has reached the coordinator, and was not accepted before the end.
+  follow();
+  CHECK(at(9s, coordinator_wanted{false}) == "read_entry");
+  CHECK(at(9s, entry_read{{}, {8, true}}) == "open_lease");
+  CHECK(at(9s, lease(7, 9s)) == "campaign 7 over 0 and 8");
+  CHECK(at(9s, campaign_won{9, 0})
+        == "set_leadership_end 23700; open_coordinator");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: a proof about the last coordinator of an ended job "
+  "is worth nothing in the next",
+  "[core]") {
+  follow();
+  at(9s, coordinator_wanted{false});
+  CHECK(at(9s, entry_read{leader_entry{5, "n2:4000"}, {8, true}})
+        == "try_endpoint n2:4000");
+  CHECK(at(9s, gone()) == "report_missing connection_failed");
 }

@@ -501,3 +501,14 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(60s, fire(1)) == "finish connection_timed_out");
   CHECK(last<finish>().how.why->text == "the coordinator does not answer");
 }
+
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a member that was away for the end of the job ends "
+  "at once",
+  "[core]") {
+  run_alone();
+  CHECK(at(1s, not_found(errc::job_over)) == "stop_group 1");
+  CHECK(at(2s, stopped(1)) == "finish job_over");
+  CHECK(last<finish>().how.why->text == "as said");
+}

@@ -37,7 +37,8 @@ T value_of(result<T> x) {
 }
 
 core::campaign_won win(etcd_client& x, int64_t lease, int64_t revision) {
-  const auto answer = value_of(x.campaign(lease, revision, soon()));
+  const auto mark = value_of(x.read(soon())).job.revision;
+  const auto answer = value_of(x.campaign({lease, revision, mark}, soon()));
   REQUIRE(std::holds_alternative<core::campaign_won>(answer));
   return std::get<core::campaign_won>(answer);
 }
@@ -51,19 +52,21 @@ TEST_CASE("etcd client: one candidate wins and publishes, and others see it",
   const auto server = etcd_server{};
   const auto a = open(server.port());
   const auto b = open(server.port());
-  CHECK_FALSE(value_of(a->read(soon())));
+  CHECK_FALSE(value_of(a->read(soon())).entry);
   CHECK(a->link().local_address == "127.0.0.1");
   const auto lease = value_of(a->open_lease(15s, soon()));
   CHECK(lease.length == 15s);
   const auto won = win(*a, lease.lease, 0);
   CHECK(won.terms_before == 0);
-  CHECK(value_of(b->read(soon())) == core::leader_entry{won.revision, ""});
+  CHECK(value_of(b->read(soon())).entry
+        == core::leader_entry{won.revision, ""});
   const auto published
     = value_of(a->publish(lease.lease, won.revision, "n1:1", soon()));
   REQUIRE(published);
   CHECK(*published > won.revision);
   const auto other = value_of(b->open_lease(15s, soon()));
-  const auto lost = value_of(b->campaign(other.lease, 0, soon()));
+  const auto lost
+    = value_of(b->campaign({other.lease, 0, won.revision}, soon()));
   CHECK(std::get<core::campaign_lost>(lost).entry
         == core::leader_entry{*published, "n1:1"});
   CHECK(value_of(a->renew(lease.lease, soon())) == core::duration{15s});
@@ -79,15 +82,16 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
   const auto mine = value_of(a->open_lease(15s, soon()));
   const auto old = win(*a, mine.lease, 0);
   const auto theirs = value_of(b->open_lease(15s, soon()));
-  const auto missed
-    = value_of(b->campaign(theirs.lease, old.revision + 1, soon()));
+  const auto missed = value_of(
+    b->campaign({theirs.lease, old.revision + 1, old.revision}, soon()));
   CHECK(std::holds_alternative<core::campaign_lost>(missed));
   const auto won = win(*b, theirs.lease, old.revision);
   CHECK(won.terms_before == 1);
   CHECK_FALSE(value_of(a->publish(mine.lease, old.revision, "x:1", soon())));
   // The end of the old lease is not the end of the new entry.
   a->end_lease(mine.lease, false, soon());
-  CHECK(value_of(b->read(soon())) == core::leader_entry{won.revision, ""});
+  CHECK(value_of(b->read(soon())).entry
+        == core::leader_entry{won.revision, ""});
 }
 
 TEST_CASE("etcd client: the end of a lease ends the leadership, and the key of "
@@ -100,7 +104,7 @@ TEST_CASE("etcd client: the end of a lease ends the leadership, and the key of "
   const auto first = value_of(x->open_lease(15s, soon()));
   win(*x, first.lease, 0);
   x->end_lease(first.lease, false, soon());
-  CHECK_FALSE(value_of(x->read(soon())));
+  CHECK_FALSE(value_of(x->read(soon())).entry);
   CHECK_FALSE(value_of(x->renew(first.lease, soon())));
   const auto second = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, second.lease, 0).terms_before == 1);
@@ -109,9 +113,36 @@ TEST_CASE("etcd client: the end of a lease ends the leadership, and the key of "
   x->end_lease(second.lease, false, soon());
   const auto last = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, last.lease, 0).terms_before == 2);
+  CHECK_FALSE(value_of(x->read(soon())).job.is_over);
   x->end_lease(last.lease, true, soon());
+  // No candidate may take it for one that goes on; the next to win changes that.
+  const auto ended = value_of(x->read(soon()));
+  CHECK_FALSE(ended.entry);
+  CHECK(ended.job.is_over);
   const auto third = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, third.lease, 0).terms_before == 0);
+  CHECK_FALSE(value_of(x->read(soon())).job.is_over);
+}
+
+TEST_CASE(
+  "etcd client: a campaign is lost if the job has ended since the entry "
+  "was read",
+  "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  const auto server = etcd_server{};
+  const auto a = open(server.port());
+  const auto b = open(server.port());
+  const auto mine = value_of(a->open_lease(15s, soon()));
+  const auto won = win(*a, mine.lease, 0);
+  a->end_lease(mine.lease, true, soon());
+  const auto theirs = value_of(b->open_lease(15s, soon()));
+  const auto answer
+    = value_of(b->campaign({theirs.lease, 0, won.revision}, soon()));
+  const auto* lost = std::get_if<core::campaign_lost>(&answer);
+  REQUIRE(lost != nullptr);
+  CHECK_FALSE(lost->entry);
+  CHECK(lost->job.is_over);
 }
 
 TEST_CASE("etcd client: jobs do not see each other", "[runtime]") {
@@ -122,9 +153,9 @@ TEST_CASE("etcd client: jobs do not see each other", "[runtime]") {
   const auto b = open(server.port(), {}, "b");
   const auto apart = open(server.port(), {.prefix = "/elsewhere"}, "a");
   win(*a, value_of(a->open_lease(15s, soon())).lease, 0);
-  CHECK_FALSE(value_of(b->read(soon())));
-  CHECK_FALSE(value_of(apart->read(soon())));
-  CHECK(value_of(a->read(soon())));
+  CHECK_FALSE(value_of(b->read(soon())).entry);
+  CHECK_FALSE(value_of(apart->read(soon())).entry);
+  CHECK(value_of(a->read(soon())).entry);
 }
 
 TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
@@ -141,7 +172,8 @@ TEST_CASE("etcd client: a lease outlives the restart of etcd", "[runtime]") {
   CHECK(away.error().text.find(server.endpoint()) != std::string::npos);
   server.start();
   CHECK(value_of(x->renew(lease.lease, soon())) == core::duration{15s});
-  CHECK(value_of(x->read(soon())) == core::leader_entry{won.revision, ""});
+  CHECK(value_of(x->read(soon())).entry
+        == core::leader_entry{won.revision, ""});
 }
 
 // -- waiting ------------------------------------------------------------------

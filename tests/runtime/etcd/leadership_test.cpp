@@ -35,17 +35,18 @@ struct candidate {
     uut.emplace(std::move(config));
   }
 
-  etcd_leadership::answer seek() {
+  etcd_leadership::answer seek(bool was_member = false) {
     auto promise = std::promise<etcd_leadership::answer>{};
-    uut->seek([&](const etcd_leadership::answer& x) { promise.set_value(x); });
+    uut->seek(was_member,
+              [&](const etcd_leadership::answer& x) { promise.set_value(x); });
     auto future = promise.get_future();
     REQUIRE(future.wait_for(timeout) == std::future_status::ready);
     return future.get();
   }
 
   /// The endpoint it is sent to; `here`, or why there is none.
-  std::string find() {
-    const auto x = seek();
+  std::string find(bool was_member = false) {
+    const auto x = seek(was_member);
     if (const auto* where = std::get_if<std::string>(&x)) {
       uut->report(core::endpoint_reached{});
       return *where;
@@ -132,6 +133,24 @@ TEST_CASE("etcd leadership: a candidate that resigns has a successor at once",
   CHECK(x.b.is_successor);
 }
 
+TEST_CASE("etcd leadership: who was away for the end of the job learns of it, "
+          "and who was no member begins the next",
+          "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  auto x = rivals{};
+  CHECK(x.a.find() == "here");
+  CHECK(x.b.find() == "a:1");
+  x.a.uut->resign(true);
+  x.a.uut->stop();
+  CHECK(x.b.find(true) == "job_over");
+  CHECK_FALSE(x.b.is_open);
+  auto next = candidate{x.server.port(), "c:1"};
+  CHECK(next.find() == "here");
+  CHECK_FALSE(next.is_successor);
+  CHECK(x.b.find(true) == "c:1");
+}
+
 TEST_CASE("etcd leadership: a candidate that finds its coordinator's process "
           "gone takes over at once",
           "[runtime]") {
@@ -143,7 +162,7 @@ TEST_CASE("etcd leadership: a candidate that finds its coordinator's process "
   // A killed process leaves in etcd what `a` has there now.
   auto answers = std::vector<etcd_leadership::answer>{};
   auto promise = std::promise<void>{};
-  x.b.uut->seek([&](const etcd_leadership::answer& y) {
+  x.b.uut->seek(false, [&](const etcd_leadership::answer& y) {
     answers.push_back(y);
     if (answers.size() == 2)
       promise.set_value();
@@ -245,7 +264,8 @@ TEST_CASE("etcd leadership: it ends in time even if etcd is mute",
   CHECK(x.a.find() == "here");
   ::kill(x.server.pid(), SIGSTOP);
   auto is_answered = std::atomic<bool>{false};
-  x.a.uut->seek([&](const etcd_leadership::answer&) { is_answered = true; });
+  x.a.uut->seek(false,
+                [&](const etcd_leadership::answer&) { is_answered = true; });
   const auto begin = clock_type::now();
   x.a.uut->stop();
   CHECK(clock_type::now() - begin < resign_limit + 4s);

@@ -139,7 +139,7 @@ TEST_CASE("etcd members: a leadership outlives any one member", "[runtime]") {
   REQUIRE(uut);
   const auto lease = (*uut)->open_lease(15s, soon());
   REQUIRE(lease);
-  REQUIRE((*uut)->campaign(lease->lease, 0, soon()));
+  REQUIRE((*uut)->campaign({lease->lease, 0, 0}, soon()));
   cluster.member(0).kill();
   const auto renewed = (*uut)->renew(lease->lease, soon());
   REQUIRE(renewed);

@@ -49,17 +49,21 @@ TEST_CASE("etcd messages: a job has keys of its own", "[runtime]") {
 TEST_CASE("etcd messages: a campaign compares, takes the entry and records the "
           "job",
           "[runtime]") {
-  const auto x = json::parse(campaign_body(keys, 5, 7));
+  const auto x = json::parse(campaign_body(keys, {5, 7, 8}));
   const auto& compare = x["compare"][0];
   CHECK(compare["target"] == "MOD");
   CHECK(compare["result"] == "EQUAL");
   CHECK(compare["mod_revision"] == "7");
+  CHECK(x["compare"][1]["mod_revision"] == "8");
+  CHECK(x["compare"][1]["key"] == "L3Avam9iL2pvYg==");
   REQUIRE(x["success"].size() == 3);
   CHECK(x["success"][0]["request_put"]["lease"] == "5");
   CHECK(x["success"][0]["request_put"]["value"] == "");
   CHECK(x["success"][1].contains("request_range"));
   CHECK_FALSE(x["success"][2]["request_put"].contains("lease"));
+  REQUIRE(x["failure"].size() == 2);
   CHECK(x["failure"][0].contains("request_range"));
+  CHECK(x["failure"][1].contains("request_range"));
 }
 
 TEST_CASE("etcd messages: only the owner of the entry forgets the job",
@@ -72,6 +76,19 @@ TEST_CASE("etcd messages: only the owner of the entry forgets the job",
   CHECK(compare["key"] == "L3Avam9iL2Nvb3JkaW5hdG9y");
   REQUIRE(x["success"].size() == 1);
   CHECK(x["success"][0]["request_delete_range"]["key"] == "L3Avam9iL2pvYg==");
+}
+
+TEST_CASE("etcd messages: only the owner of the entry marks the job as over",
+          "[runtime]") {
+  const auto x = json::parse(end_job_body(keys, 5, 6));
+  CHECK(x["compare"][0]["lease"] == "5");
+  REQUIRE(x["success"].size() == 2);
+  const auto& mark = x["success"][0]["request_put"];
+  CHECK(mark["key"] == "L3Avam9iL2pvYg==");
+  CHECK(mark["value"] == "b3Zlcg==");
+  CHECK(mark["lease"] == "6");
+  CHECK(x["success"][1]["request_delete_range"]["key"]
+        == "L3Avam9iL2Nvb3JkaW5hdG9y");
 }
 
 TEST_CASE("etcd messages: texts are sent as base64", "[runtime]") {
@@ -90,18 +107,26 @@ TEST_CASE("etcd messages: numbers are sent as texts", "[runtime]") {
   CHECK(end_lease_body(5) == R"({"ID":"5"})");
 }
 
-TEST_CASE("etcd messages: an entry is read", "[runtime]") {
-  const auto none = read_entry(ok("{" + header + "}"));
-  REQUIRE(none);
-  CHECK_FALSE(none->has_value());
-  const auto some = read_entry(
-    ok("{" + header + R"(,"kvs":[)" + entry + R"(],"count":"1"})"));
-  REQUIRE(some);
-  CHECK(**some == core::leader_entry{7, "n1:4000"});
-  const auto empty = read_entry(
-    ok("{" + header + R"(,"kvs":[{"key":"L3A=","mod_revision":"7"}]})"));
-  REQUIRE(empty);
-  CHECK(**empty == core::leader_entry{7, ""});
+TEST_CASE("etcd messages: the entry and the mark of a job are read",
+          "[runtime]") {
+  const auto read = [](const std::string& kvs, const std::string& marks) {
+    return value_of(read_entry(
+      ok("{" + header + R"(,"succeeded":true,"responses":[{"response_range":{)"
+         + kvs + R"(}},{"response_range":{)" + marks + "}}]}")));
+  };
+  CHECK_FALSE(read("", "").entry.has_value());
+  CHECK(read("", "").job == core::job_mark{});
+  CHECK(read(R"("kvs":[)" + entry + R"(],"count":"1")", "").entry
+        == core::leader_entry{7, "n1:4000"});
+  CHECK(read(R"("kvs":[{"key":"L3A=","mod_revision":"7"}])", "").entry
+        == core::leader_entry{7, ""});
+  const auto marked = [&](const std::string& value) {
+    return read("", R"("kvs":[{"key":"L3A=","mod_revision":"8","value":")"
+                      + value + "\"}]")
+      .job;
+  };
+  CHECK(marked("MQ==") == core::job_mark{8, false});
+  CHECK(marked("b3Zlcg==") == core::job_mark{8, true});
 }
 
 TEST_CASE("etcd messages: a lease is read", "[runtime]") {
@@ -130,7 +155,8 @@ TEST_CASE("etcd messages: a campaign is won, the first time or again",
   CHECK(won("").revision == 9);
   CHECK(won("").terms_before == 0);
   const auto again = [&](const std::string& version) {
-    return won(R"("kvs":[{"key":"L3A=","version":)" + version + "}]")
+    return won(R"("kvs":[{"key":"L3A=","mod_revision":"4","version":)" + version
+               + "}]")
       .terms_before;
   };
   CHECK(again("\"3\"") == 3);
@@ -139,17 +165,20 @@ TEST_CASE("etcd messages: a campaign is won, the first time or again",
   // The key exists, whatever its version.
   CHECK(again("\"0\"") == 1);
   CHECK(again("[]") == 1);
+  // An ended job is another one.
+  CHECK(again(R"("3","value":"b3Zlcg==")") == 0);
 }
 
 TEST_CASE("etcd messages: a campaign is lost to another candidate",
           "[runtime]") {
-  const auto x = read_campaign(
-    ok("{" + header + R"(,"responses":[{"response_range":{"kvs":[)" + entry
-       + "]}}]}"));
+  const auto x = read_campaign(ok(
+    "{" + header + R"(,"responses":[{"response_range":{"kvs":[)" + entry
+    + R"(]}},{"response_range":{"kvs":[{"key":"L3A=","mod_revision":"8"}]}}]})"));
   REQUIRE(x);
   REQUIRE(std::holds_alternative<core::campaign_lost>(*x));
   CHECK(std::get<core::campaign_lost>(*x).entry
         == core::leader_entry{7, "n1:4000"});
+  CHECK(std::get<core::campaign_lost>(*x).job == core::job_mark{8, false});
 }
 
 TEST_CASE("etcd messages: an entry is published, or another's", "[runtime]") {
@@ -245,19 +274,22 @@ TEST_CASE("etcd messages: parts of the wrong kind are refused", "[runtime]") {
         R"({"mod_revision":18446744073709551615})",
         R"({"mod_revision":"7","value":"*"})", R"({})"}) {
     INFO(kv);
-    CHECK(code_of(read_entry(ok("{" + header + R"(,"kvs":[)" + kv + "]}")))
-          == errc::etcd_unreachable);
+    const auto range
+      = R"({"response_range":{"kvs":[)" + std::string{kv} + "]}}";
+    const auto none = std::string{R"({"response_range":{}})"};
+    for (const auto& two : {range + "," + none, none + "," + range})
+      CHECK(
+        code_of(read_entry(ok("{" + header + R"(,"responses":[)" + two + "]}")))
+        == errc::etcd_unreachable);
   }
   for (const auto* rest :
        {R"("responses":5)", R"("succeeded":true,"responses":[])",
         R"("succeeded":true,"responses":[1,2])",
-        R"("succeeded":true,"responses":[1,2,3])"}) {
+        R"("succeeded":true,"responses":[1,2,3])", R"("responses":[])"}) {
     INFO(rest);
     CHECK(code_of(read_campaign(ok("{" + header + "," + rest + "}")))
           == errc::etcd_unreachable);
   }
-  // Odd, but harmless: there is no leader.
-  CHECK(read_campaign(ok("{" + header + R"(,"responses":[]})")));
 }
 
 TEST_CASE("etcd messages: the text of an error is short and printable",
