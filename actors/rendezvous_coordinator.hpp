@@ -37,7 +37,7 @@ struct rendezvous_coordinator_config {
   /// Called before an epoch is announced with a number that was not known to be
   /// given. May be null.
   std::function<void(epoch_id highest)> on_number{};
-  /// Called by its host if it ends although nobody has ended it. May be null.
+  /// Called by its host if it ends unexpectedly. May be null.
   std::function<void(const std::string& reason)> on_died{};
   /// Called once, on a scheduler thread, when every agent knows the outcome.
   std::function<void(core::outcome)> on_closed;

@@ -41,9 +41,9 @@ result<job_options> job_from(const control_settings& settings,
   return out;
 }
 
-result<control_command> status_from(const control_settings& settings,
-                                    const std::vector<std::string>& rest,
-                                    const host_facts& world) {
+result<status_arguments> status_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
   auto out = status_arguments{settings.json, "", std::nullopt};
   if (rest.size() > 1)
     return surplus(rest[1]);
@@ -57,7 +57,7 @@ result<control_command> status_from(const control_settings& settings,
                         " --secret-file need --rdzv-endpoint; for a job of"
                         " this host: actorctl status JOB");
   if (settings.rendezvous.empty())
-    return control_command{out};
+    return out;
   if (!out.job.empty())
     return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
                         " give --rdzv-id");
@@ -67,12 +67,13 @@ result<control_command> status_from(const control_settings& settings,
   if (auto ok = validate(*remote); !ok)
     return ok.error();
   out.remote = std::move(*remote);
-  return control_command{out};
+  return out;
 }
 
-result<control_command> coordinator_from(const control_settings& settings,
-                                         const std::vector<std::string>& rest,
-                                         const host_facts& world) {
+result<coordinator_arguments>
+coordinator_from(const control_settings& settings,
+                 const std::vector<std::string>& rest,
+                 const host_facts& world) {
   if (!rest.empty())
     return surplus(rest.front());
   if (settings.rendezvous.empty() || !settings.job || !settings.nodes)
@@ -96,7 +97,18 @@ result<control_command> coordinator_from(const control_settings& settings,
   out.job.timeouts = conf.timeouts;
   if (auto ok = validate(out.job); !ok)
     return ok.error();
-  return control_command{std::move(out)};
+  return out;
+}
+
+/// Reads a command by one of the functions above.
+template <auto read>
+result<control_command> command_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  auto out = read(settings, rest, world);
+  if (!out)
+    return out.error();
+  return control_command{std::move(*out)};
 }
 
 /// How a command is read, and what its options come to.
@@ -108,8 +120,8 @@ struct control_rule {
 };
 
 constexpr std::pair<std::string_view, control_rule> commands[]
-  = {{"status", {status_rules, status_from}},
-     {"coordinator", {coordinator_rules, coordinator_from}}};
+  = {{"status", {status_rules, command_from<status_from>}},
+     {"coordinator", {coordinator_rules, command_from<coordinator_from>}}};
 
 control_command help_of(const std::string& command) {
   const auto program = actorctl_guide();

@@ -57,9 +57,9 @@ inline std::atomic<uint64_t> dropped_message_count = 0;
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
 /// first, `make_behavior()` and `on_exit()`.
 ///
-/// Only this process can end it. By default, CAF lets anybody who knows an actor do
-/// that with an exit message or an error, and prints each message that it does not
-/// know.
+/// Only this process can end it. By default, CAF lets any sender that knows an
+/// actor do that with an exit message or an error, and prints each message that
+/// it does not know.
 template <class Handle, class State>
 class actor_impl : public Handle::base {
 public:

@@ -29,8 +29,8 @@ using epoch_id = strong_id<struct epoch_tag, uint64_t>;
 
 /// An epoch's number is made of a term, which is 0 or the time, in milliseconds,
 /// at which a coordinator began that knew of no earlier one, and a count from 1
-/// within the term. So numbers grow even where nobody is left who knows the
-/// last. A job cannot begin so many epochs in a millisecond; if it has more
+/// within the term. So numbers grow even where no process is left that knows
+/// the last. A job cannot begin so many epochs in a millisecond; if it has more
 /// altogether, the count goes on into later terms. All numbers are below 2^53,
 /// so JSON readers keep them exact.
 inline constexpr uint64_t epochs_per_term = 4096;

@@ -29,7 +29,7 @@ launcher::~launcher() {
     members_->etcd->stop();
   members_->timers.reset();
   members_->logs.reset();
-  members_->alarm.reset(); // Now nobody arms it any more.
+  members_->alarm.reset(); // Now no member arms it any more.
 }
 
 result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,

@@ -3,7 +3,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/devices/gpu_inventory.hpp"
 #include "runtime/devices/nvml.hpp"
-#include "runtime/os/process_stat.hpp"
+#include "runtime/os/process_lookup.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <condition_variable>

@@ -89,7 +89,7 @@ std::string line_of(uint32_t local_rank, const core::process_binding& binding,
   return out;
 }
 
-worker_bindings bind_nobody(const binding_order& order) {
+worker_bindings bind_none(const binding_order& order) {
   auto out = worker_bindings{};
   const auto cpus = order.topology();
   auto own = std::vector<uint32_t>{};
@@ -119,7 +119,7 @@ binding_order order_for_this_machine(core::binding_mode mode,
 
 result<worker_bindings> bind_workers(const binding_order& order) {
   if (order.mode == core::binding_mode::none)
-    return bind_nobody(order);
+    return bind_none(order);
   const auto cpus = order.topology();
   if (!cpus)
     return cpus.error();

@@ -64,7 +64,7 @@ void loop_scheduler::start() {
     system().next_actor_id(), system().node(), &system(), config);
 }
 
-// As CAF's own: what waits has its turn, then nobody has.
+// As CAF's own: the actors that wait have their turn, then none has.
 void loop_scheduler::stop() {
   run_and_wait(*home_, [this] {
     take_turn();

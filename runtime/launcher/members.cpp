@@ -166,7 +166,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .configure = [this] { return coordinator_config(); },
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
-     .on_left = [this] { handle(core::office_left{}); },
+     .on_left = [this] { handle(core::leadership_left{}); },
      .lines = lines});
   if (!opened)
     return opened.error();
@@ -374,7 +374,7 @@ void launcher::members::perform(const core::show_logs&) {
   logs->flush([this] { handle(core::logs_shown{}); });
 }
 
-void launcher::members::perform(const core::resign_office&) {
+void launcher::members::perform(const core::resign_leadership&) {
   if (etcd)
     etcd->resign();
 }

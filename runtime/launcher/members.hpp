@@ -60,7 +60,7 @@ struct launcher::members {
   void actor_died(core::actor_died::role which, const std::string& reason);
   void handle(const core::node_end_event& event);
   void perform(const core::show_logs&);
-  void perform(const core::resign_office&);
+  void perform(const core::resign_leadership&);
   void perform(const core::pass_on_signal& x);
   void perform(const core::report_failure& x) { lines.error(x.text); }
   void perform(const core::report_wait& x);

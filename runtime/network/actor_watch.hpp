@@ -1,5 +1,5 @@
-// Notices that an actor has ended although nobody had ended it: by an exception,
-// by lack of memory, or by a message.
+// Notices that an actor has ended unexpectedly: by an exception, by lack of
+// memory, or by a message.
 #pragma once
 
 #include <caf/deep_to_string.hpp>
@@ -47,7 +47,7 @@ public:
 private:
   struct post {
     std::mutex mutex;
-    callback on_end; ///< Empty: nobody watches.
+    callback on_end; ///< Empty: there is no watch.
   };
 
   std::shared_ptr<post> post_;

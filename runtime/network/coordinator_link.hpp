@@ -26,7 +26,7 @@ public:
     /// The endpoint names this host and another process listens there: if that
     /// is not a coordinator, the address is in use.
     bool occupied = false;
-    /// Says when the agent has ended; null: nobody does.
+    /// Says when the agent has ended; null: nothing does.
     std::shared_ptr<undertaker> dead{};
   };
 

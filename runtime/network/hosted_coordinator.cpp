@@ -112,7 +112,7 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
                                                     bool may_be_first) {
   return links_->listen(
     where, mine, [&](int socket, const nonce_bytes& incarnation) {
-      if (may_be_first && is_nobody_present(mine.fingerprint))
+      if (may_be_first && is_no_agent_present(mine.fingerprint))
         config_.beginning.successor = false;
       bury(socket, mine, incarnation);
       spawn();

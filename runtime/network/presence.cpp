@@ -68,7 +68,7 @@ result<unique_fd> open_presence(const job_fingerprint& job,
 }
 
 // Its own entry shows that the list is one: some sandboxes have an empty file.
-bool is_nobody_present(const job_fingerprint& job) {
+bool is_no_agent_present(const job_fingerprint& job) {
   const auto self = hold(names_of(job) + "?" + hex(random_nonce()));
   if (!self)
     return false;

@@ -21,6 +21,6 @@ result<unique_fd> open_presence(const job_fingerprint& job,
 
 /// True if no agent of the job is in the list. False also if the list cannot be
 /// read.
-bool is_nobody_present(const job_fingerprint& job);
+bool is_no_agent_present(const job_fingerprint& job);
 
 } // namespace actorrun::detail

@@ -32,7 +32,7 @@ public:
   /// grave: it takes the place of the last one.
   /// @param socket  Duplicated. Listens, if there is a statement.
   /// @param release Whoever sends these bytes has the socket closed, once no
-  ///                process of the workers' groups runs. Empty: nobody can.
+  ///                process of the workers' groups runs. Empty: none does.
   virtual void bury(grave which, int socket, std::string_view statement = {},
                     std::string_view release = {})
     = 0;

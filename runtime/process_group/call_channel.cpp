@@ -37,7 +37,7 @@ bool is_too_deep(const nlohmann::json& x, size_t depth_max) {
   });
 }
 
-/// Gives up on what nests deeper than we let anybody write.
+/// Gives up on what nests deeper than a writer may.
 struct depth_guard : nlohmann::json_sax<nlohmann::json> {
   size_t depth = 0;
 

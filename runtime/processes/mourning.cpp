@@ -25,7 +25,7 @@ constexpr auto look_delay_max = 20 * millisecond;
 constexpr auto late_look_delay = 200 * millisecond;
 constexpr auto late_after = 2'000 * millisecond;
 
-/// A group that exists for longer may consist of zombies that nobody reaps.
+/// A group that exists for longer may consist of zombies that no parent reaps.
 constexpr auto zombie_delay = 5 * millisecond;
 
 /// Connections that are kept open, so that their ends can read the statement.
@@ -312,27 +312,27 @@ void mourn(warden_table& table, std::array<int, grave_count> sockets) {
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
     return;
   const auto begin = now_of_fence();
-  auto guests = reception{table, sockets};
+  auto visitors = reception{table, sockets};
   auto delay = look_delay_min;
   auto next_look = begin;
   auto workers_ended = false;
-  while (!guests.is_over()) {
+  while (!visitors.is_over()) {
     if (!workers_ended && now_of_fence() >= next_look) {
-      const auto patience = now_of_fence() - begin;
+      const auto elapsed = now_of_fence() - begin;
       workers_ended
-        = !kill_all(table) || (patience > zombie_delay && !runs_any(table));
+        = !kill_all(table) || (elapsed > zombie_delay && !runs_any(table));
       if (workers_ended) {
-        guests.workers_ended();
-      } else if (patience > table.linger_max.load()) {
+        visitors.workers_ended();
+      } else if (elapsed > table.linger_max.load()) {
         return; // They hang in the kernel: nothing can be said of them.
       }
       next_look = now_of_fence() + delay;
-      delay = patience > late_after ? late_look_delay
-                                    : std::min(2 * delay, look_delay_max);
+      delay = elapsed > late_after ? late_look_delay
+                                   : std::min(2 * delay, look_delay_max);
     }
-    guests.serve(workers_ended ? look_delay_max
-                               : std::max<int64_t>(next_look - now_of_fence(),
-                                                   microsecond));
+    visitors.serve(workers_ended ? look_delay_max
+                                 : std::max<int64_t>(next_look - now_of_fence(),
+                                                     microsecond));
   }
 }
 

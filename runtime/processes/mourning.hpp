@@ -10,10 +10,10 @@ namespace actorrun::detail {
 
 /// Kills the groups of the table until no process of theirs runs. From then on
 /// the agent's statement is offered, for `linger`; the coordinator's from the
-/// beginning, as long as somebody has asked for it within the last `linger`, at
-/// most for `linger_max`. A visitor who sends the coordinator's release request
-/// gets its port. Returns at the end of all that; at once, if there are no
-/// sockets. Async-signal-safe.
+/// beginning, as long as a visitor has asked for it within the last `linger`,
+/// at most for `linger_max`. A visitor that sends the coordinator's release
+/// request gets its port. Returns at the end of all that; at once, if there are
+/// no sockets. Async-signal-safe.
 /// @param sockets By `grave`; -1: none. They do not block.
 void mourn(warden_table& table, std::array<int, grave_count> sockets);
 

@@ -1,7 +1,7 @@
 #include "runtime/processes/orphan_sweep.hpp"
 
 #include "runtime/os/file.hpp"
-#include "runtime/os/process_stat.hpp"
+#include "runtime/os/process_lookup.hpp"
 
 #include <csignal>
 #include <filesystem>

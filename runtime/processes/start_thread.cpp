@@ -43,7 +43,7 @@ struct start_thread::home {
 
   // -- used on the thread ------------------------------------------------------
 
-  /// @returns false if nobody takes it any more
+  /// @returns false if the host does not take it any more
   bool deliver(const std::shared_ptr<home>& self,
                std::function<void()> result) {
     const auto lock = std::lock_guard{mutex};

@@ -1,6 +1,6 @@
 #include "runtime/timers/posix_session_members.hpp"
 
-#include "runtime/os/process_stat.hpp"
+#include "runtime/os/process_lookup.hpp"
 
 #include <limits>
 

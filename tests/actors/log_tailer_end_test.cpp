@@ -119,7 +119,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(err() == "[w1]:x\n[w1]:y\n");
   CHECK(files->open_count() == 0);
   close(1);
-  files->write(path(1, 0, "out"), "nobody looks\n");
+  files->write(path(1, 0, "out"), "too late\n");
   advance(1h);
   CHECK(out().empty());
   CHECK(*drain(1, 0));

@@ -1,4 +1,4 @@
-// What a supervisor does while the file system of its logs does not answer.
+// How a supervisor goes on while the file system of its logs does not answer.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 #include "tests/support/fake_blocking_tasks.hpp"
 #include "tests/support/log_lines.hpp"

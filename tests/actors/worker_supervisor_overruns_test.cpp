@@ -109,7 +109,7 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
   CHECK(agent.told().empty());
   advance(1ms);
   CHECK(host->told() == "release 1");
-  CHECK(probe->told() == "glance at 101");
+  CHECK(probe->told() == "summarize 101");
   CHECK(agent.told()
         == "stopped 1, port 29501 +1 unkillable=1: uninterruptible in "
            "nfs_wait");

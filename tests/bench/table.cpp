@@ -52,6 +52,10 @@ std::string ratio_text(const figures& a, const figures& b) {
 
 } // namespace
 
+void figures::add(double x) {
+  values_.push_back(x);
+}
+
 double figures::median() const {
   assert(!values_.empty());
   auto sorted = values_;

@@ -10,7 +10,7 @@ namespace actorrun::bench {
 /// Repeated measurements of one thing.
 class figures {
 public:
-  void add(double x) { values_.push_back(x); }
+  void add(double x);
   bool empty() const { return values_.empty(); }
 
   /// @pre not empty

@@ -373,8 +373,8 @@ def agent_stopped(job, roll, host):
 
 def agent_and_warden_stopped(job, roll, host):
     # As a suspended machine: nothing of it runs, its workers neither. When it
-    # wakes up, the warden is the first: the others follow a moment later, as
-    # nobody promises on a real one (docs/resilience.md).
+    # wakes up, the warden is the first: the others follow a moment later, which
+    # a real one does not promise (docs/resilience.md).
     wardens = host.wardens()
     others = [x for x in children(host.pid()) if x not in wardens]
     stopped(others + wardens + [host.pid()])

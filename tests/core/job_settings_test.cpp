@@ -15,7 +15,7 @@ TEST_CASE("job_settings: a difference names both sides", "[core]") {
   const auto plain = job_settings{2, 2};
   const auto ranked = job_settings{2, 2, 0, true};
   const auto brief = job_settings{2, 2, 0, false, 1'200ms};
-  const auto patient = job_settings{2, 2, 0, false, 3'200ms};
+  const auto longer = job_settings{2, 2, 0, false, 3'200ms};
   CHECK(describe(plain, plain) == to_string(plain));
   CHECK(describe(brief, brief) == to_string(brief));
   CHECK(describe(plain, ranked)
@@ -23,8 +23,8 @@ TEST_CASE("job_settings: a difference names both sides", "[core]") {
   CHECK(describe(ranked, plain) == to_string(ranked));
   CHECK(describe(plain, brief)
         == to_string(plain) + " without --rdzv-backend=etcd");
-  CHECK(describe(patient, brief)
-        == to_string(patient)
+  CHECK(describe(longer, brief)
+        == to_string(longer)
              + " and a lease of 3200 ms (keep_alive_interval x"
                " keep_alive_max_attempt + fence_guard)");
 }

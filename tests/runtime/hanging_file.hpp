@@ -33,7 +33,7 @@ public:
 
   const std::string& path() const { return path_; }
 
-  /// Whether somebody hangs.
+  /// Whether a process hangs in it.
   bool is_awaited() const {
     return file_ && ::fcntl(file_.get(), F_GETLEASE) != F_WRLCK;
   }

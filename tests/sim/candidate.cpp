@@ -135,7 +135,7 @@ void candidate::perform(const open_coordinator& x) {
 
 void candidate::perform(const close_coordinator&) {
   if (auto* gone = std::exchange(hosted_, nullptr))
-    all_.close_office(*gone);
+    all_.end_leadership(*gone);
 }
 
 // -- the agent ----------------------------------------------------------------

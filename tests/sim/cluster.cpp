@@ -115,11 +115,11 @@ coordinator& cluster::open_coordinator(std::shared_ptr<os_process> process,
   return x;
 }
 
-void cluster::close_office(coordinator& who) {
+void cluster::end_leadership(coordinator& who) {
   const auto is_over = who.closed();
-  who.leave_office();
+  who.step_down();
   if (!is_over && who.process().alive())
-    nodes_.at(&who.process())->handle(core::office_left{});
+    nodes_.at(&who.process())->handle(core::leadership_left{});
 }
 
 void cluster::resign(os_process& process) {
@@ -151,7 +151,7 @@ void cluster::kill_agent(agent& who) {
 }
 
 void cluster::kill_coordinator() {
-  if (!standing())
+  if (!serving())
     return;
   for (const auto& x : agents_)
     if (&x->process() == &current()->process())
@@ -178,7 +178,7 @@ epoch_id cluster::before_term_of_now() const {
 }
 
 void cluster::restart_coordinator(bool misled) {
-  if (plan_.elected || closed_ || standing())
+  if (plan_.elected || closed_ || serving())
     return;
   // The dead one's machine keeps the port until its workers have ended.
   if (current()->is_buried())
@@ -322,7 +322,7 @@ void cluster::heal() {
     x->workers().thaw();
     x->process().resume();
   }
-  if (standing() && current()->brain().settings() != plan_.job)
+  if (serving() && current()->brain().settings() != plan_.job)
     kill_coordinator();
   restart_coordinator();
 }

@@ -61,7 +61,7 @@ public:
   coordinator& open_coordinator(std::shared_ptr<os_process> process,
                                 uint32_t host, bool is_successor,
                                 std::function<bool()> may_decide);
-  void close_office(coordinator& who);
+  void end_leadership(coordinator& who);
 
   // -- for the faults ---------------------------------------------------------
 
@@ -74,7 +74,7 @@ public:
   }
 
   /// The same, if it listens.
-  coordinator* standing() {
+  coordinator* serving() {
     auto* x = current();
     return x != nullptr && x->up() ? x : nullptr;
   }

@@ -32,7 +32,7 @@ void coordinator::start(const core::coordinator_started& beginning) {
   handle(beginning);
 }
 
-void coordinator::leave_office() {
+void coordinator::step_down() {
   closed_ = true;
   for (const auto& x : opened_)
     x->close(side::coordinator);
@@ -104,7 +104,7 @@ void coordinator::check_master() const {
                            + " holds");
 }
 
-// Nobody waits longer for others than the settings say.
+// No agent waits longer for others than the settings say.
 void coordinator::check_waits() {
   using phase = core::rendezvous::phase;
   auto newcomers = uint32_t{0};
@@ -146,7 +146,7 @@ void coordinator::check_links() {
       all_.checks().report("link: the coordinator is wrong about the link of "
                            + agent.value);
     else if (brain_.result() && !told_.contains(agent))
-      all_.checks().report("I6: nobody tells " + agent.value
+      all_.checks().report("I6: no coordinator tells " + agent.value
                            + " that the job has ended");
 }
 
@@ -265,7 +265,7 @@ void coordinator::perform(const core::end_job& x) {
 }
 
 void coordinator::perform(const core::close_job&) {
-  leave_office();
+  step_down();
   all_.on_closed(*this, *brain_.result());
 }
 

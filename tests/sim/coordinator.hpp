@@ -31,7 +31,7 @@ public:
   void start(const core::coordinator_started& beginning);
 
   /// Another may take over: closes its port and its links.
-  void leave_office();
+  void step_down();
   void handle(const core::rendezvous_event& event);
 
   /// Handles an agent's message that came over `from`.

@@ -182,7 +182,7 @@ void unknown_client_arrives(cluster& all) {
 // -- the coordinator ----------------------------------------------------------
 
 void coordinator_dies(cluster& all) {
-  auto* x = all.standing();
+  auto* x = all.serving();
   if (x == nullptr)
     return;
   all.note("kill the coordinator");
@@ -196,9 +196,9 @@ void coordinator_dies(cluster& all) {
   });
 }
 
-// Somebody starts it again with another command line, and sees it.
+// An operator starts it again with another command line, and sees it.
 void coordinator_returns_misled(cluster& all) {
-  if (!all.standing() || all.plan().embedded || all.plan().elected)
+  if (!all.serving() || all.plan().embedded || all.plan().elected)
     return;
   all.note("the coordinator is started with other settings");
   all.kill_coordinator();
@@ -211,7 +211,7 @@ void coordinator_returns_misled(cluster& all) {
 }
 
 void coordinator_sleeps(cluster& all) {
-  auto* x = all.standing();
+  auto* x = all.serving();
   if (x == nullptr || x->process().paused())
     return;
   all.note("SIGSTOP to the coordinator");

@@ -27,7 +27,7 @@ void invariants::announced(int coordinator, const core::announce_epoch& x) {
       report("unkillable: epoch " + to_string(plan.epoch) + " forms with "
              + plan.own.agent.value + ", whose workers hang");
   if (x.plans.empty())
-    return report("an epoch of nobody was announced");
+    return report("an epoch without agents was announced");
   if (x.plans.front().epoch <= floors_[coordinator]
       && find(x.plans.front()) != nullptr) {
     const auto* known = find(x.plans.front());
@@ -296,7 +296,7 @@ void invariants::check_first(int coordinator, epoch_id epoch,
     const auto exemption
       = x.failure.agent == first.agent ? core::duration{0} : x.way;
     if (i->second > j->second + exemption)
-      report("root cause: " + to_string(first) + " was blamed, but "
+      report("root cause: " + to_string(first) + " was reported, but "
              + to_string(x.failure) + " had died before");
   }
 }
@@ -358,7 +358,7 @@ invariants::epoch_record* invariants::begun(const core::epoch_plan& plan) {
   auto* record = find(plan);
   if (record == nullptr) {
     report("I1: " + plan.own.agent.value + " begins epoch "
-           + to_string(plan.epoch) + ", which nobody has formed");
+           + to_string(plan.epoch) + ", which no coordinator has formed");
     return nullptr;
   }
   auto& newest = begun_[plan.own.agent];

@@ -97,7 +97,7 @@ void leadership_world::check(const candidate& x,
   if (is_request && x.request_count > 0)
     report(x, "has two requests to etcd at once");
   if (is_request && x.has_agent && !x.is_searching && x.open.empty())
-    report(x, "asks etcd though nobody wants to know");
+    report(x, "asks etcd without need");
   if (std::holds_alternative<open_coordinator>(effect)
       && (!x.open.empty() || !x.is_candidate))
     report(x, "opens a coordinator, and has one or can host none");
@@ -105,7 +105,7 @@ void leadership_world::check(const candidate& x,
       && (std::holds_alternative<report_here>(effect)
           || std::holds_alternative<report_missing>(effect)
           || std::holds_alternative<try_endpoint>(effect)))
-    report(x, "answers nobody");
+    report(x, "answers without a question");
   const auto* term = std::get_if<set_leadership_end>(&effect);
   if (const auto end = registry_.end_of(x.lease);
       term != nullptr && end && term->due > *end)

@@ -27,7 +27,7 @@ public:
 
 private:
   void perform(const core::show_logs&);
-  void perform(const core::resign_office&) { resign_(); }
+  void perform(const core::resign_leadership&) { resign_(); }
   void perform(const core::pass_on_signal& x) { pass_on_(x.signal); }
   void perform(const core::report_failure&) {}
   void perform(const core::report_wait&) {}

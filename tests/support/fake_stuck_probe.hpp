@@ -27,7 +27,7 @@ public:
   }
 
   std::string summarize(int64_t pid) override {
-    calls_.write("glance at " + std::to_string(pid));
+    calls_.write("summarize " + std::to_string(pid));
     return "uninterruptible in nfs_wait";
   }
 

@@ -33,7 +33,7 @@ constexpr auto lease = int64_t{1'200'000'000}; // In ns.
 } // namespace
 
 TEST_CASE_METHOD(hangs_scene,
-                 "hanging logs: others restart at once, and nobody is evicted",
+                 "hanging logs: others restart at once, and no node is evicted",
                  "[hangs]") {
   auto& a = agent({.nodes = "2", .restart_count_max = 3});
   auto& b = agent(with_logs());

@@ -66,7 +66,7 @@ std::vector<pid_t> family_of(const program& x) {
 }
 
 /// An agent's warden ends, too: at once, but after the agent.
-bool nobody_is_left() {
+bool no_process_is_left() {
   return eventually([] { return descendants(::getpid()).empty(); }, 1s);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(scene, "fifty jobs: no process, no socket, no file is left",
           i % 5 == 4 ? "false" : "true"},
          &code);
     CHECK(code == (i % 5 == 4 ? 1 : 0));
-    CHECK(nobody_is_left());
+    CHECK(no_process_is_left());
   }
   CHECK(is_empty(folder() + "/run"));
   CHECK(is_empty(folder() + "/tmp"));
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(scene, "jobs of two nodes: nothing is left either",
     auto& b = run(command("0"));
     CHECK(a.wait() == 0);
     CHECK(b.wait() == 0);
-    CHECK(nobody_is_left());
+    CHECK(no_process_is_left());
   }
   CHECK(is_empty(folder() + "/run"));
   CHECK(is_empty(folder() + "/tmp"));
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(scene, "killed agents: the next one cleans up", "[leaks]") {
     await_status([](const json& job) { return job["phase"] == "running"; });
     x.signal(SIGKILL);
     CHECK(x.wait() == -SIGKILL);
-    CHECK(nobody_is_left());
+    CHECK(no_process_is_left());
   }
   CHECK(status_of_all()["jobs"].empty());
   for (const auto& x : fs::directory_iterator{folder() + "/run"})

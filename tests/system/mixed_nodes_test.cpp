@@ -88,9 +88,9 @@ TEST_CASE("mixed nodes: a job that meets through etcd takes no others",
   CHECK(more.wait(refusal_limit) == 4);
   CHECK(more.says("asks for --nnodes=3"));
   // As a candidate it would wait longer, or not long enough.
-  auto patient = x.options();
-  patient.conf += ",fence_guard=0.7";
-  auto& other = x.agent(patient);
+  auto longer = x.options();
+  longer.conf += ",fence_guard=0.7";
+  auto& other = x.agent(longer);
   CHECK(other.wait(refusal_limit) == 4);
   CHECK(other.says("the job runs with --nnodes=2 --max-restarts=0 and a lease "
                    "of 1200 ms"));

@@ -38,6 +38,29 @@ rooms() { # layer, tiers from the lowest
   done
 }
 
+# Idioms of former versions that a reader had to decode: each has one plain word
+# now. Words end at `_`, too.
+replaced_words() {
+  local words='doors?|halls?|guests?|tickets?|strangers?|knock(s|ed|ing)?|farewells?'
+  words+='|offices?|standing|excus(e|es|ed|ing)|bequeath(s|ed)?|heirs?|kin|sights?'
+  words+='|glanc(e|es|ed|ing)|lanes?|life[ _-]port|patien(t|ce)|surroundings|needles?'
+  words+='|hubs?|(some|no|any)body|someone'
+  grep -rnIiE "(^|[^a-z])($words)([^a-z]|$)" README.md install-dependencies.sh \
+    CMakeLists.txt actors messages runtime cli tests examples docs --exclude-dir=tidy \
+    | grep -viE 'standing still|user nobody|skip\("nobody"|not "somebody"' \
+    | grep -v '^tests/mutation/.*nobody' # a kind of result there
+  # These have a meaning of their own in tests and pages.
+  grep -niE '(^|[^a-z])(judg(e|es|ed)|blam(e|es|ed))([^a-z]|$)' $code
+}
+
+first_lines() { # words, files
+  local words=$1 file
+  shift
+  for file in "$@"; do
+    head -1 "$file" | grep -qE "^// ($words) " && echo "$file"
+  done
+}
+
 rule "messages include no other layer" "$(includes messages 'actors|runtime|cli|tests')"
 rule "actors include neither runtime nor cli" "$(includes actors 'runtime|cli|tests')"
 rule "runtime does not include cli" "$(includes runtime 'cli|tests')"
@@ -66,6 +89,10 @@ rule "nothing sleeps in core, actor and sim tests" \
   "$(grep -rnE 'sleep_for|sleep_until|usleep|steady_clock::now' tests/core tests/actors tests/sim tests/support)"
 rule "the words of docs/glossary.md" \
   "$(grep -niE '\b(master|slave|heartbeat|retries|generation)\b' $code | grep -viE 'torch|MASTER_|_master|master_|heartbeat_timeout|--master-')"
+rule "words that were replaced" "$(replaced_words)"
+rule "a header's first line is a verb and an object, or a noun" \
+  "$(first_lines 'How|Where|When|Which|Whether|Why' $(grep -oE '[^ ]+\.hpp' <<< "$all"))"
+rule "no file begins with What or Who" "$(first_lines 'What|Who' $all)"
 # Without git, in an unpacked archive, all files that lie there belong there.
 top=$(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u)
 [ -n "$top" ] || top=$(ls | grep -vx build)

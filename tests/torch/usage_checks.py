@@ -84,19 +84,19 @@ def rpc():
     rpc.shutdown()
 
 
-def farewell():
+def sigterm():
     """Saves its state when it gets SIGTERM."""
     told = []
     signal.signal(signal.SIGTERM, lambda *_: told.append(True))
     print(f"rank {RANK}: trains", flush=True)
     while not told:
         time.sleep(0.02)
-    torch.save({"step": torch.tensor(7)}, f"farewell.{RANK}")
+    torch.save({"step": torch.tensor(7)}, f"sigterm.{RANK}")
 
 
 if __name__ == "__main__":
     {"collectives": collectives, "loader": loader, "spawn": spawn,
-     "address": address, "rpc": rpc, "farewell": farewell}[sys.argv[1]]()
+     "address": address, "rpc": rpc, "sigterm": sigterm}[sys.argv[1]]()
     if dist.is_initialized():
         dist.barrier()  # See docs/pytorch.md: 2.6 may hang without.
         dist.destroy_process_group()

@@ -38,7 +38,7 @@ TEST_CASE_METHOD(usage_scene, "usage: a worker saves its state at SIGTERM",
                  "[usage]") {
   if (!has_torch())
     return;
-  auto& x = use("farewell");
+  auto& x = use("sigterm");
   REQUIRE(eventually([&] { return count_of(x.output(), ": trains") == 2; },
                      training_timeout));
   x.signal(SIGTERM);
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(usage_scene, "usage: a worker saves its state at SIGTERM",
   INFO(x.output());
   CHECK(count_of(x.output(), ": all is well") == 2);
   for (const auto* rank : {"0", "1"})
-    CHECK(std::filesystem::exists(folder() + "/farewell." + rank));
+    CHECK(std::filesystem::exists(folder() + "/sigterm." + rank));
 }
 
 } // namespace actorrun::test

@@ -26,11 +26,11 @@ void node_end::on(const agent_finished& event, time_point, effects& out) {
   agents_ = event.how;
   hosts_ = event.hosts;
   if (!event.how.result || !event.hosts)
-    out.emplace_back(resign_office{});
+    out.emplace_back(resign_leadership{});
   out.emplace_back(show_logs{});
 }
 
-void node_end::on(const office_left&, time_point, effects&) {
+void node_end::on(const leadership_left&, time_point, effects&) {
   hosts_ = false;
 }
 
@@ -47,8 +47,8 @@ void node_end::on(const signal_received& event, time_point, effects& out) {
   out.emplace_back(pass_on_signal{event.signal});
 }
 
-// Nobody controls the workers any more, or nobody decides for the others: the
-// node ends at once, which ends its workers.
+// No agent controls the workers any more, or no coordinator decides for the
+// others: the node ends at once, which ends its workers.
 void node_end::on(const actor_died& event, time_point, effects& out) {
   const auto is_agent = event.which == actor_died::role::agent;
   if (is_agent ? agents_.has_value() : closed_with_.has_value())

@@ -29,7 +29,7 @@ struct agent_finished {
 };
 
 /// The coordinator in this process has stopped; another takes over, or none.
-struct office_left {};
+struct leadership_left {};
 
 /// The console has all lines of the workers.
 struct logs_shown {};
@@ -47,8 +47,8 @@ struct actor_died {
 };
 
 using node_end_event
-  = std::variant<coordinator_closed, agent_finished, office_left, logs_shown,
-                 signal_received, actor_died, timer_fired>;
+  = std::variant<coordinator_closed, agent_finished, leadership_left,
+                 logs_shown, signal_received, actor_died, timer_fired>;
 
 /// @}
 /// @name What a node has to do
@@ -58,14 +58,14 @@ using node_end_event
 struct show_logs {};
 
 /// Give up the leadership, if it is ours, and seek it no more.
-struct resign_office {};
+struct resign_leadership {};
 
 /// Tell agent and coordinator of this process.
 struct pass_on_signal {
   int signal = 0;
 };
 
-/// Log this error: nobody else does.
+/// Log this error: no other part of the program does.
 struct report_failure {
   std::string text;
 };
@@ -82,7 +82,7 @@ struct end_node {
 };
 
 using node_end_effect
-  = std::variant<show_logs, resign_office, pass_on_signal, report_failure,
+  = std::variant<show_logs, resign_leadership, pass_on_signal, report_failure,
                  report_wait, end_node, arm_timer>;
 
 /// @}
@@ -109,7 +109,7 @@ private:
 
   void on(const coordinator_closed& event, time_point now, effects& out);
   void on(const agent_finished& event, time_point now, effects& out);
-  void on(const office_left& event, time_point now, effects& out);
+  void on(const leadership_left& event, time_point now, effects& out);
   void on(const logs_shown& event, time_point now, effects& out);
   void on(const signal_received& event, time_point now, effects& out);
   void on(const actor_died& event, time_point now, effects& out);

@@ -32,7 +32,7 @@ bool store_waits::enter(store_client client, std::set<std::string> names,
   for (const auto& x : names)
     (is_barrier ? barriers_ : keys_)[x].insert(who);
   by_client_.emplace(client.value, who);
-  tickets_.emplace(
+  waits_.emplace(
     who, entry{client, std::move(names), is_barrier, std::move(charge)});
   return true;
 }
@@ -75,16 +75,16 @@ std::vector<store_client> store_waits::on_barrier(const std::string& name) {
   return out;
 }
 
-std::optional<store_client> store_waits::satisfy(ticket who,
+std::optional<store_client> store_waits::satisfy(wait_number who,
                                                  const std::string& key) {
-  const auto i = tickets_.find(who);
-  assert(i != tickets_.end());
+  const auto i = waits_.find(who);
+  assert(i != waits_.end());
   i->second.missing.erase(key);
   if (!i->second.missing.empty())
     return std::nullopt;
   const auto client = i->second.client;
   by_client_.erase(client.value);
-  tickets_.erase(i);
+  waits_.erase(i);
   return client;
 }
 
@@ -92,14 +92,14 @@ void store_waits::cancel(store_client client) {
   const auto mine = by_client_.find(client.value);
   if (mine == by_client_.end())
     return;
-  const auto i = tickets_.find(mine->second);
+  const auto i = waits_.find(mine->second);
   for (const auto& x : i->second.missing)
     leave(i->second.is_barrier ? barriers_ : keys_, x, i->first);
-  tickets_.erase(i);
+  waits_.erase(i);
   by_client_.erase(mine);
 }
 
-void store_waits::leave(lines& from, const std::string& name, ticket who) {
+void store_waits::leave(lines& from, const std::string& name, wait_number who) {
   const auto i = from.find(name);
   assert(i != from.end());
   i->second.erase(who);

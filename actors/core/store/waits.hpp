@@ -47,12 +47,12 @@ public:
   /// Forgets the wait of the client, if it has one.
   void cancel(store_client client);
 
-  size_t size() const { return tickets_.size(); }
+  size_t size() const { return waits_.size(); }
 
 private:
-  /// Of a wait: they count up.
-  using ticket = uint64_t;
-  using line = std::set<ticket>;
+  /// Numbers the waits in the order in which they began.
+  using wait_number = uint64_t;
+  using line = std::set<wait_number>;
   /// Ordered: clients choose the names, and could choose colliding ones.
   using lines = std::map<std::string, line>;
 
@@ -64,15 +64,15 @@ private:
   };
 
   bool enter(store_client client, std::set<std::string> names, bool is_barrier);
-  static void leave(lines& from, const std::string& name, ticket who);
-  std::optional<store_client> satisfy(ticket who, const std::string& key);
+  static void leave(lines& from, const std::string& name, wait_number who);
+  std::optional<store_client> satisfy(wait_number who, const std::string& key);
 
   std::shared_ptr<store_budget> budget_;
   lines keys_;
   lines barriers_;
-  std::map<ticket, entry> tickets_;
-  std::unordered_map<uint64_t, ticket> by_client_;
-  ticket last_ = 0;
+  std::map<wait_number, entry> waits_;
+  std::unordered_map<uint64_t, wait_number> by_client_;
+  wait_number last_ = 0;
 };
 
 } // namespace actorrun::core

@@ -161,17 +161,17 @@ void timer_table::on(const timer_fired& event, time_point, effects&) {
 
 // Does what is due, and orders the next wake-up.
 void timer_table::look(time_point now, effects& out) {
-  if (decisive_ != 0 && now >= patient_until_)
+  if (decisive_ != 0 && now >= drained_by_)
     decide(now, out);
   if (decisive_ == 0) {
     wheel_.advance(now);
     if (wheel_.has_expired()) {
       decisive_ = ++round_;
-      patient_until_ = now + source_timeout;
+      drained_by_ = now + source_timeout;
       out.emplace_back(drain_source{decisive_});
     }
   }
-  const auto due = decisive_ != 0 ? patient_until_ : wheel_.next_due();
+  const auto due = decisive_ != 0 ? drained_by_ : wheel_.next_due();
   if (!due)
     return;
   if (const auto order = wakeups_.want(*due, now))

@@ -219,7 +219,7 @@ private:
   std::map<int64_t, uint64_t> retired_;
   uint64_t round_ = 0;    ///< The last one ordered.
   uint64_t decisive_ = 0; ///< The one an overrun waits for; 0: none.
-  time_point patient_until_;
+  time_point drained_by_; ///< At the latest, the source has been read by then.
 };
 
 } // namespace actorrun::core

@@ -139,8 +139,8 @@ TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
           "[cli]") {
   CHECK(refused("joint_timeout=1")
         == "the key \"joint_timeout\" is unknown; is join_timeout meant?");
-  const auto text = refused("patience=1");
-  CHECK(has(text, "\"patience\" is unknown"));
+  const auto text = refused("pause=1");
+  CHECK(has(text, "\"pause\" is unknown"));
   for (const auto& key : span_keys)
     CHECK(has(text, key.name));
   CHECK(has(text, "is_host"));

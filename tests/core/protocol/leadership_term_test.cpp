@@ -112,7 +112,7 @@ TEST_CASE_METHOD(
   CHECK(
     at(5s, lease_ended{})
     == "set_leadership_end now; close_coordinator: its lease in etcd is over");
-  CHECK(at(6s, fired()) == ""); // Nobody looks for a coordinator.
+  CHECK(at(6s, fired()) == ""); // No agent looks for a coordinator.
   CHECK(at(6s, coordinator_wanted{}) == "read_entry");
 }
 
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(candidate,
   CHECK(at(2s, fired()) == "");
 }
 
-TEST_CASE_METHOD(candidate, "leadership: a timer of nobody begins no campaign",
+TEST_CASE_METHOD(candidate, "leadership: an unarmed timer begins no campaign",
                  "[core]") {
   CHECK(at(0s, timer_fired{}) == "");
 }

@@ -38,7 +38,7 @@ struct node {
           timer = *y;
       }
       shows += std::holds_alternative<show_logs>(effect);
-      resigns += std::holds_alternative<resign_office>(effect);
+      resigns += std::holds_alternative<resign_leadership>(effect);
       passes += std::holds_alternative<pass_on_signal>(effect);
       if (const auto* y = std::get_if<report_wait>(&effect)) {
         ++waits;
@@ -103,20 +103,19 @@ TEST_CASE("node_end: a coordinator elsewhere is not awaited", "[core]") {
   CHECK_FALSE(x.uut.awaits_console());
 }
 
-TEST_CASE("node_end: with an unknown outcome the office is given up",
-          "[core]") {
+TEST_CASE("node_end: with an unknown outcome it resigns", "[core]") {
   auto x = node{};
   x.feed(agent_finished{by_signal(), true});
   CHECK(x.resigns == 1);
   x.feed(logs_shown{});
   CHECK_FALSE(x.ended);
-  x.feed(office_left{});
+  x.feed(leadership_left{});
   CHECK(x.ended == by_signal());
 }
 
-TEST_CASE("node_end: an office that is left before keeps nobody", "[core]") {
+TEST_CASE("node_end: a leadership that ended before is not awaited", "[core]") {
   auto x = node{};
-  x.feed(office_left{});
+  x.feed(leadership_left{});
   x.feed(agent_finished{with_outcome(), false});
   x.feed(logs_shown{});
   CHECK(x.ended == with_outcome());
@@ -124,7 +123,7 @@ TEST_CASE("node_end: an office that is left before keeps nobody", "[core]") {
 
 TEST_CASE("node_end: a coordinator alone ends with the job", "[core]") {
   auto x = node{false};
-  x.feed(office_left{});
+  x.feed(leadership_left{});
   CHECK_FALSE(x.ended);
   x.feed(coordinator_closed{succeeded});
   CHECK(x.ended == with_outcome());
@@ -189,7 +188,7 @@ TEST_CASE("node_end: a long wait for the console is told, once", "[core]") {
     CHECK(x.signals_left == 1);
     CHECK_FALSE(x.ended);
     x.fire();
-    x.feed(office_left{});
+    x.feed(leadership_left{});
     CHECK(x.waits == 1);
     x.feed(logs_shown{});
     CHECK(x.ended == by_signal());
@@ -239,7 +238,7 @@ TEST_CASE("node_end: after two signals the console has a second", "[core]") {
   }
 }
 
-TEST_CASE("node_end: a timer of nobody changes nothing", "[core]") {
+TEST_CASE("node_end: a timer that is not armed changes nothing", "[core]") {
   auto x = node{};
   x.feed(agent_finished{by_signal(), false});
   x.feed(timer_fired{{7}});
@@ -276,7 +275,7 @@ TEST_CASE("node_end: an actor that dies ends the node at once", "[core]") {
           == "the coordinator of this node has failed (bad_alloc); its workers "
              "are ended");
   }
-  CHECK(x.report == x.ended->why->text); // Nobody else says it.
+  CHECK(x.report == x.ended->why->text); // No other part says it.
 }
 
 TEST_CASE("node_end: an actor that is done may end", "[core]") {

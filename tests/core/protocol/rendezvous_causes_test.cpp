@@ -155,7 +155,7 @@ TEST_CASE("rendezvous: a failure is that of the agent that reports it",
   auto job = fixture{};
   job.run();
   auto event = job.failed("b", 0ms);
-  event.failure.agent = {"somebody else"};
+  event.failure.agent = {"another"};
   job.at(1s, event);
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
 }

@@ -31,8 +31,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: where nobody comes and goes, there is no time to "
-                 "wait for",
+                 "rendezvous: where no agent comes or goes, there is no time "
+                 "to wait for",
                  "[core]") {
   at(3s, join("c")); // When the epoch was formed.
   CHECK(uut.waiting_for({"c"}).ends_with("with this one in a moment"));

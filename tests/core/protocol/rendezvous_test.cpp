@@ -336,7 +336,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(2s, lose("c")) == "forget_agent c; close_job");
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: a job that has ended awaits nobody",
+TEST_CASE_METHOD(fixture, "rendezvous: a job that has ended awaits no agent",
                  "[core]") {
   at(0s, join("a"));
   at(1s, stop_requested{15});

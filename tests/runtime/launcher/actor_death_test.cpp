@@ -1,4 +1,4 @@
-// What becomes of a node one of whose actors ends although nobody has ended it.
+// A node ends when one of its actors ends unexpectedly.
 #include "runtime/launcher.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"

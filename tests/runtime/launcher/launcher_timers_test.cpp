@@ -50,7 +50,7 @@ timer_server_actor spawn_impatient_server(caf::actor_system& system) {
         auto report = worker_overrun{};
         report.what.who = {x.epoch, x.workers.at(0).local_rank};
         report.what.pid = x.workers.at(0).pid;
-        report.what.scope = "patience";
+        report.what.scope = "reply";
         report.what.signal = SIGINT;
         tell_anonymously(x.listener, std::move(report));
       },
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(had_source);
   CHECK(x.kind == core::failure_kind::timer_expired);
   CHECK(x.code == SIGINT);
-  CHECK(x.details.scope == "patience");
+  CHECK(x.details.scope == "reply");
 }
 
 TEST_CASE_METHOD(fixture,

@@ -28,9 +28,9 @@ constexpr auto err = output_stream::err;
 
 // A pipe that must not be opened a second time, as after su.
 std::unique_ptr<posix_console> open_denied(int fd) {
-  constexpr auto nobody = uid_t{65534};
+  constexpr auto other_user = uid_t{65534};
   REQUIRE(::fchmod(fd, 0) == 0);
-  const auto before = ::setfsuid(nobody);
+  const auto before = ::setfsuid(other_user);
   auto result = std::make_unique<posix_console>(fd, fd);
   ::setfsuid(static_cast<uid_t>(before));
   REQUIRE(console_target::open(fd).mode() != write_mode::closed);

@@ -1,4 +1,5 @@
-// What a coordinator's machine says in its place, and who believes it.
+// Tombstones: the statement of a coordinator's machine, and which agents
+// believe it.
 
 #include "messages/version.hpp"
 #include "runtime/network/handshake.hpp"
@@ -41,7 +42,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(refusal(machine.port(), served_by(dead)) == errc::coordinator_gone);
 }
 
-TEST_CASE_METHOD(fixture, "tombstone: nobody else has one", "[runtime]") {
+TEST_CASE_METHOD(fixture, "tombstone: no other machine has one", "[runtime]") {
   SECTION("who was served by another coordinator") {
     const auto machine = other_server{answer_of(), true};
     CHECK(refusal(machine.port(), served_by({9})) == errc::connection_refused);
@@ -50,7 +51,7 @@ TEST_CASE_METHOD(fixture, "tombstone: nobody else has one", "[runtime]") {
     const auto machine = other_server{answer_of(), true};
     CHECK(refusal(machine.port()) == errc::connection_refused);
   }
-  SECTION("who hears it from somebody without the secret") {
+  SECTION("who hears it from a machine without the secret") {
     const auto machine = other_server{answer_of("other"), true};
     CHECK(refusal(machine.port(), served_by(dead)) == errc::connection_failed);
   }
@@ -127,15 +128,15 @@ TEST_CASE("presence: an agent is present until its socket is closed",
           "[runtime]") {
   const auto job = fingerprint_of(job_id{"presence test"});
   const auto other = fingerprint_of(job_id{"presence test 2"});
-  CHECK(is_nobody_present(job));
+  CHECK(is_no_agent_present(job));
   {
     const auto a = open_presence(job, {"n1-7-0badcafe"});
     const auto b = open_presence(job, {std::string(500, 'n') + "-7-0badcaff"});
     REQUIRE((a && b));
-    CHECK_FALSE(is_nobody_present(job));
-    CHECK(is_nobody_present(other));
+    CHECK_FALSE(is_no_agent_present(job));
+    CHECK(is_no_agent_present(other));
     CHECK(open_presence(job, {"n1-7-0badcafe"}).error().code
           == errc::system_failure);
   }
-  CHECK(is_nobody_present(job));
+  CHECK(is_no_agent_present(job));
 }

@@ -1,5 +1,5 @@
-// What a warden does when its agent has ended: a process of its own mourns over
-// a table that the test has filled in.
+// A warden after the end of its agent: a process of its own mourns over a table
+// that the test has filled in.
 
 #include "runtime/os/socket.hpp"
 #include "runtime/processes/mourning.hpp"
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(fixture,
   start_worker();
   begin();
   CHECK(read_at(where) == "the agent is gone");
-  // Its zombie is left: nobody has reaped it.
+  // Its zombie is left: no parent has reaped it.
   auto info = siginfo_t{};
   REQUIRE(::waitid(P_PID, static_cast<id_t>(worker), &info,
                    WEXITED | WNOHANG | WNOWAIT)
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(read_at(where) == "the agent is gone"); // To all who ask.
 }
 
-TEST_CASE_METHOD(fixture, "mourning: it ends when nobody asks any more",
+TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
                  "[runtime]") {
   table->linger = core::duration{200ms}.count();
   const auto where = dig(grave::coordinator, "gone", token);
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(fixture, "mourning: it ends when nobody asks any more",
   CHECK(read_at(where) == "refused");
 }
 
-TEST_CASE_METHOD(fixture, "mourning: strangers do not keep it up",
+TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
                  "[runtime]") {
   table->linger = core::duration{300ms}.count();
   const auto where = dig(grave::coordinator, "gone", token);

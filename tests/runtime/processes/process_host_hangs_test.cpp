@@ -1,4 +1,4 @@
-// What a program on a file system that hangs may hold up, and what it may not.
+// A program on a file system that hangs holds up its own start, nothing else.
 #include "tests/runtime/hanging_file.hpp"
 #include "tests/runtime/processes/process_host_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -95,7 +95,7 @@ TEST_CASE("process host: a program that hangs does not hold up the end",
     CHECK(state_of(x.pid_of(0)) == '-');
     CHECK(has_start_thread());
     x.program->let_go();
-    // Its thread, which nobody waits for any more, kills it and ends.
+    // Its thread, which the host does not wait for any more, kills it and ends.
     REQUIRE(soon([] { return !has_start_thread(); }));
     CHECK(!runs_program(x.program->path()));
   }

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto nobody = uid_t{65'534};
+constexpr auto other_user = uid_t{65'534};
 
 mode_t mode_of(const std::string& path) {
   struct stat info {};
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(fixture, "timer_fifo: another user's FIFO is left alone",
     return;
   }
   REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
-  REQUIRE(::chown(path.c_str(), nobody, nobody) == 0);
+  REQUIRE(::chown(path.c_str(), other_user, other_user) == 0);
   const auto why = why_not(path);
   CHECK(why.code == errc::bad_argument);
   CHECK(why.text.find("belongs to another user") != std::string::npos);

@@ -1,4 +1,4 @@
-#include "runtime/os/process_stat.hpp"
+#include "runtime/os/process_lookup.hpp"
 
 #include "runtime/os/file.hpp"
 

@@ -1,4 +1,4 @@
-// Asks the kernel about a process.
+// Looks up processes in /proc.
 #pragma once
 
 #include "actors/core/process_stat.hpp"
