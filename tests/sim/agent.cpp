@@ -146,7 +146,7 @@ void agent::check_link() {
                          + (link_ ? ", and it is up" : ", and it is gone"));
   if (finished() != (taken_for == state::finished))
     all_.checks().report("I6: " + id().value + " does not know its end");
-  if (taken_for == state::joined)
+  if (taken_for == state::joined && !is_going_)
     joined_until_ = all_.now();
 }
 
@@ -272,6 +272,7 @@ void agent::check_told(const core::send_stopped& x) {
 }
 
 void agent::perform(const core::send_leaving& x) {
+  is_going_ = true;
   send(core::agent_leaving{id(), x.signal});
 }
 

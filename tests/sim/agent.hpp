@@ -139,7 +139,8 @@ private:
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
-  epoch_id stopped_; ///< The last whose workers were ordered to stop.
+  bool is_going_ = false; ///< It has told the coordinator that it leaves.
+  epoch_id stopped_;      ///< The last whose workers were ordered to stop.
   std::optional<core::time_point> asked_; ///< The supervisor, at last.
   bool warden_dies_ = false;              ///< In one instant with the process.
   int served_by_ = 0;

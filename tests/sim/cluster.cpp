@@ -80,7 +80,7 @@ void cluster::open_node(const std::shared_ptr<os_process>& process,
                         bool has_agent) {
   nodes_.emplace(process.get(),
                  std::make_unique<node>(
-                   queue_, roll_, process, has_agent,
+                   queue_, roll_, checks_, process, has_agent,
                    [this, process = process.get()](int signal) {
                      for (const auto& x : agents_)
                        if (&x->process() == process)
@@ -129,6 +129,10 @@ void cluster::resign(os_process& process) {
 
 void cluster::signal_node(agent& who, int signal) {
   nodes_.at(&who.process())->handle(core::signal_received{signal});
+}
+
+void cluster::crash_actor(os_process& process, core::actor_died::role which) {
+  nodes_.at(&process)->handle(core::actor_died{which, "out of memory"});
 }
 
 std::vector<agent*> cluster::living() {

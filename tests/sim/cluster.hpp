@@ -90,6 +90,8 @@ public:
   void restart_coordinator(bool misled = false);
   /// Tells a node to end, as a person does.
   void signal_node(agent& who, int signal);
+  /// An actor of this process ends by an error of ours.
+  void crash_actor(os_process& process, core::actor_died::role which);
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
   void set_registry_away(bool is_away) { is_registry_away_ = is_away; }

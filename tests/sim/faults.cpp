@@ -120,11 +120,27 @@ void agent_is_ordered_to_leave(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr)
     return;
-  const auto times = all.roll().percent(30) ? 2 : 1;
+  const auto times = all.roll().percent(40) ? all.roll().between(2, 3) : 1;
   all.note("SIGTERM to " + x->id().value);
-  for (auto i = 0; i < times; ++i)
+  for (uint64_t i = 0; i < times; ++i)
     x->process().after(all.roll().between(core::duration{0}, 50ms),
                        [&all, x] { all.signal_node(*x, SIGTERM); });
+}
+
+// Its process ends in order, as nobody controls its workers any more.
+void actor_crashes(cluster& all) {
+  using role = core::actor_died::role;
+  auto* x = any_agent(all);
+  if (auto* y = all.standing();
+      y != nullptr && (x == nullptr || all.roll().percent(40))) {
+    all.note("the coordinator's actor crashes");
+    return y->process().post(
+      [&all, y] { all.crash_actor(y->process(), role::coordinator); });
+  }
+  if (x == nullptr || x->workers().frozen())
+    return;
+  all.note("the actor of " + x->id().value + " crashes");
+  x->process().post([&all, x] { all.crash_actor(x->process(), role::agent); });
 }
 
 void agent_sleeps(cluster& all) {
@@ -348,6 +364,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, agent_dies},
   fault_kind{6, agent_dies_and_is_missed},
   fault_kind{6, agent_is_ordered_to_leave},
+  fault_kind{3, actor_crashes},
   fault_kind{8, agent_sleeps},
   fault_kind{5, node_is_suspended},
   fault_kind{6, agents_arrive},

@@ -107,7 +107,7 @@ core::duration scenario::election_bound() const {
 }
 
 core::duration scenario::ending_bound() const {
-  constexpr auto show = 2s; // Longest delay of a console.
+  constexpr auto show = 4s; // Longest delay of a console.
   const auto once = recovery_bound() + limits.join + limits.seek + limits.close
                     + show + 2 * (work + recovery_bound());
   // Who was away when the job ended may elect itself, and begin anew.
