@@ -297,8 +297,7 @@ void agent::perform(const core::start_group& x) {
         + roll.between(core::duration{0}, all_.plan().start_stall_max) / 4;
   post_supervisor([this, plan = x.plan, decided = fence_count_] {
     decided_ = decided;
-    group_.emplace(plan, "node-" + std::to_string(host_),
-                   all_.plan().kill_timeout,
+    group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
                      2 * all_.plan().start_stall_max));
     held_ = {};

@@ -45,6 +45,7 @@ public:
                 core::membership_event event);
   void probe(coordinator& who, const agent_id& whom);
   agent* find(const agent_id& id);
+  size_t birth_order(const agent_id& id) const;
   epoch_id newest_epoch_of(const agent_id& id);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
@@ -79,8 +80,15 @@ public:
     return x != nullptr && x->up() ? x : nullptr;
   }
 
-  agent& add_agent(uint32_t host, bool misled = false);
+  /// What is wrong with an agent's command line.
+  enum class mistake { none, settings, no_slots, too_many_slots };
+
+  agent& add_agent(uint32_t host, mistake made = mistake::none);
   uint32_t new_host();
+
+  /// The place of a host's name among all names, as people order them.
+  uint32_t name_order(uint32_t host) const { return name_orders_[host]; }
+  const std::string& name_of(uint32_t host) const { return names_[host]; }
   void kill_agent(agent& who);
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning() const;
@@ -145,6 +153,10 @@ private:
   std::map<os_process*, std::unique_ptr<candidate>> candidates_;
   std::map<const link*, coordinator*> far_ends_;
   std::vector<std::optional<uint32_t>> node_ranks_; ///< By host; if ranked.
+  std::vector<std::string> names_;                  ///< By host, …
+  std::vector<uint32_t> name_orders_;               ///< … as is their order.
+  std::vector<std::string> roles_;                  ///< By host.
+  std::vector<uint32_t> free_names_; ///< Of the table, in random order.
   std::vector<std::pair<uint32_t, std::shared_ptr<link>>> by_host_;
   bool closed_ = false; ///< The job is over.
   bool healed_ = false;

@@ -2,6 +2,8 @@
 
 #include "tests/sim/cluster.hpp"
 
+#include <algorithm>
+
 namespace actorrun::sim {
 
 namespace {
@@ -188,6 +190,12 @@ agent* cluster::find(const agent_id& id) {
     if (x->id() == id)
       return x.get();
   return nullptr;
+}
+
+size_t cluster::birth_order(const agent_id& id) const {
+  const auto i = std::find_if(agents_.begin(), agents_.end(),
+                              [&](const auto& x) { return x->id() == id; });
+  return size_t(i - agents_.begin());
 }
 
 epoch_id cluster::newest_epoch_of(const agent_id& id) {

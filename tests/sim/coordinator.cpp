@@ -3,6 +3,7 @@
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace actorrun::sim {
 
@@ -44,15 +45,20 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
   const auto ranks = ranks_of_members();
+  const auto* join = std::get_if<core::agent_joined>(&event);
+  const auto is_new
+    = join != nullptr && !brain_.agents().contains(join->offering.agent);
   const auto effects = brain_.step(event, all_.now() + clock_);
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
+  if (is_new)
+    arrived_[join->offering.agent] = ++arrival_count_;
   // An epoch with a claim may be that of another coordinator.
-  const auto* join = std::get_if<core::agent_joined>(&event);
   if (brain_.epoch() != epoch && (join == nullptr || !join->held)) {
     all_.checks().kept_ranks(ranks, ranks_of_members());
+    check_places(ranks);
     check_master();
   }
   check_answer(event, effects);
@@ -92,6 +98,68 @@ void coordinator::check_answer(
       && brain_.budget().restart_count() < std::min(
            x->held->plan.restart_count, brain_.settings().restart_count_max))
     all_.checks().report("I5: a predecessor's restarts were forgotten");
+}
+
+// Who has a place keeps it, and who came first goes before. New ranks follow the
+// names of the hosts, behind the host of the coordinator's endpoint.
+void coordinator::check_places(
+  const std::map<agent_id, uint32_t>& before) const {
+  using order = std::tuple<bool, uint32_t, size_t>;
+  auto last_in = uint64_t{0};
+  auto first_out = UINT64_MAX;
+  auto newcomers = std::map<uint32_t, order>{};
+  for (const auto& [agent, x] : brain_.agents()) {
+    const auto* who = all_.find(agent);
+    const auto is_member = x.member_of == brain_.epoch();
+    const auto rank = all_.checks().offer_of(agent).node_rank;
+    if (brain_.settings().ranked && is_member && x.place.node_rank != rank)
+      all_.checks().report("ranks: " + agent.value
+                           + " has another rank than it was given");
+    if (is_member && !before.contains(agent)) {
+      last_in = std::max(last_in, arrived_.at(agent));
+      newcomers.emplace(x.place.node_rank,
+                        order{who->leased(), all_.name_order(who->host()),
+                              all_.birth_order(agent)});
+    } else if (!is_member && x.connected && !x.leaving && !x.shadowed) {
+      first_out
+        = before.contains(agent) ? 0 : std::min(first_out, arrived_.at(agent));
+    }
+  }
+  if (first_out < last_in)
+    all_.checks().report("ranks: a place went to somebody who came later");
+  auto last = std::optional<order>{};
+  for (const auto& [rank, x] : newcomers) {
+    if (last && x < *last && !brain_.settings().ranked)
+      all_.checks().report("ranks: newcomers do not have the order of their "
+                           "hosts");
+    last = x;
+  }
+}
+
+// Whoever asks for this job with a sound command line is not turned away, unless
+// another node has its rank.
+void coordinator::check_refusal(const agent_id& agent, errc code) const {
+  const auto& asked = brain_.settings();
+  const auto& x = all_.checks().offer_of(agent);
+  auto is_right = all_.find(agent)->settings() == asked;
+  auto is_taken = false;
+  if (asked.ranked) {
+    is_right = is_right && x.node_rank && *x.node_rank < asked.agent_count_max;
+    for (const auto& [other, record] : brain_.agents())
+      is_taken |= other != agent && record.connected && !record.leaving
+                  && all_.checks().offer_of(other).node_rank == x.node_rank;
+  }
+  const auto has_slots
+    = x.slot_count >= 1 && x.slot_count <= core::slots_per_agent_max;
+  const auto fits = code == errc::settings_mismatch ? !is_right
+                    : code == errc::bad_slot_count  ? !has_slots
+                    : code == errc::duplicate_agent ? is_taken
+                    : code == errc::none            ? is_right && has_slots
+                                                    : false;
+  if (!fits)
+    all_.checks().report(agent.value
+                         + (code == errc::none ? " takes part, and must not"
+                                               : " was turned away wrongly"));
 }
 
 // Rank 0 holds the port that the plans name.
@@ -212,8 +280,7 @@ void coordinator::perform(const core::arm_timer& x) {
 }
 
 void coordinator::perform(const core::accept_agent& x) {
-  if (all_.find(x.agent)->settings() != brain_.settings())
-    all_.checks().report(x.agent.value + " takes part with other settings");
+  check_refusal(x.agent, errc::none);
   const auto& limits = all_.plan().limits;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   send(x.agent,
@@ -222,6 +289,7 @@ void coordinator::perform(const core::accept_agent& x) {
 }
 
 void coordinator::perform(const core::reject_agent& x) {
+  check_refusal(x.agent, x.code);
   send(x.agent, core::join_rejected{{x.code, x.text}});
 }
 

@@ -76,6 +76,8 @@ private:
   void check_links();
   void check_answer(const core::rendezvous_event& event,
                     const std::vector<core::rendezvous_effect>& effects);
+  void check_refusal(const agent_id& agent, errc code) const;
+  void check_places(const std::map<agent_id, uint32_t>& before) const;
   void check_master() const;
   void check_waits();
   void send(const agent_id& agent, core::membership_event event);
@@ -90,7 +92,9 @@ private:
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
   std::map<agent_id, core::time_point> heard_;      ///< When, at last.
-  std::set<agent_id> told_;                         ///< How the job has ended.
+  std::map<agent_id, uint64_t> arrived_;            ///< In this order.
+  uint64_t arrival_count_ = 0;
+  std::set<agent_id> told_; ///< How the job has ended.
   /// Since when joiners wait for a place, and others for the last call's end.
   std::optional<core::time_point> joiners_wait_;
   std::optional<core::time_point> last_call_;

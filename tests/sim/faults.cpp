@@ -190,9 +190,12 @@ void agents_arrive(cluster& all) {
 }
 
 void unknown_client_arrives(cluster& all) {
+  using mistake = cluster::mistake;
   const auto host = all.new_host();
+  auto kinds = std::vector{mistake::settings, mistake::settings,
+                           mistake::no_slots, mistake::too_many_slots};
   all.note("node-" + std::to_string(host) + " asks for another job");
-  all.add_agent(host, true);
+  all.add_agent(host, all.roll().pick(kinds));
 }
 
 // -- the coordinator ----------------------------------------------------------
@@ -369,7 +372,7 @@ constexpr auto harmful = std::array{
   fault_kind{5, node_is_suspended},
   fault_kind{6, agents_arrive},
   fault_kind{2, neighbour_arrives},
-  fault_kind{1, unknown_client_arrives},
+  fault_kind{2, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
   fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},

@@ -77,6 +77,7 @@ void invariants::check_ranks(const epoch_record& epoch) {
     for (uint32_t i = 0; i < plan.own.slot_count; ++i)
       ranks.insert(plan.own.first_global_rank + i);
   }
+  check_roles(epoch);
   const auto dense = [](const std::set<uint32_t>& xs, uint32_t n) {
     return xs.size() == n && !xs.empty() && *xs.rbegin() == n - 1;
   };
@@ -85,6 +86,31 @@ void invariants::check_ranks(const epoch_record& epoch) {
       || epoch.plans.size() != common.node_count)
     report("I1: the ranks of epoch " + to_string(epoch.number)
            + " are not 0..W-1");
+}
+
+// Every node has as many workers as it has offered, and ranks follow each other
+// from node to node: in the job, and in each role.
+void invariants::check_roles(const epoch_record& epoch) {
+  auto by_rank = std::map<uint32_t, const core::placement*>{};
+  auto sizes = std::map<std::string, uint32_t>{};
+  for (const auto& [agent, plan] : epoch.plans) {
+    by_rank.emplace(plan.own.node_rank, &plan.own);
+    sizes[offers_.at(agent).role] += offers_.at(agent).slot_count;
+  }
+  auto next = uint32_t{0};
+  auto next_of = std::map<std::string, uint32_t>{};
+  for (const auto& [rank, x] : by_rank) {
+    const auto& offered = offers_.at(x->agent);
+    if (x->slot_count != offered.slot_count)
+      report("I1: " + x->agent.value + " was given other workers than it has");
+    if (x->first_global_rank != next)
+      report("I1: global ranks do not follow the ranks of the nodes");
+    if (x->first_role_rank != next_of[offered.role]
+        || x->role_world_size != sizes[offered.role])
+      report("I1: the ranks of a role are not 0..R-1");
+    next += x->slot_count;
+    next_of[offered.role] += x->slot_count;
+  }
 }
 
 // Those that stay keep their order, and move only to close gaps.

@@ -31,6 +31,13 @@ public:
   const std::optional<std::string>& breach() const { return breach_; }
   void report(const std::string& text);
 
+  /// What an agent brings, from its command line and its machine.
+  void enlisted(const core::offer& x) { offers_.emplace(x.agent, x); }
+
+  const core::offer& offer_of(const agent_id& agent) const {
+    return offers_.at(agent);
+  }
+
   // -- the coordinators -------------------------------------------------------
 
   void coordinator_began(int coordinator);
@@ -115,9 +122,11 @@ private:
                    const core::worker_failure& first);
   epoch_record* find(const core::epoch_plan& plan);
   void check_ranks(const epoch_record& epoch);
+  void check_roles(const epoch_record& epoch);
 
   core::job_settings job_;
   std::optional<std::string> breach_;
+  std::map<agent_id, core::offer> offers_;
   std::vector<std::unique_ptr<epoch_record>> epochs_;
   std::set<epoch_record*> running_;
   std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.

@@ -63,6 +63,7 @@ scenario roll_scenario(uint64_t seed) {
   x.registry_lease = roll.between(core::duration{800ms}, core::duration{3s});
   if (x.elected)
     x.limits.seek = 12s;
+  x.role_percent = roll.percent(30) ? 40 : 0;
   return x;
 }
 

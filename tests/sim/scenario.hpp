@@ -31,6 +31,7 @@ struct scenario {
   core::duration orphan_delay_max{};
   /// Of the processes that die, those whose warden dies in the same instant.
   uint32_t no_warden_percent = 0;
+  uint32_t role_percent = 0;     ///< Nodes with a role of their own.
   core::duration work{};         ///< How long a worker works.
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;
