@@ -40,6 +40,8 @@ cluster::~cluster() {
 }
 
 core::duration cluster::timer_lateness() {
+  auto& ever = world_.timer_lateness_ever;
+  ever = std::max(ever, world_.timer_lateness_max);
   return roll_.between(core::duration{0},
                        world_.timer_lateness_max + core::duration{200us});
 }
@@ -88,6 +90,7 @@ agent& cluster::add_agent(uint32_t host, mistake made) {
                               .leased = !hosting,
                               .node_rank = node_ranks_[host]};
   checks_.enlisted(offering);
+  births_.emplace(offering.agent, agents_.size());
   agents_.push_back(std::make_unique<agent>(*this, process, host,
                                             std::move(offering), settings));
   auto& x = *agents_.back();
@@ -342,6 +345,7 @@ void cluster::heal() {
   healed_at_ = now();
   world_.timer_lateness_max = {};
   world_.start_error = 0;
+  world_.door_answer = errc::none;
   is_registry_away_ = false;
   for (uint32_t host = 0; host < paths_.size(); ++host)
     speak(host);

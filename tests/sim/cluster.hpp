@@ -7,6 +7,8 @@
 #include "tests/sim/node.hpp"
 #include "tests/sim/registry.hpp"
 
+#include <unordered_map>
+
 namespace actorrun::sim {
 
 /// Runs one scenario. Everything follows from its seed.
@@ -147,7 +149,8 @@ private:
   path open_path_;
   registry registry_;
   bool is_registry_away_ = false;
-  std::vector<std::unique_ptr<agent>> agents_; ///< Dead ones included.
+  std::vector<std::unique_ptr<agent>> agents_;  ///< Dead ones included.
+  std::unordered_map<agent_id, size_t> births_; ///< Their places there.
   std::vector<std::unique_ptr<coordinator>> coordinators_;
   std::map<os_process*, std::unique_ptr<node>> nodes_;
   std::map<os_process*, std::unique_ptr<candidate>> candidates_;

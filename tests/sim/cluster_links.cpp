@@ -2,8 +2,6 @@
 
 #include "tests/sim/cluster.hpp"
 
-#include <algorithm>
-
 namespace actorrun::sim {
 
 namespace {
@@ -86,6 +84,10 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   const auto local = &x->who->process() == &target.process();
   if (!between.works())
     return;
+  if (const auto code = world_.door_answer; code != errc::none && !local) {
+    queue_.after(way(), [this, x, code] { miss(x, code); });
+    return;
+  }
   if (!target.up()) {
     const auto is_proved
       = target.is_buried() && x->who->served_by() == target.number();
@@ -186,16 +188,12 @@ void cluster::await_end(coordinator& who, agent& target, core::time_point due) {
 }
 
 agent* cluster::find(const agent_id& id) {
-  for (const auto& x : agents_)
-    if (x->id() == id)
-      return x.get();
-  return nullptr;
+  const auto i = births_.find(id);
+  return i == births_.end() ? nullptr : agents_[i->second].get();
 }
 
 size_t cluster::birth_order(const agent_id& id) const {
-  const auto i = std::find_if(agents_.begin(), agents_.end(),
-                              [&](const auto& x) { return x->id() == id; });
-  return size_t(i - agents_.begin());
+  return births_.at(id);
 }
 
 epoch_id cluster::newest_epoch_of(const agent_id& id) {

@@ -179,6 +179,26 @@ void neighbour_arrives(cluster& all) {
   all.add_agent(x->host());
 }
 
+// Again and again, until it stays.
+void node_flaps(cluster& all, uint32_t host, uint64_t times) {
+  if (times == 0)
+    return;
+  all.note("node-" + std::to_string(host) + " flaps");
+  auto* who = &all.add_agent(host);
+  const auto length
+    = all.roll().between(core::duration{50ms}, core::duration{700ms});
+  all.later(length, [&all, who, host, times] {
+    if (times > 1)
+      all.kill_agent(*who);
+    all.later(all.roll().between(core::duration{5ms}, 200ms),
+              [&all, host, times] { node_flaps(all, host, times - 1); });
+  });
+}
+
+void node_comes_and_goes(cluster& all) {
+  node_flaps(all, all.new_host(), all.roll().between(3, 7));
+}
+
 void agents_arrive(cluster& all) {
   const auto n = all.roll().between(1, 4);
   for (uint64_t i = 0; i < n; ++i)
@@ -309,6 +329,31 @@ void registry_is_away(cluster& all) {
   });
 }
 
+// Another job has taken the port, or somebody has changed a secret. Who is
+// elected finds its coordinator elsewhere.
+void doors_are_strange(cluster& all) {
+  auto codes = std::vector{errc::protocol_mismatch, errc::job_mismatch,
+                           errc::secret_mismatch, errc::etcd_denied};
+  if (all.plan().elected)
+    return;
+  all.note("nobody is let in");
+  all.shared().door_answer = all.roll().pick(codes);
+  all.add_agent(all.new_host());
+  all.later(trouble(all) / 4, [&all] {
+    all.note("doors open again");
+    all.shared().door_answer = errc::none;
+  });
+}
+
+void messages_come_late(cluster& all) {
+  all.note("late messages arrive");
+  if (auto* x = all.standing(); x != nullptr && !x->process().paused())
+    x->hear_late();
+  for (auto* x : all.living())
+    if (!x->process().paused())
+      x->hear_late();
+}
+
 // -- the machine's load -------------------------------------------------------
 
 void timers_come_late(cluster& all) {
@@ -371,6 +416,8 @@ constexpr auto harmful = std::array{
   fault_kind{8, agent_sleeps},
   fault_kind{5, node_is_suspended},
   fault_kind{6, agents_arrive},
+  fault_kind{2, node_comes_and_goes},
+  fault_kind{3, doors_are_strange},
   fault_kind{2, neighbour_arrives},
   fault_kind{2, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
@@ -383,6 +430,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, one_way_partition},
   fault_kind{8, firewall_resets},
   fault_kind{3, timers_come_late},
+  fault_kind{8, messages_come_late},
 };
 
 constexpr auto harmless = std::array{
@@ -410,6 +458,10 @@ const fault_kind& pick(const std::array<fault_kind, N>& kinds, dice& roll) {
 void plan_faults(cluster& all) {
   auto& roll = all.roll();
   const auto& plan = all.plan();
+  if (plan.restless)
+    for (uint32_t i = 0; i < 3; ++i)
+      all.later(roll.between(core::duration{0}, plan.fault_window),
+                [&all] { node_comes_and_goes(all); });
   if (!plan.harmless) {
     for (uint32_t i = 0; i < plan.fault_count; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),

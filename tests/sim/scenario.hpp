@@ -19,6 +19,7 @@ struct scenario {
   uint32_t slot_count_max = 1;
   bool embedded = false;           ///< Agent 0's process hosts the coordinator.
   bool elected = false;            ///< etcd elects the node that hosts it.
+  bool restless = false;           ///< Nodes come and go.
   bool duplicates = false;         ///< Some messages arrive twice.
   bool harmless = false;           ///< Only faults that may not cost an epoch.
   core::duration registry_lease{}; ///< Of the elected leader.
