@@ -143,7 +143,30 @@ class Source:
         function = self._function_at(i)
         if function and i not in self.asserted:
             self.mutants.append(Mutant(self.path, self._line(i), rule, what, function, inserts,
-                                       is_text=is_text))
+                                       is_text=is_text or self._is_in_text(i)))
+
+    def _is_in_text(self, i):
+        """Whether it is in brackets, or in what a function makes for, a text that is put
+        together: `"a" + std::to_string(n - 1) + (n == 1 ? "b" : "c")`."""
+        xs = self.tokens
+        for j in range(i, -1, -1):
+            if xs[j].text not in OPEN or xs[j].kind != 'sign' or xs[j].partner < i:
+                continue
+            if xs[j].text != '(':
+                return False
+            first, last = self._left(j, SUM_BEGINS), self._right(xs[j].partner, SUM_BEGINS)
+            signs = [k for k in self._level(first, last) if xs[k].text == '+' and xs[k].spaced]
+            if signs and any(xs[k].kind == 'text' for k in self._level(first, last)):
+                return True
+        return False
+
+    def _level(self, first, last):
+        """The tokens between two that are not in brackets."""
+        j = first
+        while j <= last:
+            yield j
+            x = self.tokens[j]
+            j = x.partner + 1 if x.kind == 'sign' and x.text in OPEN else j + 1
 
     def _has_text(self, first, last):
         return any(x.kind == 'text' for x in self.tokens[first:last + 1])

@@ -37,6 +37,15 @@ inline bool actorrun_mutant(int n) { return actorrun_chosen_mutant == n; }
 # What only makes texts for people: that is for unit tests.
 TEXTS = {'to_string', 'describe', 'waiting_for', 'counted', 'text', 'asked', 'nodes_asked'}
 
+# Variables that hold a text for people, or what is only read for one. An assignment
+# to one of them decides nothing.
+TEXT_VARIABLES = {
+    'reason', 'reason_',  # Of an epoch or an outcome.
+    'news',
+    'now_',  # Of the rendezvous: for what it says that it waits for.
+}
+ASSIGNMENT = re.compile(r'no (?:\w+(?:\.|->))*(?P<name>\w+) = ')
+
 ERROR = re.compile(r'^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error:', re.M)
 
 MEMORY_MAX = 4 << 30
@@ -292,7 +301,10 @@ def main():
 
 
 def kind_of(mutant):
-    return 'text' if mutant.is_text or mutant.function in TEXTS else 'protocol'
+    assigned = ASSIGNMENT.match(mutant.what)
+    is_text = (mutant.is_text or mutant.function in TEXTS
+               or (assigned is not None and assigned['name'] in TEXT_VARIABLES))
+    return 'text' if is_text else 'protocol'
 
 
 if __name__ == '__main__':

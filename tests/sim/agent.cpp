@@ -44,6 +44,7 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
              [this](epoch_id epoch, core::worker_group_event event) {
                take(epoch, std::move(event));
              }) {
+  port_ = brain_.offering().master_port;
   process_->on_death([this] {
     if (link_)
       link_->close(side::agent);
@@ -62,17 +63,29 @@ void agent::handle(const core::membership_event& event) {
   if (finished())
     return;
   const auto share = brain_.share();
+  const auto taken_for = brain_.current_link();
   const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
   const auto effects = brain_.step(event, now());
   if (all_.trace().on())
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
   check_orders(event, effects);
+  check_lease(event, effects);
+  if (const auto* x = std::get_if<core::group_stopped>(&event);
+      x && x->master_port != 0)
+    port_ = x->master_port;
+  const auto link_before = taken_for;
   if (std::holds_alternative<core::leave_requested>(event))
     leaving_ = true;
+  is_job_over_ |= std::holds_alternative<core::job_ended>(event);
   for (const auto& effect : effects)
     run(effect);
   check_link();
   check_share(event, share, epoch);
+  check_telling();
+  using state = core::membership::link;
+  if (finished() && !said_left_
+      && (link_before == state::joined || link_before == state::parting))
+    all_.checks().report("I6: " + id().value + " goes without a word");
 }
 
 // A keep-alive proves that the supervisor has just answered. Whoever asks twice
@@ -94,6 +107,128 @@ void agent::check_orders(const core::membership_event& event,
   if (std::holds_alternative<core::leave_requested>(event) && leaving_ && group_
       && machine_.is_any_alive() && newest_ == group_->plan().epoch && !kills)
     all_.checks().report(id().value + " was asked twice to end, and waits");
+}
+
+// A lease is kept by one keep-alive at a time; one whose answer was slow is
+// followed by the next at once.
+void agent::check_lease(const core::membership_event& event,
+                        const std::vector<core::membership_effect>& effects) {
+  const auto interval = all_.plan().limits.keep_alive_interval;
+  auto is_late = false;
+  if (const auto* x = std::get_if<core::lease_granted>(&event);
+      x && unanswered_ && x->sent == *unanswered_ + clock_) {
+    is_late = process_->pause_count() == unanswered_pause_
+              && all_.now() > *unanswered_ + interval + 1ms
+                                + all_.shared().timer_lateness_ever;
+    unanswered_.reset();
+  }
+  if (const auto* x = std::get_if<core::join_accepted>(&event);
+      x && x->keep_alive_interval > 0ms && join_sent_)
+    is_late = all_.now() > *std::exchange(join_sent_, std::nullopt) + interval;
+  const auto asks
+    = std::any_of(effects.begin(), effects.end(), [](const auto& x) {
+        return std::holds_alternative<core::check_control>(x);
+      });
+  if (is_late && !asks
+      && brain_.current_link() == core::membership::link::joined)
+    all_.checks().report("lease: " + id().value
+                         + " does not hurry after a slow answer");
+}
+
+// The coordinator knows how the workers stand, and that the agent leaves.
+void agent::check_telling() {
+  using core::share_state;
+  using state = core::membership::link;
+  const auto at = brain_.current_link();
+  if ((at != state::joining && at != state::joined) || finished())
+    return;
+  if (at == state::joined && leaving_ && !said_leaving_ && !is_job_over_)
+    all_.checks().report("I6: " + id().value + " leaves and does not say so");
+  if (!brain_.plan())
+    return;
+  const auto is = [&](share_state x) {
+    return told_ && told_->first == brain_.plan()->epoch && told_->second == x;
+  };
+  auto fits = true;
+  switch (brain_.share()) {
+    case share_state::running: // Or its fence has passed.
+      fits = is(share_state::running) || is(share_state::stopping);
+      break;
+    case share_state::succeeded:
+      fits = is(share_state::succeeded);
+      break;
+    case share_state::failed:
+      fits = is(share_state::failed) || is(share_state::idle);
+      break;
+    case share_state::idle:
+      fits = is(share_state::idle);
+      break;
+    case share_state::starting:
+    case share_state::stopping:
+      break;
+  }
+  if (!fits)
+    all_.checks().report("telling: the coordinator does not know that "
+                         + id().value + " is "
+                         + std::string{to_string(brain_.share())});
+}
+
+void agent::ignores(const core::membership_event& event) {
+  const auto link = brain_.current_link();
+  const auto share = brain_.share();
+  const auto plan = brain_.plan();
+  const auto port = brain_.offering().master_port;
+  if (!brain_.step(event, now()).empty() || brain_.current_link() != link
+      || brain_.share() != share || brain_.plan() != plan
+      || brain_.offering().master_port != port)
+    all_.checks().report("fencing: " + id().value
+                         + " obeys what is over: " + to_string(event));
+}
+
+// What mailboxes and networks bring late: of timers, of older epochs, of workers
+// that have ended, and of links that are down.
+void agent::hear_late() {
+  using core::share_state;
+  using state = core::membership::link;
+  if (fired_)
+    ignores(core::timer_fired{*fired_});
+  auto death = core::worker_failure{};
+  death.agent = id();
+  death.code = 1;
+  const auto& plan = brain_.plan();
+  const auto old = epoch_id{plan ? plan->epoch.value - 1 : 1};
+  ignores(core::group_started{old});
+  ignores(core::group_failed{old, death});
+  ignores(core::group_succeeded{old});
+  ignores(core::group_stopped{old, 1});
+  const auto share = brain_.share();
+  if (plan && share != share_state::starting)
+    ignores(core::group_started{plan->epoch});
+  if (plan && (share == share_state::succeeded || share == share_state::failed))
+    ignores(core::group_failed{plan->epoch, death});
+  if (plan && (share == share_state::succeeded || share == share_state::failed))
+    ignores(core::group_succeeded{plan->epoch});
+  const auto at = brain_.current_link();
+  if (at != state::joining) {
+    ignores(core::join_accepted{100ms, 400ms});
+    ignores(core::join_rejected{{errc::settings_mismatch, "late"}});
+  }
+  if (at != state::joined) {
+    ignores(core::lease_granted{now()});
+    ignores(core::control_checked{asked_.value_or(now())});
+  } else {
+    ignores(core::control_checked{now() - 1h});
+  }
+  if (at != state::seeking) {
+    ignores(core::coordinator_found{});
+    ignores(
+      core::coordinator_not_found{{errc::connection_refused, "late"}, {}});
+  }
+  if (at == state::finished) {
+    ignores(core::coordinator_disconnected{});
+    ignores(core::leave_requested{SIGTERM});
+    ignores(core::epoch_revoked{old});
+  }
 }
 
 // The share is what the workers are, and were ordered to be.
@@ -146,7 +281,7 @@ void agent::check_link() {
                          + (link_ ? ", and it is up" : ", and it is gone"));
   if (finished() != (taken_for == state::finished))
     all_.checks().report("I6: " + id().value + " does not know its end");
-  if (taken_for == state::joined)
+  if (taken_for == state::joined && !is_going_)
     joined_until_ = all_.now();
 }
 
@@ -159,13 +294,42 @@ void agent::on_found(std::shared_ptr<link> found, int number) {
   served_by_ = number;
   perform(core::drop_link{});
   link_ = std::move(found);
+  told_.reset();
+  unanswered_.reset();
+  said_leaving_ = false;
   handle(core::coordinator_found{});
 }
 
 void agent::on_not_found(failure why, core::time_point tried) {
   is_seeking_ = false;
   missed_ = all_.now();
+  const auto code = why.code;
+  const auto was_accepted = brain_.was_accepted();
+  const auto was_ending
+    = finished() || leaving_ || unkillable_count_ > 0
+      || brain_.current_link() != core::membership::link::seeking;
   handle(core::coordinator_not_found{std::move(why), tried + clock_});
+  check_answer(code, was_accepted, was_ending);
+}
+
+// Who was never let in need not ask again where it is told that it never will
+// be. All others go on.
+void agent::check_answer(errc code, bool was_accepted, bool was_ending) {
+  const auto is_final
+    = code == errc::protocol_mismatch || code == errc::job_mismatch
+      || code == errc::secret_mismatch || code == errc::etcd_denied;
+  if (was_ending)
+    return;
+  const auto is_over = code == errc::job_over;
+  if (is_over && group_)
+    return; // Its workers end first.
+  if (finished() != (is_over || (is_final && !was_accepted)))
+    all_.checks().report("I8: " + id().value
+                         + (finished() ? " gives up" : " asks again")
+                         + " without reason");
+  else if (finished() && (!ending_->why || ending_->why->code != code))
+    all_.checks().report("I6: " + id().value
+                         + " does not say why it was not let in");
 }
 
 void agent::on_closed(const link* closed) {
@@ -177,6 +341,10 @@ void agent::on_closed(const link* closed) {
 }
 
 void agent::send(core::rendezvous_event event) {
+  // A late revocation is answered, in any case.
+  if (said_left_ && !std::holds_alternative<core::agent_left>(event)
+      && !std::holds_alternative<core::workers_stopped>(event))
+    all_.checks().report("link: " + id().value + " sends after its last word");
   if (link_)
     all_.to_coordinator(link_, id(), std::move(event));
   else
@@ -186,7 +354,10 @@ void agent::send(core::rendezvous_event event) {
 // -- what membership decides --------------------------------------------------
 
 void agent::perform(const core::arm_timer& x) {
-  wake_at(x.due, [this, timer = x.timer] { handle(core::timer_fired{timer}); });
+  wake_at(x.due, [this, timer = x.timer] {
+    handle(core::timer_fired{timer});
+    fired_ = timer;
+  });
 }
 
 void agent::perform(const core::seek_coordinator&) {
@@ -211,6 +382,9 @@ void agent::perform(const core::drop_link&) {
 void agent::perform(const core::send_join& x) {
   if (x.held && x.held->failure)
     reported_pids_.insert(x.held->failure->pid);
+  join_sent_ = all_.now();
+  if (x.held)
+    told_ = {x.held->plan.epoch, x.held->state};
   send(core::agent_joined{x.offering, settings_, x.held});
 }
 
@@ -221,6 +395,11 @@ void agent::perform(const core::check_control& x) {
 }
 
 void agent::perform(const core::send_keep_alive& x) {
+  if (unanswered_ || said_left_)
+    all_.checks().report("lease: " + id().value
+                         + " sends one keep-alive after the other");
+  unanswered_ = x.sent - clock_;
+  unanswered_pause_ = process_->pause_count();
   if (link_)
     all_.keep_alive(link_, id(), x.sent);
   else
@@ -228,6 +407,7 @@ void agent::perform(const core::send_keep_alive& x) {
 }
 
 void agent::perform(const core::send_started& x) {
+  told_ = {x.epoch, core::share_state::running};
   send(core::workers_started{id(), x.epoch});
 }
 
@@ -235,10 +415,12 @@ void agent::perform(const core::send_failed& x) {
   all_.checks().attributed(x.failure);
   check_kind(x.failure);
   reported_pids_.insert(x.failure.pid);
+  told_ = {x.epoch, core::share_state::failed};
   send(core::worker_failed{id(), x.epoch, x.failure});
 }
 
 void agent::perform(const core::send_succeeded& x) {
+  told_ = {x.epoch, core::share_state::succeeded};
   send(core::workers_succeeded{id(), x.epoch});
 }
 
@@ -249,6 +431,8 @@ void agent::perform(const core::send_stopped& x) {
     reported_pids_.insert(other.pid);
   }
   check_told(x);
+  if (brain_.plan() && brain_.plan()->epoch == x.epoch)
+    told_ = {x.epoch, core::share_state::idle};
   send(core::workers_stopped{id(), x.epoch, x.master_port, x.others,
                              x.unkillable_count});
 }
@@ -272,11 +456,20 @@ void agent::check_told(const core::send_stopped& x) {
 }
 
 void agent::perform(const core::send_leaving& x) {
+  is_going_ = said_leaving_ = true;
   send(core::agent_leaving{id(), x.signal});
 }
 
 void agent::perform(const core::send_left&) {
+  if (std::exchange(said_left_, true))
+    all_.checks().report("I6: " + id().value + " leaves twice");
   send(core::agent_left{id()});
+  process_->after(
+    all_.plan().limits.fence() + 1ms + all_.shared().timer_lateness_max,
+    [this] {
+      if (!finished())
+        all_.checks().report("I6: " + id().value + " has left, and stays");
+    });
 }
 
 void agent::perform(const core::start_group& x) {
@@ -286,6 +479,9 @@ void agent::perform(const core::start_group& x) {
   else if (machine_.is_any_alive())
     all_.checks().report("I2: " + id().value
                          + " starts workers beside older ones");
+  if (x.plan.own.node_rank == 0 && x.plan.master_port != port_)
+    all_.checks().report("I1: MASTER_PORT is not what " + id().value
+                         + " holds");
   record_ = all_.checks().begun(x.plan);
   newest_ = x.plan.epoch;
   if (record_ == nullptr)
@@ -296,8 +492,7 @@ void agent::perform(const core::start_group& x) {
         + roll.between(core::duration{0}, all_.plan().start_stall_max) / 4;
   post_supervisor([this, plan = x.plan, decided = fence_count_] {
     decided_ = decided;
-    group_.emplace(plan, "node-" + std::to_string(host_),
-                   all_.plan().kill_timeout,
+    group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
                      2 * all_.plan().start_stall_max));
     held_ = {};
@@ -337,12 +532,8 @@ void agent::perform(const core::finish& x) {
   check_end(x.how);
   ending_ = x.how;
   perform(core::drop_link{});
+  hear_late();
   all_.on_finished(*this);
-}
-
-bool agent::was_away_for_end() const {
-  const auto ended_at = all_.etcd().ended_at();
-  return ended_at && brain_.was_accepted() && joined_until_ <= *ended_at;
 }
 
 void agent::check_end(const core::ending& how) {
@@ -355,7 +546,7 @@ void agent::check_end(const core::ending& how) {
                           || how.why->code == errc::connection_timed_out
                           || how.why->code == errc::coordinator_gone;
   const auto is_over = how.why->code == errc::job_over;
-  if (is_over && !all_.etcd().ended_at())
+  if (is_over && !all_.etcd().has_ended())
     all_.checks().report("I6: " + id().value + " takes the job for over");
   if (((is_lost || is_over) && !brain_.was_accepted())
       || (is_missing && brain_.was_accepted()))

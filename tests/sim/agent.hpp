@@ -45,8 +45,6 @@ public:
   bool is_buried() const { return !warden_dies_; }
   void lose_warden() { warden_dies_ = true; }
 
-  /// etcd knows that the job ended, and it was a member of it before, not since.
-  bool was_away_for_end() const;
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
   machine& workers() { return machine_; }
@@ -59,6 +57,9 @@ public:
 
   /// It takes part, and has not been ordered to leave.
   bool active() const { return process_->alive() && !finished() && !leaving_; }
+
+  /// Messages arrive that are over: they must change nothing.
+  void hear_late();
 
   /// The newest epoch it has begun.
   epoch_id newest() const { return newest_; }
@@ -107,7 +108,12 @@ private:
                    core::share_state before, epoch_id epoch_before);
   void check_orders(const core::membership_event& event,
                     const std::vector<core::membership_effect>& effects);
+  void check_lease(const core::membership_event& event,
+                   const std::vector<core::membership_effect>& effects);
+  void check_telling();
+  void ignores(const core::membership_event& event);
   void check_end(const core::ending& how);
+  void check_answer(errc code, bool was_accepted, bool was_ending);
   void check_told(const core::send_stopped& x);
   void check_kind(const core::worker_failure& x);
   void post_supervisor(action what);
@@ -141,6 +147,17 @@ private:
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
+  bool is_job_over_ = false;      ///< And it knows.
+  std::optional<timer_id> fired_; ///< A timer that is over.
+  bool is_going_ = false;     ///< It has told a coordinator that it leaves, …
+  bool said_leaving_ = false; ///< … and so over this link …
+  bool said_left_ = false;    ///< … and that it has left.
+  /// What the coordinator was told last, over this link, of the workers here.
+  std::optional<std::pair<epoch_id, core::share_state>> told_;
+  std::optional<core::time_point> join_sent_;  ///< And not answered yet.
+  std::optional<core::time_point> unanswered_; ///< Keep-alive, sent …
+  uint32_t unanswered_pause_ = 0;              ///< … after so many pauses.
+  uint16_t port_;                              ///< Held for the next epoch.
   epoch_id stopped_; ///< The last whose workers were ordered to stop.
   std::optional<core::time_point> asked_; ///< The supervisor, at last.
   bool warden_dies_ = false;              ///< In one instant with the process.

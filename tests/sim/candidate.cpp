@@ -102,7 +102,15 @@ void candidate::perform(const open_lease& x) {
 }
 
 void candidate::perform(const campaign& x) {
-  ask({}, [this, x] { return all_.etcd().campaign(x); });
+  ask({}, [this, x] {
+    const auto was_over = all_.etcd().read().job.is_over;
+    auto out = all_.etcd().campaign(x);
+    if (was_over && who_.brain().was_accepted()
+        && std::holds_alternative<campaign_won>(out))
+      all_.checks().report("job: " + who_.id().value
+                           + " begins it again, of which it was a member");
+    return out;
+  });
 }
 
 void candidate::perform(const publish& x) {
@@ -123,9 +131,6 @@ void candidate::perform(const end_lease& x) {
 // -- the coordinator ----------------------------------------------------------
 
 void candidate::perform(const open_coordinator& x) {
-  if (who_.was_away_for_end())
-    all_.checks().report("job: " + who_.id().value
-                         + " begins it again, of which it was a member");
   hosted_ = &all_.open_coordinator(process_, who_.host(), x.successor,
                                    [this] { return may_decide(); });
   process_->after(1ms, [this, number = hosted_->number()] {

@@ -3,6 +3,7 @@
 #include "tests/sim/faults.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace actorrun::sim {
@@ -17,11 +18,21 @@ constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
 
 constexpr auto port_wait = core::duration{5ms};
 
+/// Names of hosts in the order in which a person would list them: numbers count
+/// as numbers, wherever they stand, and zeros in front of them do not.
+constexpr auto host_names = std::array{
+  "2",  "9",   "10",  "ab1", "b1",   "b9a",   "b10", "n-2-10", "n-10-2", "x",
+  "x0", "x00", "x09", "x9",  "x9a2", "x9a10", "x10", "x010b",  "x11",    "y"};
+
 } // namespace
 
 cluster::cluster(scenario plan, history::mode how)
   : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15), trace_(how),
-    checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {}
+    checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {
+  for (uint32_t i = 0; i < host_names.size(); ++i)
+    free_names_.insert(
+      free_names_.begin() + long(roll_.between(0, free_names_.size())), i);
+}
 
 cluster::~cluster() {
   for (const auto& [host, x] : by_host_)
@@ -29,6 +40,8 @@ cluster::~cluster() {
 }
 
 core::duration cluster::timer_lateness() {
+  auto& ever = world_.timer_lateness_ever;
+  ever = std::max(ever, world_.timer_lateness_max);
   return roll_.between(core::duration{0},
                        world_.timer_lateness_max + core::duration{200us});
 }
@@ -42,27 +55,42 @@ uint32_t cluster::new_host() {
   if (plan_.job.ranked && host < plan_.agent_count)
     node_ranks_.back() = host;
   else if (plan_.job.ranked && roll_.percent(80))
-    node_ranks_.back() = uint32_t(roll_.between(0, plan_.agent_count - 1));
+    node_ranks_.back() = uint32_t(roll_.between(0, plan_.agent_count));
+  if (free_names_.empty()) { // These come behind all of the table.
+    name_orders_.push_back(uint32_t(host_names.size()) + host);
+    names_.push_back("z" + std::to_string(host));
+  } else {
+    name_orders_.push_back(free_names_.back());
+    names_.emplace_back(host_names[free_names_.back()]);
+    free_names_.pop_back();
+  }
+  roles_.emplace_back(roll_.percent(plan_.role_percent) ? "evaluator"
+                                                        : "default");
   return host;
 }
 
-agent& cluster::add_agent(uint32_t host, bool misled) {
+agent& cluster::add_agent(uint32_t host, mistake made) {
   const auto hosting = plan_.embedded && !plan_.elected && host == 0;
   auto process = std::make_shared<os_process>(queue_);
   auto settings = plan_.job;
-  settings.restart_count_max += misled ? 1 : 0;
+  settings.restart_count_max += made == mistake::settings ? 1 : 0;
+  const auto slot_count = made == mistake::no_slots ? 0
+                          : made == mistake::too_many_slots
+                            ? core::slots_per_agent_max + 1
+                            : uint32_t(roll_.between(1, plan_.slot_count_max));
   // As in the real system, an id is never used again.
   const auto name
     = "node-" + std::to_string(host) + "-" + std::to_string(agents_.size());
-  auto offering = core::offer{
-    .agent = {name},
-    .host = "node-" + std::to_string(host),
-    .address = name,
-    .role = "default",
-    .slot_count = uint32_t(roll_.between(1, plan_.slot_count_max)),
-    .master_port = uint16_t(20'000 + agents_.size()),
-    .leased = !hosting,
-    .node_rank = node_ranks_[host]};
+  auto offering = core::offer{.agent = {name},
+                              .host = names_[host],
+                              .address = name,
+                              .role = roles_[host],
+                              .slot_count = slot_count,
+                              .master_port = uint16_t(20'000 + agents_.size()),
+                              .leased = !hosting,
+                              .node_rank = node_ranks_[host]};
+  checks_.enlisted(offering);
+  births_.emplace(offering.agent, agents_.size());
   agents_.push_back(std::make_unique<agent>(*this, process, host,
                                             std::move(offering), settings));
   auto& x = *agents_.back();
@@ -80,7 +108,7 @@ void cluster::open_node(const std::shared_ptr<os_process>& process,
                         bool has_agent) {
   nodes_.emplace(process.get(),
                  std::make_unique<node>(
-                   queue_, roll_, process, has_agent,
+                   queue_, roll_, checks_, process, has_agent,
                    [this, process = process.get()](int signal) {
                      for (const auto& x : agents_)
                        if (&x->process() == process)
@@ -129,6 +157,10 @@ void cluster::resign(os_process& process) {
 
 void cluster::signal_node(agent& who, int signal) {
   nodes_.at(&who.process())->handle(core::signal_received{signal});
+}
+
+void cluster::crash_actor(os_process& process, core::actor_died::role which) {
+  nodes_.at(&process)->handle(core::actor_died{which, "out of memory"});
 }
 
 std::vector<agent*> cluster::living() {
@@ -313,6 +345,7 @@ void cluster::heal() {
   healed_at_ = now();
   world_.timer_lateness_max = {};
   world_.start_error = 0;
+  world_.refusal = errc::none;
   is_registry_away_ = false;
   for (uint32_t host = 0; host < paths_.size(); ++host)
     speak(host);

@@ -7,6 +7,8 @@
 #include "tests/sim/node.hpp"
 #include "tests/sim/registry.hpp"
 
+#include <unordered_map>
+
 namespace actorrun::sim {
 
 /// Runs one scenario. Everything follows from its seed.
@@ -45,6 +47,7 @@ public:
                 core::membership_event event);
   void probe(coordinator& who, const agent_id& whom);
   agent* find(const agent_id& id);
+  size_t birth_order(const agent_id& id) const;
   epoch_id newest_epoch_of(const agent_id& id);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
@@ -79,8 +82,15 @@ public:
     return x != nullptr && x->up() ? x : nullptr;
   }
 
-  agent& add_agent(uint32_t host, bool misled = false);
+  /// What is wrong with an agent's command line.
+  enum class mistake { none, settings, no_slots, too_many_slots };
+
+  agent& add_agent(uint32_t host, mistake made = mistake::none);
   uint32_t new_host();
+
+  /// The place of a host's name among all names, as people order them.
+  uint32_t name_order(uint32_t host) const { return name_orders_[host]; }
+  const std::string& name_of(uint32_t host) const { return names_[host]; }
   void kill_agent(agent& who);
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning() const;
@@ -90,6 +100,8 @@ public:
   void restart_coordinator(bool misled = false);
   /// Tells a node to end, as a person does.
   void signal_node(agent& who, int signal);
+  /// An actor of this process ends by an error of ours.
+  void crash_actor(os_process& process, core::actor_died::role which);
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
   void set_registry_away(bool is_away) { is_registry_away_ = is_away; }
@@ -137,12 +149,17 @@ private:
   path open_path_;
   registry registry_;
   bool is_registry_away_ = false;
-  std::vector<std::unique_ptr<agent>> agents_; ///< Dead ones included.
+  std::vector<std::unique_ptr<agent>> agents_;  ///< Dead ones included.
+  std::unordered_map<agent_id, size_t> births_; ///< Their places there.
   std::vector<std::unique_ptr<coordinator>> coordinators_;
   std::map<os_process*, std::unique_ptr<node>> nodes_;
   std::map<os_process*, std::unique_ptr<candidate>> candidates_;
   std::map<const link*, coordinator*> far_ends_;
   std::vector<std::optional<uint32_t>> node_ranks_; ///< By host; if ranked.
+  std::vector<std::string> names_;                  ///< By host, …
+  std::vector<uint32_t> name_orders_;               ///< … as is their order.
+  std::vector<std::string> roles_;                  ///< By host.
+  std::vector<uint32_t> free_names_; ///< Of the table, in random order.
   std::vector<std::pair<uint32_t, std::shared_ptr<link>>> by_host_;
   bool closed_ = false; ///< The job is over.
   bool healed_ = false;

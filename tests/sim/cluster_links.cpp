@@ -84,6 +84,10 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   const auto local = &x->who->process() == &target.process();
   if (!between.works())
     return;
+  if (const auto code = world_.refusal; code != errc::none && !local) {
+    queue_.after(way(), [this, x, code] { miss(x, code); });
+    return;
+  }
   if (!target.up()) {
     const auto is_proved
       = target.is_buried() && x->who->served_by() == target.number();
@@ -184,10 +188,12 @@ void cluster::await_end(coordinator& who, agent& target, core::time_point due) {
 }
 
 agent* cluster::find(const agent_id& id) {
-  for (const auto& x : agents_)
-    if (x->id() == id)
-      return x.get();
-  return nullptr;
+  const auto i = births_.find(id);
+  return i == births_.end() ? nullptr : agents_[i->second].get();
+}
+
+size_t cluster::birth_order(const agent_id& id) const {
+  return births_.at(id);
 }
 
 epoch_id cluster::newest_epoch_of(const agent_id& id) {

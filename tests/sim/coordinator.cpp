@@ -3,6 +3,7 @@
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace actorrun::sim {
 
@@ -19,7 +20,8 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          core::job_settings settings)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.roll().between(core::duration{0}, uptime_max)),
-    brain_(settings, all.plan().limits) {
+    brain_(settings, all.plan().limits),
+    times_(settings, all.plan().limits, all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);
@@ -38,30 +40,55 @@ void coordinator::step_down() {
     x->close(side::coordinator);
 }
 
+bool coordinator::may_act() const {
+  return !closed_ && (!may_decide_ || may_decide_());
+}
+
 void coordinator::handle(const core::rendezvous_event& event) {
-  if (closed_ || (may_decide_ && !may_decide_()))
+  if (!may_act())
     return;
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
-  const auto ranks = ranks_of_members();
+  const auto is_heard = std::holds_alternative<core::agent_heard>(event);
+  const auto ranks
+    = is_heard ? std::map<agent_id, uint32_t>{} : ranks_of_members();
+  const auto* join = std::get_if<core::agent_joined>(&event);
+  const auto is_new
+    = join != nullptr && !brain_.agents().contains(join->offering.agent);
   const auto effects = brain_.step(event, all_.now() + clock_);
+  times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
+  if (is_new)
+    arrived_[join->offering.agent] = ++arrival_count_;
+  if (is_new && brain_.agents().contains(join->offering.agent))
+    all_.checks().host_came(number_, join->offering.host);
+  all_.checks().check_quarantine(number_, brain_);
   // An epoch with a claim may be that of another coordinator.
-  const auto* join = std::get_if<core::agent_joined>(&event);
   if (brain_.epoch() != epoch && (join == nullptr || !join->held)) {
     all_.checks().kept_ranks(ranks, ranks_of_members());
+    check_places(ranks);
     check_master();
   }
   check_answer(event, effects);
+  if (++step_count_ % 16 == 0
+      || std::holds_alternative<core::timer_fired>(event))
+    check_silence();
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
   if (closed_)
     return;
-  check_links();
-  check_waits();
+  if (!is_heard)
+    check_links();
+}
+
+// What its timers may be late. A leader may do nothing between two terms.
+core::duration coordinator::slack() const {
+  const auto usual = 1ms + 3 * all_.shared().timer_lateness_ever
+                     + process_->pause_count() * all_.plan().trouble_max;
+  return may_decide_ ? usual + all_.plan().trouble_max + 1s : usual;
 }
 
 // Each event of an agent has the answer that the agent waits for.
@@ -69,14 +96,25 @@ void coordinator::check_answer(
   const core::rendezvous_event& event,
   const std::vector<core::rendezvous_effect>& effects) {
   auto is_granted = false;
+  auto is_probed = false;
   for (const auto& effect : effects) {
     is_granted |= std::holds_alternative<core::grant_lease>(effect);
+    is_probed |= std::holds_alternative<core::probe_agent>(effect);
     const auto* gone = std::get_if<core::forget_agent>(&effect);
     if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
         && all_.now() < heard_[gone->agent] + all_.plan().limits.lease())
       all_.checks().report("lease: " + gone->agent.value
                            + " was given up though it has been heard");
+    // A busy observer distrusts itself, unless it was busy twice.
+    if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
+        && links_[gone->agent]
+        && links_[gone->agent]->waiting(side::coordinator) > 0
+        && process_->pause_count() <= heard_pause_[gone->agent] + 1)
+      all_.checks().report("lease: " + gone->agent.value
+                           + " was given up while its messages waited");
   }
+  if (!brain_.result())
+    check_note(event, is_probed);
   if (const auto* x = std::get_if<core::agent_heard>(&event)) {
     const auto i = brain_.agents().find(x->agent);
     const auto is_known
@@ -94,6 +132,179 @@ void coordinator::check_answer(
     all_.checks().report("I5: a predecessor's restarts were forgotten");
 }
 
+// Who has a place keeps it, and who came first goes before. New ranks follow the
+// names of the hosts, behind the host of the coordinator's endpoint.
+void coordinator::check_places(
+  const std::map<agent_id, uint32_t>& before) const {
+  using order = std::tuple<bool, uint32_t, size_t>;
+  auto last_in = uint64_t{0};
+  auto first_out = UINT64_MAX;
+  auto newcomers = std::map<uint32_t, order>{};
+  for (const auto& [agent, x] : brain_.agents()) {
+    const auto* who = all_.find(agent);
+    const auto is_member = x.member_of == brain_.epoch();
+    const auto rank = all_.checks().offer_of(agent).node_rank;
+    if (brain_.settings().ranked && is_member && x.place.node_rank != rank)
+      all_.checks().report("ranks: " + agent.value
+                           + " has another rank than it was given");
+    if (is_member && !before.contains(agent)) {
+      last_in = std::max(last_in, arrived_.at(agent));
+      newcomers.emplace(x.place.node_rank,
+                        order{who->leased(), all_.name_order(who->host()),
+                              all_.birth_order(agent)});
+    } else if (!is_member && x.connected && !x.leaving && !x.shadowed) {
+      first_out
+        = before.contains(agent) ? 0 : std::min(first_out, arrived_.at(agent));
+    }
+  }
+  if (first_out < last_in)
+    all_.checks().report("ranks: a place went to an agent that came later");
+  auto last = std::optional<order>{};
+  for (const auto& [rank, x] : newcomers) {
+    if (last && x < *last && !brain_.settings().ranked)
+      all_.checks().report("ranks: newcomers do not have the order of their "
+                           "hosts");
+    last = x;
+  }
+}
+
+// What an agent, or its machine, has said is known from then on.
+void coordinator::check_note(const core::rendezvous_event& event,
+                             bool is_probed) {
+  const auto find = [this](const agent_id& agent) {
+    const auto i = brain_.agents().find(agent);
+    return i == brain_.agents().end() ? nullptr : &i->second;
+  };
+  auto fits = true;
+  if (const auto* lost = std::get_if<core::agent_lost>(&event)) {
+    const auto* y = find(lost->agent);
+    fits = y == nullptr || y->connected;
+  } else if (const auto* left = std::get_if<core::agent_left>(&event)) {
+    fits = find(left->agent) == nullptr;
+  } else if (const auto* cut = std::get_if<core::agent_disconnected>(&event)) {
+    const auto* y = find(cut->agent);
+    fits = y == nullptr || (y->offering.leased && !y->connected && is_probed);
+  } else if (const auto* going = std::get_if<core::agent_leaving>(&event)) {
+    const auto* y = find(going->agent);
+    fits = y == nullptr || y->leaving;
+  } else if (const auto* start = std::get_if<core::workers_started>(&event)) {
+    const auto* y = find(start->agent);
+    fits = y == nullptr || y->member_of != start->epoch
+           || y->member_of != brain_.epoch()
+           || y->share != core::share_state::starting;
+  } else if (const auto* stop = std::get_if<core::workers_stopped>(&event)) {
+    const auto* y = find(stop->agent);
+    fits = y == nullptr || y->holds != stop->epoch;
+  } else if (const auto* done = std::get_if<core::workers_succeeded>(&event)) {
+    const auto* y = find(done->agent);
+    fits = y == nullptr || y->holds != done->epoch;
+  }
+  if (!fits)
+    all_.checks().report("telling: the coordinator does not take note of "
+                         + to_string(event));
+}
+
+// Who says nothing loses its place in time.
+void coordinator::check_silence() {
+  const auto& limits = all_.plan().limits;
+  auto most = limits.lease() + slack();
+  if (process_->pause_count() > 0
+      || all_.shared().timer_lateness_ever > limits.keep_alive_interval)
+    most += slack() + limits.keep_alive_interval;
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.offering.leased && all_.now() > heard_[agent] + most)
+      all_.checks().report("lease: " + agent.value
+                           + " is silent, and keeps its place");
+}
+
+void coordinator::ignores(const core::rendezvous_event& event) {
+  const auto stage = brain_.current_phase();
+  const auto epoch = brain_.epoch();
+  const auto result = brain_.result();
+  const auto sum = [this] {
+    auto out = std::map<agent_id, std::tuple<epoch_id, epoch_id, int, bool>>{};
+    for (const auto& [agent, x] : brain_.agents())
+      out.emplace(agent,
+                  std::tuple{x.member_of, x.holds, int(x.share), x.leaving});
+    return out;
+  };
+  const auto before = sum();
+  if (!brain_.step(event, all_.now() + clock_).empty() || sum() != before
+      || brain_.current_phase() != stage || brain_.epoch() != epoch
+      || brain_.result() != result)
+    all_.checks().report("fencing: the coordinator obeys what is over: "
+                         + to_string(event));
+}
+
+// What mailboxes and networks bring late: of timers, of agents that were given
+// up, of older epochs.
+void coordinator::hear_late(bool is_closed) {
+  if (!may_act())
+    return;
+  if (fired_)
+    ignores(core::timer_fired{*fired_});
+  auto death = core::worker_failure{};
+  death.code = 1;
+  const auto unknown = agent_id{"unknown"};
+  const auto epoch = brain_.epoch();
+  ignores(core::agent_heard{unknown});
+  ignores(core::agent_disconnected{unknown});
+  ignores(core::agent_lost{unknown, "late"});
+  ignores(core::agent_leaving{unknown});
+  ignores(core::agent_left{unknown});
+  auto holds = std::map<agent_id, epoch_id>{{unknown, {}}};
+  for (const auto& [agent, x] : brain_.agents()) {
+    holds.emplace(agent, x.holds);
+    if (x.connected)
+      ignores(core::agent_lost{agent, "late"});
+    if (x.member_of == epoch && x.share != core::share_state::starting)
+      ignores(core::workers_started{agent, epoch});
+  }
+  for (const auto& [agent, held] : holds)
+    for (const auto old : {epoch_id{epoch.value - 1}, epoch}) {
+      if (old == held || old == epoch_id{})
+        continue;
+      if (old != epoch)
+        ignores(core::workers_started{agent, old});
+      death.agent = agent;
+      ignores(core::worker_failed{agent, old, death});
+      ignores(core::workers_succeeded{agent, old});
+      ignores(core::workers_stopped{agent, old, 0, {{death}, 0}, 1});
+    }
+  if (is_closed) {
+    ignores(core::stop_requested{15});
+    auto offering = core::offer{};
+    offering.agent = unknown;
+    ignores(core::agent_joined{offering, brain_.settings(), {}});
+  }
+}
+
+// Whoever asks for this job with a sound command line is not turned away, unless
+// another node has its rank.
+void coordinator::check_refusal(const agent_id& agent, errc code) const {
+  const auto& asked = brain_.settings();
+  const auto& x = all_.checks().offer_of(agent);
+  auto is_right = all_.find(agent)->settings() == asked;
+  auto is_taken = false;
+  if (asked.ranked) {
+    is_right = is_right && x.node_rank && *x.node_rank < asked.agent_count_max;
+    for (const auto& [other, record] : brain_.agents())
+      is_taken |= other != agent && record.connected && !record.leaving
+                  && all_.checks().offer_of(other).node_rank == x.node_rank;
+  }
+  const auto has_slots
+    = x.slot_count >= 1 && x.slot_count <= core::slots_per_agent_max;
+  const auto fits = code == errc::settings_mismatch ? !is_right
+                    : code == errc::bad_slot_count  ? !has_slots
+                    : code == errc::duplicate_agent ? is_taken
+                    : code == errc::none            ? is_right && has_slots
+                                                    : false;
+  if (!fits)
+    all_.checks().report(agent.value
+                         + (code == errc::none ? " takes part, and must not"
+                                               : " was turned away wrongly"));
+}
+
 // Rank 0 holds the port that the plans name.
 void coordinator::check_master() const {
   for (const auto& [agent, x] : brain_.agents())
@@ -102,41 +313,6 @@ void coordinator::check_master() const {
              != all_.find(agent)->brain().offering().master_port)
       all_.checks().report("I1: MASTER_PORT is not what " + agent.value
                            + " holds");
-}
-
-// No agent waits longer for others than the settings say.
-void coordinator::check_waits() {
-  using phase = core::rendezvous::phase;
-  auto newcomers = uint32_t{0};
-  auto unfinished = uint32_t{0};
-  auto holding = uint32_t{0};
-  for (const auto& [agent, x] : brain_.agents()) {
-    const auto is_member = x.member_of == brain_.epoch();
-    newcomers += !is_member && x.connected && !x.leaving && !x.shadowed;
-    unfinished += is_member && x.share != core::share_state::succeeded;
-    holding += x.holds.value != 0;
-  }
-  const auto& limits = all_.plan().limits;
-  const auto grace = all_.plan().trouble_max + 1s;
-  const auto now = all_.now();
-  const auto waits
-    = [&](auto& since, bool is_waiting, core::duration most, const char* what) {
-        if (!is_waiting)
-          return since.reset();
-        if (!since)
-          since = now;
-        if (now > *since + most + grace)
-          all_.checks().report(what);
-      };
-  const auto is_active = brain_.current_phase() == phase::running
-                         || brain_.current_phase() == phase::starting;
-  waits(joiners_wait_,
-        is_active && newcomers > 0 && unfinished == brain_.member_count()
-          && brain_.member_count() < brain_.settings().agent_count_max,
-        limits.last_call + limits.join_settle + limits.rejoin_backoff,
-        "I8: joiners get no place in a job with room");
-  waits(last_call_, brain_.current_phase() == phase::last_call && holding == 0,
-        limits.last_call, "I8: the last call does not end");
 }
 
 // Whom rendezvous takes for connected has a link, and no other agent.
@@ -177,10 +353,14 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   }
   if (known != from) // The message is of an older link.
     return;
+  if (!may_act())
+    return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
   if (std::holds_alternative<core::agent_joined>(event)
-      || std::holds_alternative<core::agent_heard>(event))
+      || std::holds_alternative<core::agent_heard>(event)) {
     heard_[agent] = all_.now();
+    heard_pause_[agent] = process_->pause_count();
+  }
   handle(event);
 }
 
@@ -207,13 +387,14 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 // -- what rendezvous decides --------------------------------------------------
 
 void coordinator::perform(const core::arm_timer& x) {
-  process_->at(x.due - clock_ + all_.timer_lateness(),
-               [this, timer = x.timer] { handle(core::timer_fired{timer}); });
+  process_->at(x.due - clock_ + all_.timer_lateness(), [this, timer = x.timer] {
+    handle(core::timer_fired{timer});
+    fired_ = timer;
+  });
 }
 
 void coordinator::perform(const core::accept_agent& x) {
-  if (all_.find(x.agent)->settings() != brain_.settings())
-    all_.checks().report(x.agent.value + " takes part with other settings");
+  check_refusal(x.agent, errc::none);
   const auto& limits = all_.plan().limits;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   send(x.agent,
@@ -222,6 +403,7 @@ void coordinator::perform(const core::accept_agent& x) {
 }
 
 void coordinator::perform(const core::reject_agent& x) {
+  check_refusal(x.agent, x.code);
   send(x.agent, core::join_rejected{{x.code, x.text}});
 }
 
@@ -255,16 +437,19 @@ void coordinator::perform(const core::explain_failures& x) {
   all_.checks().attributed(x.first);
   for (const auto& other : x.others.listed)
     all_.checks().attributed(other);
+  all_.checks().explained(number_, x.epoch, x.first, x.others.listed,
+                          x.others.unlisted_count, all_.now());
 }
 
 void coordinator::perform(const core::end_job& x) {
-  all_.checks().ended(number_, brain_, x.result);
+  all_.checks().ended(number_, brain_, x.result, all_.now());
   told_.insert(x.agents.begin(), x.agents.end());
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});
 }
 
 void coordinator::perform(const core::close_job&) {
+  hear_late(true);
   step_down();
   all_.on_closed(*this, *brain_.result());
 }

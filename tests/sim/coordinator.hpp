@@ -5,6 +5,7 @@
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
+#include "tests/sim/punctuality.hpp"
 
 #include <functional>
 #include <map>
@@ -39,6 +40,10 @@ public:
                const core::rendezvous_event& event, core::time_point sent);
   void receive_keep_alive(const std::shared_ptr<link>& from,
                           const agent_id& agent, core::time_point sent);
+
+  /// Messages arrive that are over: they must change nothing.
+  /// @param is_closed The coordinator has nothing more to do.
+  void hear_late(bool is_closed = false);
 
   /// A link was closed, possibly one over which no agent has joined.
   void on_closed(const link* closed);
@@ -76,8 +81,14 @@ private:
   void check_links();
   void check_answer(const core::rendezvous_event& event,
                     const std::vector<core::rendezvous_effect>& effects);
+  core::duration slack() const;
+  bool may_act() const;
+  void ignores(const core::rendezvous_event& event);
+  void check_silence();
+  void check_note(const core::rendezvous_event& event, bool is_probed);
+  void check_refusal(const agent_id& agent, errc code) const;
+  void check_places(const std::map<agent_id, uint32_t>& before) const;
   void check_master() const;
-  void check_waits();
   void send(const agent_id& agent, core::membership_event event);
 
   cluster& all_;
@@ -86,15 +97,18 @@ private:
   std::optional<uint32_t> host_;
   core::duration clock_; ///< Of its machine, ahead of the simulation's.
   core::rendezvous brain_;
+  punctuality times_;
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
-  std::map<agent_id, core::time_point> heard_;      ///< When, at last.
-  std::set<agent_id> told_;                         ///< How the job has ended.
-  /// Since when joiners wait for a place, and others for the last call's end.
-  std::optional<core::time_point> joiners_wait_;
-  std::optional<core::time_point> last_call_;
-  core::time_point answering_{}; ///< `sent` of the keep-alive in hand.
+  std::map<agent_id, core::time_point> heard_;      ///< When, at last, …
+  std::map<agent_id, uint32_t> heard_pause_; ///< … after so many pauses.
+  std::map<agent_id, uint64_t> arrived_;     ///< In this order.
+  uint64_t arrival_count_ = 0;
+  uint32_t step_count_ = 0;
+  std::set<agent_id> told_;       ///< How the job has ended.
+  core::time_point answering_{};  ///< `sent` of the keep-alive in hand.
+  std::optional<timer_id> fired_; ///< A timer that is over.
   bool started_ = false;
   bool closed_ = false;
   bool warden_dies_ = false;

@@ -120,11 +120,27 @@ void agent_is_ordered_to_leave(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr)
     return;
-  const auto times = all.roll().percent(30) ? 2 : 1;
+  const auto times = all.roll().percent(40) ? all.roll().between(2, 3) : 1;
   all.note("SIGTERM to " + x->id().value);
-  for (auto i = 0; i < times; ++i)
+  for (uint64_t i = 0; i < times; ++i)
     x->process().after(all.roll().between(core::duration{0}, 50ms),
                        [&all, x] { all.signal_node(*x, SIGTERM); });
+}
+
+// Its process ends in order, because nothing controls its workers any more.
+void actor_crashes(cluster& all) {
+  using role = core::actor_died::role;
+  auto* x = any_agent(all);
+  if (auto* y = all.serving();
+      y != nullptr && (x == nullptr || all.roll().percent(40))) {
+    all.note("the coordinator's actor crashes");
+    return y->process().post(
+      [&all, y] { all.crash_actor(y->process(), role::coordinator); });
+  }
+  if (x == nullptr || x->workers().frozen())
+    return;
+  all.note("the actor of " + x->id().value + " crashes");
+  x->process().post([&all, x] { all.crash_actor(x->process(), role::agent); });
 }
 
 void agent_sleeps(cluster& all) {
@@ -163,6 +179,26 @@ void neighbour_arrives(cluster& all) {
   all.add_agent(x->host());
 }
 
+// Again and again, until it stays.
+void node_flaps(cluster& all, uint32_t host, uint64_t times) {
+  if (times == 0)
+    return;
+  all.note("node-" + std::to_string(host) + " flaps");
+  auto* who = &all.add_agent(host);
+  const auto length
+    = all.roll().between(core::duration{50ms}, core::duration{700ms});
+  all.later(length, [&all, who, host, times] {
+    if (times > 1)
+      all.kill_agent(*who);
+    all.later(all.roll().between(core::duration{5ms}, 200ms),
+              [&all, host, times] { node_flaps(all, host, times - 1); });
+  });
+}
+
+void node_comes_and_goes(cluster& all) {
+  node_flaps(all, all.new_host(), all.roll().between(3, 7));
+}
+
 void agents_arrive(cluster& all) {
   const auto n = all.roll().between(1, 4);
   for (uint64_t i = 0; i < n; ++i)
@@ -174,9 +210,12 @@ void agents_arrive(cluster& all) {
 }
 
 void unknown_client_arrives(cluster& all) {
+  using mistake = cluster::mistake;
   const auto host = all.new_host();
+  auto kinds = std::vector{mistake::settings, mistake::settings,
+                           mistake::no_slots, mistake::too_many_slots};
   all.note("node-" + std::to_string(host) + " asks for another job");
-  all.add_agent(host, true);
+  all.add_agent(host, all.roll().pick(kinds));
 }
 
 // -- the coordinator ----------------------------------------------------------
@@ -290,6 +329,31 @@ void registry_is_away(cluster& all) {
   });
 }
 
+// Another job has taken the port, or a person has changed a secret. Who is
+// elected finds its coordinator elsewhere.
+void listener_refuses(cluster& all) {
+  auto codes = std::vector{errc::protocol_mismatch, errc::job_mismatch,
+                           errc::secret_mismatch, errc::etcd_denied};
+  if (all.plan().elected)
+    return;
+  all.note("the listener lets no agent in");
+  all.shared().refusal = all.roll().pick(codes);
+  all.add_agent(all.new_host());
+  all.later(trouble(all) / 4, [&all] {
+    all.note("the listener works again");
+    all.shared().refusal = errc::none;
+  });
+}
+
+void messages_come_late(cluster& all) {
+  all.note("late messages arrive");
+  if (auto* x = all.serving(); x != nullptr && !x->process().paused())
+    x->hear_late();
+  for (auto* x : all.living())
+    if (!x->process().paused())
+      x->hear_late();
+}
+
 // -- the machine's load -------------------------------------------------------
 
 void timers_come_late(cluster& all) {
@@ -348,11 +412,14 @@ constexpr auto harmful = std::array{
   fault_kind{8, agent_dies},
   fault_kind{6, agent_dies_and_is_missed},
   fault_kind{6, agent_is_ordered_to_leave},
+  fault_kind{3, actor_crashes},
   fault_kind{8, agent_sleeps},
   fault_kind{5, node_is_suspended},
   fault_kind{6, agents_arrive},
+  fault_kind{2, node_comes_and_goes},
+  fault_kind{3, listener_refuses},
   fault_kind{2, neighbour_arrives},
-  fault_kind{1, unknown_client_arrives},
+  fault_kind{2, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
   fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},
@@ -363,6 +430,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, one_way_partition},
   fault_kind{8, firewall_resets},
   fault_kind{3, timers_come_late},
+  fault_kind{8, messages_come_late},
 };
 
 constexpr auto harmless = std::array{
@@ -390,6 +458,10 @@ const fault_kind& pick(const std::array<fault_kind, N>& kinds, dice& roll) {
 void plan_faults(cluster& all) {
   auto& roll = all.roll();
   const auto& plan = all.plan();
+  if (plan.restless)
+    for (uint32_t i = 0; i < 3; ++i)
+      all.later(roll.between(core::duration{0}, plan.fault_window),
+                [&all] { node_comes_and_goes(all); });
   if (!plan.harmless) {
     for (uint32_t i = 0; i < plan.fault_count; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),

@@ -37,6 +37,10 @@ void invariants::announced(int coordinator, const core::announce_epoch& x) {
                + " was announced anew in another shape");
     return;
   }
+  for (const auto& plan : x.plans)
+    if (leaving_.contains({coordinator, plan.own.agent}))
+      report("I8: epoch " + to_string(plan.epoch) + " counts on "
+             + plan.own.agent.value + ", which leaves");
   auto record = std::make_unique<epoch_record>();
   record->coordinator = coordinator;
   record->number = x.plans.front().epoch;
@@ -77,6 +81,7 @@ void invariants::check_ranks(const epoch_record& epoch) {
     for (uint32_t i = 0; i < plan.own.slot_count; ++i)
       ranks.insert(plan.own.first_global_rank + i);
   }
+  check_roles(epoch);
   const auto dense = [](const std::set<uint32_t>& xs, uint32_t n) {
     return xs.size() == n && !xs.empty() && *xs.rbegin() == n - 1;
   };
@@ -85,6 +90,31 @@ void invariants::check_ranks(const epoch_record& epoch) {
       || epoch.plans.size() != common.node_count)
     report("I1: the ranks of epoch " + to_string(epoch.number)
            + " are not 0..W-1");
+}
+
+// Every node has as many workers as it has offered, and ranks follow each other
+// from node to node: in the job, and in each role.
+void invariants::check_roles(const epoch_record& epoch) {
+  auto by_rank = std::map<uint32_t, const core::placement*>{};
+  auto sizes = std::map<std::string, uint32_t>{};
+  for (const auto& [agent, plan] : epoch.plans) {
+    by_rank.emplace(plan.own.node_rank, &plan.own);
+    sizes[offers_.at(agent).role] += offers_.at(agent).slot_count;
+  }
+  auto next = uint32_t{0};
+  auto next_of = std::map<std::string, uint32_t>{};
+  for (const auto& [rank, x] : by_rank) {
+    const auto& offered = offers_.at(x->agent);
+    if (x->slot_count != offered.slot_count)
+      report("I1: " + x->agent.value + " was given other workers than it has");
+    if (x->first_global_rank != next)
+      report("I1: global ranks do not follow the ranks of the nodes");
+    if (x->first_role_rank != next_of[offered.role]
+        || x->role_world_size != sizes[offered.role])
+      report("I1: the ranks of a role are not 0..R-1");
+    next += x->slot_count;
+    next_of[offered.role] += x->slot_count;
+  }
 }
 
 // Those that stay keep their order, and move only to close gaps.
@@ -108,6 +138,32 @@ void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
     report("ranks: an agent that stays was moved for a newcomer");
 }
 
+namespace {
+
+uint32_t candidate_count(const core::rendezvous& brain) {
+  auto n = uint32_t{0};
+  for (const auto& [agent, x] : brain.agents())
+    n += x.connected && !x.leaving && !x.shadowed;
+  return n;
+}
+
+} // namespace
+
+// Who goes before its work is done is missed by others.
+void invariants::check_departures(debt& owed, int coordinator,
+                                  const core::rendezvous& after) const {
+  for (const auto& agent : owed.members) {
+    const auto i = after.agents().find(agent);
+    const auto is_gone = i == after.agents().end() || i->second.leaving;
+    if (is_gone && owed.working.contains(agent)
+        && !unkillable_.contains({coordinator, agent}))
+      owed.departed.insert(agent);
+    owed.working.erase(agent);
+    if (!is_gone && i->second.share != core::share_state::succeeded)
+      owed.working.insert(agent);
+  }
+}
+
 // In an epoch that a failure has ended, and from which no agent went, the
 // failure costs a restart, or the job.
 void invariants::check_cost(int coordinator,
@@ -121,21 +177,39 @@ void invariants::check_cost(int coordinator,
     const auto* x = std::get_if<core::worker_failed>(&event);
     if (x != nullptr && is_stopping && x->epoch == epoch_before
         && !was_stopping_[coordinator]) {
-      owed = debt{spent_before, {}, false};
+      owed = debt{spent_before, {}, false, {}, {}};
       for (const auto& [agent, record] : after.agents())
         if (record.member_of == epoch_before)
           owed->members.insert(agent);
     }
   } else {
+    check_departures(*owed, coordinator, after);
     for (const auto& agent : owed->members) {
       const auto i = after.agents().find(agent);
       if (i == after.agents().end() || i->second.leaving)
         owed->is_exempt = true;
     }
   }
-  was_stopping_[coordinator] = is_stopping;
+  const auto was_stopping
+    = std::exchange(was_stopping_[coordinator], is_stopping);
+  if (was_stopping && !is_stopping && !after.result()
+      && hung_in_[coordinator] == epoch_before
+      && candidate_count(after) < after.settings().agent_count_min)
+    report("unkillable: too few nodes are left, and the job waits for others");
   if (!owed || is_stopping)
     return;
+  const auto& first = after.result() && after.result()->first_failure
+                        ? after.result()->first_failure
+                        : after.last_failure();
+  if (first && first->kind != core::failure_kind::not_started
+      && first->kind != core::failure_kind::unkillable
+      && (after.budget().restart_count() > owed->spent
+          || (after.result()
+              && after.result()->kind == core::outcome::verdict::failed)))
+    for (const auto& agent : owed->departed)
+      if (agent != first->agent)
+        report("I5: " + agent.value + " had gone, and the failure of "
+               + first->agent.value + " cost something");
   const auto has_cost = after.budget().restart_count() > owed->spent
                         || after.current_phase() == phase::ended;
   if (!owed->is_exempt && !has_cost)
@@ -195,6 +269,8 @@ void invariants::check_phase(const core::rendezvous& after) {
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {
+  if (std::holds_alternative<core::agent_heard>(event))
+    return; // It changes nothing but a lease.
   check_phase(after);
   check_cost(coordinator, event, spent_before, epoch_before, after);
   const auto spent = after.budget().restart_count();
@@ -211,6 +287,8 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");
   attributed(*after.last_failure());
+  if (is_permanent(*after.last_failure()))
+    report("I5: a restart was spent on what cannot be started");
   if (missed_a_peer_.contains(after.last_failure()->pid))
     report("I5: the death of an agent cost a restart");
   if (!paid_.emplace(coordinator, epoch_before).second)
@@ -273,9 +351,30 @@ void invariants::told(int coordinator, const core::rendezvous& before,
   if (const auto* x = std::get_if<core::workers_stopped>(&event);
       x && x->unkillable_count > 0) {
     const auto i = before.agents().find(x->agent);
-    if (i != before.agents().end() && i->second.holds == x->epoch)
+    if (i != before.agents().end() && i->second.holds == x->epoch) {
       unkillable_.emplace(coordinator, x->agent);
+      if (i->second.member_of == x->epoch)
+        hung_in_[coordinator] = x->epoch;
+      auto& list = quarantined_[coordinator];
+      const auto is_it = [&](const auto& y) { return y.first == x->agent; };
+      if (std::none_of(list.begin(), list.end(), is_it))
+        list.emplace_back(x->agent, offers_.at(x->agent).host);
+    }
   }
+  if (const auto* x = std::get_if<core::agent_leaving>(&event))
+    leaving_.emplace(coordinator, x->agent);
+  const auto note = [&](const agent_id& agent, epoch_id epoch,
+                        const core::worker_failure& x) {
+    reported_[{coordinator, epoch}].emplace(agent, x.local_rank);
+  };
+  if (const auto* x = std::get_if<core::worker_failed>(&event))
+    note(x->agent, x->epoch, x->failure);
+  if (const auto* x = std::get_if<core::workers_stopped>(&event))
+    for (const auto& other : x->others.listed)
+      note(x->agent, x->epoch, other);
+  if (const auto* x = std::get_if<core::agent_joined>(&event);
+      x && x->held && x->held->failure)
+    note(x->offering.agent, x->held->plan.epoch, *x->held->failure);
   for (const auto& x : failures_in(before, event))
     hear(known_failures_[{coordinator, before.epoch()}], x, sent, now);
 }
@@ -320,13 +419,90 @@ size_t able_count(const core::rendezvous& brain) {
 
 } // namespace
 
+void invariants::host_came(int coordinator, const std::string& host) {
+  std::erase_if(quarantined_[coordinator],
+                [&](const auto& x) { return x.second == host; });
+}
+
+// Operators find there each node with workers that hang, until it comes back.
+void invariants::check_quarantine(int coordinator,
+                                  const core::rendezvous& after) {
+  const auto& listed = after.quarantined_nodes();
+  if (listed.empty() && quarantined_.empty())
+    return;
+  const auto& real = quarantined_[coordinator];
+  const auto is_same = [](const auto& x, const auto& y) {
+    return x.agent == y.first && x.host == y.second && x.unkillable_count > 0;
+  };
+  if (!std::equal(listed.begin(), listed.end(), real.begin(), real.end(),
+                  is_same))
+    report("quarantine: the list of nodes with hanging workers is wrong");
+}
+
+// All failures of an epoch, each once, in the order of the deaths. The time of a
+// death is never before it, and later by the way of a message at most.
+void invariants::explained(int coordinator, epoch_id epoch,
+                           const core::worker_failure& first,
+                           const std::vector<core::worker_failure>& others,
+                           uint32_t unlisted_count, core::time_point now) {
+  auto all = std::vector{first};
+  all.insert(all.end(), others.begin(), others.end());
+  const auto& heard = known_failures_[{coordinator, epoch}];
+  const auto& reported = reported_[{coordinator, epoch}];
+  auto seen = std::set<std::pair<agent_id, uint32_t>>{};
+  for (const auto& x : all) {
+    if (!reported.contains({x.agent, x.local_rank}))
+      report("root cause: no agent has reported " + to_string(x));
+    if (!seen.emplace(x.agent, x.local_rank).second)
+      report("root cause: listed twice: " + to_string(x));
+    if (const auto i = seen_.find(x.pid);
+        i != seen_.end() && x.kind != core::failure_kind::unkillable) {
+      const auto died = now - x.age;
+      const auto known
+        = std::find_if(heard.begin(), heard.end(),
+                       [&](const auto& y) { return is_same(y.failure, x); });
+      if (died < i->second
+          || (known != heard.end() && died > i->second + known->way))
+        report("root cause: the age is wrong of " + to_string(x));
+    }
+  }
+  for (size_t i = 1; i < all.size(); ++i)
+    if (all[i].age > all[i - 1].age
+        && first.kind != core::failure_kind::unkillable)
+      report("root cause: failures are not listed in their order");
+  for (const auto& x : heard)
+    if (unlisted_count == 0
+        && !seen.contains({x.failure.agent, x.failure.local_rank}))
+      report("root cause: not listed: " + to_string(x.failure));
+}
+
+// A job fails if no restart is left or none can help, or if too few nodes are
+// left beside those whose workers hang.
+void invariants::check_give_up(int coordinator, const core::rendezvous& after,
+                               const core::outcome& result) {
+  if (result.kind != core::outcome::verdict::failed)
+    return;
+  const auto is_spent
+    = after.budget().restart_count() >= after.settings().restart_count_max;
+  const auto is_short
+    = hung_in_[coordinator] == after.epoch()
+      && candidate_count(after) < after.settings().agent_count_min;
+  if (!is_spent && !is_short && !is_permanent(*result.first_failure))
+    report("I5: the job was given up with restarts left");
+}
+
 void invariants::ended(int coordinator, const core::rendezvous& after,
-                       const core::outcome& result) {
+                       const core::outcome& result, core::time_point now) {
   const auto epoch = after.epoch();
   if (result.kind == core::outcome::verdict::unmet
       && able_count(after) >= after.settings().agent_count_min)
     report("I8: a job with enough nodes ended for want of nodes");
   const auto [i, first] = outcomes_.emplace(coordinator, result);
+  if (first && result.first_failure) {
+    check_give_up(coordinator, after, result);
+    explained(coordinator, epoch, *result.first_failure, result.other_failures,
+              result.unlisted_failure_count, now);
+  }
   if (!first && i->second != result)
     report("I6: the job ended twice");
   if (result.first_failure) {

@@ -31,6 +31,13 @@ public:
   const std::optional<std::string>& breach() const { return breach_; }
   void report(const std::string& text);
 
+  /// What an agent brings, from its command line and its machine.
+  void enlisted(const core::offer& x) { offers_.emplace(x.agent, x); }
+
+  const core::offer& offer_of(const agent_id& agent) const {
+    return offers_.at(agent);
+  }
+
   // -- the coordinators -------------------------------------------------------
 
   void coordinator_began(int coordinator);
@@ -50,7 +57,17 @@ public:
                   const std::map<agent_id, uint32_t>& after);
 
   void ended(int coordinator, const core::rendezvous& after,
-             const core::outcome& result);
+             const core::outcome& result, core::time_point now);
+
+  /// The failures of an epoch have been put in order, with their ages.
+  void explained(int coordinator, epoch_id epoch,
+                 const core::worker_failure& first,
+                 const std::vector<core::worker_failure>& others,
+                 uint32_t unlisted_count, core::time_point now);
+
+  /// A new agent of this host was accepted.
+  void host_came(int coordinator, const std::string& host);
+  void check_quarantine(int coordinator, const core::rendezvous& after);
 
   /// An agent's report on its workers is about to reach a coordinator.
   /// @param sent When the agent sent it.
@@ -102,8 +119,16 @@ private:
     uint32_t spent = 0; ///< Restarts before.
     std::set<agent_id> members;
     bool is_exempt = false;
+    /// Members whose work was not done at the last look, and those of them
+    /// that have gone since.
+    std::set<agent_id> working{};
+    std::set<agent_id> departed{};
   };
 
+  void check_departures(debt& owed, int coordinator,
+                        const core::rendezvous& after) const;
+  void check_give_up(int coordinator, const core::rendezvous& after,
+                     const core::outcome& result);
   void check_phase(const core::rendezvous& after);
   void check_cost(int coordinator, const core::rendezvous_event& event,
                   uint32_t spent_before, epoch_id epoch_before,
@@ -115,9 +140,11 @@ private:
                    const core::worker_failure& first);
   epoch_record* find(const core::epoch_plan& plan);
   void check_ranks(const epoch_record& epoch);
+  void check_roles(const epoch_record& epoch);
 
   core::job_settings job_;
   std::optional<std::string> breach_;
+  std::map<agent_id, core::offer> offers_;
   std::vector<std::unique_ptr<epoch_record>> epochs_;
   std::set<epoch_record*> running_;
   std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.
@@ -133,6 +160,13 @@ private:
   /// Agents that have reported workers that hang.
   std::set<std::pair<int, agent_id>> unkillable_;
   std::map<agent_id, epoch_id> begun_;
+  std::set<std::pair<int, agent_id>> leaving_; ///< They have said so.
+  /// By coordinator: agents in quarantine, with their hosts.
+  std::map<int, std::vector<std::pair<agent_id, std::string>>> quarantined_;
+  std::map<int, epoch_id> hung_in_; ///< Workers of this epoch hang.
+  /// All that were ever reported, by coordinator and epoch.
+  std::map<std::pair<int, epoch_id>, std::set<std::pair<agent_id, uint32_t>>>
+    reported_;
 };
 
 } // namespace actorrun::sim

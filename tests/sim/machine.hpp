@@ -20,8 +20,10 @@ struct world {
   dice& roll;
   invariants& checks;
   int64_t last_pid = 1000;
-  core::duration timer_lateness_max{0}; ///< Lateness in an overloaded system.
-  int start_error = 0;                  ///< errno of every start, if not 0.
+  core::duration timer_lateness_max{0};  ///< Lateness in an overloaded system.
+  core::duration timer_lateness_ever{0}; ///< The longest up to now.
+  errc refusal = errc::none; ///< To an agent that connects, if not none.
+  int start_error = 0;       ///< errno of every start, if not 0.
 };
 
 class machine {

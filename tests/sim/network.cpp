@@ -79,13 +79,16 @@ void link::arrive(side to) {
          && here.incoming.front().ready <= queue_.now()) {
     auto next = std::move(here.incoming.front());
     here.incoming.pop_front();
-    if (next.last)
+    if (next.last) {
       notice(to);
-    else
+    } else {
+      ++here.waiting;
       here.what.owner->post([&here, deliver = std::move(next.deliver)] {
+        --here.waiting;
         if (here.open)
           deliver();
       });
+    }
   }
 }
 

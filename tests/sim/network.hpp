@@ -68,6 +68,9 @@ public:
   /// Delivers again after a silence.
   void wake();
 
+  /// Messages that have arrived there, where the process sleeps.
+  uint32_t waiting(side at) const { return ends_[size_t(at)].waiting; }
+
   /// Ends the simulation: pending messages hold the link that holds them.
   void discard();
 
@@ -83,6 +86,7 @@ private:
     bool open = true;
     std::deque<message> incoming;
     core::time_point newest{};
+    uint32_t waiting = 0; ///< Messages that its process has yet to read.
   };
 
   void transmit(side to, message what);

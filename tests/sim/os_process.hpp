@@ -28,7 +28,11 @@ public:
   }
 
   /// Stops it (SIGSTOP).
-  void pause() { paused_ = true; }
+  void pause() {
+    paused_ = true;
+    ++pause_count_;
+  }
+  uint32_t pause_count() const { return pause_count_; }
 
   /// Resumes it (SIGCONT): pending actions run now, in the order of arrival.
   void resume();
@@ -41,6 +45,7 @@ private:
   event_queue& queue_;
   bool alive_ = true;
   bool paused_ = false;
+  uint32_t pause_count_ = 0;
   std::deque<action> inbox_;
   std::vector<action> on_death_;
 };

@@ -30,7 +30,7 @@ int64_t registry::open_lease(duration length, time_point now) {
 void registry::end_lease(const core::end_lease& order, time_point now) {
   if (order.job_over && leader_ && leader_->lease == order.lease) {
     job_ = {++revision_, true};
-    ended_at_ = now;
+    has_ended_ = true;
     mark_end_ = now + mark_length;
     leader_.reset();
     terms_ = 0;

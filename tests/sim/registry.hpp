@@ -18,8 +18,8 @@ public:
 
   core::entry_read read() const;
 
-  /// When a job was last marked as over.
-  std::optional<core::time_point> ended_at() const { return ended_at_; }
+  /// A job was marked as over.
+  bool has_ended() const { return has_ended_; }
 
   int64_t open_lease(core::duration length, core::time_point now);
   void end_lease(const core::end_lease& order, core::time_point now);
@@ -44,7 +44,7 @@ private:
   std::map<int64_t, std::pair<core::duration, core::time_point>> leases_;
   core::job_mark job_;
   core::time_point mark_end_{}; ///< Of the mark of a job that is over.
-  std::optional<core::time_point> ended_at_;
+  bool has_ended_ = false;
   uint32_t terms_ = 0; ///< Coordinators that the job has had.
   int64_t revision_ = 0;
   int64_t last_lease_ = 0;

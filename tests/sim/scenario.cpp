@@ -63,6 +63,17 @@ scenario roll_scenario(uint64_t seed) {
   x.registry_lease = roll.between(core::duration{800ms}, core::duration{3s});
   if (x.elected)
     x.limits.seek = 12s;
+  x.restless = roll.percent(8) && !x.job.ranked;
+  if (x.restless) {
+    x.job.agent_count_max = x.agent_count + 1;
+    x.job.agent_count_min = uint32_t(roll.between(1, x.agent_count));
+    x.limits.rejoin_backoff = milliseconds{roll.between(100, 800)};
+    x.limits.join_settle = milliseconds{roll.between(30, 80)};
+    x.fault_count /= 2;
+    x.fault_window = 4s;
+    x.work = roll.between(core::duration{3s}, core::duration{5s});
+  }
+  x.role_percent = roll.percent(30) ? 40 : 0;
   return x;
 }
 
@@ -70,6 +81,7 @@ scenario roll_harmless(uint64_t seed) {
   auto x = roll_scenario(seed);
   auto roll = dice{~seed};
   x.harmless = true;
+  x.restless = false;
   x.elected = false;
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;
@@ -107,7 +119,7 @@ core::duration scenario::election_bound() const {
 }
 
 core::duration scenario::ending_bound() const {
-  constexpr auto show = 2s; // Longest delay of a console.
+  constexpr auto show = 4s; // Longest delay of a console.
   const auto once = recovery_bound() + limits.join + limits.seek + limits.close
                     + show + 2 * (work + recovery_bound());
   // Who was away when the job ended may elect itself, and begin anew.

@@ -19,6 +19,7 @@ struct scenario {
   uint32_t slot_count_max = 1;
   bool embedded = false;           ///< Agent 0's process hosts the coordinator.
   bool elected = false;            ///< etcd elects the node that hosts it.
+  bool restless = false;           ///< Nodes come and go.
   bool duplicates = false;         ///< Some messages arrive twice.
   bool harmless = false;           ///< Only faults that may not cost an epoch.
   core::duration registry_lease{}; ///< Of the elected leader.
@@ -31,6 +32,7 @@ struct scenario {
   core::duration orphan_delay_max{};
   /// Of the processes that die, those whose warden dies in the same instant.
   uint32_t no_warden_percent = 0;
+  uint32_t role_percent = 0;     ///< Nodes with a role of their own.
   core::duration work{};         ///< How long a worker works.
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;

@@ -1,0 +1,250 @@
+#include "tests/sim/punctuality.hpp"
+
+#include <algorithm>
+
+namespace actorrun::sim {
+
+namespace {
+
+bool has(const std::vector<agent_id>& sorted, const agent_id& x) {
+  return std::binary_search(sorted.begin(), sorted.end(), x);
+}
+
+template <class Effect>
+const Effect* find(const std::vector<core::rendezvous_effect>& effects) {
+  for (const auto& x : effects)
+    if (const auto* found = std::get_if<Effect>(&x))
+      return found;
+  return nullptr;
+}
+
+} // namespace
+
+punctuality::view punctuality::look(const core::rendezvous& brain) {
+  auto x = view{};
+  x.stage = brain.current_phase();
+  x.epoch = brain.epoch();
+  x.is_listening = x.stage == phase::gathering
+                   && brain.waiting_for().starts_with("listening");
+  x.agents.reserve(brain.agents().size());
+  x.staying.reserve(brain.agents().size());
+  for (const auto& [agent, record] : brain.agents()) {
+    const auto is_candidate
+      = record.connected && !record.leaving && !record.shadowed;
+    const auto is_member
+      = record.member_of == x.epoch && record.member_of.value != 0;
+    const auto is_working
+      = is_member && record.share != core::share_state::succeeded;
+    x.agents.push_back(agent);
+    x.candidates += is_candidate;
+    x.holding += record.holds.value != 0;
+    x.members += is_member;
+    x.unfinished += is_working;
+    x.active += is_member
+                && (record.share == core::share_state::starting
+                    || record.share == core::share_state::running);
+    x.newcomers += is_candidate && !is_member;
+    if (is_working)
+      x.working.push_back(agent);
+    if (!record.leaving)
+      x.staying.push_back(agent);
+  }
+  return x;
+}
+
+void punctuality::after(const core::rendezvous& brain,
+                        const core::rendezvous_event& event,
+                        const std::vector<core::rendezvous_effect>& effects,
+                        core::time_point now, core::duration slack) {
+  // A keep-alive changes nothing that is looked at here.
+  if (!std::holds_alternative<core::agent_heard>(event)) {
+    was_ = std::exchange(is_, look(brain));
+  } else if (was_.epoch != is_.epoch || was_.stage != is_.stage
+             || was_.agents.size() != is_.agents.size()
+             || was_.staying.size() != is_.staying.size()) {
+    was_ = is_;
+  }
+  const auto& now_is = is_;
+  now_ = now;
+  slack_ = slack;
+  if (!std::exchange(has_begun_, true))
+    enough_at_ = now;
+  if (std::max(was_.candidates, now_is.candidates) >= job_.agent_count_min)
+    enough_at_ = now;
+  const auto* join = std::get_if<core::agent_joined>(&event);
+  if (join != nullptr && !has(was_.agents, join->offering.agent)
+      && has(now_is.agents, join->offering.agent))
+    last_arrival_ = now;
+  const auto* end = find<core::end_job>(effects);
+  check_minimum(now_is, end != nullptr && was_.stage != phase::ended
+                          && end->result.kind == core::outcome::verdict::unmet);
+  check_listening(brain, now_is);
+  check_last_call(now_is);
+  const auto* revoked = find<core::revoke_epoch>(effects);
+  check_regroup(now_is, revoked != nullptr && was_.is_active()
+                          && revoked->reason.ends_with("more joined"));
+  see_epochs(now_is, now);
+  check_close(now_is, find<core::close_job>(effects) != nullptr);
+  check_hurry(brain, now_is);
+}
+
+void punctuality::late(core::time_point due, const char* what) {
+  if (now_ > due + slack_)
+    checks_.report(std::string{what} + " too long");
+}
+
+void punctuality::early(core::time_point due, const char* what) {
+  if (now_ < due)
+    checks_.report(std::string{what} + " too soon");
+}
+
+// -- before an epoch ----------------------------------------------------------
+
+// Nodes that have yet to come have time, and no more than they were given.
+void punctuality::check_minimum(const view& now_is, bool is_unmet) {
+  if (is_unmet)
+    early(enough_at_ + limits_.join, "times: the job ends for want of nodes");
+  const auto is_short = now_is.stage == phase::gathering && now_is.holding == 0
+                        && now_is.candidates < job_.agent_count_min
+                        && !(now_is.agents.empty() && now_is.epoch.value == 0)
+                        && !now_is.is_listening;
+  if (!is_short)
+    return short_since_.reset();
+  if (!short_since_)
+    short_since_ = now_;
+  late(*short_since_ + limits_.join, "times: the job waits for nodes");
+}
+
+// Agents of an earlier coordinator have a lease to come back; if all are back and
+// work, there is nothing to wait for.
+void punctuality::check_listening(const core::rendezvous& brain,
+                                  const view& now_is) {
+  if (!now_is.is_listening)
+    return listening_since_.reset();
+  if (!listening_since_)
+    listening_since_ = now_;
+  late(*listening_since_ + limits_.lease(), "times: a successor listens");
+  if (now_is.epoch.value != 0
+      && now_is.active == brain.common_plan().node_count)
+    checks_.report("times: a successor listens although all are back");
+}
+
+// With the minimum, an epoch waits for more until arrivals are quiet, but not
+// for ever.
+void punctuality::check_last_call(const view& now_is) {
+  const auto quiet
+    = was_.epoch.value == 0 ? limits_.quiet : limits_.join_settle;
+  if (last_call_since_ && now_is.is_active() && now_is.epoch != was_.epoch
+      && now_is.members < job_.agent_count_max)
+    early(std::min(*last_call_since_ + limits_.last_call,
+                   std::max(*last_call_since_, last_arrival_) + quiet),
+          "times: the last call ends");
+  if (now_is.stage != phase::last_call) {
+    is_disturbed_ = false;
+    return last_call_since_.reset();
+  }
+  is_disturbed_ |= now_is.holding > 0;
+  if (!last_call_since_)
+    last_call_since_ = now_;
+  if (!is_disturbed_)
+    late(std::min(*last_call_since_ + limits_.last_call,
+                  std::max(*last_call_since_, last_arrival_) + quiet),
+         "times: the last call lasts");
+}
+
+// After a revocation no wait is needed, if enough are here.
+void punctuality::check_hurry(const core::rendezvous& brain,
+                              const view& now_is) {
+  if (was_.stage == phase::stopping && now_is.stage != phase::stopping
+      && now_is.holding == 0 && !brain.result()
+      && now_is.candidates >= job_.agent_count_min && !now_is.is_active())
+    checks_.report("times: the job does not go on when all have stopped");
+}
+
+// -- while one runs -----------------------------------------------------------
+
+// Newcomers wait for each other, and longer where nodes come and go.
+void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
+  const auto room
+    = job_.agent_count_max - std::min(job_.agent_count_max, now_is.members);
+  const auto waits
+    = now_is.newcomers > 0 && room > 0 && now_is.unfinished == now_is.members;
+  const auto is_full = waits && now_is.newcomers >= room;
+  if (is_for_newcomers) {
+    const auto first = newcomers_since_.value_or(now_);
+    if (!waits)
+      checks_.report("times: an epoch ends for newcomers without a place");
+    early(backoff_ends(), "times: an epoch ends for newcomers");
+    if (!is_full)
+      early(std::min(last_arrival_ + limits_.join_settle,
+                     first + limits_.last_call),
+            "times: more nodes are not waited for: an epoch ends");
+  }
+  if (!now_is.is_active() || now_is.epoch != was_.epoch || !waits) {
+    newcomers_since_.reset();
+    full_since_.reset();
+  }
+  if (!now_is.is_active() || !waits)
+    return;
+  if (!newcomers_since_)
+    newcomers_since_ = now_;
+  if (!is_full)
+    full_since_.reset();
+  else if (!full_since_)
+    full_since_ = now_;
+  // One of a burst waits for the settle time, even if the last call is shorter.
+  const core::duration most = std::max(limits_.last_call, limits_.join_settle);
+  const auto settled
+    = std::min(std::max(*newcomers_since_, last_arrival_) + limits_.join_settle,
+               *newcomers_since_ + most);
+  late(std::max(backoff_ends(), full_since_ ? *full_since_ : settled),
+       "times: newcomers wait");
+}
+
+// From the third short epoch in a row on, that a departure has ended, the next
+// one lasts for some time: twice as long with each.
+void punctuality::see_epochs(const view& now_is, core::time_point now) {
+  constexpr uint32_t free_count = 2;
+  if (was_.is_active() && has_epoch_ && !is_left_)
+    for (const auto& agent : was_.working) {
+      const auto is_gone
+        = !has(now_is.agents, agent)
+          || (has(was_.staying, agent) && !has(now_is.staying, agent));
+      if (is_gone && !is_left_) {
+        is_left_ = true;
+        streak_ = now - begun_ >= limits_.rejoin_backoff ? 0 : streak_ + 1;
+      }
+    }
+  const auto begins
+    = now_is.is_active() && (!was_.is_active() || now_is.epoch != was_.epoch);
+  if (!begins)
+    return;
+  if (has_epoch_ && !is_left_ && now - begun_ >= limits_.rejoin_backoff)
+    streak_ = 0;
+  has_epoch_ = true;
+  is_left_ = false;
+  begun_ = now;
+  const core::duration longest = limits_.rejoin_backoff;
+  wait_ = std::min<core::duration>(limits_.join_settle, longest);
+  for (auto i = free_count + 1; i < streak_ && wait_ < longest; ++i)
+    wait_ *= 2;
+  wait_ = streak_ <= free_count ? core::duration{0} : std::min(wait_, longest);
+}
+
+// -- after the last -----------------------------------------------------------
+
+// A coordinator stays until all its agents know, or have had time for it.
+void punctuality::check_close(const view& now_is, bool closes) {
+  if (now_is.stage != phase::ended)
+    return;
+  if (!ended_at_)
+    ended_at_ = now_;
+  if (closes && !now_is.agents.empty())
+    early(*ended_at_ + limits_.close, "times: the coordinator goes");
+  if (!closes && now_is.agents.empty())
+    checks_.report("times: the coordinator stays, and no agent is here");
+  if (!closes)
+    late(*ended_at_ + limits_.close, "times: the coordinator stays");
+}
+
+} // namespace actorrun::sim

@@ -1,0 +1,84 @@
+// Judges when a coordinator acts: neither sooner than the settings allow, nor
+// later.
+#pragma once
+
+#include "tests/sim/invariants.hpp"
+
+#include <vector>
+
+namespace actorrun::sim {
+
+/// Looks at a coordinator after each of its steps. What it compares
+/// is what an operator sees: who is here, which phase it is, and for how long.
+class punctuality {
+public:
+  punctuality(const core::job_settings& job, const core::timeouts& limits,
+              invariants& checks)
+    : job_(job), limits_(limits), checks_(checks) {}
+
+  /// @param slack What timers may be late.
+  void after(const core::rendezvous& brain, const core::rendezvous_event& event,
+             const std::vector<core::rendezvous_effect>& effects,
+             core::time_point now, core::duration slack);
+
+private:
+  using phase = core::rendezvous::phase;
+  using since = std::optional<core::time_point>;
+
+  struct view {
+    phase stage = phase::gathering;
+    epoch_id epoch;
+    uint32_t candidates = 0;
+    uint32_t holding = 0;
+    uint32_t members = 0;
+    uint32_t unfinished = 0;
+    uint32_t active = 0; ///< Members that start workers, or run them.
+    bool is_listening = false;
+    uint32_t newcomers = 0;
+    std::vector<agent_id> agents;  ///< Sorted, as are those below.
+    std::vector<agent_id> working; ///< Members that have not succeeded …
+    std::vector<agent_id> staying; ///< … and those that have not said goodbye.
+
+    bool is_active() const {
+      return stage == phase::starting || stage == phase::running;
+    }
+  };
+
+  static view look(const core::rendezvous& brain);
+  void see_epochs(const view& now_is, core::time_point now);
+  void check_minimum(const view& now_is, bool is_unmet);
+  void check_listening(const core::rendezvous& brain, const view& now_is);
+  void check_last_call(const view& now_is);
+  void check_regroup(const view& now_is, bool is_for_newcomers);
+  void check_close(const view& now_is, bool closes);
+  void check_hurry(const core::rendezvous& brain, const view& now_is);
+  void late(core::time_point due, const char* what);
+  void early(core::time_point due, const char* what);
+  core::time_point backoff_ends() const { return begun_ + wait_; }
+
+  core::job_settings job_;
+  core::timeouts limits_;
+  invariants& checks_;
+  view was_; ///< Before the step.
+  view is_;
+  core::time_point now_{};
+  core::duration slack_{};
+  core::time_point last_arrival_{};
+  core::time_point enough_at_{}; ///< When the minimum was last met.
+  bool has_begun_ = false;
+  since listening_since_; ///< For what an earlier coordinator has left.
+  since short_since_;     ///< Fewer than the minimum are here.
+  since last_call_since_; ///< All else is ready.
+  bool is_disturbed_ = false;
+  since newcomers_since_; ///< They wait for a place that there is …
+  since full_since_;      ///< … and fill all places.
+  since ended_at_;
+  // How the epochs up to now have ended.
+  core::time_point begun_{};
+  core::duration wait_{}; ///< From `begun_`, that newcomers are kept waiting.
+  uint32_t streak_ = 0;   ///< Short epochs in a row that a departure ended.
+  bool has_epoch_ = false;
+  bool is_left_ = false; ///< A member of the last epoch has departed.
+};
+
+} // namespace actorrun::sim
