@@ -58,10 +58,12 @@ remedy remedy_of_connecting(errc code) {
               "start the node that --rdzv-endpoint names, or set is_host=1"
               " in --rdzv-conf on it"};
     case errc::connection_timed_out:
-      return {"the rendezvous endpoint does not answer",
-              "the host is down, or a firewall drops the packets",
-              "check host and port; a larger read_timeout in --rdzv-conf waits "
-              "longer"};
+      return {
+        "the rendezvous endpoint does not answer",
+        "the host is down, the program there is stopped, or a firewall drops"
+        " the packets",
+        "check host and port; a larger read_timeout in --rdzv-conf waits "
+        "longer"};
     default:
       return {"the rendezvous endpoint cannot be reached",
               "this machine has no route to the host's network",

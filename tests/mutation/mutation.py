@@ -35,7 +35,8 @@ inline bool actorrun_mutant(int n) { return actorrun_chosen_mutant == n; }
 """
 
 # What only makes texts for people: that is for unit tests.
-TEXTS = {'to_string', 'describe', 'waiting_for', 'counted', 'text', 'asked', 'nodes_asked'}
+TEXTS = {'to_string', 'describe', 'waiting_for', 'counted', 'text', 'asked', 'nodes_asked',
+         'admission'}
 
 # Variables that hold a text for people, or what is only read for one. An assignment
 # to one of them decides nothing.

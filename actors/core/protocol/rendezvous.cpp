@@ -666,10 +666,34 @@ std::string rendezvous::waiting_for() const {
              + " must stop the workers of epoch " + to_string(epoch()) + " ("
              + reason_ + ")";
     case phase::running:
+      if (counts.newcomers > 0)
+        return counted(counts.newcomers, "more node")
+               + (counts.newcomers == 1 ? " is here: " : " are here: ")
+               + admission("with all", "the rest stands by");
+      return {};
     case phase::ended:
       break;
   }
   return {};
+}
+
+// When those that are not in the epoch are let in.
+std::string rendezvous::admission(const std::string& with,
+                                  const std::string& otherwise) const {
+  const auto& counts = agents_.counts();
+  const auto running = "epoch " + to_string(epoch()) + " runs with "
+                       + counted(counts.members, "node");
+  if (counts.members >= settings_.agent_count_max)
+    return running + ", the most there may be; " + otherwise;
+  if (counts.unfinished < counts.members)
+    return running + " and is about to end; " + otherwise;
+  if (const auto left = backoff_.due() - now_; left > duration::zero())
+    return running + "; nodes come and go, so the job starts again " + with
+           + " in "
+           + std::to_string(
+             std::chrono::ceil<std::chrono::seconds>(left).count())
+           + " s";
+  return running + "; the job starts again " + with + " in a moment";
 }
 
 std::string rendezvous::waiting_for(const agent_id& agent) const {
@@ -679,20 +703,7 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     return waiting_for();
   if (is_placed)
     return {};
-  const auto& counts = agents_.counts();
-  const auto running = "epoch " + to_string(epoch()) + " runs with "
-                       + counted(counts.members, "node");
-  if (counts.members >= settings_.agent_count_max)
-    return running + ", the most there may be; this one stands by";
-  if (counts.unfinished < counts.members)
-    return running + " and is about to end; this one stands by";
-  if (const auto left = backoff_.due() - now_; left > duration::zero())
-    return running
-           + "; nodes come and go, so the job starts again with this one in "
-           + std::to_string(
-             std::chrono::ceil<std::chrono::seconds>(left).count())
-           + " s";
-  return running + "; the job starts again with this one in a moment";
+  return admission("with this one", "this one stands by");
 }
 
 std::string to_string(rendezvous::phase x) {

@@ -91,7 +91,8 @@ public:
     return quarantine_.list();
   }
 
-  /// Why no epoch runs, in one line for people. Empty while one runs.
+  /// Why no epoch runs, or why nodes that are here have no place in the one that
+  /// runs, in one line for people. Empty if there is nothing to wait for.
   std::string waiting_for() const;
 
   /// What an agent waits for at the latest event, which may be a place in a
@@ -122,6 +123,8 @@ private:
   void on(const agent_leaving& event, time_point now, effects& out);
   void on(const agent_left& event, time_point now, effects& out);
   std::optional<failure> refusal(const agent_joined& event) const;
+  std::string admission(const std::string& with,
+                        const std::string& otherwise) const;
   void lose(const agent_id& agent, const std::string& reason, time_point now,
             effects& out);
   void expire_leases(time_point due, time_point now, effects& out);

@@ -241,6 +241,8 @@ TEST_CASE_METHOD(flapping,
        "with this one in 1 s");
   at(3'999ms, heard("c"));
   CHECK(uut.waiting_for({"c"}).ends_with("in 1 s"));
+  CHECK(uut.waiting_for().starts_with("1 more node is here: epoch 6 "));
+  CHECK(uut.waiting_for().ends_with("the job starts again with all in 1 s"));
   CHECK(at(4s, fire(5)) == "revoke_epoch 6: a b");
   take_in(4s, 6);
   SECTION("and longer each time") {
