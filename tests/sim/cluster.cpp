@@ -349,12 +349,13 @@ void cluster::heal() {
   is_registry_away_ = false;
   for (uint32_t host = 0; host < paths_.size(); ++host)
     speak(host);
+  // Wardens wake up first: a coordinator's process may be an agent's, too.
+  for (const auto& x : agents_)
+    x->workers().thaw();
   for (const auto& x : coordinators_)
     x->process().resume();
-  for (const auto& x : agents_) {
-    x->workers().thaw();
+  for (const auto& x : agents_)
     x->process().resume();
-  }
   if (serving() && current()->brain().settings() != plan_.job)
     kill_coordinator();
   restart_coordinator();

@@ -41,8 +41,10 @@ struct leadership_world::candidate {
   bool is_searching = false;
   time_point awake_at{};
   uint32_t opened_count = 0;
-  int64_t lease = 0;          ///< With which it campaigned last.
-  uint32_t request_count = 0; ///< Without an answer yet.
+  int64_t lease = 0;                  ///< With which it campaigned last.
+  uint32_t request_count = 0;         ///< Without an answer yet.
+  std::optional<leader_entry> read;   ///< The last entry, if etcd answered.
+  std::optional<leader_entry> served; ///< The one that led to `served_by`.
 };
 
 leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
@@ -227,6 +229,12 @@ void leadership_world::feed(candidate& x, leadership_event event,
         feed(*self, event, is_answer);
     });
   x.request_count -= is_answer ? 1 : 0;
+  if (const auto* answer = std::get_if<entry_read>(&event))
+    x.read = answer->entry;
+  else if (const auto* lost = std::get_if<campaign_lost>(&event))
+    x.read = lost->entry;
+  else if (std::holds_alternative<registry_failed>(event))
+    x.read.reset();
   for (const auto& effect : x.uut.step(event, queue_.now()))
     if (x.is_alive) {
       check(x, effect);
@@ -241,13 +249,23 @@ void leadership_world::connect(candidate& x, const std::string& endpoint) {
     = std::find_if(candidates_.begin(), candidates_.end(),
                    [&](const auto& y) { return y->open == endpoint; });
   if (host == candidates_.end() && x.served_by == endpoint
-      && proofs_.contains(endpoint))
-    return feed(x, endpoint_gone{{errc::coordinator_gone, ""}});
+      && proofs_.contains(endpoint)) {
+    const auto is_awake = queue_.now() >= x.awake_at;
+    const auto must_run = x.is_candidate && x.read && x.read == x.served;
+    feed(x, endpoint_gone{{errc::coordinator_gone, ""}});
+    const auto runs = x.uut.current_phase() == leadership::phase::opening_lease;
+    if (is_awake && runs != must_run)
+      report(x, runs ? "takes over what may be another's"
+                     : "does not take over although it has the proof");
+    return;
+  }
   if (host == candidates_.end() || (*host)->is_walled)
     return feed(x, endpoint_failed{{errc::connection_refused, ""}});
   if (queue_.now() < (*host)->awake_at)
     return feed(x, endpoint_failed{{errc::connection_timed_out, ""}});
   x.linked = x.served_by = endpoint;
+  if (x.read)
+    x.served = x.read;
   x.is_searching = false;
   feed(x, endpoint_reached{});
 }
