@@ -514,8 +514,10 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
   } else if (is_full && now >= backoff_.due()) {
     revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
            out);
-  } else if (!alarms_.is_armed(alarm::settle)) {
-    first_newcomer_ = now;
+  } else if (!alarms_.is_armed(alarm::settle) || is_full != settles_full_) {
+    if (!alarms_.is_armed(alarm::settle))
+      first_newcomer_ = now;
+    settles_full_ = is_full;
     arm(alarm::settle, is_full ? backoff_.due() : now + limits_.join_settle,
         out);
   }

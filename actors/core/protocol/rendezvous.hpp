@@ -198,6 +198,7 @@ private:
   time_point now_{};             ///< Of the latest event.
   time_point last_arrival_{};
   time_point first_newcomer_{};
+  bool settles_full_ = false; ///< They leave no room: none is waited for.
   std::optional<outcome> result_;
   std::optional<worker_failure> last_failure_;
 };

@@ -290,13 +290,15 @@ TEST_CASE_METHOD(
   CHECK(at(3s, stopped("a", 6)) == "announce_epoch 7: a=0+1 c=1+1");
 }
 
-TEST_CASE_METHOD(
-  rendezvous_fixture,
-  "rendezvous: with room for more, the back-off is the least wait", "[core]") {
-  auto x = rendezvous_fixture{{2, 9, 0}};
+namespace {
+
+/// `a` and `b` stay, with room for more; these come and go, from 3 s on.
+/// @returns when the last has gone and the epoch of the others has begun
+std::chrono::milliseconds come_and_go(rendezvous_fixture& x,
+                                      const std::vector<const char*>& agents) {
   x.run_two();
-  auto t = milliseconds{3s};
-  for (const auto* agent : {"c", "d", "e", "f"}) { // They come and go.
+  auto t = std::chrono::milliseconds{3s};
+  for (const auto* agent : agents) {
     const auto epoch = x.uut.epoch().value;
     const auto timer = x.armed.rbegin()->first + 1;
     REQUIRE(x.at(t, x.join_here(agent)).starts_with("accept_agent"));
@@ -310,10 +312,40 @@ TEST_CASE_METHOD(
     }
     REQUIRE(x.uut.epoch().value == epoch + 2);
   }
+  return t;
+}
+
+} // namespace
+
+TEST_CASE("rendezvous: with room for more, the back-off is the least wait",
+          "[core]") {
+  auto x = rendezvous_fixture{{2, 9, 0}};
+  const auto t = come_and_go(x, {"c", "d", "e", "f"});
   const auto timer = x.armed.rbegin()->first + 1;
   REQUIRE(x.at(t, x.join("g")).starts_with("accept_agent g; arm_timer"));
   CHECK(x.due(timer) == t + 1s);
   REQUIRE(x.at(t + 1s, x.fire(timer)).starts_with("arm_timer"));
   CHECK(x.due(timer + 1) == t + 2s);
   CHECK(x.at(t + 2s, x.fire(timer + 1)).starts_with("revoke_epoch"));
+}
+
+TEST_CASE("rendezvous: newcomers that fill the job wait for the end of the "
+          "back-off only",
+          "[core]") {
+  auto x = rendezvous_fixture{{2, 4, 0}};
+  const auto t = come_and_go(x, {"c", "d", "e"});
+  const auto timer = x.armed.rbegin()->first + 1;
+  x.at(t + 500ms, x.join("g"));
+  CHECK(x.due(timer) == t + 1'500ms);
+  CHECK(x.at(t + 600ms, x.join("h")).starts_with("accept_agent h; arm_timer"));
+  CHECK(x.due(timer + 1) == t + 1s);
+  SECTION("and it ends") {
+    CHECK(x.at(t + 1s, x.fire(timer + 1)).find("revoke_epoch")
+          != std::string::npos);
+  }
+  SECTION("or for others, if one of them goes") {
+    CHECK(x.at(t + 700ms, x.left("h"))
+            .ends_with("arm_timer " + std::to_string(timer + 2)));
+    CHECK(x.due(timer + 2) == t + 1'700ms);
+  }
 }
