@@ -303,4 +303,5 @@ remember
 initial=$(awk '{ print $4; exit }' "$progress")
 awk -v a="$initial" -v b="$loss" 'BEGIN { exit !(b < 0.7 * a) }' \
   || wrong "the loss fell only from $initial to $loss"
-result "loss $initial -> $loss after $steps steps, $epoch epochs and two deaths"
+epochs=$(awk '!seen[$1]++ { n++ } END { print n + 0 }' "$progress")
+result "loss $initial -> $loss after $steps steps, $epochs epochs and two deaths"
