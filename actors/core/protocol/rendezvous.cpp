@@ -515,8 +515,7 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
     revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
            out);
   } else if (!alarms_.is_armed(alarm::settle) || is_full != settles_full_) {
-    if (!alarms_.is_armed(alarm::settle))
-      first_newcomer_ = now;
+    first_newcomer_ = now;
     settles_full_ = is_full;
     arm(alarm::settle, is_full ? backoff_.due() : now + limits_.join_settle,
         out);
