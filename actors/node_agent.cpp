@@ -34,15 +34,9 @@ struct node_agent_state::effect_runner {
     tell_later(st.self_, x.due - st.now(), timer_fired{x.timer});
   }
 
-  void operator()(const seek_coordinator&) {
-    if (st.dropping_)
-      st.seek_deferred_ = true;
-    else
-      st.seek();
-  }
+  void operator()(const seek_coordinator&) { st.seek(); }
 
   void operator()(const drop_link&) {
-    st.dropping_ = st.remote_ && st.coordinator_;
     st.coordinator_ = nullptr;
     st.config_.locator->drop();
   }
@@ -263,8 +257,11 @@ void node_agent_state::link_up(const ports::location& where) {
   announce_whereabouts(where);
   liveness_address_ = where.local_address;
   liveness_port_ = where.liveness_port;
-  watches_.watch(self_, coordinator_, [this] { link_down(); });
-  dispatch(coordinator_found{});
+  watches_.watch(self_, coordinator_, [this] {
+    coordinator_ = nullptr;
+    dispatch(coordinator_disconnected{});
+  });
+  dispatch(coordinator_found{remote_});
 }
 
 // A port can be reserved at an address only when that is known.
@@ -277,16 +274,6 @@ void node_agent_state::announce_whereabouts(const ports::location& where) {
   }
   if (membership_.offering().master_port == 0 && ports)
     membership_.announce_port(ports->next());
-}
-
-// The handle of a coordinator looks alike on every link to it. So there is one
-// link at a time: the next is sought when the last is known to be down.
-void node_agent_state::link_down() {
-  coordinator_ = nullptr;
-  if (!std::exchange(dropping_, false))
-    dispatch(coordinator_disconnected{});
-  else if (std::exchange(seek_deferred_, false))
-    seek();
 }
 
 // -- what the coordinator says ------------------------------------------------

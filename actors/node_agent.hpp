@@ -58,7 +58,6 @@ private:
   void say_missing(const failure& why);
   void link_up(const ports::location& where);
   void announce_whereabouts(const ports::location& where);
-  void link_down();
   core::duration time_asleep() const;
   core::time_point now() const;
   core::membership_event on_own_clock(core::membership_event event) const;
@@ -110,8 +109,6 @@ private:
   bool has_met_ = false;      ///< There was one.
   bool is_over_ = false;      ///< The ending was reported.
   bool remote_ = false;       ///< The coordinator is in another process.
-  bool dropping_ = false;     ///< A link was cut and is not down yet.
-  bool seek_deferred_ = false;
 };
 
 node_agent_actor spawn_node_agent(caf::actor_system& system,

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cerrno>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 namespace actorrun {
@@ -131,8 +130,10 @@ worker_supervisor_state::make_behavior() {
     [this](const death_examined& x) { take(x); },
     [this](const process_report& report) { take(report); },
     [this](const grace_expired& x) {
-      if (group_ && group_->plan().epoch == x.epoch)
-        dispatch(x.event);
+      if (!group_ || group_->plan().epoch != x.epoch)
+        return;
+      tell_deaths();
+      dispatch(x.event);
     },
     [this](const worker_overrun& x) { take(x); },
     [this](const overrun_probed& x) {
@@ -155,7 +156,6 @@ void worker_supervisor_state::on_exit() {
     config_.processes->signal(group_->plan().epoch, SIGKILL);
   owner_ = nullptr;
   given_.clear();
-  arrived_.clear();
   config_ = {}; // The process host keeps us in its listeners.
 }
 
@@ -163,18 +163,15 @@ void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
   group_.emplace(order.plan, config_.host, config_.workers.kill_timeout,
                  config_.workers.start_timeout);
-  held_ = {};
-  arrived_.clear();
-  examines_ = files_hang_ = false;
+  events_ = {};
+  files_hang_ = false;
   dispatch(start_ordered{});
 }
 
-// Workers that ended before the order were not ordered to: their events come
-// first.
 void worker_supervisor_state::obey(const stop_group& order) {
   if (!group_ || group_->plan().epoch != order.epoch)
     return;
-  feed(held_.take_all());
+  release_deaths();
   const auto& workers = config_.workers;
   const auto signal = order.signal == 0 || workers.is_stop_signal_fixed
                         ? workers.stop_signal
@@ -185,7 +182,7 @@ void worker_supervisor_state::obey(const stop_group& order) {
 void worker_supervisor_state::obey(const kill_group& order) {
   if (!group_ || group_->plan().epoch != order.epoch)
     return;
-  feed(held_.take_all());
+  release_deaths();
   dispatch(kill_ordered{});
 }
 
@@ -213,16 +210,16 @@ void worker_supervisor_state::take(const process_report& report) {
       continue;
     const auto* death = std::get_if<ports::process_exited>(&event);
     if (death == nullptr || !is_shown(death->local_rank)) {
-      held_.push(event);
+      events_.push(event);
       continue;
     }
     drain(death->local_rank);
     if (group_->current_phase() == worker_group::phase::stopping)
-      held_.push(event);
+      events_.push(event);
     else
-      held_.push(event, death->local_rank);
+      events_.push(event, last_lines{death->local_rank});
   }
-  feed(held_.take_ready());
+  advance();
 }
 
 void worker_supervisor_state::drain(uint32_t local_rank) {
@@ -235,23 +232,31 @@ void worker_supervisor_state::drain(uint32_t local_rank) {
 void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
   if (!group_ || group_->plan().epoch != epoch)
     return;
-  held_.release(local_rank);
-  feed(held_.take_ready());
-}
-
-void worker_supervisor_state::feed(std::vector<ports::process_event> events) {
-  arrived_.insert(arrived_.end(), std::make_move_iterator(events.begin()),
-                  std::make_move_iterator(events.end()));
+  events_.release(last_lines{local_rank});
   advance();
 }
 
+// Workers that ended before an order to stop were not ordered to: their events
+// come first.
+void worker_supervisor_state::release_deaths() {
+  events_.release_if(
+    [](const auto& x) { return std::holds_alternative<last_lines>(x); });
+  advance();
+}
+
+// A worker that has ended must not be given up as one that does not end, however
+// slow its files are.
+void worker_supervisor_state::tell_deaths() {
+  events_.release_if([](const auto&) { return true; });
+  while (events_.front() != nullptr)
+    read_on(events_.pop(), {});
+}
+
 void worker_supervisor_state::advance() {
-  while (!arrived_.empty() && !examines_) {
-    if (examine(arrived_.front()))
-      return;
-    const auto event = std::move(arrived_.front());
-    arrived_.pop_front();
-    read_on(event, {});
+  while (const auto* event = events_.front()) {
+    if (examine(*event))
+      return events_.hold(examination{examination_count_});
+    read_on(events_.pop(), {});
   }
 }
 
@@ -259,7 +264,7 @@ void worker_supervisor_state::advance() {
 bool worker_supervisor_state::examine(const ports::process_event& event) {
   if (!config_.evidence || files_hang_)
     return false;
-  const auto number = ++examination_;
+  const auto number = ++examination_count_;
   const auto answer
     = [handle = worker_supervisor_actor{self_}, number](death_details details) {
         tell_anonymously(handle, death_examined{number, std::move(details)});
@@ -280,15 +285,13 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
   } else {
     return false;
   }
-  examines_ = true;
   tell_later(self_, examination_timeout, death_examined{number});
   return true;
 }
 
 void worker_supervisor_state::take(death_examined x) {
-  if (!examines_ || x.number != examination_)
+  if (events_.release(examination{x.number}) == 0)
     return;
-  examines_ = false;
   if (!x.details) {
     files_hang_ = true;
     config_.lines.warn(formatted("worker supervisor reports failures of epoch "
@@ -297,9 +300,7 @@ void worker_supervisor_state::take(death_examined x) {
                                  to_string(group_->plan().epoch)));
     x.details.emplace().message = unexamined;
   }
-  const auto event = std::move(arrived_.front());
-  arrived_.pop_front();
-  read_on(event, std::move(*x.details));
+  read_on(events_.pop(), std::move(*x.details));
   advance();
 }
 

@@ -14,7 +14,6 @@
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/stuck_probe.hpp"
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -95,7 +94,8 @@ private:
   core::worker_failure explained(core::worker_failure x) const;
   void drain(uint32_t local_rank);
   void drained(epoch_id epoch, uint32_t local_rank);
-  void feed(std::vector<ports::process_event> events);
+  void release_deaths();
+  void tell_deaths();
   void advance();
   bool examine(const ports::process_event& event);
   void take(death_examined x);
@@ -124,14 +124,10 @@ private:
   bool is_followed_ = false; ///< The tailer knows the group's files.
   bool had_files_ = false;   ///< In an earlier epoch …
   bool lost_files_ = false;  ///< … but not in this one.
-  std::vector<ports::process_spec> given_; ///< By `processes_of`.
-  /// Events of processes, until their last lines are on the console …
-  core::held_queue<ports::process_event, uint32_t> held_;
-  /// … and then until the deaths before them have been examined.
-  std::deque<ports::process_event> arrived_;
-  bool examines_ = false;    ///< The first of them.
-  uint64_t examination_ = 0; ///< The latest.
-  bool files_hang_ = false;  ///< Of this group: no more examinations.
+  std::vector<ports::process_spec> given_;          ///< By `processes_of`.
+  core::worker_queue<ports::process_event> events_; ///< Of the group.
+  uint64_t examination_count_ = 0;
+  bool files_hang_ = false; ///< Of this group: no more examinations.
 };
 
 /// Starts the actor; it ends with `kill`, when its agent drops it, or when tailer

@@ -11,13 +11,14 @@ using namespace actorrun::test;
 namespace {
 
 struct hangs_fixture : supervisor_setting {
-  hangs_fixture() {
+  explicit hangs_fixture(std::chrono::milliseconds kill_timeout = 30s) {
     auto with = supervisor_setting::config();
     with.lines = lines.writer();
     with.layout = layout;
     with.evidence = evidence;
     with.files = files;
     with.workers.start_timeout = 60s;
+    with.workers.kill_timeout = kill_timeout;
     begin(std::move(with));
   }
 
@@ -150,4 +151,22 @@ TEST_CASE_METHOD(hangs_fixture,
   host->recover();
   run();
   CHECK(agent.told() == "control checked 2000 ms");
+}
+
+TEST_CASE("worker_supervisor: a worker whose death waits for its files is not "
+          "given up",
+          "[actors]") {
+  auto x = hangs_fixture{100ms};
+  x.start(1);
+  x.files->hang();
+  x.advance(10ms);
+  x.report(1, {x.exited(1, 7)});
+  x.order(core::kill_group{{1}});
+  x.report(1, {x.exited(0, 0)});
+  CHECK(x.agent.told().empty());
+  x.advance(100ms);
+  CHECK(x.agent.told() == "stopped 1, port 29501 +1");
+  x.files->recover(); // Too late.
+  x.run();
+  CHECK(x.agent.told().empty());
 }

@@ -27,6 +27,10 @@ constexpr auto drain_max = core::duration{1ms};
 constexpr auto slow_drain_max = core::duration{100ms};
 constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
+/// As worker_supervisor waits for files, at the most.
+constexpr auto examination_max = core::duration{500ms};
+constexpr auto slow_files_percent = 5;
+constexpr auto examined_percent = 60;
 
 /// Delay of the inspection of an overdue worker, before it is signalled.
 constexpr auto inspection_timeout = std::chrono::milliseconds{50};
@@ -287,17 +291,19 @@ void agent::check_link() {
 
 // -- the link -----------------------------------------------------------------
 
-void agent::on_found(std::shared_ptr<link> found, int number) {
+void agent::on_found(std::shared_ptr<link> found, int number, bool is_remote) {
   is_seeking_ = false;
   if (finished())
     return found->close(side::agent);
   served_by_ = number;
-  perform(core::drop_link{});
+  is_remote_ = is_remote;
+  if (link_ || dropped_)
+    all_.checks().report("link: " + id().value + " has two links");
   link_ = std::move(found);
   told_.reset();
   unanswered_.reset();
   said_leaving_ = false;
-  handle(core::coordinator_found{});
+  handle(core::coordinator_found{is_remote});
 }
 
 void agent::on_not_found(failure why, core::time_point tried) {
@@ -333,10 +339,14 @@ void agent::check_answer(errc code, bool was_accepted, bool was_ending) {
 }
 
 void agent::on_closed(const link* closed) {
-  if (link_.get() != closed)
+  if (dropped_.get() == closed) {
+    dropped_ = nullptr;
+  } else if (link_.get() == closed) {
+    link_ = nullptr;
+    missed_ = all_.now();
+  } else {
     return;
-  link_ = nullptr;
-  missed_ = all_.now();
+  }
   handle(core::coordinator_disconnected{});
 }
 
@@ -361,7 +371,7 @@ void agent::perform(const core::arm_timer& x) {
 }
 
 void agent::perform(const core::seek_coordinator&) {
-  if (is_seeking_ || link_)
+  if (is_seeking_ || link_ || dropped_)
     all_.checks().report("link: " + id().value
                          + " seeks a coordinator and has one, or seeks it "
                            "already");
@@ -374,9 +384,11 @@ void agent::perform(const core::seek_coordinator&) {
 void agent::perform(const core::drop_link&) {
   if (!link_)
     return;
-  link_->close(side::agent);
-  link_ = nullptr;
   missed_ = all_.now();
+  if (!is_remote_ || finished())
+    return std::exchange(link_, nullptr)->close(side::agent);
+  dropped_ = std::exchange(link_, nullptr);
+  dropped_->hang_up(side::agent);
 }
 
 void agent::perform(const core::send_join& x) {
@@ -495,7 +507,7 @@ void agent::perform(const core::start_group& x) {
     group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
                      2 * all_.plan().start_stall_max));
-    held_ = {};
+    events_ = {};
     timed_.clear();
     failed_.clear();
     reported_pids_.clear();
@@ -561,8 +573,12 @@ void agent::check_end(const core::ending& how) {
 
 void agent::post_order(epoch_id epoch, core::worker_group_event event) {
   post_supervisor([this, epoch, event = std::move(event)] {
-    if (group_ && group_->plan().epoch == epoch)
-      feed(epoch, held_.take_all());
+    if (group_ && group_->plan().epoch == epoch) {
+      events_.release_if([](const auto& x) {
+        return std::holds_alternative<core::last_lines>(x);
+      });
+      advance(epoch);
+    }
     handle_group(epoch, event);
   });
 }
@@ -572,8 +588,8 @@ void agent::post_brain(core::membership_event event) {
                   [this, event = std::move(event)] { handle(event); });
 }
 
-// As in the real system: a death waits for the worker's last lines, and later
-// events wait behind it.
+// As in the real system: a death waits for the worker's last lines, then until
+// files have been asked about it, and later events wait behind it.
 void agent::take(epoch_id epoch, core::worker_group_event event) {
   if (!group_ || group_->plan().epoch != epoch)
     return;
@@ -589,24 +605,54 @@ void agent::take(epoch_id epoch, core::worker_group_event event) {
     if (const auto pid = group_->workers()[death->local_rank].pid; pid != 0)
       failed_.insert(pid);
   if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
-    held_.push(event);
-    return feed(epoch, held_.take_ready());
+    events_.push(event);
+    return advance(epoch);
   }
-  held_.push(event, death->local_rank);
+  events_.push(event, core::last_lines{death->local_rank});
   const auto slow = roll.percent(slow_drain_percent);
   process_->after(
     roll.between(core::duration{10us}, slow ? slow_drain_max : drain_max),
     [this, epoch, rank = death->local_rank] {
       if (!group_ || group_->plan().epoch != epoch)
         return;
-      held_.release(rank);
-      feed(epoch, held_.take_ready());
+      events_.release(core::last_lines{rank});
+      advance(epoch);
     });
 }
 
-void agent::feed(epoch_id epoch, std::vector<core::worker_group_event> events) {
-  for (const auto& event : events)
-    handle_group(epoch, event);
+void agent::tell_deaths(epoch_id epoch) {
+  events_.release_if([](const auto&) { return true; });
+  while (events_.front() != nullptr)
+    handle_group(epoch, events_.pop());
+}
+
+void agent::advance(epoch_id epoch) {
+  while (const auto* event = events_.front()) {
+    if (!examine(*event)) {
+      handle_group(epoch, events_.pop());
+      continue;
+    }
+    const auto key = core::examination{++examination_count_};
+    events_.hold(key);
+    auto& roll = all_.roll();
+    const auto is_slow = roll.percent(slow_files_percent);
+    process_->after(
+      roll.between(core::duration{10us}, is_slow ? examination_max : drain_max),
+      [this, epoch, key] {
+        if (events_.release(key) == 0)
+          return;
+        handle_group(epoch, events_.pop());
+        advance(epoch);
+      });
+  }
+}
+
+// Whether files are asked about it.
+bool agent::examine(const core::worker_group_event& event) {
+  const auto* x = std::get_if<core::worker_exited>(&event);
+  return x != nullptr && (x->exit_code != 0 || x->signal != 0)
+         && !group_->has_ordered(x->when) && group_->lists_more()
+         && all_.roll().percent(examined_percent);
 }
 
 void agent::handle_group(epoch_id epoch,
@@ -623,6 +669,8 @@ void agent::handle_group(epoch_id epoch,
 
 void agent::perform(epoch_id epoch, const core::arm_timer& x) {
   wake_at(x.due, [this, epoch, timer = x.timer] {
+    if (group_ && group_->plan().epoch == epoch)
+      tell_deaths(epoch);
     handle_group(epoch, core::timer_fired{timer});
   });
 }

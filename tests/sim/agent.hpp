@@ -28,7 +28,8 @@ public:
   // -- results of attempts to connect -----------------------------------------
 
   /// @param number Of the coordinator that was found.
-  void on_found(std::shared_ptr<link> found, int number);
+  /// @param is_remote It is in another process.
+  void on_found(std::shared_ptr<link> found, int number, bool is_remote);
   void on_not_found(failure why, core::time_point tried);
   void on_closed(const link* closed);
 
@@ -52,6 +53,10 @@ public:
   /// A worker has not released a timer in time.
   void overrun(const machine::victim& who, int signal);
   const std::shared_ptr<link>& current_link() const { return link_; }
+  /// Messages of this link reach it.
+  bool hears(const std::shared_ptr<link>& over) const {
+    return link_ == over || dropped_ == over;
+  }
   bool finished() const { return ending_.has_value(); }
   const std::optional<core::ending>& how_ended() const { return ending_; }
 
@@ -89,7 +94,9 @@ private:
   void wake_at(core::time_point due, action what);
 
   void take(epoch_id epoch, core::worker_group_event event);
-  void feed(epoch_id epoch, std::vector<core::worker_group_event> events);
+  void tell_deaths(epoch_id epoch);
+  void advance(epoch_id epoch);
+  bool examine(const core::worker_group_event& event);
   void handle_group(epoch_id epoch, const core::worker_group_event& event);
   void perform(epoch_id epoch, const core::arm_timer& x);
   void perform(epoch_id epoch, const core::prepare_workers& x);
@@ -129,8 +136,8 @@ private:
   core::membership brain_;
   machine machine_;
   std::optional<core::worker_group> group_;
-  /// Deaths that wait for the last lines of the worker.
-  core::held_queue<core::worker_group_event, uint32_t> held_;
+  core::worker_queue<core::worker_group_event> events_;
+  uint64_t examination_count_ = 0;
   /// Pids of the epoch's workers that ended by themselves with a code other
   /// than 0 …
   std::set<int64_t> failed_;
@@ -142,6 +149,7 @@ private:
   uint64_t decided_ = 0;     ///< … before the group's start was ordered.
   core::time_point stalled_until_{}; ///< The supervisor gets no CPU.
   std::shared_ptr<link> link_;
+  std::shared_ptr<link> dropped_;   ///< And not known to be gone.
   bool is_seeking_ = false;         ///< An attempt to connect has no answer.
   core::time_point missed_{};       ///< When the last attempt or link ended.
   core::time_point joined_until_{}; ///< When it was last a member.
@@ -162,6 +170,7 @@ private:
   std::optional<core::time_point> asked_; ///< The supervisor, at last.
   bool warden_dies_ = false;              ///< In one instant with the process.
   int served_by_ = 0;
+  bool is_remote_ = false; ///< That one is in another process.
   epoch_id newest_;
   invariants::epoch_record* record_ = nullptr;
 };

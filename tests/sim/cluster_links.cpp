@@ -111,12 +111,12 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   by_host_.emplace_back(local ? UINT32_MAX : who->host(), x->opened);
   if (!local && target.host())
     by_host_.emplace_back(*target.host(), x->opened);
-  x->opened->send(side::coordinator, [this, x] {
+  x->opened->send(side::coordinator, [this, x, local] {
     if (std::exchange(x->done, true))
       return;
     if (x->is_judged)
       candidates_.at(&x->who->process())->on_reached();
-    x->who->on_found(x->opened, x->target->number());
+    x->who->on_found(x->opened, x->target->number(), !local);
   });
 }
 
@@ -157,7 +157,7 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
                        core::membership_event event) {
   over->send(side::coordinator,
              [target = find(to), over, event = std::move(event)] {
-               if (target->current_link() == over)
+               if (target->hears(over))
                  target->handle(event);
              });
 }

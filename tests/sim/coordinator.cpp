@@ -109,7 +109,7 @@ void coordinator::check_answer(
     if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
         && links_[gone->agent]
         && links_[gone->agent]->waiting(side::coordinator) > 0
-        && process_->pause_count() <= heard_pause_[gone->agent] + 1)
+        && late_count_ == heard_late_[gone->agent] + 1 && is_late_)
       all_.checks().report("lease: " + gone->agent.value
                            + " was given up while its messages waited");
   }
@@ -359,7 +359,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   if (std::holds_alternative<core::agent_joined>(event)
       || std::holds_alternative<core::agent_heard>(event)) {
     heard_[agent] = all_.now();
-    heard_pause_[agent] = process_->pause_count();
+    heard_late_[agent] = late_count_;
   }
   handle(event);
 }
@@ -387,7 +387,10 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 // -- what rendezvous decides --------------------------------------------------
 
 void coordinator::perform(const core::arm_timer& x) {
-  process_->at(x.due - clock_ + all_.timer_lateness(), [this, timer = x.timer] {
+  const auto due = x.due - clock_;
+  process_->at(due + all_.timer_lateness(), [this, due, timer = x.timer] {
+    is_late_ = all_.now() > due + all_.plan().limits.keep_alive_interval;
+    late_count_ += is_late_;
     handle(core::timer_fired{timer});
     fired_ = timer;
   });

@@ -102,8 +102,10 @@ private:
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
   std::map<agent_id, core::time_point> heard_;      ///< When, at last, …
-  std::map<agent_id, uint32_t> heard_pause_; ///< … after so many pauses.
-  std::map<agent_id, uint64_t> arrived_;     ///< In this order.
+  std::map<agent_id, uint32_t> heard_late_; ///< … after so many late timers.
+  bool is_late_ = false;    ///< The latest timer, by a keep-alive or more.
+  uint32_t late_count_ = 0; ///< So many were.
+  std::map<agent_id, uint64_t> arrived_; ///< In this order.
   uint64_t arrival_count_ = 0;
   uint32_t step_count_ = 0;
   std::set<agent_id> told_;       ///< How the job has ended.

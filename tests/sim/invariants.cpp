@@ -512,6 +512,7 @@ void invariants::ended(int coordinator, const core::rendezvous& after,
   for (const auto& x : result.other_failures)
     attributed(x);
   if (result.first_failure
+      && result.first_failure->kind != core::failure_kind::unkillable
       && missed_a_peer_.contains(result.first_failure->pid))
     report("I5: the death of an agent ended the job as a failure");
   if ((result.kind == core::outcome::verdict::failed)

@@ -12,6 +12,10 @@ constexpr auto delay_min = core::duration{20us};
 constexpr auto break_noticed_max = core::duration{20ms};
 constexpr auto retransmission_max = core::duration{50ms};
 constexpr auto duplicate_percent = 20;
+/// CAF notices within a millisecond that a link has been cut, if it runs.
+constexpr auto quick_notice_max = core::duration{1ms};
+constexpr auto slow_notice_max = core::duration{300ms};
+constexpr auto slow_notice_percent = 10;
 
 } // namespace
 
@@ -40,6 +44,18 @@ void link::close(side by) {
   ends_[size_t(by)].open = false;
   if (!broken_)
     transmit(other(by), {{}, {}, true});
+}
+
+void link::hang_up(side by) {
+  auto& here = ends_[size_t(by)];
+  if (!here.open)
+    return;
+  close(by);
+  here.hung_up = true;
+  const auto is_slow = roll_.percent(slow_notice_percent);
+  queue_.after(
+    roll_.between(delay_min, is_slow ? slow_notice_max : quick_notice_max),
+    [this, by] { notice(by); });
 }
 
 void link::cut() {
@@ -85,7 +101,7 @@ void link::arrive(side to) {
       ++here.waiting;
       here.what.owner->post([&here, deliver = std::move(next.deliver)] {
         --here.waiting;
-        if (here.open)
+        if (here.open || here.hung_up)
           deliver();
       });
     }
@@ -95,9 +111,9 @@ void link::arrive(side to) {
 void link::notice(side at) {
   auto& here = ends_[size_t(at)];
   here.what.owner->post([&here] {
-    if (!here.open)
+    if (!here.open && !here.hung_up)
       return;
-    here.open = false;
+    here.open = here.hung_up = false;
     here.what.on_closed();
   });
 }

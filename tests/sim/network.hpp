@@ -61,6 +61,10 @@ public:
   /// of it after the messages sent before.
   void close(side by);
 
+  /// As `close`. What has arrived for `by` until then is still delivered, and
+  /// then `by` learns that the link is gone.
+  void hang_up(side by);
+
   /// Breaks it: pending messages are lost, both sides learn of it after a
   /// while.
   void cut();
@@ -84,6 +88,7 @@ private:
   struct state {
     end what;
     bool open = true;
+    bool hung_up = false; ///< By this side, which still reads.
     std::deque<message> incoming;
     core::time_point newest{};
     uint32_t waiting = 0; ///< Messages that its process has yet to read.

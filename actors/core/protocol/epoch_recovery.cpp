@@ -85,7 +85,9 @@ epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
     if (x.failure || x.share == share_state::failed)
       out.failures.push_back(
         {id, x.failure.value_or(worker_failure{}), x.failure_reported_at});
-    if (x.share == share_state::idle || x.share == share_state::stopping)
+    const auto is_leaving = x.leaving && x.share != share_state::succeeded;
+    if (x.share == share_state::idle || x.share == share_state::stopping
+        || is_leaving)
       ++out.stopped_count;
   }
   return out;

@@ -42,7 +42,8 @@ public:
     std::vector<stale_workers> stale;
     std::vector<claimed_failure> failures; ///< Of the recovered epoch.
     uint32_t member_count = 0;             ///< Of its agents that are back.
-    uint32_t stopped_count = 0; ///< Members that run no workers of it.
+    uint32_t stopped_count
+      = 0; ///< Members that run no workers of it, or leave.
   };
 
   /// Waits for claims before an epoch is formed.

@@ -50,9 +50,11 @@ void membership::on(const agent_started&, time_point now, effects& out) {
   out.emplace_back(seek_coordinator{});
 }
 
-void membership::on(const coordinator_found&, time_point now, effects& out) {
+void membership::on(const coordinator_found& event, time_point now,
+                    effects& out) {
   if (link_ != link::seeking)
     return;
+  is_remote_ = event.is_remote;
   assert(!ending_ || share_.may_run()); // Else it would have parted.
   link_ = link::joining;
   join_sent_ = now;
@@ -79,7 +81,10 @@ void membership::on(const coordinator_not_found& event, time_point now,
 
 void membership::on(const coordinator_disconnected&, time_point now,
                     effects& out) {
-  if (link_ == link::parting) {
+  if (std::exchange(is_dropping_, false)) {
+    if (std::exchange(is_retry_due_, false))
+      out.emplace_back(seek_coordinator{});
+  } else if (link_ == link::parting) {
     link_ = link::finished;
     out.emplace_back(finish{*ending_});
   } else if (is_connected()) {
@@ -96,6 +101,18 @@ void membership::seek(time_point now, effects& out) {
   alarms_.disarm(alarm::keep_alive);
   alarms_.disarm(alarm::timeout);
   arm(alarm::retry, now + retry_delay(), out);
+}
+
+void membership::try_again(effects& out) {
+  if (is_dropping_)
+    is_retry_due_ = true;
+  else
+    out.emplace_back(seek_coordinator{});
+}
+
+void membership::drop(effects& out) {
+  is_dropping_ = is_remote_;
+  out.emplace_back(drop_link{});
 }
 
 duration membership::retry_delay() {
@@ -160,7 +177,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
 void membership::on(const join_rejected& event, time_point now, effects& out) {
   if (link_ != link::joining)
     return;
-  out.emplace_back(drop_link{});
+  drop(out);
   // Whoever has started a coordinator with other settings may correct that.
   if (was_accepted_ && event.why.code == errc::settings_mismatch && !ending_) {
     last_failure_ = event.why;
@@ -236,7 +253,7 @@ void membership::on_fence(time_point now, effects& out) {
     out.emplace_back(kill_group{fenced_, true});
   }
   if (is_connected()) {
-    out.emplace_back(drop_link{});
+    drop(out);
     seek(now, out);
   }
 }
@@ -255,6 +272,10 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
 // -- epochs -------------------------------------------------------------------
 
 void membership::on(const epoch_formed& event, time_point now, effects& out) {
+  // Over a link that was given up: others may have formed newer epochs, of which
+  // nothing came.
+  if (link_ == link::seeking)
+    return;
   if (event.plan.epoch <= newest_) {
     // Fencing: it is over already, unless it is a duplicate. A coordinator that
     // does not know that must not wait for us.
@@ -285,12 +306,14 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
   if (next_ && next_->epoch <= event.epoch)
     next_.reset();
   if (!share_.may_run() || share_.epoch() > event.epoch) {
-    if (share_.holds(event.epoch)) {
+    if (share_.holds(event.epoch))
       share_.set_state(share_state::idle);
+    if (link_ == link::seeking)
+      return; // There is no link for the answer.
+    if (share_.holds(event.epoch))
       report_stopped(0, now, out);
-    } else {
+    else
       out.emplace_back(send_stopped{event.epoch, 0});
-    }
   } else if (event.is_over) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
@@ -473,12 +496,11 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
     return;
   switch (fired->which) {
     case alarm::retry:
-      out.emplace_back(seek_coordinator{});
-      return;
+      return try_again(out);
     case alarm::seek:
       return give_up(now, out);
     case alarm::timeout:
-      out.emplace_back(drop_link{});
+      drop(out);
       last_failure_ = failure{errc::connection_timed_out,
                               "the coordinator does not answer"};
       return seek(now, out);

@@ -26,6 +26,9 @@ namespace actorrun::core {
 ///                                                                       v
 ///                                                                   finished
 ///
+/// There is one link at a time: the handle of a coordinator looks alike on all
+/// links to it. The next is sought when the last is known to be gone.
+///
 /// The share of the newest epoch (`epoch_share`) does not depend on the link.
 ///
 /// A keep-alive is sent when supervisor and process host have answered, and not
@@ -79,6 +82,8 @@ private:
   void on(const coordinator_not_found& event, time_point now, effects& out);
   void on(const coordinator_disconnected& event, time_point now, effects& out);
   void seek(time_point now, effects& out);
+  void try_again(effects& out);
+  void drop(effects& out);
   void give_up(time_point now, effects& out);
   duration retry_delay();
 
@@ -130,6 +135,10 @@ private:
   alarm_set<alarm, alarm_count> alarms_;
 
   link link_ = link::seeking;
+  bool is_remote_ = false; ///< The last coordinator's process is another.
+  bool is_dropping_
+    = false; ///< That link is dropped, and not known to be gone.
+  bool is_retry_due_ = false; ///< And the next attempt waits for that.
   bool was_accepted_ = false;
   time_point join_sent_{};
   time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.

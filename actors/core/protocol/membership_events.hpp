@@ -20,7 +20,11 @@ namespace actorrun::core {
 struct agent_started {};
 
 /// A link to the coordinator is up.
-struct coordinator_found {};
+struct coordinator_found {
+  /// To another process: after `drop_link` it is gone when
+  /// `coordinator_disconnected` says so.
+  bool is_remote = false;
+};
 
 /// An attempt to reach the coordinator has failed.
 struct coordinator_not_found {
@@ -28,7 +32,7 @@ struct coordinator_not_found {
   time_point tried; ///< When the attempt began.
 };
 
-/// The link broke.
+/// The link broke, or is gone after it was dropped.
 struct coordinator_disconnected {};
 
 struct join_accepted {

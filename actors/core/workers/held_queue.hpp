@@ -1,10 +1,13 @@
 // Keeps events in order while some of them wait for a key to be released.
 #pragma once
 
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace actorrun::core {
 
@@ -17,27 +20,44 @@ public:
     entries_.push_back({std::move(x), std::move(waits_for)});
   }
 
-  /// What waits for `key` does so no more. A key without waiting events is
-  /// ignored: it may have been answered twice, or too late.
-  void release(const Key& key) {
-    for (auto& x : entries_)
-      if (x.waits_for == key)
-        x.waits_for.reset();
+  /// What waits for a key that fits does so no more. A key without waiting events
+  /// is ignored: it may have been answered twice, or too late.
+  /// @returns how many waited for it
+  template <class Predicate>
+  size_t release_if(Predicate fits) {
+    auto count = size_t{0};
+    for (auto& x : entries_) {
+      if (!x.waits_for || !fits(*x.waits_for))
+        continue;
+      x.waits_for.reset();
+      ++count;
+    }
+    return count;
   }
 
-  /// Removes what is ready, oldest first.
-  std::vector<T> take_ready() {
-    auto out = std::vector<T>{};
-    while (!entries_.empty() && !entries_.front().waits_for)
-      pop_into(out);
-    return out;
+  size_t release(const Key& key) {
+    return release_if([&](const Key& x) { return x == key; });
   }
 
-  /// Removes all, ready or not, oldest first.
-  std::vector<T> take_all() {
-    auto out = std::vector<T>{};
-    while (!entries_.empty())
-      pop_into(out);
+  /// The oldest, if it is ready; else null.
+  const T* front() const {
+    const auto is_ready = !entries_.empty() && !entries_.front().waits_for;
+    return is_ready ? &entries_.front().fact : nullptr;
+  }
+
+  /// The oldest, which is ready, waits once more.
+  /// @pre `front()`
+  void hold(Key key) {
+    assert(front() != nullptr);
+    entries_.front().waits_for = std::move(key);
+  }
+
+  /// Removes the oldest.
+  /// @pre `front()`
+  T pop() {
+    assert(front() != nullptr);
+    auto out = std::move(entries_.front().fact);
+    entries_.pop_front();
     return out;
   }
 
@@ -49,12 +69,23 @@ private:
     std::optional<Key> waits_for;
   };
 
-  void pop_into(std::vector<T>& out) {
-    out.push_back(std::move(entries_.front().fact));
-    entries_.pop_front();
-  }
-
   std::deque<entry> entries_;
 };
+
+/// A death waits until its worker's last lines are on the console, …
+struct last_lines {
+  uint32_t local_rank = 0;
+  friend bool operator==(const last_lines&, const last_lines&) = default;
+};
+
+/// … and then until files have been asked why it died.
+struct examination {
+  uint64_t number = 0;
+  friend bool operator==(const examination&, const examination&) = default;
+};
+
+/// Keeps what becomes of a group's workers in order.
+template <class T>
+using worker_queue = held_queue<T, std::variant<last_lines, examination>>;
 
 } // namespace actorrun::core

@@ -512,3 +512,61 @@ TEST_CASE_METHOD(
   CHECK(at(2s, stopped(1)) == "finish job_over");
   CHECK(last<finish>().how.why->text == "as said");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: the next link is sought when the last is gone",
+                 "[core]") {
+  seek();
+  at(0s, coordinator_found{true});
+  at(0s, accepted());
+  REQUIRE(at(900ms, fire(4)) == "drop_link; arm_timer 5; arm_timer 6");
+  CHECK(at(920ms, fire(6)) == "");
+  CHECK(at(930ms, coordinator_disconnected{}) == "seek_coordinator");
+  CHECK(uut.current_link() == membership::link::seeking);
+  // That link is not missed twice.
+  at(940ms, coordinator_found{true});
+  CHECK(at(950ms, coordinator_disconnected{}) == "arm_timer 8");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a link that is gone in time delays no attempt",
+                 "[core]") {
+  seek();
+  at(0s, coordinator_found{true});
+  at(0s, accepted());
+  at(900ms, fire(4));
+  CHECK(at(901ms, coordinator_disconnected{}) == "");
+  CHECK(at(920ms, fire(6)) == "seek_coordinator");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a coordinator in this process has no link that "
+                 "would have to go",
+                 "[core]") {
+  join();
+  REQUIRE(at(10s, fire(2)) == "drop_link; arm_timer 3");
+  CHECK(at(10s, fire(3)) == "seek_coordinator");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: nothing begins over a link that was given up",
+                 "[core]") {
+  seek();
+  at(0s, coordinator_found{true});
+  at(10s, fire(2)); // No answer in time. Then it comes:
+  CHECK(at(10s, accepted()) == "");
+  CHECK(at(10s, formed(1)) == "");
+  CHECK(uut.share() == share_state::idle);
+  // There is no link for the answer to this.
+  CHECK(at(10s, epoch_revoked{{1}}) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a revocation over a link that was given up stops "
+                 "the workers",
+                 "[core]") {
+  run_alone();
+  CHECK(at(0s, epoch_revoked{{1}}) == "stop_group 1");
+  at(0s, stopped(1));
+  CHECK(at(0s, epoch_revoked{{1}}) == "");
+}

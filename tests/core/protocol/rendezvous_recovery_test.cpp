@@ -553,3 +553,14 @@ TEST_CASE("rendezvous: an older epoch without workers needs no revocation",
     CHECK(job.effects.size() == 1);
   }
 }
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: an agent that leaves while a successor listens "
+                 "ends the epoch",
+                 "[core]") {
+  at(0s, back("a"));
+  CHECK(at(1ms, leaving("a")) == "");
+  CHECK(at(2ms, back("b")) == "accept_agent b; revoke_epoch 7: a b");
+  CHECK(last<revoke_epoch>().reason
+        == "1 of 2 agents of epoch 7 came back to the new coordinator");
+}

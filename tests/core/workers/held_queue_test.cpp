@@ -11,16 +11,23 @@ namespace {
 using queue = held_queue<std::string, int>;
 using facts = std::vector<std::string>;
 
+facts ready(queue& from) {
+  auto out = facts{};
+  while (from.front() != nullptr)
+    out.push_back(from.pop());
+  return out;
+}
+
 } // namespace
 
 TEST_CASE("held_queue: an item that waits for nothing is ready", "[core]") {
   auto uut = queue{};
   CHECK(uut.empty());
-  CHECK(uut.take_ready().empty());
+  CHECK(ready(uut).empty());
   uut.push("a");
   uut.push("b");
   CHECK_FALSE(uut.empty());
-  CHECK(uut.take_ready() == facts{"a", "b"});
+  CHECK(ready(uut) == facts{"a", "b"});
   CHECK(uut.empty());
 }
 
@@ -30,22 +37,22 @@ TEST_CASE("held_queue: no item overtakes a waiting one", "[core]") {
   uut.push("b", 1);
   uut.push("c");
   uut.push("d", 2);
-  CHECK(uut.take_ready() == facts{"a"});
+  CHECK(ready(uut) == facts{"a"});
   uut.release(2);
-  CHECK(uut.take_ready().empty());
+  CHECK(ready(uut).empty());
   uut.release(1);
-  CHECK(uut.take_ready() == facts{"b", "c", "d"});
+  CHECK(ready(uut) == facts{"b", "c", "d"});
 }
 
 TEST_CASE("held_queue: a key without a waiting item is ignored", "[core]") {
   auto uut = queue{};
-  uut.release(1);
+  CHECK(uut.release(1) == 0);
   uut.push("a", 1);
-  uut.release(2);
-  CHECK(uut.take_ready().empty());
-  uut.release(1);
-  uut.release(1);
-  CHECK(uut.take_ready() == facts{"a"});
+  CHECK(uut.release(2) == 0);
+  CHECK(ready(uut).empty());
+  CHECK(uut.release(1) == 1);
+  CHECK(uut.release(1) == 0);
+  CHECK(ready(uut) == facts{"a"});
 }
 
 TEST_CASE("held_queue: one key may hold several items", "[core]") {
@@ -53,16 +60,31 @@ TEST_CASE("held_queue: one key may hold several items", "[core]") {
   uut.push("a", 1);
   uut.push("b", 1);
   uut.release(1);
-  CHECK(uut.take_ready() == facts{"a", "b"});
+  CHECK(ready(uut) == facts{"a", "b"});
 }
 
-TEST_CASE("held_queue: once none waits all are released, in order", "[core]") {
+TEST_CASE("held_queue: keys of a kind are released together", "[core]") {
   auto uut = queue{};
   uut.push("a", 1);
   uut.push("b");
   uut.push("c", 2);
-  CHECK(uut.take_all() == facts{"a", "b", "c"});
+  uut.push("d", 13);
+  CHECK(uut.release_if([](int x) { return x < 10; }) == 2);
+  CHECK(ready(uut) == facts{"a", "b", "c"});
+  CHECK(uut.release(13) == 1);
+  CHECK(ready(uut) == facts{"d"});
   CHECK(uut.empty());
-  uut.release(1); // Too late.
-  CHECK(uut.take_ready().empty());
+}
+
+TEST_CASE("held_queue: the first can be held again", "[core]") {
+  auto uut = queue{};
+  uut.push("a", 1);
+  uut.push("b", 1);
+  uut.release(1);
+  uut.hold(2);
+  CHECK(uut.front() == nullptr);
+  uut.release(1); // Not what it waits for now.
+  CHECK(ready(uut).empty());
+  uut.release(2);
+  CHECK(ready(uut) == facts{"a", "b"});
 }
