@@ -217,7 +217,7 @@ void worker_supervisor_state::take(const process_report& report) {
     if (group_->current_phase() == worker_group::phase::stopping)
       events_.push(event);
     else
-      events_.push(event, last_lines{death->local_rank});
+      events_.push(event, lines_shown{death->local_rank});
   }
   advance();
 }
@@ -232,7 +232,7 @@ void worker_supervisor_state::drain(uint32_t local_rank) {
 void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
   if (!group_ || group_->plan().epoch != epoch)
     return;
-  events_.release(last_lines{local_rank});
+  events_.release(lines_shown{local_rank});
   advance();
 }
 
@@ -240,7 +240,7 @@ void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
 // come first.
 void worker_supervisor_state::release_deaths() {
   events_.release_if(
-    [](const auto& x) { return std::holds_alternative<last_lines>(x); });
+    [](const auto& x) { return std::holds_alternative<lines_shown>(x); });
   advance();
 }
 

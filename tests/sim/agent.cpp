@@ -575,7 +575,7 @@ void agent::post_order(epoch_id epoch, core::worker_group_event event) {
   post_supervisor([this, epoch, event = std::move(event)] {
     if (group_ && group_->plan().epoch == epoch) {
       events_.release_if([](const auto& x) {
-        return std::holds_alternative<core::last_lines>(x);
+        return std::holds_alternative<core::lines_shown>(x);
       });
       advance(epoch);
     }
@@ -608,14 +608,14 @@ void agent::take(epoch_id epoch, core::worker_group_event event) {
     events_.push(event);
     return advance(epoch);
   }
-  events_.push(event, core::last_lines{death->local_rank});
+  events_.push(event, core::lines_shown{death->local_rank});
   const auto slow = roll.percent(slow_drain_percent);
   process_->after(
     roll.between(core::duration{10us}, slow ? slow_drain_max : drain_max),
     [this, epoch, rank = death->local_rank] {
       if (!group_ || group_->plan().epoch != epoch)
         return;
-      events_.release(core::last_lines{rank});
+      events_.release(core::lines_shown{rank});
       advance(epoch);
     });
 }

@@ -73,9 +73,9 @@ private:
 };
 
 /// A death waits until its worker's last lines are on the console, …
-struct last_lines {
+struct lines_shown {
   uint32_t local_rank = 0;
-  friend bool operator==(const last_lines&, const last_lines&) = default;
+  friend bool operator==(const lines_shown&, const lines_shown&) = default;
 };
 
 /// … and then until files have been asked why it died.
@@ -86,6 +86,6 @@ struct examination {
 
 /// Keeps what becomes of a group's workers in order.
 template <class T>
-using worker_queue = held_queue<T, std::variant<last_lines, examination>>;
+using worker_queue = held_queue<T, std::variant<lines_shown, examination>>;
 
 } // namespace actorrun::core
