@@ -48,7 +48,10 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
         return x->open_coordinator(order, link);
       };
   settings.close_coordinator = [x = out.get()] { x->close_coordinator(); };
-  out->leadership_ = std::make_shared<etcd_leadership>(std::move(settings));
+  settings.on_died = out->config_.on_died;
+  out->leadership_
+    = std::make_shared<etcd_leadership>(system, std::move(settings));
+  out->leadership_->begin();
   return out;
 }
 

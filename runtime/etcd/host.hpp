@@ -30,6 +30,8 @@ struct etcd_host_config {
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
   std::function<void()> on_left;
+  /// What runs for the leadership has ended unexpectedly.
+  actor_watch::callback on_died;
   log lines{};
 };
 

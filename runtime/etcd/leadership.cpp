@@ -2,16 +2,61 @@
 
 #include "runtime/os/thread.hpp"
 
+#include <caf/scoped_actor.hpp>
+
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <utility>
 
 namespace actorrun::detail {
 
 using namespace core;
 
+namespace {
+
+using leadership_actor = etcd_leadership::actor;
+using shared_end = std::shared_ptr<std::atomic<etcd_client::clock::rep>>;
+
+/// `core_` reckons with a clock that goes on while the machine is suspended;
+/// requests and waits have the steady one.
+class leadership_state {
+public:
+  static constexpr const char* name = "etcd-leadership";
+
+  /// @param end When our leadership ends, for who asks whether we lead.
+  leadership_state(leadership_actor::pointer self,
+                   etcd_leadership_config config, shared_end end)
+    : self_(self), config_(std::move(config)), leadership_end_(std::move(end)),
+      core_(config_.options) {}
+
+  leadership_actor::behavior_type make_behavior();
+
+  void on_exit() {
+    seeker_ = nullptr;
+    config_ = {};
+  }
+
+private:
+  using clock = etcd_client::clock;
+  using reply = std::optional<leadership_event>;
+  struct effect_runner;
+
+  void dispatch(leadership_event event);
+  clock::time_point now() const { return clock::now() + config_.asleep(); }
+  clock::time_point limit(std::optional<clock::time_point> deadline) const;
+  void answer(const etcd_leadership::answer& x, bool is_last);
+
+  leadership_actor::pointer self_;
+  etcd_leadership_config config_;
+  shared_end leadership_end_;
+  leadership core_;
+  etcd_leadership::seeker seeker_;
+};
+
 // One overload per effect. What has an answer returns it.
-struct etcd_leadership::effect_runner {
-  etcd_leadership& self;
+struct leadership_state::effect_runner {
+  leadership_state& self;
 
   etcd_client& registry() { return *self.config_.registry; }
 
@@ -88,17 +133,17 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const try_endpoint& x) {
-    self.report(x.endpoint, false);
+    self.answer(x.endpoint, false);
     return {};
   }
 
   reply operator()(const report_here&) {
-    self.report(here{}, true);
+    self.answer(etcd_leadership::here{}, true);
     return {};
   }
 
   reply operator()(const report_missing& x) {
-    self.report(x.why, true);
+    self.answer(x.why, true);
     return {};
   }
 
@@ -114,89 +159,31 @@ struct etcd_leadership::effect_runner {
   }
 
   reply operator()(const arm_timer& x) {
-    self.timer_ = x;
+    tell_later(self.self_, x.due - self.now(), timer_fired{x.timer});
     return {};
   }
 };
 
-etcd_leadership::etcd_leadership(etcd_leadership_config config)
-  : config_(std::move(config)), core_(config_.options) {
-  inbox_.push_back({candidate_started{}});
-  const auto blocked = signals_blocked{};
-  thread_ = std::thread{[this] { run(); }};
-}
-
-etcd_leadership::~etcd_leadership() {
-  stop();
-}
-
-void etcd_leadership::seek(bool was_member, seeker on_answer) {
-  post({coordinator_wanted{was_member}, std::move(on_answer)});
-}
-
-void etcd_leadership::report(leadership_event what) {
-  post({std::move(what)});
-}
-
-void etcd_leadership::resign(bool job_over) {
-  post({resign_requested{job_over}});
-}
-
-std::function<bool()> etcd_leadership::leadership_check() const {
-  return [end = leadership_end_, asleep = config_.asleep] {
-    return (clock::now() + asleep()).time_since_epoch().count() < end->load();
+leadership_actor::behavior_type leadership_state::make_behavior() {
+  return {
+    [this](etcd_leadership::start_now) { dispatch(candidate_started{}); },
+    [this](const etcd_leadership::search& x) {
+      seeker_ = x.on_answer;
+      dispatch(coordinator_wanted{x.was_member});
+    },
+    [this](const endpoint_report& x) {
+      std::visit([this](const auto& y) { dispatch(y); }, x);
+    },
+    [this](const resign_requested& x) { dispatch(x); },
+    [this](const timer_fired& x) { dispatch(x); },
+    [this](etcd_leadership::stop_now) {
+      dispatch(resign_requested{false});
+      self_->quit();
+    },
   };
 }
 
-void etcd_leadership::stop() {
-  if (!thread_.joinable())
-    return;
-  config_.registry->hurry(clock::now() + resign_limit);
-  {
-    const auto guard = std::lock_guard{mutex_};
-    inbox_.push_back({resign_requested{false}});
-    is_stopping_ = true;
-  }
-  news_.notify_one();
-  thread_.join();
-  seeker_ = nullptr;
-}
-
-// -- on the thread ------------------------------------------------------------
-
-void etcd_leadership::post(incoming x) {
-  {
-    const auto guard = std::lock_guard{mutex_};
-    if (is_stopping_)
-      return;
-    inbox_.push_back(std::move(x));
-  }
-  news_.notify_one();
-}
-
-std::optional<etcd_leadership::incoming> etcd_leadership::next() {
-  auto lock = std::unique_lock{mutex_};
-  const auto has_news = [this] { return !inbox_.empty() || is_stopping_; };
-  if (timer_.timer.value == 0)
-    news_.wait(lock, has_news);
-  else if (!news_.wait_until(lock, timer_.due - config_.asleep(), has_news))
-    return incoming{timer_fired{std::exchange(timer_, {}).timer}};
-  if (inbox_.empty())
-    return std::nullopt;
-  auto out = std::move(inbox_.front());
-  inbox_.pop_front();
-  return out;
-}
-
-void etcd_leadership::run() {
-  while (auto x = next()) {
-    if (x->on_answer)
-      seeker_ = std::move(x->on_answer);
-    dispatch(std::move(x->event));
-  }
-}
-
-void etcd_leadership::dispatch(leadership_event event) {
+void leadership_state::dispatch(leadership_event event) {
   auto events = std::deque{std::move(event)};
   while (!events.empty()) {
     const auto effects = core_.step(events.front(), now());
@@ -207,16 +194,68 @@ void etcd_leadership::dispatch(leadership_event event) {
   }
 }
 
-etcd_leadership::clock::time_point
-etcd_leadership::limit(std::optional<clock::time_point> deadline) const {
+leadership_state::clock::time_point
+leadership_state::limit(std::optional<clock::time_point> deadline) const {
   const auto own = clock::now() + config_.request_limit;
   return deadline ? std::min(*deadline - config_.asleep(), own) : own;
 }
 
-void etcd_leadership::report(const answer& x, bool is_last) {
+void leadership_state::answer(const etcd_leadership::answer& x, bool is_last) {
   const auto on_answer = is_last ? std::exchange(seeker_, {}) : seeker_;
   if (on_answer)
     on_answer(x);
+}
+
+} // namespace
+
+etcd_leadership::etcd_leadership(caf::actor_system& system,
+                                 etcd_leadership_config config)
+  : system_(system), registry_(config.registry), asleep_(config.asleep) {
+  const auto blocked = signals_blocked{}; // Its thread takes none.
+  auto on_died = std::move(config.on_died);
+  actor_ = system.spawn<actor_impl<actor, leadership_state>, caf::detached>(
+    std::move(config), leadership_end_);
+  watch_ = actor_watch{actor_, [on_died](const std::string& why) {
+                         if (on_died)
+                           on_died(why);
+                       }};
+}
+
+etcd_leadership::~etcd_leadership() {
+  stop();
+}
+
+void etcd_leadership::begin() {
+  tell_anonymously(actor_, start_now{});
+}
+
+void etcd_leadership::seek(bool was_member, seeker on_answer) {
+  tell_anonymously(actor_, search{was_member, std::move(on_answer)});
+}
+
+void etcd_leadership::report(endpoint_report what) {
+  tell_anonymously(actor_, std::move(what));
+}
+
+void etcd_leadership::resign(bool job_over) {
+  tell_anonymously(actor_, resign_requested{job_over});
+}
+
+std::function<bool()> etcd_leadership::leadership_check() const {
+  return [end = leadership_end_, asleep = asleep_] {
+    return (clock::now() + asleep()).time_since_epoch().count() < end->load();
+  };
+}
+
+void etcd_leadership::stop() {
+  if (is_stopped_)
+    return;
+  is_stopped_ = true;
+  watch_.release();
+  registry_->hurry(clock::now() + resign_limit);
+  auto self = caf::scoped_actor{system_};
+  tell_anonymously(actor_, stop_now{});
+  self->wait_for(actor_);
 }
 
 } // namespace actorrun::detail

@@ -1,21 +1,19 @@
-// Runs core::leadership against etcd, on a thread of its own, so that no worker
-// and no actor waits for etcd.
+// Runs core::leadership against etcd, as an actor with a thread of its own, so
+// that no worker and no other actor waits for etcd.
 #pragma once
 
 #include "actors/core/protocol/leadership.hpp"
+#include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "messages/caf.hpp"
 #include "runtime/etcd/client.hpp"
+#include "runtime/network/actor_watch.hpp"
 #include "runtime/os/clock.hpp"
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <variant>
 
 namespace actorrun::detail {
@@ -27,7 +25,7 @@ struct etcd_leadership_config {
   core::leadership_options options;
   /// Timeout of one request to etcd.
   core::duration request_limit = std::chrono::seconds{5};
-  std::unique_ptr<etcd_client> registry;
+  std::shared_ptr<etcd_client> registry;
   /// Starts the coordinator; returns where it listens, `host:port`.
   std::function<result<std::string>(const core::open_coordinator& order,
                                     const etcd_link& registry)>
@@ -35,14 +33,21 @@ struct etcd_leadership_config {
   /// Ends the coordinator and returns when its port is closed. May be called
   /// when there is none. Neither function may call back.
   std::function<void()> close_coordinator;
+  /// The actor has ended unexpectedly; as `actor_watch`. May be empty.
+  actor_watch::callback on_died{};
   log lines{};
   /// As `detail::time_asleep`: a lease in etcd goes on while this machine is
   /// suspended.
   std::function<core::duration()> asleep = time_asleep;
 };
 
-/// `core_` reckons with a clock that goes on while the machine is suspended;
-/// requests and waits have the steady one.
+/// Whether an endpoint that was to be tried is the coordinator's.
+using endpoint_report
+  = std::variant<core::endpoint_reached, core::endpoint_gone,
+                 core::endpoint_failed>;
+
+/// The handle of an actor with a thread of its own, which may wait for etcd. All
+/// but `stop` return at once, on any thread.
 class etcd_leadership {
 public:
   /// The coordinator is in this process.
@@ -53,7 +58,34 @@ public:
   using answer = std::variant<here, std::string, failure>;
   using seeker = std::function<void(const answer&)>;
 
-  explicit etcd_leadership(etcd_leadership_config config);
+  struct start_now {};
+
+  /// Search for the coordinator, or become it.
+  struct search {
+    bool was_member = false;
+    seeker on_answer;
+  };
+
+  /// Resign, and end.
+  struct stop_now {};
+
+  using actor = interface<
+    // Campaign, if it always does.
+    void(start_now),
+    // The agent of this node looks for the coordinator.
+    void(search),
+    // What has become of the endpoint that it was to try.
+    void(endpoint_report),
+    // Give up the leadership for good.
+    void(core::resign_requested),
+    // Sent by itself: a timer that it has armed.
+    void(core::timer_fired),
+    // Resign, and end.
+    void(stop_now)>;
+
+  /// Waits for `begin`.
+  /// @pre `system` outlives it
+  etcd_leadership(caf::actor_system& system, etcd_leadership_config config);
 
   /// As `stop`.
   ~etcd_leadership();
@@ -61,14 +93,13 @@ public:
   etcd_leadership(const etcd_leadership&) = delete;
   etcd_leadership& operator=(const etcd_leadership&) = delete;
 
-  // All from any thread. Only `stop` waits.
+  /// From now on callbacks are called. Before all others, once.
+  void begin();
 
   /// Searches for the coordinator, or becomes it. One search at a time.
   void seek(bool was_member, seeker on_answer);
 
-  /// Reports the result for an endpoint: `endpoint_reached`, `…_gone` or
-  /// `…_failed`.
-  void report(core::leadership_event what);
+  void report(endpoint_report what);
 
   /// Gives up the leadership for good.
   void resign(bool job_over);
@@ -77,41 +108,27 @@ public:
   /// this object.
   std::function<bool()> leadership_check() const;
 
-  /// Resigns; waits for at most `resign_limit` until etcd knows.
+  /// Resigns; waits for at most `resign_limit` until etcd knows, and until no
+  /// callback runs any more.
   void stop();
 
 private:
   using clock = etcd_client::clock;
-  using reply = std::optional<core::leadership_event>;
-  struct effect_runner;
 
-  struct incoming {
-    core::leadership_event event;
-    seeker on_answer{};
-  };
-
-  void post(incoming x);
-  std::optional<incoming> next();
-  void run();
-  void dispatch(core::leadership_event event);
-  clock::time_point now() const { return clock::now() + config_.asleep(); }
-  clock::time_point limit(std::optional<clock::time_point> deadline) const;
-  void report(const answer& x, bool is_last);
-
-  etcd_leadership_config config_;
+  caf::actor_system& system_;
+  std::shared_ptr<etcd_client> registry_;
+  std::function<core::duration()> asleep_;
   std::shared_ptr<std::atomic<clock::rep>> leadership_end_
     = std::make_shared<std::atomic<clock::rep>>(0);
-  // These belong to the thread.
-  core::leadership core_;
-  seeker seeker_;
-  core::arm_timer timer_{};
-
-  std::mutex mutex_; // Guards the rest.
-  std::condition_variable news_;
-  std::deque<incoming> inbox_;
-  bool is_stopping_ = false;
-
-  std::thread thread_;
+  actor actor_;
+  actor_watch watch_;
+  bool is_stopped_ = false;
 };
 
 } // namespace actorrun::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::start_now)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::search)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::endpoint_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::resign_requested)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::stop_now)

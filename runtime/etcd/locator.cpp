@@ -10,7 +10,7 @@ namespace actorrun::detail {
 namespace {
 
 /// The event for the candidate whose agent could not connect.
-core::leadership_event meaning_of(const failure& why) {
+endpoint_report meaning_of(const failure& why) {
   if (why.code == errc::coordinator_gone)
     return core::endpoint_gone{why};
   return core::endpoint_failed{why};
@@ -22,11 +22,10 @@ core::leadership_event meaning_of(const failure& why) {
 // from then on; the link may outlive it.
 void etcd_locator::seek(bool was_member, listener on_result) {
   link_->drop();
-  const auto report
-    = [x = std::weak_ptr{leadership_}](core::leadership_event event) {
-        if (const auto leadership = x.lock())
-          leadership->report(std::move(event));
-      };
+  const auto report = [x = std::weak_ptr{leadership_}](endpoint_report event) {
+    if (const auto leadership = x.lock())
+      leadership->report(std::move(event));
+  };
   const auto try_at = [=, link = link_](const std::string& text) {
     const auto where = endpoint_of(text);
     if (!where)

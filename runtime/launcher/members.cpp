@@ -167,6 +167,10 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
      .on_left = [this] { handle(core::leadership_left{}); },
+     .on_died =
+       [this](const std::string& why) {
+         actor_died(core::actor_died::role::coordinator, why);
+       },
      .lines = lines});
   if (!opened)
     return opened.error();

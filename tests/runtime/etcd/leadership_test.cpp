@@ -24,6 +24,8 @@ struct candidate {
     config.registry = std::move(*client);
     config.open_coordinator = [this](const core::open_coordinator& order,
                                      const etcd_link&) -> result<std::string> {
+      if (has_no_memory)
+        throw std::bad_alloc{};
       if (cannot_open)
         return failure{errc::cannot_listen, "no port"};
       is_successor = order.successor;
@@ -31,8 +33,10 @@ struct candidate {
       return name;
     };
     config.close_coordinator = [this] { is_open = false; };
+    config.on_died = [this](const std::string&) { is_dead = true; };
     config.asleep = [this] { return asleep.load(); };
-    uut.emplace(std::move(config));
+    uut.emplace(system, std::move(config));
+    uut->begin();
   }
 
   etcd_leadership::answer seek(bool was_member = false) {
@@ -62,7 +66,11 @@ struct candidate {
   std::atomic<bool> is_open = false;
   std::atomic<bool> is_successor = false;
   std::atomic<bool> cannot_open = false;
+  std::atomic<bool> has_no_memory = false;
+  std::atomic<bool> is_dead = false;
   std::atomic<core::duration> asleep = core::duration{0}; ///< Of its machine.
+  caf::actor_system_config settings;
+  caf::actor_system system{settings};
   std::optional<etcd_leadership> uut;
 };
 
@@ -254,6 +262,16 @@ TEST_CASE("etcd leadership: a candidate that always campaigns needs no agent, "
   a.uut->stop();
   CHECK(soon([&] { return b.is_leader() && b.is_open; }));
   CHECK(b.is_successor);
+}
+
+TEST_CASE("etcd leadership: its death is noticed", "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  auto x = rivals{};
+  x.a.has_no_memory = true;
+  x.a.uut->seek(false, [](const etcd_leadership::answer&) {});
+  CHECK(soon([&] { return x.a.is_dead.load(); }));
+  x.a.uut->stop(); // Waits for nothing that is gone.
 }
 
 TEST_CASE("etcd leadership: it ends in time even if etcd is mute",
