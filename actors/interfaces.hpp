@@ -11,6 +11,7 @@
 #include "actors/timer_interface.hpp"
 #include "messages/type_ids.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -117,6 +118,15 @@ struct tail_timer_fired {
   uint64_t number = 0;
 };
 
+/// End a group that `start_processes` has started, or end it sooner.
+struct close_group {
+  int signal = 0;
+  std::chrono::milliseconds timeout{0}; ///< Until SIGKILL; 0: at once.
+};
+
+/// The time-out of a `close_group` has passed.
+struct close_expired {};
+
 /// The device monitor reports the node's devices.
 struct devices_report {
   core::devices_status status;
@@ -205,6 +215,16 @@ using group_owner_actor = interface<
   // The group has started, failed, succeeded, stopped.
   void(group_event)>;
 
+/// The PROCESS OWNER stops a group without a job when one of its workers has
+/// failed, or on request.
+using process_owner_actor = interface<
+  // The group has started, failed, succeeded, stopped.
+  void(group_event),
+  // The process context closes the group.
+  void(close_group),
+  // Sent by itself: the timeout has passed.
+  void(close_expired)>;
+
 /// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
 /// after the other on one node.
 using worker_supervisor_actor = interface<
@@ -258,6 +278,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::log_file_grown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::console_ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_goes_on)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_timer_fired)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_group)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_expired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::agent_lost)

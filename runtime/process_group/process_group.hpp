@@ -3,11 +3,11 @@
 #pragma once
 
 #include "actors/core/workers/worker_outputs.hpp"
+#include "actors/process_owner.hpp"
 #include "messages/result.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/process_group/process_owner.hpp"
 #include "runtime/process_group/process_plan.hpp"
 #include "runtime/process_group/process_tracker.hpp"
 #include "runtime/start_processes.hpp"

@@ -4,6 +4,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/ports/process_host.hpp"
+#include "actors/process_owner.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,14 +18,6 @@
 #include <vector>
 
 namespace actorrun::detail {
-
-/// How a group ended.
-struct group_ending {
-  bool was_closed = false; ///< By order, before it had failed or succeeded.
-  /// The one that came first in front.
-  std::vector<core::worker_failure> failures{};
-  uint32_t unlisted_failure_count = 0; ///< More of them.
-};
 
 /// Thread-safe. All functions return at once but `wait`.
 class process_tracker {

@@ -293,11 +293,15 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
     add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
   phase_ = phase::starting; // Or running: `supervise` looks.
   backoff_.epoch_begins(now);
-  const auto news = std::to_string(found.member_count - found.stopped_count)
-                    + " of " + std::to_string(common_plan().node_count)
-                    + " agents of epoch " + to_string(epoch())
-                    + " came back to the new coordinator";
   const auto is_incomplete = found.member_count < common_plan().node_count;
+  const auto of_all = " of " + counted(common_plan().node_count, "agent")
+                      + " of epoch " + to_string(epoch());
+  const auto news
+    = is_incomplete
+        ? std::to_string(found.member_count) + of_all
+            + " came back to the new coordinator"
+        : std::to_string(found.stopped_count) + of_all
+            + " came back to the new coordinator without their workers";
   if (!failures_.empty()) {
     // The missing agents were lost while there was no coordinator.
     if (is_incomplete)

@@ -224,8 +224,10 @@ TEST_CASE("rendezvous: an agent that is about to stop must start again",
     auto x = successor{};
     x.at(0s, x.back("b", 7, state));
     CHECK(x.at(0s, x.back("a")) == answer);
-    CHECK(x.last<revoke_epoch>().reason
-          == "1 of 2 agents of epoch 7 came back to the new coordinator");
+    CHECK(
+      x.last<revoke_epoch>().reason
+      == "1 of 2 agents of epoch 7 came back to the new coordinator without "
+         "their workers");
     x.at(1s, x.stopped("b", 7));
     CHECK(x.at(1s, x.stopped("a", 7)) == "announce_epoch 8: a=0+1 b=1+1");
   }
@@ -562,5 +564,6 @@ TEST_CASE_METHOD(successor,
   CHECK(at(1ms, leaving("a")) == "");
   CHECK(at(2ms, back("b")) == "accept_agent b; revoke_epoch 7: a b");
   CHECK(last<revoke_epoch>().reason
-        == "1 of 2 agents of epoch 7 came back to the new coordinator");
+        == "1 of 2 agents of epoch 7 came back to the new coordinator without "
+           "their workers");
 }

@@ -1,4 +1,4 @@
-#include "runtime/process_group/process_owner.hpp"
+#include "actors/process_owner.hpp"
 
 #include <algorithm>
 #include <iterator>

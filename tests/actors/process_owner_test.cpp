@@ -1,4 +1,4 @@
-#include "runtime/process_group/process_owner.hpp"
+#include "actors/process_owner.hpp"
 #include "tests/support/actor_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_process_host.hpp"
@@ -8,7 +8,6 @@
 
 using namespace actorrun;
 using namespace actorrun::test;
-using detail::group_ending;
 
 namespace {
 

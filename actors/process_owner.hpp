@@ -4,37 +4,26 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/worker_supervisor.hpp"
-#include "runtime/process_group/process_tracker.hpp"
 
-#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace actorrun {
 
-/// End the group, or end it sooner.
-struct close_group {
-  int signal = 0;
-  std::chrono::milliseconds timeout{0}; ///< Until SIGKILL; 0: at once.
+/// How a group ended.
+struct group_ending {
+  bool was_closed = false; ///< By order, before it had failed or succeeded.
+  /// The one that came first in front.
+  std::vector<core::worker_failure> failures{};
+  uint32_t unlisted_failure_count = 0; ///< More of them.
 };
-
-/// The time-out of a `close_group` has passed.
-struct close_expired {};
-
-/// The PROCESS OWNER stops a group when one of its workers has failed, or on
-/// request.
-using process_owner_actor = interface<
-  // The events of the group.
-  void(group_event),
-  // The process context closes the group.
-  void(close_group),
-  // From itself: the timeout has passed.
-  void(close_expired)>;
 
 struct process_owner_config {
   worker_supervisor_config supervisor;
   core::epoch_plan plan;
   /// Called once, on a thread of the actor system: nothing runs any more.
-  std::function<void(detail::group_ending)> on_ended;
+  std::function<void(group_ending)> on_ended;
 };
 
 class process_owner_state {
@@ -57,13 +46,10 @@ private:
   process_owner_actor::pointer self_;
   process_owner_config config_;
   worker_supervisor_actor supervisor_;
-  detail::group_ending ending_;
+  group_ending ending_;
 };
 
 process_owner_actor spawn_process_owner(caf::actor_system& system,
                                         process_owner_config config);
 
 } // namespace actorrun
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_group)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_expired)
