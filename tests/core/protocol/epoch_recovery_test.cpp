@@ -120,6 +120,32 @@ TEST_CASE_METHOD(fixture,
   CHECK(claims("a", held).failure.value().code == 7);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: what failed in a rival epoch that is over is "
+                 "not the other one's",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::running, 2, 29500);
+  auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
+  held.plan.epoch = {4};
+  held.plan.node_count = 2;
+  held.plan.master_port = 29501;
+  held.failure = worker_failure{};
+  CHECK_FALSE(claims("b", held).failure.has_value());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: who leaves after a success has not stopped",
+                 "[core]") {
+  uut.listen({});
+  for (const auto state : {share_state::running, share_state::succeeded}) {
+    const auto name = std::string{state == share_state::running ? "a" : "b"};
+    claims(name, 4, state);
+    agents.change(*agents.find({name}), [](auto& x) { x.leaving = true; });
+  }
+  CHECK(uut.conclude(agents).stopped_count == 1);
+}
+
 TEST_CASE("epoch_recovery: one number and another plan is another epoch",
           "[core]") {
   auto base = claim{.plan = {}, .state = share_state::running, .failure = {}};
