@@ -42,8 +42,9 @@ constexpr auto no_look_percent = 10;
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
              core::offer offering, core::job_settings settings)
   : all_(all), process_(std::move(process)),
-    clock_(all.roll().between(core::duration{0}, uptime_max)), host_(host),
-    settings_(settings), brain_(std::move(offering), all.plan().limits),
+    clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
+    host_(host), settings_(settings),
+    brain_(std::move(offering), all.plan().limits),
     machine_(all.shared(), *process_,
              [this](epoch_id epoch, core::worker_group_event event) {
                take(epoch, std::move(event));
@@ -60,7 +61,8 @@ core::time_point agent::now() const {
 }
 
 void agent::wake_at(core::time_point due, action what) {
-  process_->at(due - clock_ + all_.timer_lateness(), std::move(what));
+  process_->at(all_.on_time(due - clock_) + all_.timer_lateness(),
+               std::move(what));
 }
 
 void agent::handle(const core::membership_event& event) {
@@ -74,6 +76,7 @@ void agent::handle(const core::membership_event& event) {
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
   check_orders(event, effects);
   check_lease(event, effects);
+  check_beginning(event, effects);
   if (const auto* x = std::get_if<core::group_stopped>(&event);
       x && x->master_port != 0)
     port_ = x->master_port;
@@ -107,7 +110,7 @@ void agent::check_orders(const core::membership_event& event,
     all_.checks().report("lease: " + id().value
                          + " is alive without control over its workers");
   if (is_alive)
-    asked_.reset();
+    answered_ = std::exchange(asked_, std::nullopt);
   if (std::holds_alternative<core::leave_requested>(event) && leaving_ && group_
       && machine_.is_any_alive() && newest_ == group_->plan().epoch && !kills)
     all_.checks().report(id().value + " was asked twice to end, and waits");
@@ -119,16 +122,20 @@ void agent::check_lease(const core::membership_event& event,
                         const std::vector<core::membership_effect>& effects) {
   const auto interval = all_.plan().limits.keep_alive_interval;
   auto is_late = false;
+  auto is_early = false;
   if (const auto* x = std::get_if<core::lease_granted>(&event);
       x && unanswered_ && x->sent == *unanswered_ + clock_) {
     is_late = process_->pause_count() == unanswered_pause_
               && all_.now() > *unanswered_ + interval + 1ms
                                 + all_.shared().timer_lateness_ever;
+    is_early = keep_alive_count_ == 1 && all_.now() < asked_at_ + interval;
     unanswered_.reset();
   }
   if (const auto* x = std::get_if<core::join_accepted>(&event);
-      x && x->keep_alive_interval > 0ms && join_sent_)
-    is_late = all_.now() > *std::exchange(join_sent_, std::nullopt) + interval;
+      x && x->keep_alive_interval > 0ms && join_sent_) {
+    is_late = all_.now() > *join_sent_ + interval;
+    is_early = all_.now() < *std::exchange(join_sent_, std::nullopt) + interval;
+  }
   const auto asks
     = std::any_of(effects.begin(), effects.end(), [](const auto& x) {
         return std::holds_alternative<core::check_control>(x);
@@ -137,6 +144,37 @@ void agent::check_lease(const core::membership_event& event,
       && brain_.current_link() == core::membership::link::joined)
     all_.checks().report("lease: " + id().value
                          + " does not hurry after a slow answer");
+  if (is_early && asks)
+    all_.checks().report("lease: " + id().value
+                         + " hurries although the answer was quick");
+}
+
+// An announced epoch begins as soon as the workers of the last are gone and the
+// lease is known to last.
+void agent::check_beginning(
+  const core::membership_event& event,
+  const std::vector<core::membership_effect>& effects) {
+  using core::share_state;
+  const auto begins
+    = std::any_of(effects.begin(), effects.end(), [](const auto& x) {
+        return std::holds_alternative<core::start_group>(x);
+      });
+  if (const auto* x = std::get_if<core::epoch_revoked>(&event))
+    revoked_ = std::max(revoked_, x->epoch);
+  if (const auto* x = std::get_if<core::epoch_formed>(&event); x && link_)
+    awaited_ = x->plan;
+  if (begins || !link_ || leaving_ || is_job_over_ || unkillable_count_ > 0
+      || (awaited_
+          && (awaited_->epoch <= revoked_ || awaited_->epoch <= newest_)))
+    awaited_.reset();
+  const auto* granted = std::get_if<core::lease_granted>(&event);
+  const auto share = brain_.share();
+  if (granted != nullptr && awaited_
+      && (share == share_state::idle || share == share_state::succeeded)
+      && brain_.current_link() == core::membership::link::joined
+      && now() < granted->sent + all_.plan().limits.fence())
+    all_.checks().report("I8: " + id().value + " does not begin epoch "
+                         + to_string(awaited_->epoch));
 }
 
 // The coordinator knows how the workers stand, and that the agent leaves.
@@ -222,6 +260,8 @@ void agent::hear_late() {
     ignores(core::control_checked{asked_.value_or(now())});
   } else {
     ignores(core::control_checked{now() - 1h});
+    if (answered_)
+      ignores(core::control_checked{*answered_});
   }
   if (at != state::seeking) {
     ignores(core::coordinator_found{});
@@ -302,6 +342,9 @@ void agent::on_found(std::shared_ptr<link> found, int number, bool is_remote) {
   link_ = std::move(found);
   told_.reset();
   unanswered_.reset();
+  keep_alive_count_ = 0;
+  awaited_.reset();
+  revoked_ = {};
   said_leaving_ = false;
   handle(core::coordinator_found{is_remote});
 }
@@ -402,6 +445,7 @@ void agent::perform(const core::send_join& x) {
 
 void agent::perform(const core::check_control& x) {
   asked_ = x.asked;
+  asked_at_ = all_.now();
   post_supervisor(
     [this, asked = x.asked] { post_brain(core::control_checked{asked}); });
 }
@@ -410,6 +454,7 @@ void agent::perform(const core::send_keep_alive& x) {
   if (unanswered_ || said_left_)
     all_.checks().report("lease: " + id().value
                          + " sends one keep-alive after the other");
+  ++keep_alive_count_;
   unanswered_ = x.sent - clock_;
   unanswered_pause_ = process_->pause_count();
   if (link_)
@@ -460,11 +505,17 @@ void agent::check_kind(const core::worker_failure& x) {
 
 // A report of stopped workers must come after all reports on them.
 void agent::check_told(const core::send_stopped& x) {
+  // Within one tick an order may come before a death or after it.
   if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
+      && all_.plan().tick.count() == 0
       && !std::includes(reported_pids_.begin(), reported_pids_.end(),
                         failed_.begin(), failed_.end()))
     all_.checks().report("root cause: " + id().value
                          + " keeps a failure to itself");
+  if (group_ && group_->plan().epoch == x.epoch
+      && x.unkillable_count != unkillable_count_)
+    all_.checks().report("unkillable: " + id().value
+                         + " does not say how many workers hang");
 }
 
 void agent::perform(const core::send_leaving& x) {
@@ -476,12 +527,13 @@ void agent::perform(const core::send_left&) {
   if (std::exchange(said_left_, true))
     all_.checks().report("I6: " + id().value + " leaves twice");
   send(core::agent_left{id()});
-  process_->after(
-    all_.plan().limits.fence() + 1ms + all_.shared().timer_lateness_max,
-    [this] {
-      if (!finished())
-        all_.checks().report("I6: " + id().value + " has left, and stays");
-    });
+  process_->after(all_.plan().limits.fence() + 1ms + all_.plan().tick
+                    + all_.shared().timer_lateness_max,
+                  [this] {
+                    if (!finished())
+                      all_.checks().report("I6: " + id().value
+                                           + " has left, and stays");
+                  });
 }
 
 void agent::perform(const core::start_group& x) {
@@ -551,6 +603,10 @@ void agent::perform(const core::finish& x) {
 void agent::check_end(const core::ending& how) {
   if (finished())
     all_.checks().report("I6: " + id().value + " finished twice");
+  if (unkillable_count_ > 0
+      && (!how.why || how.why->code != errc::worker_unkillable))
+    all_.checks().report("I10: " + id().value
+                         + " does not say that workers of it hang");
   if (!how.why)
     return;
   const auto is_lost = how.why->code == errc::coordinator_lost;

@@ -118,6 +118,8 @@ private:
   void check_lease(const core::membership_event& event,
                    const std::vector<core::membership_effect>& effects);
   void check_telling();
+  void check_beginning(const core::membership_event& event,
+                       const std::vector<core::membership_effect>& effects);
   void ignores(const core::membership_event& event);
   void check_end(const core::ending& how);
   void check_answer(errc code, bool was_accepted, bool was_ending);
@@ -167,8 +169,14 @@ private:
   uint32_t unanswered_pause_ = 0;              ///< … after so many pauses.
   uint16_t port_;                              ///< Held for the next epoch.
   epoch_id stopped_; ///< The last whose workers were ordered to stop.
-  std::optional<core::time_point> asked_; ///< The supervisor, at last.
-  bool warden_dies_ = false;              ///< In one instant with the process.
+  std::optional<core::time_point> asked_;    ///< The supervisor, at last.
+  core::time_point asked_at_{};              ///< When that was.
+  std::optional<core::time_point> answered_; ///< What it was asked before.
+  uint32_t keep_alive_count_ = 0;            ///< Over this link.
+  /// Announced over this link, and neither begun nor revoked.
+  std::optional<core::epoch_plan> awaited_;
+  epoch_id revoked_;         ///< The newest, over this link.
+  bool warden_dies_ = false; ///< In one instant with the process.
   int served_by_ = 0;
   bool is_remote_ = false; ///< That one is in another process.
   epoch_id newest_;

@@ -168,9 +168,10 @@ void candidate::perform(const arm_timer& x) {
   const auto late = roll.percent(starved_percent)
                       ? roll.between(duration{0}, starved_max)
                       : duration{0};
-  process_->at(x.due + all_.timer_lateness(), [this, late, timer = x.timer] {
-    process_->after(late, [this, timer] { handle(timer_fired{timer}); });
-  });
+  process_->at(
+    all_.on_time(x.due) + all_.timer_lateness(), [this, late, timer = x.timer] {
+      process_->after(late, [this, timer] { handle(timer_fired{timer}); });
+    });
 }
 
 } // namespace actorrun::sim

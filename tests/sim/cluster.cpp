@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 /// needlessly does.
 constexpr auto steps_per_agent_and_second_max = uint64_t{3'000};
 
-constexpr auto port_wait = core::duration{5ms};
+constexpr auto port_wait = core::duration{10ms};
 
 /// Names of hosts in the order in which a person would list them: numbers count
 /// as numbers, wherever they stand, and zeros in front of them do not.
@@ -27,7 +27,8 @@ constexpr auto host_names = std::array{
 } // namespace
 
 cluster::cluster(scenario plan, history::mode how)
-  : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15), trace_(how),
+  : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15),
+    queue_(plan_.tick), trace_(how),
     checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {
   for (uint32_t i = 0; i < host_names.size(); ++i)
     free_names_.insert(

@@ -58,6 +58,11 @@ public:
   registry& etcd() { return registry_; }
   bool reaches_registry(uint32_t host) const;
   bool is_healed() const { return healed_; }
+  /// By coarse clocks, what is due before a tick comes at the tick.
+  core::time_point on_time(core::time_point due) { return queue_.ceil(due); }
+  core::duration coarse(core::duration x) const {
+    return queue_.floor(core::time_point{x}).time_since_epoch();
+  }
   void after(core::duration delay, action what) {
     queue_.after(delay, std::move(what));
   }

@@ -172,7 +172,7 @@ void cluster::probe(coordinator& who, const agent_id& whom) {
 
 void cluster::await_end(coordinator& who, agent& target, core::time_point due) {
   const auto delay = roll_.between(look_interval, probe_delay_max);
-  queue_.after(delay, [this, &who, &target, due] {
+  queue_.at(queue_.ceil(now() + delay), [this, &who, &target, due] {
     if (target.process().alive() || !paths_[target.host()]->works()
         || now() > due)
       return;

@@ -13,13 +13,19 @@ using namespace std::chrono_literals;
 
 constexpr auto uptime_max = core::duration{1'000h};
 
+bool explains(const std::vector<core::rendezvous_effect>& effects) {
+  return std::any_of(effects.begin(), effects.end(), [](const auto& x) {
+    return std::holds_alternative<core::explain_failures>(x);
+  });
+}
+
 } // namespace
 
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          int number, std::optional<uint32_t> host,
                          core::job_settings settings)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
-    clock_(all.roll().between(core::duration{0}, uptime_max)),
+    clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
     brain_(settings, all.plan().limits),
     times_(settings, all.plan().limits, all.checks()) {
   process_->on_death([this] {
@@ -55,6 +61,8 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto* join = std::get_if<core::agent_joined>(&event);
   const auto is_new
     = join != nullptr && !brain_.agents().contains(join->offering.agent);
+  const auto was_stopping
+    = brain_.current_phase() == core::rendezvous::phase::stopping;
   const auto effects = brain_.step(event, all_.now() + clock_);
   times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
@@ -73,6 +81,9 @@ void coordinator::handle(const core::rendezvous_event& event) {
     check_master();
   }
   check_answer(event, effects);
+  if (was_stopping && brain_.epoch() == epoch && !brain_.result()
+      && brain_.current_phase() != core::rendezvous::phase::stopping)
+    all_.checks().settled(number_, epoch, explains(effects));
   if (++step_count_ % 16 == 0
       || std::holds_alternative<core::timer_fired>(event))
     check_silence();
@@ -80,8 +91,10 @@ void coordinator::handle(const core::rendezvous_event& event) {
     std::visit([this](const auto& x) { perform(x); }, effect);
   if (closed_)
     return;
-  if (!is_heard)
-    check_links();
+  if (is_heard)
+    return;
+  check_links();
+  check_stops();
 }
 
 // What its timers may be late. A leader may do nothing between two terms.
@@ -326,6 +339,26 @@ void coordinator::check_links() {
                            + " that the job has ended");
 }
 
+// Workers that have no part in the running epoch are ordered to stop, and again
+// when their agent is back: the job would wait for them.
+void coordinator::check_stops() const {
+  using phase = core::rendezvous::phase;
+  const auto stage = brain_.current_phase();
+  if (brain_.result())
+    return;
+  const auto is_active = stage == phase::starting || stage == phase::running;
+  for (const auto& [agent, x] : brain_.agents()) {
+    if (!x.connected || x.holds.value == 0
+        || (is_active && x.holds == brain_.epoch()))
+      continue;
+    const auto i = stopped_.find(agent);
+    if ((i == stopped_.end() || i->second < x.holds)
+        && !brain_.waiting_for().starts_with("listening"))
+      all_.checks().report("I8: no coordinator orders " + agent.value
+                           + " to stop epoch " + to_string(x.holds));
+  }
+}
+
 std::map<agent_id, uint32_t> coordinator::ranks_of_members() const {
   auto out = std::map<agent_id, uint32_t>{};
   for (const auto& [agent, x] : brain_.agents())
@@ -349,6 +382,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     if (known && known != from)
       known->close(side::coordinator);
     known = from;
+    stopped_.erase(agent);
     all_.checks().joined(number_, all_.newest_epoch_of(agent));
   }
   if (known != from) // The message is of an older link.
@@ -388,12 +422,13 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 
 void coordinator::perform(const core::arm_timer& x) {
   const auto due = x.due - clock_;
-  process_->at(due + all_.timer_lateness(), [this, due, timer = x.timer] {
-    is_late_ = all_.now() > due + all_.plan().limits.keep_alive_interval;
-    late_count_ += is_late_;
-    handle(core::timer_fired{timer});
-    fired_ = timer;
-  });
+  process_->at(
+    all_.on_time(due) + all_.timer_lateness(), [this, due, timer = x.timer] {
+      is_late_ = all_.now() > due + all_.plan().limits.keep_alive_interval;
+      late_count_ += is_late_;
+      handle(core::timer_fired{timer});
+      fired_ = timer;
+    });
 }
 
 void coordinator::perform(const core::accept_agent& x) {
@@ -432,8 +467,11 @@ void coordinator::perform(const core::announce_epoch& x) {
 void coordinator::perform(const core::revoke_epoch& x) {
   if (x.failure)
     all_.checks().attributed(*x.failure);
-  for (const auto& agent : x.agents)
+  for (const auto& agent : x.agents) {
+    auto& newest = stopped_[agent];
+    newest = std::max(newest, x.epoch);
     send(agent, core::epoch_revoked{x.epoch, x.is_over});
+  }
 }
 
 void coordinator::perform(const core::explain_failures& x) {

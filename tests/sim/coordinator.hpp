@@ -79,6 +79,7 @@ private:
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
   void check_links();
+  void check_stops() const;
   void check_answer(const core::rendezvous_event& event,
                     const std::vector<core::rendezvous_effect>& effects);
   core::duration slack() const;
@@ -108,7 +109,9 @@ private:
   std::map<agent_id, uint64_t> arrived_; ///< In this order.
   uint64_t arrival_count_ = 0;
   uint32_t step_count_ = 0;
-  std::set<agent_id> told_;       ///< How the job has ended.
+  std::set<agent_id> told_; ///< How the job has ended.
+  /// Whose workers were ordered to stop over the present link, by epoch.
+  std::map<agent_id, epoch_id> stopped_;
   core::time_point answering_{};  ///< `sent` of the keep-alive in hand.
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool started_ = false;

@@ -5,7 +5,7 @@
 namespace actorrun::sim {
 
 void event_queue::at(core::time_point due, action what) {
-  heap_.push_back({std::max(due, now_), ++sequence_, std::move(what)});
+  heap_.push_back({std::max(floor(due), now_), ++sequence_, std::move(what)});
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 

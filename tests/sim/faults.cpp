@@ -235,6 +235,29 @@ void coordinator_dies(cluster& all) {
   });
 }
 
+// Its successor listens, and what it hears changes meanwhile.
+void coordinator_returns_amid_changes(cluster& all) {
+  if (!all.serving() || all.plan().embedded || all.plan().elected)
+    return;
+  all.note("kill the coordinator, whose successor comes at once");
+  all.kill_coordinator();
+  all.restart_coordinator();
+  const auto n = all.roll().between(1, 3);
+  for (uint64_t i = 0; i < n; ++i)
+    all.later(
+      all.roll().between(core::duration{10ms}, all.plan().limits.lease()),
+      [&all] {
+        switch (all.roll().between(0, 2)) {
+          case 0:
+            return worker_fails(all);
+          case 1:
+            return agent_is_ordered_to_leave(all);
+          default:
+            return agent_dies(all);
+        }
+      });
+}
+
 // An operator starts it again with another command line, and sees it.
 void coordinator_returns_misled(cluster& all) {
   if (!all.serving() || all.plan().embedded || all.plan().elected)
@@ -423,6 +446,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, coordinator_dies},
   fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},
+  fault_kind{2, coordinator_returns_amid_changes},
   fault_kind{4, coordinator_sleeps},
   fault_kind{6, link_breaks},
   fault_kind{3, all_links_break},

@@ -367,6 +367,11 @@ void invariants::told(int coordinator, const core::rendezvous& before,
                         const core::worker_failure& x) {
     reported_[{coordinator, epoch}].emplace(agent, x.local_rank);
   };
+  if (const auto* x = std::get_if<core::workers_succeeded>(&event))
+    succeeded_[{coordinator, x->epoch}].insert(x->agent);
+  if (const auto* x = std::get_if<core::agent_joined>(&event);
+      x && x->held && x->held->state == core::share_state::succeeded)
+    succeeded_[{coordinator, x->held->plan.epoch}].insert(x->offering.agent);
   if (const auto* x = std::get_if<core::worker_failed>(&event))
     note(x->agent, x->epoch, x->failure);
   if (const auto* x = std::get_if<core::workers_stopped>(&event))
@@ -470,10 +475,31 @@ void invariants::explained(int coordinator, epoch_id epoch,
     if (all[i].age > all[i - 1].age
         && first.kind != core::failure_kind::unkillable)
       report("root cause: failures are not listed in their order");
+  if (unlisted_count > 0 && others.size() < core::other_failures_max)
+    report("root cause: there is room in the list, and failures are left out");
   for (const auto& x : heard)
     if (unlisted_count == 0
         && !seen.contains({x.failure.agent, x.failure.local_rank}))
       report("root cause: not listed: " + to_string(x.failure));
+}
+
+// Who has several failures learns of them all.
+void invariants::settled(int coordinator, epoch_id epoch, bool is_explained) {
+  const auto i = known_failures_.find({coordinator, epoch});
+  if (i != known_failures_.end() && i->second.size() > 1 && !is_explained)
+    report("root cause: the failures of epoch " + to_string(epoch)
+           + " are not put in order");
+}
+
+// All workers of an epoch have succeeded, on every node that has a place there.
+void invariants::check_success(int coordinator, epoch_id epoch) {
+  const auto is_it = [&](const auto& x) { return x->number == epoch; };
+  const auto i = std::find_if(epochs_.rbegin(), epochs_.rend(), is_it);
+  if (i == epochs_.rend())
+    return report("I6: a job without an epoch has succeeded");
+  for (const auto& [agent, plan] : (*i)->plans)
+    if (!succeeded_[{coordinator, epoch}].contains(agent))
+      report("I6: the job has succeeded, and " + agent.value + " has not");
 }
 
 // A job fails if no restart is left or none can help, or if too few nodes are
@@ -497,6 +523,8 @@ void invariants::ended(int coordinator, const core::rendezvous& after,
   if (result.kind == core::outcome::verdict::unmet
       && able_count(after) >= after.settings().agent_count_min)
     report("I8: a job with enough nodes ended for want of nodes");
+  if (result.kind == core::outcome::verdict::succeeded)
+    check_success(coordinator, epoch);
   const auto [i, first] = outcomes_.emplace(coordinator, result);
   if (first && result.first_failure) {
     check_give_up(coordinator, after, result);

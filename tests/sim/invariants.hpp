@@ -65,6 +65,10 @@ public:
                  const std::vector<core::worker_failure>& others,
                  uint32_t unlisted_count, core::time_point now);
 
+  /// All workers of an epoch have stopped.
+  /// @param is_explained All its failures were put in order.
+  void settled(int coordinator, epoch_id epoch, bool is_explained);
+
   /// A new agent of this host was accepted.
   void host_came(int coordinator, const std::string& host);
   void check_quarantine(int coordinator, const core::rendezvous& after);
@@ -130,6 +134,7 @@ private:
   void check_give_up(int coordinator, const core::rendezvous& after,
                      const core::outcome& result);
   void check_phase(const core::rendezvous& after);
+  void check_success(int coordinator, epoch_id epoch);
   void check_cost(int coordinator, const core::rendezvous_event& event,
                   uint32_t spent_before, epoch_id epoch_before,
                   const core::rendezvous& after);
@@ -167,6 +172,8 @@ private:
   /// All that were ever reported, by coordinator and epoch.
   std::map<std::pair<int, epoch_id>, std::set<std::pair<agent_id, uint32_t>>>
     reported_;
+  /// Agents that have reported their success.
+  std::map<std::pair<int, epoch_id>, std::set<agent_id>> succeeded_;
 };
 
 } // namespace actorrun::sim

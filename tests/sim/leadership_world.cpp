@@ -10,6 +10,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto lease_length = 5s;
+constexpr auto short_lease_length = 1s;
+constexpr auto open_delay_max = duration{50ms};
 constexpr auto guard = 300ms;
 constexpr auto request_limit = 2s;
 constexpr auto pause_between_searches = 200ms;
@@ -20,11 +22,11 @@ constexpr auto trouble_every = 700ms;
 /// A process with an agent that always wants to be linked to a coordinator. Some
 /// can host none, and some have no agent and always campaign.
 struct leadership_world::candidate {
-  candidate(uint32_t number, bool can_host, bool is_alone)
+  candidate(uint32_t number, bool can_host, bool is_alone, duration lease_ttl)
     : id(number), has_agent(!is_alone), is_candidate(can_host),
       uut({.is_candidate = can_host,
            .always_campaigns = is_alone,
-           .lease = lease_length,
+           .lease = lease_ttl,
            .guard = guard}) {}
 
   uint32_t id;
@@ -45,10 +47,13 @@ struct leadership_world::candidate {
   uint32_t request_count = 0;         ///< Without an answer yet.
   std::optional<leader_entry> read;   ///< The last entry, if etcd answered.
   std::optional<leader_entry> served; ///< The one that led to `served_by`.
+  bool says_away = false;             ///< That etcd is, in its log.
+  bool knows = false; ///< Where it was linked, other than to itself.
 };
 
 leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
-  : dice_(seed) {
+  : dice_(seed),
+    lease_length_(dice_.percent(40) ? short_lease_length : lease_length) {
   while (candidates_.size() < candidate_count)
     spawn();
 }
@@ -136,6 +141,8 @@ void leadership_world::trouble() {
   if (is_calm_)
     return;
   auto& x = *dice_.pick(candidates_);
+  for (const auto& y : candidates_)
+    hear_late(*y);
   switch (dice_.between(0, 6)) {
     case 0:
       kill(x);
@@ -175,7 +182,7 @@ void leadership_world::spawn() {
     = std::any_of(candidates_.begin(), candidates_.end(),
                   [](const auto& y) { return y->is_candidate; });
   auto x = std::make_shared<candidate>(id, id % 5 != 4 || !can_be_spared,
-                                       id % 5 == 3);
+                                       id % 5 == 3, lease_length_);
   x->is_walled = !is_calm_ && dice_.percent(15);
   candidates_.push_back(x);
   queue_.after(dice_.between(duration{0}, 500ms), [this, x] {
@@ -235,13 +242,91 @@ void leadership_world::feed(candidate& x, leadership_event event,
     x.read = lost->entry;
   else if (std::holds_alternative<registry_failed>(event))
     x.read.reset();
-  for (const auto& effect : x.uut.step(event, queue_.now()))
+  const auto was_reading
+    = x.uut.current_phase() == leadership::phase::reading && x.has_agent;
+  const auto effects = x.uut.step(event, queue_.now());
+  if (was_reading && x.knows)
+    check_outage(x, event, effects);
+  for (const auto& effect : effects)
     if (x.is_alive) {
       check(x, effect);
       obey(x, effect);
     }
+  if (x.is_alive && x.open.empty() && queue_.now() < x.leadership_end
+      && !x.uut.is_leader())
+    report(x, "may decide, and has no coordinator");
   if (x.is_alive && !x.open.empty() && !x.uut.is_leader())
     report(x, "keeps a coordinator without the leadership");
+  // Its term runs out: an operator must see that etcd does not answer, and when
+  // it does again.
+  if (x.is_alive && !x.open.empty() && is_answer
+      && ((std::holds_alternative<registry_failed>(event) && !x.says_away)
+          || (std::holds_alternative<entry_read>(event) && x.says_away)))
+    report(x, "leads, and does not log whether etcd answers");
+}
+
+// While etcd is away nothing else happens: whoever knows the coordinator goes
+// there, and says once that etcd is away.
+void leadership_world::check_outage(
+  candidate& x, const leadership_event& event,
+  const std::vector<leadership_effect>& effects) {
+  const auto is_away = std::holds_alternative<registry_failed>(event);
+  if (!is_away && !std::holds_alternative<entry_read>(event))
+    return;
+  const auto tries
+    = std::any_of(effects.begin(), effects.end(), [](const auto& y) {
+        return std::holds_alternative<try_endpoint>(y);
+      });
+  const auto logs
+    = std::any_of(effects.begin(), effects.end(), [](const auto& y) {
+        return std::holds_alternative<log_registry>(y);
+      });
+  if (is_away && !tries)
+    report(x, "knows the coordinator, and does not go there without etcd");
+  if (logs != (is_away != x.says_away))
+    report(x, "does not log that etcd is away, or back");
+}
+
+// Answers to what was asked long ago: they must change nothing.
+void leadership_world::hear_late(candidate& x) {
+  using phase = leadership::phase;
+  if (!x.is_alive || queue_.now() < x.awake_at)
+    return;
+  const auto at = x.uut.current_phase();
+  const auto why = failure{errc::connection_failed, "late"};
+  const auto ignores = [&](const leadership_event& event) {
+    if (!x.uut.step(event, queue_.now()).empty() || x.uut.current_phase() != at)
+      report(x, "obeys what is over");
+  };
+  ignores(timer_fired{});
+  if (at != phase::connecting) {
+    ignores(endpoint_reached{});
+    ignores(endpoint_gone{why});
+    ignores(endpoint_failed{why});
+  }
+  if (at != phase::opening) {
+    ignores(coordinator_opened{"late"});
+    ignores(coordinator_not_opened{why});
+  }
+  if (at != phase::publishing) {
+    ignores(leadership_published{1});
+    ignores(leadership_lost{});
+  }
+  if (at != phase::renewing) {
+    ignores(lease_renewed{lease_length, queue_.now()});
+    ignores(lease_ended{});
+  }
+  if (at != phase::opening_lease)
+    ignores(lease_opened{1, lease_length, queue_.now()});
+  if (at != phase::campaigning) {
+    ignores(campaign_won{1, 0});
+    ignores(campaign_lost{});
+  }
+  if (at != phase::reading && at != phase::checking)
+    ignores(entry_read{});
+  if (at == phase::idle || at == phase::connecting || at == phase::opening
+      || at == phase::leading)
+    ignores(registry_failed{why});
 }
 
 void leadership_world::connect(candidate& x, const std::string& endpoint) {
@@ -264,6 +349,7 @@ void leadership_world::connect(candidate& x, const std::string& endpoint) {
   if (queue_.now() < (*host)->awake_at)
     return feed(x, endpoint_failed{{errc::connection_timed_out, ""}});
   x.linked = x.served_by = endpoint;
+  x.knows = true;
   if (x.read)
     x.served = x.read;
   x.is_searching = false;
@@ -327,15 +413,30 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
       return registry_.renew(y, now, queue_.now());
     });
   } else if (const auto* end = std::get_if<end_lease>(&effect)) {
+    if (end->lease == 0)
+      report(x, "ends a lease that it has not");
     if (!x.is_cut && !is_away_)
       registry_.end_lease({end->lease}, queue_.now());
   } else if (std::holds_alternative<open_coordinator>(effect)) {
+    if (!is_calm_ && dice_.percent(10)) // Its port is taken.
+      return feed(x, coordinator_not_opened{{errc::system_failure, ""}});
     x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
     ++reign_count_;
-    feed(x, coordinator_opened{x.open});
+    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const auto& y) { return &*y == &x; });
+    queue_.after(dice_.between(duration{0}, open_delay_max),
+                 [this, self, endpoint = x.open] {
+                   if (self->is_alive && self->open == endpoint)
+                     feed(*self, coordinator_opened{endpoint});
+                 });
+  } else if (const auto* line = std::get_if<log_registry>(&effect)) {
+    if (std::exchange(x.says_away, line->trouble.has_value())
+        == line->trouble.has_value())
+      report(x, "logs again that etcd is away, or back");
   } else if (const auto* term = std::get_if<set_leadership_end>(&effect)) {
     x.leadership_end = term->due;
   } else if (std::holds_alternative<close_coordinator>(effect)) {
+    x.knows = false;
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
     connect(x, target->endpoint);

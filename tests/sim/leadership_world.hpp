@@ -43,6 +43,9 @@ private:
            std::function<core::leadership_event()> serve);
   void want(candidate& x);
   void connect(candidate& x, const std::string& endpoint);
+  void check_outage(candidate& x, const core::leadership_event& event,
+                    const std::vector<core::leadership_effect>& effects);
+  void hear_late(candidate& x);
   void close(candidate& x);
   void reset_links_to(const candidate& x);
   std::optional<std::string> breach();
@@ -52,6 +55,7 @@ private:
 
   event_queue queue_;
   dice dice_;
+  core::duration lease_length_;
   registry registry_;
   std::vector<std::shared_ptr<candidate>> candidates_;
   std::set<std::string> proofs_; ///< Endpoints of coordinators proved dead.

@@ -171,7 +171,7 @@ uint64_t machine::set_fence(core::time_point due) {
     return fence_count_;
   const auto wake = world_.queue.now()
                     + world_.roll.between(core::duration{0}, warden_delay_max);
-  world_.queue.at(std::max(due, wake), [this, version] {
+  world_.queue.at(world_.queue.ceil(std::max(due, wake)), [this, version] {
     if (version != fence_version_ || frozen_)
       return;
     fire_fence();

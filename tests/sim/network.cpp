@@ -82,8 +82,9 @@ void link::wake() {
 
 void link::transmit(side to, message what) {
   auto& here = ends_[size_t(to)];
-  what.ready = std::max(here.newest,
-                        queue_.now() + roll_.between(delay_min, delay_max_));
+  what.ready = std::max(
+    here.newest,
+    queue_.floor(queue_.now() + roll_.between(delay_min, delay_max_)));
   here.newest = what.ready;
   here.incoming.push_back(std::move(what));
   queue_.at(here.newest, [this, to] { arrive(to); });

@@ -15,7 +15,7 @@ constexpr auto slow_show_percent = 15;
 /// … and a person who waits for it sends a second signal.
 constexpr auto impatient_percent = 60;
 
-constexpr auto moment = core::duration{1ms};
+constexpr auto moment = core::duration{11ms};
 
 template <class Effect>
 size_t count(const std::vector<core::node_end_effect>& effects) {
@@ -148,8 +148,10 @@ void node::perform(const core::end_node& x) {
 }
 
 void node::perform(const core::arm_timer& x) {
-  process_->at(x.due,
-               [this, timer = x.timer] { handle(core::timer_fired{timer}); });
+  process_->at(x.due, [this, timer = x.timer] {
+    handle(core::timer_fired{timer});
+    handle(core::timer_fired{timer}); // Which is over.
+  });
 }
 
 } // namespace actorrun::sim

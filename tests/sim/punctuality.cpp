@@ -1,6 +1,7 @@
 #include "tests/sim/punctuality.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace actorrun::sim {
 
@@ -188,9 +189,10 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
     return;
   if (!newcomers_since_)
     newcomers_since_ = now_;
-  if (!is_full)
-    full_since_.reset();
-  else if (!full_since_)
+  // Where a newcomer has gone again, the others wait anew for its successor.
+  if (!is_full && std::exchange(full_since_, std::nullopt))
+    newcomers_since_ = now_;
+  else if (is_full && !full_since_)
     full_since_ = now_;
   // One of a burst waits for the settle time, even if the last call is shorter.
   const core::duration most = std::max(limits_.last_call, limits_.join_settle);

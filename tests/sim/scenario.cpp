@@ -74,6 +74,20 @@ scenario roll_scenario(uint64_t seed) {
     x.work = roll.between(core::duration{3s}, core::duration{5s});
   }
   x.role_percent = roll.percent(30) ? 40 : 0;
+  // Times that are equal decide between `<` and `<=`.
+  if (roll.percent(10))
+    x.tick = roll.percent(50) ? 1ms : 10ms;
+  if (x.tick.count() > 0) {
+    for (auto* limit :
+         {&x.limits.quiet, &x.limits.last_call, &x.limits.join_settle,
+          &x.limits.rejoin_backoff, &x.limits.connect, &x.limits.close,
+          &x.limits.keep_alive_interval, &x.limits.fence_guard, &x.grace})
+      *limit -= *limit % std::chrono::duration_cast<milliseconds>(x.tick);
+    x.registry_lease -= x.registry_lease % x.tick;
+  }
+  // More failures than a list has room for.
+  if (roll.percent(1))
+    x.slot_count_max = 24;
   return x;
 }
 
@@ -135,10 +149,11 @@ std::string to_string(const scenario& x) {
          + (x.elected    ? ", elected"
             : x.embedded ? ", embedded"
                          : "")
-         + (x.duplicates ? ", duplicates" : "") + ", fence "
-         + ms(x.limits.fence()) + " ms, lease " + ms(x.limits.lease())
-         + " ms, grace " + ms(x.grace) + " ms, work " + ms(x.work)
-         + " ms, faults until " + ms(x.fault_window) + " ms";
+         + (x.duplicates ? ", duplicates" : "")
+         + (x.tick.count() > 0 ? ", tick " + ms(x.tick) + " ms" : "")
+         + ", fence " + ms(x.limits.fence()) + " ms, lease "
+         + ms(x.limits.lease()) + " ms, grace " + ms(x.grace) + " ms, work "
+         + ms(x.work) + " ms, faults until " + ms(x.fault_window) + " ms";
 }
 
 } // namespace actorrun::sim

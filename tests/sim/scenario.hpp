@@ -17,6 +17,7 @@ struct scenario {
   std::chrono::milliseconds kill_timeout{200};
   uint32_t agent_count = 1; ///< At the start.
   uint32_t slot_count_max = 1;
+  core::duration tick{0};          ///< Of all clocks; 0: they are precise.
   bool embedded = false;           ///< Agent 0's process hosts the coordinator.
   bool elected = false;            ///< etcd elects the node that hosts it.
   bool restless = false;           ///< Nodes come and go.

@@ -163,7 +163,6 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
     x.place = (*placements)[i];
     x.member_of = x.holds = epoch;
     x.share = share_state::starting;
-    x.failure.reset();
     plans.push_back(plan_for(x));
   }
   recount();

@@ -20,8 +20,6 @@ struct agent_record {
   epoch_id member_of;   ///< That epoch; 0 if none.
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
-  std::optional<worker_failure> failure; ///< The reported one of its share …
-  time_point failure_reported_at{};      ///< … and when it was reported.
   bool connected = true;
   bool leaving = false;
   /// Another agent has its node rank. It waits until that agent is lost.

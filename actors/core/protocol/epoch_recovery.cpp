@@ -33,8 +33,7 @@ epoch_id epoch_recovery::number_epoch(epoch_id newest) {
 
 epoch_recovery::progress epoch_recovery::take(agent_table& agents,
                                               agent_record& record,
-                                              const claim& held,
-                                              time_point now) {
+                                              const claim& held) {
   assert(is_open_);
   auto out = progress{};
   if (!is_listening_)
@@ -43,8 +42,6 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
     x.place = held.plan.own;
     x.holds = may_run(held.state) ? held.plan.epoch : epoch_id{};
     x.share = held.state;
-    x.failure = held.failure;
-    x.failure_reported_at = now;
   });
   // While workers of an epoch run, no newer epoch can have been formed. Without
   // that proof, agents of a newer one get the time of a lease to come back.
@@ -59,9 +56,12 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
   out.is_newer = held.plan.epoch > agents.epoch() || (is_rival && runs);
   if (out.is_newer)
     agents.adopt(held.plan);
+  const auto is_over = is_rival && !runs;
   agents.change(record, [&](auto& x) {
-    x.member_of = is_rival && !runs ? epoch_id{} : held.plan.epoch;
+    x.member_of = is_over ? epoch_id{} : held.plan.epoch;
   });
+  if (!is_over && (held.failure || held.state == share_state::failed))
+    out.failure = held.failure.value_or(worker_failure{});
   out.is_complete
     = runs && agents.counts().members == agents.common_plan().node_count;
   return out;
@@ -82,9 +82,6 @@ epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
       out.stale.push_back({id, x.holds});
     if (x.member_of != epoch)
       continue;
-    if (x.failure || x.share == share_state::failed)
-      out.failures.push_back(
-        {id, x.failure.value_or(worker_failure{}), x.failure_reported_at});
     const auto is_leaving = x.leaving && x.share != share_state::succeeded;
     if (x.share == share_state::idle || x.share == share_state::stopping
         || is_leaving)

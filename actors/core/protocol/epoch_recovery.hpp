@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace actorrun::core {
@@ -22,6 +23,8 @@ public:
     bool has_begun = false;   ///< The coordinator must listen for a lease.
     bool is_newer = false;    ///< What was known belongs to an older epoch.
     bool is_complete = false; ///< All agents of the epoch are back.
+    /// Of the epoch that may go on. It counts even if the agent leaves.
+    std::optional<worker_failure> failure;
   };
 
   /// Workers of an epoch that is over, which must stop.
@@ -30,18 +33,11 @@ public:
     epoch_id epoch;
   };
 
-  struct claimed_failure {
-    agent_id agent;
-    worker_failure failure;
-    time_point reported_at;
-  };
-
   /// What was found when listening ended.
   struct findings {
     bool has_epoch = false; ///< False: no agent was back, the rest is empty.
     std::vector<stale_workers> stale;
-    std::vector<claimed_failure> failures; ///< Of the recovered epoch.
-    uint32_t member_count = 0;             ///< Of its agents that are back.
+    uint32_t member_count = 0; ///< Of its agents that are back.
     uint32_t stopped_count
       = 0; ///< Members that run no workers of it, or leave.
   };
@@ -66,8 +62,7 @@ public:
 
   /// Takes over what an agent says it holds.
   /// @pre `is_open()`, `held.plan.epoch >= agents.epoch()`
-  progress take(agent_table& agents, agent_record& record, const claim& held,
-                time_point now);
+  progress take(agent_table& agents, agent_record& record, const claim& held);
 
   /// Ends the listening. Ends the recovery, too, if there is an epoch.
   findings conclude(const agent_table& agents);

@@ -268,13 +268,15 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
 // An agent of an earlier coordinator's epoch.
 void rendezvous::recover(agent_record& record, const claim& held,
                          time_point now, effects& out) {
-  const auto progress = recovery_.take(agents_, record, held, now);
+  const auto progress = recovery_.take(agents_, record, held);
   if (progress.has_begun) {
     phase_ = phase::gathering; // Whoever listens makes no last call.
     arm(alarm::recovery, now + limits_.lease(), out);
   }
   if (progress.is_newer)
     failures_.clear();
+  if (progress.failure)
+    add_failures(record.offering.agent, {{*progress.failure}, 0}, now);
   if (progress.is_complete)
     conclude_recovery(now, out);
 }
@@ -289,8 +291,6 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
   for (const auto& x : found.stale)
     out.emplace_back(
       revoke_epoch{x.epoch, {x.agent}, "the epoch is over", {}, true});
-  for (const auto& x : found.failures)
-    add_failures(x.agent, {{x.failure}, 0}, x.reported_at);
   phase_ = phase::starting; // Or running: `supervise` looks.
   backoff_.epoch_begins(now);
   const auto is_incomplete = found.member_count < common_plan().node_count;
@@ -324,11 +324,7 @@ void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
   auto* record = agents_.find_member(event.agent, event.epoch);
   if (record == nullptr || record->holds != event.epoch)
     return;
-  agents_.change(*record, [&](auto& x) {
-    x.share = share_state::failed;
-    x.failure = event.failure;
-    x.failure_reported_at = now;
-  });
+  agents_.change(*record, [](auto& x) { x.share = share_state::failed; });
   add_failures(event.agent, {{event.failure}, 0}, now);
   if (is_active())
     fail(out);
@@ -488,6 +484,7 @@ void rendezvous::form(time_point now, effects& out) {
   for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
   phase_ = phase::starting;
+  has_quarantined_ = false;
   backoff_.epoch_begins(now);
   out.emplace_back(announce_epoch{std::move(plans), reason_});
 }
@@ -558,9 +555,13 @@ void rendezvous::fail(effects& out) {
   update_cause();
 }
 
-// A failure that is reported later may still be the root cause.
+// A failure that is reported later may still be the root cause. When an agent that
+// was cut off repeats it, the epoch may have been settled: the next one must not
+// answer for it.
 void rendezvous::add_failures(const agent_id& agent, collateral failures,
                               time_point now) {
+  if (!is_active() && phase_ != phase::stopping && !recovery_.is_listening())
+    return;
   failures_.add(agent, std::move(failures), now);
   if (failures_.has_ended_epoch())
     update_cause();
@@ -587,7 +588,6 @@ void rendezvous::conclude_epoch(time_point now, effects& out) {
   if (!failures_.empty())
     settle_failures(now, out);
   failures_.clear();
-  has_quarantined_ = false;
 }
 
 // All failures have been reported. In an epoch that had ended for another

@@ -170,15 +170,6 @@ TEST_CASE_METHOD(fixture, "agent_table: dismissed members are candidates still",
   CHECK(uut.counts().starting == 0); // Only members count as starting.
 }
 
-TEST_CASE_METHOD(fixture, "agent_table: a new epoch begins without failures",
-                 "[core]") {
-  auto& a = uut.add(offer_of("a"));
-  uut.form({1}, 0);
-  a.failure = worker_failure{};
-  uut.form({2}, 1);
-  CHECK_FALSE(a.failure);
-}
-
 TEST_CASE_METHOD(fixture,
                  "agent_table: newcomers are ranked by their hosts, whatever "
                  "the agents are called",

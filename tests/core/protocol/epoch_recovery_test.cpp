@@ -1,7 +1,6 @@
 #include "actors/core/protocol/epoch_recovery.hpp"
 #include "tests/support/catch.hpp"
 
-#include <chrono>
 #include <string>
 
 using namespace actorrun;
@@ -29,12 +28,11 @@ struct fixture {
     auto* record = agents.find(x.agent);
     if (record == nullptr)
       record = &agents.add(x);
-    return uut.take(agents, *record, held, now);
+    return uut.take(agents, *record, held);
   }
 
   agent_table agents{{.agent_count_min = 1, .agent_count_max = 3}};
   epoch_recovery uut;
-  time_point now{std::chrono::seconds{5}};
 };
 
 } // namespace
@@ -107,11 +105,8 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "epoch_recovery: claimed failures are found",
                  "[core]") {
   uut.listen({});
-  claims("a", 4, share_state::failed);
-  const auto found = uut.conclude(agents);
-  REQUIRE(found.failures.size() == 1);
-  CHECK(found.failures.front().agent == agent_id{"a"});
-  CHECK(found.failures.front().reported_at == now);
+  CHECK(claims("a", 4, share_state::failed).failure.has_value());
+  CHECK_FALSE(claims("b", 4, share_state::running).failure.has_value());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -122,10 +117,33 @@ TEST_CASE_METHOD(fixture,
   held.plan.epoch = {4};
   held.failure = worker_failure{};
   held.failure->code = 7;
-  claims("a", held);
-  const auto found = uut.conclude(agents);
-  REQUIRE(found.failures.size() == 1);
-  CHECK(found.failures.front().failure.code == 7);
+  CHECK(claims("a", held).failure.value().code == 7);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: what failed in a rival epoch that is over is "
+                 "not the other one's",
+                 "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::running, 2, 29500);
+  auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
+  held.plan.epoch = {4};
+  held.plan.node_count = 2;
+  held.plan.master_port = 29501;
+  held.failure = worker_failure{};
+  CHECK_FALSE(claims("b", held).failure.has_value());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "epoch_recovery: who leaves after a success has not stopped",
+                 "[core]") {
+  uut.listen({});
+  for (const auto state : {share_state::running, share_state::succeeded}) {
+    const auto name = std::string{state == share_state::running ? "a" : "b"};
+    claims(name, 4, state);
+    agents.change(*agents.find({name}), [](auto& x) { x.leaving = true; });
+  }
+  CHECK(uut.conclude(agents).stopped_count == 1);
 }
 
 TEST_CASE("epoch_recovery: one number and another plan is another epoch",

@@ -360,3 +360,27 @@ TEST_CASE("rendezvous: an agent that was given up is ordered again to stop",
           == (x.state == share_state::idle ? epoch_id{} : epoch_id{1}));
   }
 }
+
+// It repeats what it has reported, in case that was lost.
+TEST_CASE("rendezvous: a settled epoch's failures are not the next one's",
+          "[core]") {
+  auto job = rendezvous_fixture{{2, 2, 3}};
+  job.at(0s, job.join("a"));
+  REQUIRE(job.at(0s, job.join("b")).ends_with("announce_epoch 1: a=0+1 b=1+1"));
+  const auto old = job.plan_of("b");
+  auto other = fixture::failure_of("b");
+  other.local_rank = 3;
+  const auto report = workers_stopped{{"b"}, {1}, 0, {{other}, 0}};
+  job.at(1s, job.failed("b", 1));
+  job.at(1s, report);
+  job.at(1s, job.disconnect("b"));
+  REQUIRE(job.at(1s, job.stopped("a", 1)).starts_with("explain_failures 1:"));
+  REQUIRE(job.at(2s, job.rejoin("b", old, share_state::failed))
+          == "accept_agent b; revoke_epoch 1: b");
+  job.at(2s, job.failed("b", 1));
+  REQUIRE(job.at(2s, report) == "announce_epoch 2: a=0+1 b=1+1");
+  job.at(3s, job.failed("a", 2));
+  CHECK(job.uut.last_failure()->agent == agent_id{"a"});
+  job.at(3s, job.stopped("b", 2));
+  CHECK(job.at(3s, job.stopped("a", 2)) == "announce_epoch 3: a=0+1 b=1+1");
+}

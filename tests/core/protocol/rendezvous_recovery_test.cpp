@@ -329,6 +329,21 @@ TEST_CASE_METHOD(successor, "rendezvous: a stopping epoch does not compete",
         == "1 of 2 agents of epoch 7 came back to the new coordinator");
 }
 
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: a failure that was claimed counts though its agent "
+  "has left",
+  "[core]") {
+  at(0s, back("a", 7, share_state::failed));
+  at(0s, stopped("a", 7));
+  at(0s, left("a"));
+  at(1s, back("b"));
+  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: b");
+  CHECK(last<revoke_epoch>().failure == failure_of("a"));
+  CHECK(at(1'200ms, stopped("b", 7))
+        == "explain_failures 7: a/0, exempt; arm_timer 3");
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: a failure that was not answered is answered",
                  "[core]") {

@@ -82,15 +82,11 @@ TEST_CASE_METHOD(fixture, "rendezvous: a missing program ends the job",
   CHECK(uut.budget().restart_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: it knows which agents have failed, and how",
+TEST_CASE_METHOD(fixture, "rendezvous: it knows which agents have failed",
                  "[core]") {
   revoke();
   at(1s, failed("a", 1));
-  const auto& record = uut.agents().at({"a"});
-  CHECK(record.share == share_state::failed);
-  CHECK(record.failure == failure_of("a"));
-  CHECK(record.failure_reported_at == time_point{1s});
+  CHECK(uut.agents().at({"a"}).share == share_state::failed);
 }
 
 TEST_CASE_METHOD(fixture,
