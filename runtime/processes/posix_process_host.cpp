@@ -63,7 +63,7 @@ posix_process_host::posix_process_host(reactor& loop, note_handler on_note,
     starter_(std::make_unique<process_starter>(
       loop, *warden_, [this](const std::string& x) { note(x); })) {
   // In parallel with other preparations; `start` would do it, too.
-  loop_.post(while_alive([this] { (void)warden_->ensure(); }));
+  post([this] { (void)warden_->ensure(); });
 }
 
 posix_process_host::~posix_process_host() {
@@ -73,13 +73,13 @@ posix_process_host::~posix_process_host() {
 void posix_process_host::start(epoch_id epoch, ports::fence_token decided,
                                std::vector<ports::process_spec> processes,
                                listener on_event) {
-  loop_.post([=, this, specs = std::move(processes)]() mutable {
+  post([=, this, specs = std::move(processes)]() mutable {
     start_all(epoch, std::move(specs), on_event, decided.fire_count);
   });
 }
 
 void posix_process_host::signal(epoch_id epoch, int signal) {
-  loop_.post([=, this] {
+  post([=, this] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
@@ -91,7 +91,7 @@ void posix_process_host::signal(epoch_id epoch, int signal) {
 
 void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
                                     int signal) {
-  loop_.post([=, this] {
+  post([=, this] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
@@ -102,7 +102,7 @@ void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
 }
 
 void posix_process_host::notify(epoch_id epoch, int signal) {
-  loop_.post([=, this] {
+  post([=, this] {
     if (const auto i = batches_.find(epoch); i != batches_.end())
       for (const auto& worker : i->second.workers)
         worker.signal_leader(signal);
@@ -110,11 +110,11 @@ void posix_process_host::notify(epoch_id epoch, int signal) {
 }
 
 void posix_process_host::release(epoch_id epoch) {
-  loop_.post([=, this] { release_now(epoch); });
+  post([=, this] { release_now(epoch); });
 }
 
 void posix_process_host::check(std::function<void()> on_answer) {
-  loop_.post(while_alive(std::move(on_answer)));
+  post(std::move(on_answer));
 }
 
 // At once, not on the thread: then moving a fence costs no wake-up, and it

@@ -113,6 +113,10 @@ private:
   void note(const std::string& text) const;
   reactor::task while_alive(reactor::task fn) const;
 
+  /// What is posted may be left when an actor on the reactor's own thread has
+  /// released this.
+  void post(reactor::task fn) { loop_.post(while_alive(std::move(fn))); }
+
   reactor& loop_;
   note_handler on_note_;
   start_gate gate_;
