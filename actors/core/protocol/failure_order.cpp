@@ -14,7 +14,7 @@ void failure_order::insert(const worker_failure& x, time_point now) {
   const auto is_it = [&x](const entry& y) {
     return y.failure.agent == x.agent && y.failure.local_rank == x.local_rank;
   };
-  auto fresh = entry{x, now - x.age, {now, arrivals_}};
+  auto fresh = entry{x, now - x.age, arrivals_};
   const auto known = std::find_if(entries_.begin(), entries_.end(), is_it);
   if (known != entries_.end()) {
     // Of two messages, the quicker one gives the better time.
@@ -25,14 +25,9 @@ void failure_order::insert(const worker_failure& x, time_point now) {
     return;
   }
   // What its agent had reported before it had happened before it.
-  for (auto& y : entries_) {
-    if (y.failure.agent != x.agent)
-      continue;
-    if (y.arrival < fresh.arrival)
+  for (auto& y : entries_)
+    if (y.failure.agent == x.agent && y.arrival < fresh.arrival)
       y.died = std::min(y.died, fresh.died);
-    else if (fresh.arrival < y.arrival)
-      fresh.died = std::min(fresh.died, y.died);
-  }
   entries_.push_back(std::move(fresh));
   std::sort(entries_.begin(), entries_.end(), &failure_order::precedes);
   if (entries_.size() > 1 + other_failures_max) {

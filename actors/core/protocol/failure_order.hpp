@@ -21,8 +21,6 @@ namespace actorrun::core {
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.
-  /// @param now When the report arrived; those that a new coordinator is told of
-  ///            when it begins may be added later than others.
   void add(const worker_failure& x, time_point now);
 
   /// Adds the failures that one agent has reported in one message.
@@ -45,9 +43,8 @@ public:
 private:
   struct entry {
     worker_failure failure;
-    time_point died; ///< By this process's clock.
-    /// When the message came that reported it; by number, if in one instant.
-    std::pair<time_point, uint64_t> arrival;
+    time_point died;      ///< By this process's clock.
+    uint64_t arrival = 0; ///< Of the message that reported it.
   };
 
   static bool precedes(const entry& a, const entry& b);

@@ -182,15 +182,3 @@ TEST_CASE_METHOD(fixture,
   add(20ms, {{failure_of("a", 0, 1ms), failure_of("a", 1, 5ms)}, 0});
   CHECK(at(20ms) == "a1:5 a0:1");
 }
-
-TEST_CASE_METHOD(fixture,
-                 "failure_order: a report that is added late came when it came",
-                 "[core]") {
-  add(20ms, failure_of("a", 1, 5ms, 1));
-  add(10ms, failure_of("a", 0, 1ms, 0));
-  CHECK(at(20ms) == "a0:11 a1:5");
-  // The first of two is never the younger one, in whatever order they are added.
-  add(12ms, failure_of("b", 1, 8ms));
-  add(11ms, failure_of("b", 0, 2ms));
-  CHECK(at(20ms) == "b0:16 b1:16 a0:11 a1:5");
-}
