@@ -120,7 +120,7 @@ struct rendezvous_coordinator_state::effect_runner {
   }
 
   void operator()(const forget_agent& x) {
-    st.contacts_.erase(x.agent);
+    st.forget(x.agent);
     st.config_.links->sever(x.agent);
   }
 
@@ -277,19 +277,26 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
 
 // -- agents -------------------------------------------------------------------
 
-// An agent speaks for itself only. It has one id all its life, and its actor one
-// address, over all links.
+// An agent speaks for itself only.
 template <class Message, class Handler>
 void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
+  using enum core::speakers<caf::actor_addr>::verdict;
   const auto agent = agent_id{x.agent_id()};
-  const auto i = contacts_.find(agent);
-  if (i == contacts_.end())
-    return; // It was lost or has left: its messages are late.
-  if (i->second.who
-      == caf::actor_cast<caf::actor_addr>(self_->current_sender()))
-    handle(agent, i->second);
-  else
-    ++dropped_message_count;
+  const auto who = caf::actor_cast<caf::actor_addr>(self_->current_sender());
+  switch (speakers_.check(agent, who)) {
+    case own:
+      return handle(agent, contacts_.at(agent));
+    case late: // It was lost or has left.
+      return;
+    case foreign:
+      ++dropped_message_count;
+      return;
+  }
+}
+
+void rendezvous_coordinator_state::forget(const agent_id& agent) {
+  contacts_.erase(agent);
+  speakers_.forget(agent);
 }
 
 void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
@@ -297,9 +304,9 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto sender = self_->current_sender();
   if (!sender || agent.value.empty())
     return;
-  const auto who = caf::actor_cast<caf::actor_addr>(sender);
-  if (const auto i = contacts_.find(agent);
-      i != contacts_.end() && i->second.handle && i->second.who != who) {
+  const auto link
+    = speakers_.join(agent, caf::actor_cast<caf::actor_addr>(sender));
+  if (!link) {
     ++dropped_message_count;
     return;
   }
@@ -308,8 +315,6 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     = config_.lease_all || sender->node() != self_->system().node();
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
-  known.who = who;
-  known.link = ++link_count_;
   known.liveness_address = x.offer().liveness_address();
   known.liveness_port = uint16_t(x.offer().liveness_port());
   auto held = std::optional<claim>{};
@@ -318,19 +323,17 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     known.pids.assign(x.claim().pids().begin(), x.claim().pids().end());
   }
   watches_.watch(self_, known.handle,
-                 [this, agent, link = known.link] { link_down(agent, link); });
+                 [this, agent, link = *link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held});
   if (!rendezvous_.agents().contains(agent))
-    contacts_.erase(agent); // It was rejected.
+    forget(agent); // It was rejected.
 }
 
-// An agent that is back already has another link; this news is old.
 void rendezvous_coordinator_state::link_down(const agent_id& agent,
                                              uint64_t link) {
-  auto i = contacts_.find(agent);
-  if (i == contacts_.end() || i->second.link != link)
-    return;
-  i->second.handle = nullptr;
+  if (!speakers_.hang_up(agent, link))
+    return; // It is back already.
+  contacts_.at(agent).handle = nullptr;
   config_.links->released(agent);
   dispatch(agent_disconnected{agent});
 }

@@ -4,6 +4,7 @@
 
 #include "actors/core/devices/status.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/protocol/speakers.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
@@ -59,8 +60,6 @@ private:
   /// How to reach an agent, and what its status shows.
   struct contact {
     node_agent_actor handle; ///< Null while there is no link.
-    caf::actor_addr who;     ///< The same over all links.
-    uint64_t link = 0;       ///< Counts the links there have been to it.
     std::string liveness_address;
     uint16_t liveness_port = 0;
     std::vector<int64_t> pids;
@@ -70,6 +69,7 @@ private:
   template <class Message, class Handler>
   void if_own(const Message& x, Handler handle);
   void join(const v1::JoinRequest& x);
+  void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
   void note_devices(const agent_id& agent, contact& from,
@@ -83,7 +83,7 @@ private:
   core::rendezvous rendezvous_;
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
-  uint64_t link_count_ = 0;
+  core::speakers<caf::actor_addr> speakers_;
   epoch_id highest_number_;
   int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
 };

@@ -382,6 +382,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     if (known && known != from)
       known->close(side::coordinator);
     known = from;
+    joined_[from.get()] = {agent, *speakers_.join(agent, agent)};
     stopped_.erase(agent);
     all_.checks().joined(number_, all_.newest_epoch_of(agent));
   }
@@ -396,6 +397,8 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     heard_late_[agent] = late_count_;
   }
   handle(event);
+  if (!brain_.agents().contains(agent))
+    speakers_.forget(agent); // It was rejected.
 }
 
 void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
@@ -406,11 +409,14 @@ void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
 }
 
 void coordinator::on_closed(const link* closed) {
-  for (auto& [agent, known] : links_)
-    if (known.get() == closed) {
-      known = nullptr;
-      return handle(core::agent_disconnected{agent});
-    }
+  const auto i = joined_.find(closed);
+  if (i == joined_.end())
+    return;
+  const auto [agent, number] = i->second;
+  if (auto& known = links_[agent]; known.get() == closed)
+    known = nullptr;
+  if (speakers_.hang_up(agent, number))
+    handle(core::agent_disconnected{agent});
 }
 
 void coordinator::send(const agent_id& agent, core::membership_event event) {
@@ -454,6 +460,7 @@ void coordinator::perform(const core::probe_agent& x) {
 }
 
 void coordinator::perform(const core::forget_agent& x) {
+  speakers_.forget(x.agent);
   if (auto known = std::exchange(links_[x.agent], nullptr))
     known->close(side::coordinator);
 }

@@ -2,6 +2,7 @@
 // real system, around the shipped decisions.
 #pragma once
 
+#include "actors/core/protocol/speakers.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
@@ -102,7 +103,10 @@ private:
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.
-  std::map<agent_id, core::time_point> heard_;      ///< When, at last, …
+  core::speakers<agent_id> speakers_;
+  /// By link: whose it is, and its number.
+  std::map<const link*, std::pair<agent_id, uint64_t>> joined_;
+  std::map<agent_id, core::time_point> heard_; ///< When, at last, …
   std::map<agent_id, uint32_t> heard_late_; ///< … after so many late timers.
   bool is_late_ = false;    ///< The latest timer, by a keep-alive or more.
   uint32_t late_count_ = 0; ///< So many were.
