@@ -164,6 +164,28 @@ void invariants::check_departures(debt& owed, int coordinator,
   }
 }
 
+// A successor was told of a failure while it listened. Of the agents that are
+// missing only the one that failed may be known.
+std::optional<invariants::debt>
+invariants::debt_of_recovery(uint32_t spent,
+                             const core::rendezvous& after) const {
+  auto out = debt{spent, {}, false, {}, {}};
+  for (const auto& [agent, x] : after.agents()) {
+    if (x.member_of != after.epoch())
+      continue;
+    if (x.leaving)
+      return std::nullopt;
+    out.members.insert(agent);
+  }
+  const auto missing_count
+    = after.common_plan().node_count - out.members.size();
+  if (missing_count > 1
+      || (missing_count == 1
+          && out.members.contains(after.last_failure()->agent)))
+    return std::nullopt;
+  return out;
+}
+
 // In an epoch that a failure has ended, and from which no agent went, the
 // failure costs a restart, or the job.
 void invariants::check_cost(int coordinator,
@@ -182,6 +204,8 @@ void invariants::check_cost(int coordinator,
         if (record.member_of == epoch_before)
           owed->members.insert(agent);
     }
+    if (was_gathering_[coordinator] && is_stopping && after.last_failure())
+      owed = debt_of_recovery(spent_before, after);
   } else {
     check_departures(*owed, coordinator, after);
     for (const auto& agent : owed->members) {
@@ -190,6 +214,7 @@ void invariants::check_cost(int coordinator,
         owed->is_exempt = true;
     }
   }
+  was_gathering_[coordinator] = after.current_phase() == phase::gathering;
   const auto was_stopping
     = std::exchange(was_stopping_[coordinator], is_stopping);
   if (was_stopping && !is_stopping && !after.result()

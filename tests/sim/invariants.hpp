@@ -129,6 +129,8 @@ private:
     std::set<agent_id> departed{};
   };
 
+  std::optional<debt> debt_of_recovery(uint32_t spent,
+                                       const core::rendezvous& after) const;
   void check_departures(debt& owed, int coordinator,
                         const core::rendezvous& after) const;
   void check_give_up(int coordinator, const core::rendezvous& after,
@@ -158,6 +160,7 @@ private:
   std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.
   std::map<int, bool> was_stopping_;        ///< Likewise.
+  std::map<int, bool> was_gathering_;       ///< Likewise.
   std::map<std::pair<int, epoch_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.

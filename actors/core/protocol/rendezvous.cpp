@@ -303,13 +303,29 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
         : std::to_string(found.stopped_count) + of_all
             + " came back to the new coordinator without their workers";
   if (!failures_.empty()) {
-    // The missing agents were lost while there was no coordinator.
-    if (is_incomplete)
-      failures_.add_departure({}, news);
+    add_departures_of_recovery(news);
     fail(out);
   } else if (is_incomplete || found.stopped_count > 0) {
     revoke(news, std::nullopt, out);
   }
+}
+
+// Agents that were lost while there was no coordinator, or that were lost or
+// wanted to leave while this one listened.
+void rendezvous::add_departures_of_recovery(const std::string& news) {
+  const auto missing_count
+    = common_plan().node_count - agents_.counts().members;
+  const auto& failed = failures_.first().agent;
+  const auto is_failed_missing
+    = agents_.find_member(failed, epoch()) == nullptr;
+  if (missing_count == 1 && is_failed_missing)
+    failures_.add_departure(failed, news);
+  else if (missing_count > 0)
+    failures_.add_departure({}, news);
+  for (const auto& [id, x] : agents_.records())
+    if (x.member_of == epoch() && x.leaving && x.share != share_state::succeeded
+        && !quarantine_.contains(id))
+      failures_.add_departure(id, "agent " + id.value + " leaves");
 }
 
 // -- workers start and end ----------------------------------------------------

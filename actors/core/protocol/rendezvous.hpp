@@ -137,6 +137,7 @@ private:
   void recover(agent_record& record, const claim& held, time_point now,
                effects& out);
   void conclude_recovery(time_point now, effects& out);
+  void add_departures_of_recovery(const std::string& news);
 
   // workers start and end
   void on(const workers_started& event, time_point now, effects& out);

@@ -307,6 +307,28 @@ TEST_CASE(
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
+TEST_CASE("rendezvous: an agent that is missing after a recovery does not "
+          "exempt its own failure",
+          "[core]") {
+  for (const auto is_c_missing : {false, true}) {
+    CAPTURE(is_c_missing);
+    auto first = fixture{};
+    first.run();
+    auto job = fixture{};
+    job.at(0ms, coordinator_started{true});
+    job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::failed));
+    job.at(200ms, agent_left{agent_id{"b"}});
+    job.at(300ms, job.rejoin("a", first.plan_of("a"), share_state::running));
+    if (!is_c_missing)
+      job.at(300ms, job.rejoin("c", first.plan_of("c"), share_state::running));
+    job.at(1'300ms, job.fire(1));
+    job.at(1'400ms, job.stopped("a", 1));
+    if (!is_c_missing)
+      job.at(1'400ms, job.stopped("c", 1));
+    CHECK(job.uut.budget().restart_count() == (is_c_missing ? 0 : 1));
+  }
+}
+
 // -- agents that come back with a failure although their workers have stopped -
 
 TEST_CASE("rendezvous: a failure before a stop without a link counts",
