@@ -65,8 +65,10 @@ void task_thread::post(std::function<void()> fn) {
 }
 
 bool task_thread::end(core::duration timeout) {
-  if (!thread_.joinable())
+  if (!thread_.joinable()) {
+    const auto lock = std::lock_guard{queue_->mutex};
     return queue_->has_ended;
+  }
   auto dropped = std::deque<std::function<void()>>{};
   auto lock = std::unique_lock{queue_->mutex};
   queue_->is_ending = true;

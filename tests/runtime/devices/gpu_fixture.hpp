@@ -34,19 +34,8 @@ inline bool uses_real_gpus() {
 /// A world of drivers that the test writes; see gpu_standin_world.hpp.
 class standin {
 public:
-  standin() {
-    auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-    for (const auto* variable :
-         {"ACTORRUN_NVML_LIBRARY", "ACTORRUN_CUDA_LIBRARY",
-          "ACTORRUN_ZE_LIBRARY"})
-      ::setenv(variable, GPU_STANDIN, 1);
-    ::setenv("ACTORRUN_GPU_STANDIN", (folder_ / "world").c_str(), 1);
-    write("");
-  }
-
-  ~standin() { fs::remove_all(folder_); }
+  standin() : folder_(the_folder().path) { write(""); }
+  ~standin() { fs::remove(folder_ / "world"); }
   standin(const standin&) = delete;
   standin& operator=(const standin&) = delete;
 
@@ -57,7 +46,28 @@ public:
   }
 
 private:
-  fs::path folder_;
+  struct temporary_folder {
+    ~temporary_folder() { fs::remove_all(path); }
+    fs::path path;
+  };
+
+  // One for all tests: a thread of the last one may still look, and must not
+  // read a variable while it is set.
+  static const temporary_folder& the_folder() {
+    static const auto result = [] {
+      auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
+      REQUIRE(::mkdtemp(name.data()) != nullptr);
+      for (const auto* variable :
+           {"ACTORRUN_NVML_LIBRARY", "ACTORRUN_CUDA_LIBRARY",
+            "ACTORRUN_ZE_LIBRARY"})
+        ::setenv(variable, GPU_STANDIN, 1);
+      ::setenv("ACTORRUN_GPU_STANDIN", (fs::path{name} / "world").c_str(), 1);
+      return temporary_folder{name};
+    }();
+    return result;
+  }
+
+  const fs::path& folder_;
 };
 
 /// Collects the events of the code under test on threads that may outlive it.

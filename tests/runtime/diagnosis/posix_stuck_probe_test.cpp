@@ -5,6 +5,8 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/script_folder.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/skip.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -140,6 +142,8 @@ TEST_CASE(
 
 TEST_CASE("proc_inspector: uninterruptible processes are recognised",
           "[runtime]") {
+  if (actorrun::test::has_thread_sanitizer)
+    return actorrun::test::skip("no tsan", "it makes fork of vfork");
   const auto x = hanging{wait_in_vfork};
   REQUIRE(x.is_in('D'));
   CHECK(

@@ -141,7 +141,8 @@ TEST_CASE_METHOD(fixture,
                  "loop_scheduler: a busy actor does not starve"
                  " descriptors",
                  "[runtime]") {
-  auto is_over = std::atomic<bool>{false};
+  // The actor lives longer than this function.
+  const auto is_over = std::make_shared<std::atomic<bool>>(false);
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const auto from = unique_fd{ends[0]};
@@ -155,10 +156,10 @@ TEST_CASE_METHOD(fixture,
       home->unwatch(from.get());
     });
   });
-  system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
+  system.spawn([is_over](caf::event_based_actor* self) -> caf::behavior {
     self->send(self, 1);
-    return {[&, self](int x) {
-      if (!is_over)
+    return {[=](int x) {
+      if (!*is_over)
         self->send(self, x);
     }};
   });
@@ -166,7 +167,8 @@ TEST_CASE_METHOD(fixture,
     run_and_wait(*home, [] {});
   REQUIRE(::write(to.get(), "x", 1) == 1);
   CHECK(wait_for(read.get_future()) == 'x');
-  is_over = true;
+  *is_over = true;
+  run_and_wait(*home, [] {}); // It has let go of the descriptor.
 }
 
 TEST_CASE("loop_scheduler: the end of the system ends its actors",

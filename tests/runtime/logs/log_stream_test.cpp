@@ -1,5 +1,6 @@
 // Tests the way of workers' output to the console, over real files.
 #include "tests/runtime/logs/log_stream_fixture.hpp"
+#include "tests/support/sanitizer.hpp"
 #include "tests/support/skip.hpp"
 
 #include <algorithm>
@@ -188,6 +189,8 @@ TEST_CASE_METHOD(fixture, "log stream: nothing is lost where files are rotated",
 TEST_CASE_METHOD(fixture,
                  "log stream: a console that is not read costs nothing",
                  "[runtime]") {
+  if (actorrun::test::has_thread_sanitizer)
+    return actorrun::test::skip("no tsan", "it takes memory of its own");
   constexpr auto line_count = 400'000;
   auto text = text_of_worker{};
   for (auto i = 0; i < line_count; ++i)
