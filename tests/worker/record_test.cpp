@@ -362,8 +362,9 @@ TEST_CASE_METHOD(fixture, "record: the example fails as documented",
   CHECK_FALSE(has_record());
   CHECK(await(start({RECORD_EXAMPLE, "throw"}, file)).signal == SIGABRT);
   CHECK(message() == "std::runtime_error: shard 3 has no header");
-  CHECK(
-    in_order(stack(), {"last):\n  train(int, char**)+0x", "load_batch(int)"}));
+  // Without optimisation there are more frames.
+  CHECK(in_order(stack(),
+                 {"last):\n", "  train(int, char**)+0x", "load_batch(int)"}));
   CHECK(await(start({RECORD_EXAMPLE, "crash"}, file)).signal == SIGSEGV);
   CHECK(message() == "SIGSEGV: Segmentation fault at 0x0");
 }
