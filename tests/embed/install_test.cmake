@@ -3,7 +3,7 @@
 # STAGE, as packagers do, and compares again. Uses gdb, man and readelf where
 # available.
 if(SANITIZE)
-  set(size_max 100000000)
+  set(size_max 200000000)
 else()
   set(size_max 15000000) # Debian 13: 10.2 MB; with debug info ten times that.
 endif()

@@ -68,9 +68,13 @@ struct world {
   std::vector<xid> xids;
 };
 
-inline std::string world_file() {
-  const auto* path = std::getenv("ACTORRUN_GPU_STANDIN");
-  return path == nullptr ? "" : path;
+// Read once: a program that sets other variables must not have it read meanwhile.
+inline const std::string& world_file() {
+  static const auto result = [] {
+    const auto* path = std::getenv("ACTORRUN_GPU_STANDIN");
+    return std::string{path == nullptr ? "" : path};
+  }();
+  return result;
 }
 
 inline gpu read_gpu(std::istream& words) {

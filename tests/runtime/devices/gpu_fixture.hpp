@@ -34,7 +34,14 @@ inline bool uses_real_gpus() {
 /// A world of drivers that the test writes; see gpu_standin_world.hpp.
 class standin {
 public:
-  standin() : folder_(the_folder().path) { write(""); }
+  standin() : folder_(the_folder().path) {
+    for (const auto* variable :
+         {"ACTORRUN_NVML_LIBRARY", "ACTORRUN_CUDA_LIBRARY",
+          "ACTORRUN_ZE_LIBRARY"})
+      ::setenv(variable, GPU_STANDIN, 1);
+    write("");
+  }
+
   ~standin() { fs::remove(folder_ / "world"); }
   standin(const standin&) = delete;
   standin& operator=(const standin&) = delete;
@@ -51,16 +58,11 @@ private:
     fs::path path;
   };
 
-  // One for all tests: a thread of the last one may still look, and must not
-  // read a variable while it is set.
+  // One for all tests: a thread of the last one may still look.
   static const temporary_folder& the_folder() {
     static const auto result = [] {
       auto name = (fs::temp_directory_path() / "actorrun-XXXXXX").string();
       REQUIRE(::mkdtemp(name.data()) != nullptr);
-      for (const auto* variable :
-           {"ACTORRUN_NVML_LIBRARY", "ACTORRUN_CUDA_LIBRARY",
-            "ACTORRUN_ZE_LIBRARY"})
-        ::setenv(variable, GPU_STANDIN, 1);
       ::setenv("ACTORRUN_GPU_STANDIN", (fs::path{name} / "world").c_str(), 1);
       return temporary_folder{name};
     }();
