@@ -69,11 +69,12 @@ struct world {
 };
 
 // Read once: a program that sets other variables must not have it read meanwhile.
+// Kept for ever: threads look while the process ends.
 inline const std::string& world_file() {
-  static const auto result = [] {
+  static const auto& result = *new auto([] {
     const auto* path = std::getenv("ACTORRUN_GPU_STANDIN");
     return std::string{path == nullptr ? "" : path};
-  }();
+  }());
   return result;
 }
 
