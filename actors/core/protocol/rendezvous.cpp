@@ -303,8 +303,8 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
         : std::to_string(found.stopped_count) + of_all
             + " came back to the new coordinator without their workers";
   if (!failures_.empty()) {
-    add_departures_of_recovery(news);
     fail(out);
+    add_departures_of_recovery(news);
   } else if (is_incomplete || found.stopped_count > 0) {
     revoke(news, std::nullopt, out);
   }
@@ -323,9 +323,9 @@ void rendezvous::add_departures_of_recovery(const std::string& news) {
   else if (missing_count > 0)
     failures_.add_departure({}, news);
   for (const auto& [id, x] : agents_.records())
-    if (x.member_of == epoch() && x.leaving && x.share != share_state::succeeded
-        && !quarantine_.contains(id))
-      failures_.add_departure(id, "agent " + id.value + " leaves");
+    if (x.leaving && !quarantine_.contains(id))
+      add_departure(x, "agent " + id.value + " leaves");
+  update_cause();
 }
 
 // -- workers start and end ----------------------------------------------------

@@ -329,6 +329,59 @@ TEST_CASE("rendezvous: an agent that is missing after a recovery does not "
   }
 }
 
+TEST_CASE("rendezvous: an agent that is missing after a recovery exempts a "
+          "failure before its own",
+          "[core]") {
+  auto first = fixture{};
+  first.run();
+  auto job = fixture{};
+  job.at(0ms, coordinator_started{true});
+  job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::failed));
+  job.at(200ms, agent_left{agent_id{"b"}});
+  job.at(300ms, job.rejoin("a", first.plan_of("a"), share_state::running));
+  job.at(300ms, job.rejoin("c", first.plan_of("c"), share_state::running));
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a c");
+  job.at(1'300ms, fixture::failed("a", 1'250ms));
+  job.at(1'400ms, job.stopped("a", 1));
+  CHECK(job.at(1'400ms, job.stopped("c", 1))
+        == "explain_failures 1: a/0 +1, exempt; announce_epoch 2: a=0+1 c=1+1");
+  CHECK(job.uut.budget().restart_count() == 0);
+}
+
+TEST_CASE("rendezvous: an agent that wants to leave while a successor listens "
+          "exempts the others' failures",
+          "[core]") {
+  auto first = fixture{};
+  first.run();
+  auto job = fixture{};
+  job.at(0ms, coordinator_started{true});
+  auto is_exempt = true;
+  job.at(100ms, job.rejoin("a", first.plan_of("a"), share_state::failed));
+  job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::stopping));
+  job.at(200ms, job.rejoin("c", first.plan_of("c"), share_state::running));
+  SECTION("a member") {
+    job.at(300ms, job.leaving("c"));
+  }
+  SECTION("a member that hangs is sent away") {
+    job.at(300ms, workers_stopped{{"b"}, {1}, 0, {}, 1});
+    is_exempt = false;
+  }
+  SECTION("a member whose work is done") {
+    job.at(300ms, workers_succeeded{{"c"}, {1}});
+    job.at(300ms, job.leaving("c"));
+    is_exempt = false;
+  }
+  SECTION("one that takes no part") {
+    job.at(300ms, job.join("d"));
+    job.at(300ms, job.leaving("d"));
+    is_exempt = false;
+  }
+  job.at(1'200ms, job.fire(1));
+  for (const auto* agent : {"a", "b", "c"})
+    job.at(1'300ms, job.stopped(agent, 1));
+  CHECK(job.uut.budget().restart_count() == (is_exempt ? 0 : 1));
+}
+
 // -- agents that come back with a failure although their workers have stopped -
 
 TEST_CASE("rendezvous: a failure before a stop without a link counts",
