@@ -322,6 +322,13 @@ TEST_CASE("rendezvous: an agent that is missing after a recovery does not "
     if (!is_c_missing)
       job.at(300ms, job.rejoin("c", first.plan_of("c"), share_state::running));
     job.at(1'300ms, job.fire(1));
+    if (is_c_missing) {
+      job.at(1'350ms, job.disconnect("a"));
+      job.at(1'360ms,
+             job.rejoin("a", first.plan_of("a"), share_state::stopping));
+      CHECK(job.last<revoke_epoch>().reason
+            == "1 of 3 agents of epoch 1 came back to the new coordinator");
+    }
     job.at(1'400ms, job.stopped("a", 1));
     if (!is_c_missing)
       job.at(1'400ms, job.stopped("c", 1));
@@ -356,9 +363,9 @@ TEST_CASE("rendezvous: an agent that wants to leave while a successor listens "
   auto job = fixture{};
   job.at(0ms, coordinator_started{true});
   auto is_exempt = true;
+  job.at(100ms, job.rejoin("c", first.plan_of("c"), share_state::running));
   job.at(100ms, job.rejoin("a", first.plan_of("a"), share_state::failed));
-  job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::stopping));
-  job.at(200ms, job.rejoin("c", first.plan_of("c"), share_state::running));
+  job.at(200ms, job.rejoin("b", first.plan_of("b"), share_state::stopping));
   SECTION("a member") {
     job.at(300ms, job.leaving("c"));
   }
@@ -376,10 +383,14 @@ TEST_CASE("rendezvous: an agent that wants to leave while a successor listens "
     job.at(300ms, job.leaving("d"));
     is_exempt = false;
   }
-  job.at(1'200ms, job.fire(1));
+  CHECK(job.at(1'200ms, job.fire(1)) != "");
+  auto reason = std::string{};
   for (const auto* agent : {"a", "b", "c"})
-    job.at(1'300ms, job.stopped(agent, 1));
+    if (job.at(1'300ms, job.stopped(agent, 1)).find("announce_epoch")
+        != std::string::npos)
+      reason = job.last<announce_epoch>().reason;
   CHECK(job.uut.budget().restart_count() == (is_exempt ? 0 : 1));
+  CHECK((reason == "agent c leaves") == is_exempt);
 }
 
 // -- agents that come back with a failure although their workers have stopped -
