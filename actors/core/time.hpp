@@ -55,6 +55,8 @@ struct timeouts {
   /// … and stops its own workers when so many stay unanswered
   /// (`keep_alive_max_attempt`). Together: the fence.
   uint32_t keep_alive_attempts = 3;
+  /// A person asked for these two: `fitted` leaves them also at their defaults.
+  bool keep_alive_is_given = false;
   /// The coordinator declares an agent lost so much later than the agent has
   /// fenced itself: the time an overloaded node may need to kill its workers.
   ms fence_guard{300};
@@ -67,5 +69,24 @@ struct timeouts {
 
   friend bool operator==(const timeouts&, const timeouts&) = default;
 };
+
+/// Jobs with more nodes keep to `timeouts{}`: their coordinator would read more
+/// messages than it has time for.
+inline constexpr uint32_t often_heard_agent_count_max = 500;
+
+/// Fits the keep-alives to the size of the job: in small ones agents speak every
+/// 60 ms, with the same fence. A node that is still heard after it was cut off
+/// is lost that much sooner (docs/decisions/0025).
+inline timeouts fitted(timeouts x, uint32_t agent_count_max) {
+  const auto is_given
+    = x.keep_alive_is_given
+      || x.keep_alive_interval != timeouts{}.keep_alive_interval
+      || x.keep_alive_attempts != timeouts{}.keep_alive_attempts;
+  if (is_given || agent_count_max > often_heard_agent_count_max)
+    return x;
+  x.keep_alive_interval = timeouts::ms{60};
+  x.keep_alive_attempts = 15;
+  return x;
+}
 
 } // namespace actorrun::core

@@ -35,7 +35,13 @@ result<void> read_attempts(rendezvous_conf& out, const std::string& text) {
   if (!x)
     return x.error();
   out.timeouts.keep_alive_attempts = *x;
+  out.timeouts.keep_alive_is_given = true;
   return {};
+}
+
+result<void> read_interval(rendezvous_conf& out, const std::string& text) {
+  out.timeouts.keep_alive_is_given = true;
+  return span(&core::timeouts::keep_alive_interval)(out, text);
 }
 
 result<void> read_is_host(rendezvous_conf& out, const std::string& text) {
@@ -103,7 +109,7 @@ const std::vector<known_key>& known_keys() {
     {"last_call_timeout", span(&t::last_call)},
     {"close_timeout", span(&t::close)},
     {"heartbeat_timeout", span(&t::connect)},
-    {"keep_alive_interval", span(&t::keep_alive_interval)},
+    {"keep_alive_interval", read_interval},
     {"keep_alive_max_attempt", read_attempts},
     {"read_timeout", span(&t::seek)},
     {"is_host", read_is_host},

@@ -33,7 +33,9 @@ struct launcher::members {
           bool has_agent)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), mine(credentials_of_job()),
-      host(detail::local_host_name()), end(has_agent) {}
+      host(detail::local_host_name()), end(has_agent) {
+    job.timeouts = core::fitted(job.timeouts, job.agent_count_max);
+  }
 
   detail::credentials credentials_of_job() const {
     return job.rendezvous ? detail::credentials_of(job.job, job.secret)

@@ -11,6 +11,29 @@ TEST_CASE("time: by default an agent fences itself in time to be replaced",
   CHECK(x.lease() == 1200ms);
 }
 
+TEST_CASE("time: in small jobs agents speak more often, with the same fence",
+          "[core]") {
+  const auto small = fitted({}, often_heard_agent_count_max);
+  CHECK(small.keep_alive_interval == 60ms);
+  CHECK(small.fence() == timeouts{}.fence());
+  CHECK(small.lease() == timeouts{}.lease());
+  CHECK(fitted({}, often_heard_agent_count_max + 1) == timeouts{});
+}
+
+TEST_CASE("time: keep-alives that were asked for stay", "[core]") {
+  auto x = timeouts{};
+  SECTION("an interval") {
+    x.keep_alive_interval = 50ms;
+  }
+  SECTION("a number") {
+    x.keep_alive_attempts = 6;
+  }
+  SECTION("the default") {
+    x.keep_alive_is_given = true;
+  }
+  CHECK(fitted(x, 2) == x);
+}
+
 TEST_CASE("time: torchrun's defaults apply where it has some", "[core]") {
   const auto x = timeouts{};
   CHECK(x.join == 600s);

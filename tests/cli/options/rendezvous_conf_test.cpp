@@ -60,6 +60,7 @@ TEST_CASE("rendezvous conf: every time has one key", "[cli]") {
     INFO(key.name);
     auto expected = spans{};
     expected.*key.field = 7s;
+    expected.keep_alive_is_given = key.field == &spans::keep_alive_interval;
     CHECK(read(key.name + "=7").timeouts == expected);
     CHECK(read(key.name + "=7s").timeouts == expected);
     expected.*key.field = 250ms;
@@ -75,6 +76,9 @@ TEST_CASE("rendezvous conf: every time has one key", "[cli]") {
 TEST_CASE("rendezvous conf: attempts are a count", "[cli]") {
   const auto key = std::string{"keep_alive_max_attempt="};
   CHECK(read(key + "1").timeouts.keep_alive_attempts == 1);
+  CHECK(read(key + "3").timeouts.keep_alive_is_given);
+  CHECK(read("keep_alive_interval=300ms").timeouts.keep_alive_is_given);
+  CHECK_FALSE(read("read_timeout=60").timeouts.keep_alive_is_given);
   CHECK(read(key + "1000").timeouts.keep_alive_attempts
         == keep_alive_attempts_max);
   for (const auto* wrong : {"0", "1001", "2.5", "3s"})
