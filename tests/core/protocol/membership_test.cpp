@@ -174,7 +174,30 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch does not start later",
   CHECK(at(0s, formed(4)) == "set_fence; start_group 4");
 }
 
+TEST_CASE_METHOD(
+  fixture, "membership: what belongs to an older epoch leaves the workers",
+  "[core]") {
+  be_in();
+  at(0s, formed(3));
+  at(0s, started(3));
+  CHECK(at(0s, revoked(2)) == "send_stopped 2");
+  CHECK(uut.share() == share_state::running);
+  CHECK(at(0s, formed(2)) == "send_stopped 2");
+  CHECK(uut.share() == share_state::running);
+}
+
 // -- the end ------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "membership: an agent that parts answers no plan",
+                 "[core]") {
+  be_in();
+  at(0s, formed(3));
+  at(0s, started(3));
+  at(0s, succeeded(3));
+  at(0s, ended());
+  REQUIRE(uut.current_link() == link::parting);
+  CHECK(at(0s, formed(2)) == "");
+}
 
 TEST_CASE_METHOD(fixture, "membership: a job that ended ends the agent",
                  "[core]") {
