@@ -80,7 +80,7 @@ void tell(setting& s, const std::string& who, const subject& ours,
     rate.goal = "≤ 2 /s";
     rate.met = rate.ours.max() <= wake_up_rate_max;
   } else {
-    rate.goal = "(keep-alives: 3.3 /s)";
+    rate.goal = "(keep-alives: 17 /s)";
   }
   print(resident);
   print(line("Pss with warden", "MiB",
