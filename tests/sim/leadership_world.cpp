@@ -16,39 +16,34 @@ constexpr auto guard = 300ms;
 constexpr auto request_limit = 2s;
 constexpr auto pause_between_searches = 200ms;
 constexpr auto trouble_every = 700ms;
+constexpr auto exit_delay = 2s; ///< From leaving the job to the process's end.
+constexpr auto host_count = uint32_t{6};
 
 } // namespace
 
 /// A process with an agent that always wants to be linked to a coordinator. Some
 /// can host none, and some have no agent and always campaign.
 struct leadership_world::candidate {
-  candidate(uint32_t number, bool can_host, bool is_alone, duration lease_ttl)
-    : id(number), has_agent(!is_alone), is_candidate(can_host),
-      uut({.is_candidate = can_host,
-           .always_campaigns = is_alone,
-           .lease = lease_ttl,
-           .guard = guard}) {}
+  candidate(uint32_t number, const leadership_options& options,
+            const registry& etcd)
+    : id(number), has_agent(!options.always_campaigns),
+      is_candidate(options.is_candidate), uut(options), facts(options, etcd) {}
 
   uint32_t id;
   bool has_agent;
   bool is_candidate;
   leadership uut;
-  time_point leadership_end{};
+  leadership_invariants facts; ///< What its orders have to fit.
+  bool is_alive = true;
   std::string open;      ///< Address of its coordinator; empty: none.
   std::string linked;    ///< Address to which its agent is linked …
-  std::string served_by; ///< … and was linked last.
-  bool is_alive = true;
+  std::string served_at; ///< … and was linked last, to another's coordinator.
+  uint32_t open_id = 0;  ///< Of its coordinator, which is never used again …
+  uint32_t served_by = 0; ///< … and of the one at `served_at`.
   bool is_cut = false;    ///< Cannot reach etcd.
   bool is_walled = false; ///< A firewall resets what comes from others.
-  bool is_searching = false;
+  bool is_erased = false; ///< etcd has lost its entry: it leads until it hears.
   time_point awake_at{};
-  uint32_t opened_count = 0;
-  int64_t lease = 0;                  ///< With which it campaigned last.
-  uint32_t request_count = 0;         ///< Without an answer yet.
-  std::optional<leader_entry> read;   ///< The last entry, if etcd answered.
-  std::optional<leader_entry> served; ///< The one that led to `served_by`.
-  bool says_away = false;             ///< That etcd is, in its log.
-  bool knows = false; ///< Where it was linked, other than to itself.
 };
 
 leadership_world::leadership_world(uint64_t seed, size_t candidate_count)
@@ -84,7 +79,7 @@ bool leadership_world::is_served(const candidate& x) const {
   return std::any_of(
     candidates_.begin(), candidates_.end(), [&](const auto& y) {
       return y->is_alive && !y->open.empty() && y->open == x.linked
-             && queue_.now() < y->leadership_end;
+             && queue_.now() < y->facts.leadership_end();
     });
 }
 
@@ -93,39 +88,14 @@ void leadership_world::report(const candidate& x, const std::string& what) {
     breach_ = "candidate " + std::to_string(x.id) + " " + what;
 }
 
-// Whether an order fits the state of the world.
-void leadership_world::check(const candidate& x,
-                             const leadership_effect& effect) {
-  const auto is_request = std::holds_alternative<read_entry>(effect)
-                          || std::holds_alternative<open_lease>(effect)
-                          || std::holds_alternative<campaign>(effect)
-                          || std::holds_alternative<publish>(effect)
-                          || std::holds_alternative<renew_lease>(effect);
-  if (is_request && x.request_count > 0)
-    report(x, "has two requests to etcd at once");
-  if (is_request && x.has_agent && !x.is_searching && x.open.empty())
-    report(x, "asks etcd without need");
-  if (std::holds_alternative<open_coordinator>(effect)
-      && (!x.open.empty() || !x.is_candidate))
-    report(x, "opens a coordinator, and has one or can host none");
-  if (!x.is_searching
-      && (std::holds_alternative<report_here>(effect)
-          || std::holds_alternative<report_missing>(effect)
-          || std::holds_alternative<try_endpoint>(effect)))
-    report(x, "answers without a question");
-  const auto* term = std::get_if<set_leadership_end>(&effect);
-  if (const auto end = registry_.end_of(x.lease);
-      term != nullptr && end && term->due > *end)
-    report(x, "may decide for longer than its lease lasts");
-}
-
 /// Two leaders at one time.
 std::optional<std::string> leadership_world::breach() {
   if (breach_)
     return breach_;
   auto reigning = std::string{};
   for (const auto& x : candidates_) {
-    if (!x->is_alive || queue_.now() >= x->leadership_end)
+    if (!x->is_alive || x->is_erased
+        || queue_.now() >= x->facts.leadership_end())
       continue;
     if (!reigning.empty())
       return "two leaders at once: " + reigning + " and "
@@ -143,7 +113,7 @@ void leadership_world::trouble() {
   auto& x = *dice_.pick(candidates_);
   for (const auto& y : candidates_)
     hear_late(*y);
-  switch (dice_.between(0, 6)) {
+  switch (dice_.between(0, 8)) {
     case 0:
       kill(x);
       spawn();
@@ -158,16 +128,27 @@ void leadership_world::trouble() {
       x.awake_at = queue_.now() + dice_.between(duration{1s}, 8s);
       break;
     case 4:
-      if (x.is_alive && dice_.percent(30)) {
-        feed(x, resign_requested{});
-        kill(x);
-        spawn();
-      }
+      if (x.is_alive && dice_.percent(50))
+        retire(x);
       break;
     case 5:
       x.is_walled = !x.is_walled;
       if (x.is_walled)
         reset_links_to(x);
+      break;
+    case 6: // Its agent's link to its own coordinator ends.
+      if (x.is_alive && !x.open.empty() && x.linked == x.open) {
+        x.linked.clear();
+        want(x);
+      }
+      break;
+    case 7:
+      if (dice_.percent(20)) {
+        // Until it hears of it, a leader does not know that it is none.
+        for (auto& y : candidates_)
+          y->is_erased = true;
+        registry_.erase(dice_.percent(50));
+      }
       break;
     default:
       break;
@@ -181,8 +162,13 @@ void leadership_world::spawn() {
   const auto can_be_spared
     = std::any_of(candidates_.begin(), candidates_.end(),
                   [](const auto& y) { return y->is_candidate; });
-  auto x = std::make_shared<candidate>(id, id % 5 != 4 || !can_be_spared,
-                                       id % 5 == 3, lease_length_);
+  auto x = std::make_shared<candidate>(
+    id,
+    leadership_options{.is_candidate = id % 5 != 4 || !can_be_spared,
+                       .always_campaigns = id % 5 == 3,
+                       .lease = lease_length_,
+                       .guard = guard},
+    registry_);
   x->is_walled = !is_calm_ && dice_.percent(15);
   candidates_.push_back(x);
   queue_.after(dice_.between(duration{0}, 500ms), [this, x] {
@@ -195,16 +181,38 @@ void leadership_world::spawn() {
 void leadership_world::kill(candidate& x) {
   x.is_alive = false;
   if (dice_.percent(70)) // Its warden lives.
-    proofs_.insert(x.open);
+    proofs_.insert(x.open_id);
   close(x);
+}
+
+// Only who leads learns first that the job is over.
+void leadership_world::retire(candidate& x) {
+  feed(x, resign_requested{.job_over = x.uut.is_leader() && dice_.percent(40)});
+  if (dice_.percent(50))
+    want(x);
+  end_soon(x, exit_delay);
+}
+
+void leadership_world::end_soon(candidate& x, duration delay) {
+  queue_.after(delay, [this, self = shared(x)] {
+    if (!self->is_alive)
+      return;
+    kill(*self);
+    spawn();
+  });
+}
+
+std::shared_ptr<leadership_world::candidate>
+leadership_world::shared(const candidate& x) const {
+  return *std::find_if(candidates_.begin(), candidates_.end(),
+                       [&](const auto& y) { return &*y == &x; });
 }
 
 void leadership_world::close(candidate& x) {
   reset_links_to(x);
   if (x.is_alive && !x.open.empty() && x.linked == x.open) {
     x.linked.clear();
-    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const auto& y) { return &*y == &x; });
+    const auto self = shared(x);
     queue_.after(20ms, [this, self] { want(*self); });
   }
   x.open.clear();
@@ -219,72 +227,29 @@ void leadership_world::reset_links_to(const candidate& x) {
 }
 
 void leadership_world::want(candidate& x) {
-  if (!x.is_alive || !x.has_agent || x.is_searching || !x.linked.empty())
+  if (!x.is_alive || !x.has_agent || x.facts.is_searching()
+      || !x.linked.empty())
     return;
-  x.is_searching = true;
-  feed(x, coordinator_wanted{});
+  if (queue_.now() < x.awake_at)
+    return queue_.at(x.awake_at, [this, self = shared(x)] { want(*self); });
+  feed(x, coordinator_wanted{x.facts.was_member()});
 }
 
 // A process that sleeps gets its events when it wakes up.
-void leadership_world::feed(candidate& x, leadership_event event,
-                            bool is_answer) {
-  const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                  [&](const auto& y) { return &*y == &x; });
+void leadership_world::feed(candidate& x, const leadership_event& event) {
   if (queue_.now() < x.awake_at)
-    return queue_.at(x.awake_at, [this, self, event, is_answer] {
+    return queue_.at(x.awake_at, [this, self = shared(x), event] {
       if (self->is_alive)
-        feed(*self, event, is_answer);
+        feed(*self, event);
     });
-  x.request_count -= is_answer ? 1 : 0;
-  if (const auto* answer = std::get_if<entry_read>(&event))
-    x.read = answer->entry;
-  else if (const auto* lost = std::get_if<campaign_lost>(&event))
-    x.read = lost->entry;
-  else if (std::holds_alternative<registry_failed>(event))
-    x.read.reset();
-  const auto was_reading
-    = x.uut.current_phase() == leadership::phase::reading && x.has_agent;
+  const auto before = x.uut.current_phase();
   const auto effects = x.uut.step(event, queue_.now());
-  if (was_reading && x.knows)
-    check_outage(x, event, effects);
+  if (const auto wrong = x.facts.observe(event, before, effects,
+                                         x.uut.current_phase(), queue_.now()))
+    report(x, *wrong);
   for (const auto& effect : effects)
-    if (x.is_alive) {
-      check(x, effect);
+    if (x.is_alive)
       obey(x, effect);
-    }
-  if (x.is_alive && x.open.empty() && queue_.now() < x.leadership_end
-      && !x.uut.is_leader())
-    report(x, "may decide, and has no coordinator");
-  if (x.is_alive && !x.open.empty() && !x.uut.is_leader())
-    report(x, "keeps a coordinator without the leadership");
-  // Its term runs out: an operator must see that etcd does not answer, and when
-  // it does again.
-  if (x.is_alive && !x.open.empty() && is_answer
-      && ((std::holds_alternative<registry_failed>(event) && !x.says_away)
-          || (std::holds_alternative<entry_read>(event) && x.says_away)))
-    report(x, "leads, and does not log whether etcd answers");
-}
-
-// While etcd is away nothing else happens: whoever knows the coordinator goes
-// there, and says once that etcd is away.
-void leadership_world::check_outage(
-  candidate& x, const leadership_event& event,
-  const std::vector<leadership_effect>& effects) {
-  const auto is_away = std::holds_alternative<registry_failed>(event);
-  if (!is_away && !std::holds_alternative<entry_read>(event))
-    return;
-  const auto tries
-    = std::any_of(effects.begin(), effects.end(), [](const auto& y) {
-        return std::holds_alternative<try_endpoint>(y);
-      });
-  const auto logs
-    = std::any_of(effects.begin(), effects.end(), [](const auto& y) {
-        return std::holds_alternative<log_registry>(y);
-      });
-  if (is_away && !tries)
-    report(x, "knows the coordinator, and does not go there without etcd");
-  if (logs != (is_away != x.says_away))
-    report(x, "does not log that etcd is away, or back");
 }
 
 // Answers to what was asked long ago: they must change nothing.
@@ -299,11 +264,10 @@ void leadership_world::hear_late(candidate& x) {
       report(x, "obeys what is over");
   };
   ignores(timer_fired{});
-  if (at != phase::connecting) {
-    ignores(endpoint_reached{});
-    ignores(endpoint_gone{why});
-    ignores(endpoint_failed{why});
-  }
+  // An attempt at an address has its answer at once.
+  ignores(endpoint_reached{});
+  ignores(endpoint_gone{why});
+  ignores(endpoint_failed{why});
   if (at != phase::opening) {
     ignores(coordinator_opened{"late"});
     ignores(coordinator_not_opened{why});
@@ -331,28 +295,18 @@ void leadership_world::hear_late(candidate& x) {
 
 void leadership_world::connect(candidate& x, const std::string& endpoint) {
   const auto host
-    = std::find_if(candidates_.begin(), candidates_.end(),
-                   [&](const auto& y) { return y->open == endpoint; });
-  if (host == candidates_.end() && x.served_by == endpoint
-      && proofs_.contains(endpoint)) {
-    const auto is_awake = queue_.now() >= x.awake_at;
-    const auto must_run = x.is_candidate && x.read && x.read == x.served;
-    feed(x, endpoint_gone{{errc::coordinator_gone, ""}});
-    const auto runs = x.uut.current_phase() == leadership::phase::opening_lease;
-    if (is_awake && runs != must_run)
-      report(x, runs ? "takes over what may be another's"
-                     : "does not take over although it has the proof");
-    return;
-  }
+    = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& y) {
+        return y->is_alive && y->open == endpoint;
+      });
+  if (host == candidates_.end() && x.served_at == endpoint
+      && proofs_.contains(x.served_by))
+    return feed(x, endpoint_gone{{errc::coordinator_gone, ""}});
   if (host == candidates_.end() || (*host)->is_walled)
     return feed(x, endpoint_failed{{errc::connection_refused, ""}});
   if (queue_.now() < (*host)->awake_at)
     return feed(x, endpoint_failed{{errc::connection_timed_out, ""}});
-  x.linked = x.served_by = endpoint;
-  x.knows = true;
-  if (x.read)
-    x.served = x.read;
-  x.is_searching = false;
+  x.linked = x.served_at = endpoint;
+  x.served_by = (*host)->open_id;
   feed(x, endpoint_reached{});
 }
 
@@ -362,18 +316,16 @@ void leadership_world::connect(candidate& x, const std::string& endpoint) {
 /// may have served it.
 void leadership_world::ask(candidate& x, std::optional<time_point> deadline,
                            std::function<leadership_event()> serve) {
-  const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                  [&](const auto& y) { return &*y == &x; });
+  const auto self = shared(x);
   const auto own = queue_.now() + request_limit;
   const auto due = deadline ? std::min(*deadline, own) : own;
   const auto there = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto back = dice_.between(duration{1ms}, is_calm_ ? 20ms : 400ms);
   const auto is_answered = std::make_shared<bool>(false);
-  ++x.request_count;
   const auto answer = [this, self, is_answered](const leadership_event& what) {
     if (!self->is_alive || std::exchange(*is_answered, true))
       return;
-    feed(*self, what, true);
+    feed(*self, what);
   };
   queue_.at(due, [answer] {
     answer(registry_failed{{errc::etcd_unreachable, "no answer in time"}});
@@ -398,12 +350,14 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
     ask(x, order->deadline,
         [this]() -> leadership_event { return registry_.read(); });
   } else if (const auto* wish = std::get_if<open_lease>(&effect)) {
-    ask(x, {}, [this, now, length = wish->length]() -> leadership_event {
+    // etcd may grant more than it was asked for.
+    const auto length = wish->length + (dice_.percent(30) ? 600ms : 0ms);
+    ask(x, {}, [this, now, length]() -> leadership_event {
       return lease_opened{registry_.open_lease(length, queue_.now()), length,
                           now};
     });
   } else if (const auto* bid = std::get_if<campaign>(&effect)) {
-    x.lease = bid->lease;
+    x.is_erased = false;
     ask(x, {}, [this, y = *bid] { return registry_.campaign(y); });
   } else if (const auto* entry = std::get_if<publish>(&effect)) {
     ask(x, entry->deadline,
@@ -413,44 +367,39 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
       return registry_.renew(y, now, queue_.now());
     });
   } else if (const auto* end = std::get_if<end_lease>(&effect)) {
-    if (end->lease == 0)
-      report(x, "ends a lease that it has not");
     if (!x.is_cut && !is_away_)
-      registry_.end_lease({end->lease}, queue_.now());
+      registry_.end_lease(*end, queue_.now());
   } else if (std::holds_alternative<open_coordinator>(effect)) {
-    if (!is_calm_ && dice_.percent(10)) // Its port is taken.
+    // Who runs on a host has the port that an earlier one had there.
+    const auto endpoint = "host" + std::to_string(x.id % host_count);
+    const auto is_taken
+      = std::any_of(candidates_.begin(), candidates_.end(), [&](const auto& y) {
+          return y->is_alive && y->open == endpoint;
+        });
+    if (is_taken || (!is_calm_ && dice_.percent(10)))
       return feed(x, coordinator_not_opened{{errc::system_failure, ""}});
-    x.open = std::to_string(x.id) + ":" + std::to_string(++x.opened_count);
+    x.open = endpoint;
+    x.open_id = ++last_open_id_;
     ++reign_count_;
-    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const auto& y) { return &*y == &x; });
+    const auto self = shared(x);
     queue_.after(dice_.between(duration{0}, open_delay_max),
-                 [this, self, endpoint = x.open] {
-                   if (self->is_alive && self->open == endpoint)
+                 [this, self, endpoint, id = x.open_id] {
+                   if (self->is_alive && self->open_id == id)
                      feed(*self, coordinator_opened{endpoint});
                  });
-  } else if (const auto* line = std::get_if<log_registry>(&effect)) {
-    if (std::exchange(x.says_away, line->trouble.has_value())
-        == line->trouble.has_value())
-      report(x, "logs again that etcd is away, or back");
-  } else if (const auto* term = std::get_if<set_leadership_end>(&effect)) {
-    x.leadership_end = term->due;
   } else if (std::holds_alternative<close_coordinator>(effect)) {
-    x.knows = false;
     close(x);
   } else if (const auto* target = std::get_if<try_endpoint>(&effect)) {
     connect(x, target->endpoint);
   } else if (std::holds_alternative<report_here>(effect)) {
-    x.linked = x.served_by = x.open;
-    x.is_searching = false;
-  } else if (std::holds_alternative<report_missing>(effect)) {
-    x.is_searching = false;
-    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const auto& y) { return &*y == &x; });
+    x.linked = x.open;
+  } else if (const auto* miss = std::get_if<report_missing>(&effect)) {
+    if (miss->why.code == errc::job_over)
+      return end_soon(x, 0ms);
+    const auto self = shared(x);
     queue_.after(pause_between_searches, [this, self] { want(*self); });
   } else if (const auto* timer = std::get_if<arm_timer>(&effect)) {
-    const auto self = *std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const auto& y) { return &*y == &x; });
+    const auto self = shared(x);
     queue_.at(timer->due, [this, self, id = timer->timer] {
       if (self->is_alive)
         feed(*self, timer_fired{id});

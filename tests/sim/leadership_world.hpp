@@ -5,6 +5,7 @@
 #include "actors/core/protocol/leadership.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/event_queue.hpp"
+#include "tests/sim/leadership_invariants.hpp"
 #include "tests/sim/registry.hpp"
 
 #include <cstdint>
@@ -36,21 +37,20 @@ private:
   void trouble();
   void spawn();
   void kill(candidate& x);
-  /// @param is_answer To a request to the registry.
-  void feed(candidate& x, core::leadership_event event, bool is_answer = false);
+  void retire(candidate& x);
+  void end_soon(candidate& x, core::duration delay);
+  std::shared_ptr<candidate> shared(const candidate& x) const;
+  void feed(candidate& x, const core::leadership_event& event);
   void obey(candidate& x, const core::leadership_effect& effect);
   void ask(candidate& x, std::optional<core::time_point> deadline,
            std::function<core::leadership_event()> serve);
   void want(candidate& x);
   void connect(candidate& x, const std::string& endpoint);
-  void check_outage(candidate& x, const core::leadership_event& event,
-                    const std::vector<core::leadership_effect>& effects);
   void hear_late(candidate& x);
   void close(candidate& x);
   void reset_links_to(const candidate& x);
   std::optional<std::string> breach();
   void report(const candidate& x, const std::string& what);
-  void check(const candidate& x, const core::leadership_effect& effect);
   bool is_served(const candidate& x) const;
 
   event_queue queue_;
@@ -58,10 +58,11 @@ private:
   core::duration lease_length_;
   registry registry_;
   std::vector<std::shared_ptr<candidate>> candidates_;
-  std::set<std::string> proofs_; ///< Endpoints of coordinators proved dead.
+  std::set<uint32_t> proofs_; ///< Coordinators that are proved dead.
   bool is_calm_ = false;
   bool is_away_ = false; ///< etcd is unreachable.
   uint32_t last_id_ = 0;
+  uint32_t last_open_id_ = 0;
   uint32_t reign_count_ = 0;
   std::optional<std::string> breach_; ///< By an order; the first.
 };

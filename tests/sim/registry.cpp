@@ -39,6 +39,14 @@ void registry::end_lease(const core::end_lease& order, time_point now) {
   expire(now);
 }
 
+void registry::erase(bool with_leases) {
+  leader_.reset();
+  job_ = {};
+  terms_ = 0;
+  if (with_leases)
+    leases_.clear();
+}
+
 std::optional<time_point> registry::end_of(int64_t lease) const {
   const auto i = leases_.find(lease);
   return i == leases_.end() ? std::nullopt : std::optional{i->second.second};

@@ -24,6 +24,9 @@ public:
   int64_t open_lease(core::duration length, core::time_point now);
   void end_lease(const core::end_lease& order, core::time_point now);
 
+  /// Loses the job's keys, as if an operator had removed them, and perhaps the leases, too.
+  void erase(bool with_leases);
+
   /// When a lease ends; none: it has ended.
   std::optional<core::time_point> end_of(int64_t lease) const;
 
