@@ -51,6 +51,15 @@ event_listener(const std::shared_ptr<event_feed>& to) {
          core::time_point now) { to->note(event, group, now); };
 }
 
+/// Ours without what is no business of the program: who has the job's secret may
+/// act for its nodes.
+std::vector<std::string> environment_of_workers() {
+  auto out = own_environment();
+  std::erase_if(
+    out, [](const auto& x) { return x.starts_with("ACTORRUN_SECRET="); });
+  return out;
+}
+
 /// Calls once, some time after its start.
 class one_timer final : public reactor_part {
 public:
@@ -299,7 +308,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
      .limits = job.timeouts,
      .supervisor = {.workers = options.workers,
                     .job = std::move(environment),
-                    .environment = own_environment(),
+                    .environment = environment_of_workers(),
                     .host = host,
                     .processes = std::move(processes),
                     .ports = std::move(ports),

@@ -40,13 +40,18 @@ result<socket_address> store_ports::look_up() const {
 }
 
 // Both families, where the system has IPv6.
-void store_ports::open_to_all(const std::string& why) {
+bool store_ports::open_to_all(const std::string& why) {
+  if (place_.is_alone) {
+    trouble_ = why + " (a job of one node needs an address of this host)";
+    return false;
+  }
   lines_.warn(formatted(
     "the store is not served at {} but at all addresses of this host: {}",
     address_, why));
   const auto has_both = static_cast<bool>(bind_port(*numeric_address("::", 0)));
   where_
     = numeric_address(has_both ? "::" : "0.0.0.0", place_.port.value_or(0));
+  return true;
 }
 
 result<bound_port> store_ports::bind() const {
@@ -60,7 +65,8 @@ uint16_t store_ports::next() {
     return current_->port;
   auto fresh = bind();
   if (!fresh && fresh.error().code == errc::cannot_listen) {
-    open_to_all(fresh.error().text);
+    if (!open_to_all(fresh.error().text))
+      return 0;
     fresh = bind();
   }
   if (!fresh) {

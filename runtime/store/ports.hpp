@@ -32,7 +32,8 @@ public:
   uint16_t next() override;
 
   /// Blocks like `listen_address` if it is a name. What is no address of this
-  /// host (behind address translation, say) stands for all of them.
+  /// host (behind address translation, say) stands for all of them, unless all
+  /// workers are here: then there is no port.
   void announce(const std::string& address) override;
 
   result<void> open(const core::epoch_plan& plan) override;
@@ -41,7 +42,8 @@ public:
 private:
   result<socket_address> look_up() const;
   result<bound_port> bind() const;
-  void open_to_all(const std::string& why);
+  /// @returns false if only this host may reach the store
+  bool open_to_all(const std::string& why);
   std::optional<bound_port>* find(uint16_t port);
   void retire();
 

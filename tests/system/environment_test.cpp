@@ -121,6 +121,16 @@ TEST_CASE_METHOD(world, "environment: one node of four workers",
   compare("environment_1x4.txt");
 }
 
+TEST_CASE_METHOD(world, "environment: the secret is not for workers",
+                 "[environment]") {
+  auto& x
+    = run({"--no-python", "sh", "-c", "tr '\\0' '\\n' < /proc/$$$$/environ"},
+          {{"ACTORRUN_SECRET", "hush"}, {"ACTORRUN_SECRETARY", "ours"}});
+  CHECK(x.wait() == 0);
+  CHECK(count_of(x.output(), "hush") == 0);
+  CHECK(count_of(x.output(), "ACTORRUN_SECRETARY=ours") == 1);
+}
+
 TEST_CASE_METHOD(world, "environment: two nodes of two workers",
                  "[environment]") {
   node("2", 2);

@@ -84,6 +84,22 @@ TEST_CASE("store_ports: an address of another host stands for all",
   }
 }
 
+TEST_CASE("store_ports: with all workers here no address stands for all",
+          "[runtime]") {
+  for (const auto* address : {"no such host.", "192.0.2.1"}) {
+    auto home = reactor{};
+    auto uut = store_ports{home, {.is_alone = true}, {}};
+    uut.announce(address);
+    CHECK(uut.next() == 0);
+    const auto opened = uut.open(plan_at(1, 0));
+    REQUIRE(!opened);
+    CHECK(opened.error().code == errc::cannot_listen);
+    CHECK(opened.error().text.find(address) != std::string::npos);
+    CHECK(opened.error().text.find("address of this host")
+          != std::string::npos);
+  }
+}
+
 TEST_CASE_METHOD(fixture, "store_ports: a port is held before it is served",
                  "[runtime]") {
   const auto port = uut.next();
