@@ -14,6 +14,8 @@ struct dispatcher {
     return host_coordinator(x);
   }
 
+  int operator()(const secret_arguments& x) const { return make_secret(x); }
+
   int operator()(const help& x) const {
     std::cout << x.text;
     return 0;

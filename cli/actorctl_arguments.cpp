@@ -4,6 +4,7 @@
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorctl_options.hpp"
 #include "cli/options/node_options.hpp"
+#include "cli/options/secret_file.hpp"
 #include "cli/options/spelling.hpp"
 #include "messages/formatted.hpp"
 
@@ -100,6 +101,23 @@ coordinator_from(const control_settings& settings,
   return out;
 }
 
+result<secret_arguments> secret_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  if (rest.empty() || rest.front() != "create")
+    return bad_argument((rest.empty()
+                           ? "there is no action"
+                           : "unknown action " + in_quotes(rest.front()))
+                        + "; create is known, as in: actorctl secret create");
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  auto path = own_secret_path(world.variable);
+  if (path.empty())
+    return bad_argument("there is no place for the secret: neither HOME nor"
+                        " XDG_CONFIG_HOME is an absolute path");
+  return secret_arguments{std::move(path), settings.force};
+}
+
 /// Reads a command by one of the functions above.
 template <auto read>
 result<control_command> command_from(const control_settings& settings,
@@ -121,7 +139,8 @@ struct control_rule {
 
 constexpr std::pair<std::string_view, control_rule> commands[]
   = {{"status", {status_rules, command_from<status_from>}},
-     {"coordinator", {coordinator_rules, command_from<coordinator_from>}}};
+     {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
+     {"secret", {secret_rules, command_from<secret_from>}}};
 
 control_command help_of(const std::string& command) {
   const auto program = actorctl_guide();
@@ -148,10 +167,10 @@ result<control_command> parse_command(const std::string& name,
 }
 
 failure unknown_command(const std::string& name) {
-  const auto meant = guess(name, {"status", "coordinator"});
-  return bad_argument(
-    formatted("unknown command {}{}", in_quotes(name),
-              meant.empty() ? "; status and coordinator are known" : meant));
+  const auto meant = guess(name, {"status", "coordinator", "secret"});
+  return bad_argument(formatted(
+    "unknown command {}{}", in_quotes(name),
+    meant.empty() ? "; status, coordinator and secret are known" : meant));
 }
 
 } // namespace
@@ -173,8 +192,9 @@ result<control_command> parse_control(const std::vector<std::string>& words,
     return control_command{
       help{completion_script(*settings.completion, actorctl_guide())}};
   if (scanned->rest.empty())
-    return bad_argument("there is no command; status and coordinator are known,"
-                        " as in: actorctl status");
+    return bad_argument(
+      "there is no command; status, coordinator and secret are"
+      " known, as in: actorctl status");
   const auto& name = scanned->rest.front();
   const auto command = value_of(name, commands);
   if (!command)

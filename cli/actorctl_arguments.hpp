@@ -25,8 +25,14 @@ struct coordinator_arguments {
   std::vector<std::string> warnings;
 };
 
-using control_command
-  = std::variant<status_arguments, coordinator_arguments, help, version>;
+/// `actorctl secret create`: make this user's secret.
+struct secret_arguments {
+  std::string path; ///< Of the new file; absolute.
+  bool replaces = false;
+};
+
+using control_command = std::variant<status_arguments, coordinator_arguments,
+                                     secret_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

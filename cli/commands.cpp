@@ -2,6 +2,7 @@
 
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
+#include "cli/options/secret_file.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
@@ -290,6 +291,15 @@ int run(const run_arguments& arguments) {
   report_log_folder(how, **node, lines);
   node->reset();
   end(exit_code_of(how));
+  return 0;
+}
+
+int make_secret(const secret_arguments& arguments) {
+  if (const auto made = create_secret(arguments.path, arguments.replaces);
+      !made)
+    return fail(made.error(), "actorctl");
+  std::cout << "made " << arguments.path
+            << "; nodes that do not share this home need a copy of it\n";
   return 0;
 }
 

@@ -16,6 +16,9 @@ int show_status(const status_arguments& arguments);
 /// Hosts a coordinator until its job ends.
 int host_coordinator(const coordinator_arguments& arguments);
 
+/// Makes this user's secret.
+int make_secret(const secret_arguments& arguments);
+
 /// Prints a failure for a person.
 /// @returns its exit code
 int fail(const failure& why, std::string_view program);

@@ -87,6 +87,7 @@ constexpr ledger_entry options[] = {
    " status --json`"},
   {"--version", added, ""},
   {"--secret-file", added, "the secret that nodes need to join"},
+  {"--require-secret", added, "several nodes run only with a secret"},
   {"--no-agent-store", added,
    "rank 0 listens at `MASTER_PORT`, as with torchrun's"
    " `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`"},

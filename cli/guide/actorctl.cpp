@@ -32,6 +32,21 @@ command_guide coordinator_guide() {
   };
 }
 
+command_guide secret_guide() {
+  auto unused = control_settings{};
+  return {
+    "secret",
+    "make the secret of this user's jobs",
+    "Makes a random secret in ~/.config/actorrun/secret (or in actorrun/secret"
+    " below $XDG_CONFIG_HOME), readable by this user only. actorrun and "
+    "actorctl"
+    " use it if there is no other. Nodes that share this home have it, too; to"
+    " others, copy it.",
+    {"actorctl secret create [--force]"},
+    for_show(secret_rules(unused)),
+  };
+}
+
 manual_sections manual() {
   auto out = manual_sections{};
   append_common_environment(out.environment);
@@ -42,7 +57,7 @@ manual_sections manual() {
      "End actorctl coordinator, but not the job: the agents keep their workers"
      " and wait for another coordinator; with etcd, one of them hosts it."},
   };
-  out.files = {run_time_folder()};
+  out.files = {own_secret(), run_time_folder()};
   out.see_also = {"actorrun(1)"};
   return out;
 }
@@ -53,16 +68,19 @@ program_guide actorctl_guide() {
   auto unused = control_settings{};
   auto out = program_guide{};
   out.name = "actorctl";
-  out.purpose = "inspect jobs of actorrun and host their coordinators";
-  out.text = "Inspects jobs of actorrun and hosts their coordinators.";
+  out.purpose
+    = "inspect jobs of actorrun, host their coordinators, make their secret";
+  out.text = "Inspects jobs of actorrun, hosts their coordinators and makes "
+             "their secret.";
   out.usage = {"actorctl COMMAND [OPTIONS]"};
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
-  out.commands = {status_guide(), coordinator_guide()};
+  out.commands = {status_guide(), coordinator_guide(), secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},
     {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
      "A job on other nodes, for a program:"},
+    {"actorctl secret create", "A secret for the jobs of this user:"},
     {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",
      "A coordinator that outlives the nodes of the workers, started on node0:"},
   };

@@ -56,6 +56,7 @@ manual_sections manual() {
      " restarts, RANK is the local rank."},
     {"LOG_DIR/ID_XXXXXXXX/attempt_N/",
      "The files filtered_stdout.log and filtered_stderr.log of the node."},
+    own_secret(),
     run_time_folder(),
   };
   out.see_also = {"actorctl(1)", "torchrun(1)", "signal(7)"};

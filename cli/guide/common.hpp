@@ -13,8 +13,9 @@ inline option_rules for_show(option_rules rules) {
 }
 
 inline void append_common_environment(std::vector<guide_entry>& out) {
-  out.push_back(
-    {"ACTORRUN_SECRET", "the secret, if there is no --secret-file."});
+  out.push_back({"ACTORRUN_SECRET",
+                 "the secret, if there is no --secret-file. Workers do"
+                 " not get it."});
   out.push_back({"ACTORRUN_RUN_DIR", "the run-time folder."});
   out.push_back({"XDG_RUNTIME_DIR", "the parent of the run-time folder, if"
                                     " ACTORRUN_RUN_DIR is not set."});
@@ -28,6 +29,12 @@ inline guide_entry run_time_folder() {
   return {"$ACTORRUN_RUN_DIR, $XDG_RUNTIME_DIR/actorrun, /tmp/actorrun-UID",
           "The run-time folder: sockets through which actorctl asks the jobs of"
           " this user on this host, and timer FIFOs."};
+}
+
+inline guide_entry own_secret() {
+  return {"~/.config/actorrun/secret",
+          "This user's secret, for all jobs that are given no other; below"
+          " $XDG_CONFIG_HOME if that is set. actorctl secret create makes it."};
 }
 
 } // namespace actorrun::cli

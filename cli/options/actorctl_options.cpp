@@ -66,4 +66,12 @@ option_rules coordinator_rules(control_settings& out) {
   };
 }
 
+option_rules secret_rules(control_settings& out) {
+  return {
+    {"--force", 0, "", group, "replace the secret if there is one",
+     switch_on(out.force)},
+    help_rule(group),
+  };
+}
+
 } // namespace actorrun::cli

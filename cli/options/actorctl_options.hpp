@@ -24,6 +24,7 @@ struct control_settings {
   std::optional<rendezvous_conf> conf;
   std::string secret_file;
   uint32_t restart_count_max = 0;
+  bool force = false;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
@@ -33,5 +34,6 @@ struct control_settings {
 option_rules actorctl_rules(control_settings& out);
 option_rules status_rules(control_settings& out);
 option_rules coordinator_rules(control_settings& out);
+option_rules secret_rules(control_settings& out);
 
 } // namespace actorrun::cli

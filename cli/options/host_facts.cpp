@@ -1,8 +1,8 @@
 #include "cli/options/host_facts.hpp"
 
 #include "actors/core/text.hpp"
+#include "cli/options/secret_file.hpp"
 #include "cli/options/values.hpp"
-#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 
 #include <algorithm>
@@ -48,33 +48,6 @@ std::string make_random_id() {
   return out;
 }
 
-struct close_descriptor {
-  int fd;
-  ~close_descriptor() { ::close(fd); }
-};
-
-failure because_of_errno(const std::string& path) {
-  return bad_argument(
-    formatted("cannot read {}: {}", in_quotes(path), core::error_text(errno)));
-}
-
-/// Up to one byte more than a secret and its line end may have.
-result<std::string> read_some(int fd, const std::string& path) {
-  constexpr auto size_max = secret_length_max + 3;
-  auto content = std::string(size_max, '\0');
-  size_t size = 0;
-  while (size < size_max) {
-    const auto n = ::read(fd, content.data() + size, size_max - size);
-    if (n == 0)
-      break;
-    if (n < 0 && errno != EINTR)
-      return because_of_errno(path);
-    size += n > 0 ? static_cast<size_t>(n) : 0;
-  }
-  content.resize(size);
-  return content;
-}
-
 std::optional<std::string> variable_of_process(const std::string& name) {
   const auto* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>{value} : std::nullopt;
@@ -95,43 +68,17 @@ bool is_ignored_by_process(int signal) {
 } // namespace
 
 host_facts this_process() {
-  return {variable_of_process,
-          affinity_count,
-          read_secret,
-          make_random_id,
-          is_ignored_by_process,
-          list_gpus,
-          [] { return count_cuda_devices(); },
-          [] { return count_xpu_devices(); },
-          variables_of_process};
-}
-
-result<std::string> read_secret(const std::string& path) {
-  const auto fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0)
-    return because_of_errno(path);
-  const auto closer = close_descriptor{fd};
-  // Checks the open file, so that it cannot be replaced between check and use.
-  struct stat facts {};
-  if (::fstat(fd, &facts) != 0)
-    return because_of_errno(path);
-  if ((facts.st_mode & (S_IRGRP | S_IROTH)) != 0)
-    return bad_argument(
-      formatted("{} can be read by other users; protect it with chmod 600",
-                in_quotes(path)));
-  auto secret = read_some(fd, path);
-  if (!secret)
-    return secret;
-  if (secret->ends_with('\n'))
-    secret->pop_back();
-  if (secret->ends_with('\r'))
-    secret->pop_back();
-  if (secret->empty())
-    return bad_argument(in_quotes(path) + " is empty");
-  if (secret->size() > secret_length_max)
-    return bad_argument(formatted("{} is longer than {} bytes", in_quotes(path),
-                                  secret_length_max));
-  return secret;
+  return {
+    variable_of_process,
+    affinity_count,
+    read_secret,
+    make_random_id,
+    is_ignored_by_process,
+    list_gpus,
+    [] { return count_cuda_devices(); },
+    [] { return count_xpu_devices(); },
+    variables_of_process,
+    [] { return read_secret_if_any(own_secret_path(variable_of_process)); }};
 }
 
 result<std::string> secret_of(const std::string& path,
@@ -143,10 +90,12 @@ result<std::string> secret_of(const std::string& path,
                      "--secret-file: " + secret.error().text};
     return secret;
   }
-  auto secret = world.variable("ACTORRUN_SECRET");
-  if (secret && secret->empty())
-    return bad_argument("ACTORRUN_SECRET is set and empty");
-  return std::move(secret).value_or("");
+  if (auto secret = world.variable("ACTORRUN_SECRET")) {
+    if (secret->empty())
+      return bad_argument("ACTORRUN_SECRET is set and empty");
+    return *std::move(secret);
+  }
+  return world.own_secret ? world.own_secret() : std::string{};
 }
 
 } // namespace actorrun::cli

@@ -18,7 +18,7 @@ struct host_facts {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   /// How many CPUs this process may run on, ≥ 1.
   std::function<uint32_t()> cpu_count;
-  /// The secret in a file; see `read_secret`.
+  /// The secret in a file; see `read_secret` in secret_file.hpp.
   std::function<result<std::string>(const std::string& path)> secret;
   /// A new job id that is unique.
   std::function<std::string()> random_id;
@@ -32,19 +32,16 @@ struct host_facts {
   std::function<result<uint32_t>()> xpu_count = {};
   /// The names of all environment variables that are set.
   std::function<std::vector<std::string>()> variables = {};
+  /// The secret in `own_secret_path`, empty if there is no such file.
+  std::function<result<std::string>()> own_secret = {};
 };
 
 /// The facts of this process and its host.
 host_facts this_process();
 
-/// The content of a file without the line end behind it.
-/// @returns 1..`secret_length_max` bytes
-/// @retval errc::bad_argument  the file cannot be read, is readable by its
-///         group or by others, is empty or too long
-result<std::string> read_secret(const std::string& path);
-
-/// The secret in the file at `path`, or if that is empty in ACTORRUN_SECRET.
-/// @returns an empty text if there is neither
+/// The secret in the file at `path`, or if that is empty in ACTORRUN_SECRET, or
+/// else this user's own.
+/// @returns an empty text if there is none
 /// @retval errc::bad_argument  the file or the variable holds no secret
 result<std::string> secret_of(const std::string& path, const host_facts& world);
 

@@ -284,7 +284,8 @@ option_rule secret_rule(const std::string& heading, std::string& target) {
           "FILE",
           heading,
           "file with the job's secret, readable by its owner only (default: the"
-          " secret in ACTORRUN_SECRET, or none)",
+          " secret in ACTORRUN_SECRET, or in ~/.config/actorrun/secret if there"
+          " is one)",
           into(target, parse_secret_file)};
 }
 
@@ -340,6 +341,9 @@ option_rules node_rules(run_settings& out) {
      " of its connection to the coordinator)",
      into(out.local_address, parse_local_address)},
     secret_rule(group, out.secret_file),
+    {"--require-secret", 0, "", group,
+     "refuse to run on several nodes without a secret",
+     switch_on(out.requires_secret)},
   };
 }
 

@@ -26,6 +26,7 @@ struct run_settings {
   bool standalone = false;
   rendezvous_conf conf;
   std::string secret_file; ///< Path; empty: not given.
+  bool requires_secret = false;
   std::string local_address;
   std::optional<uint32_t> node_rank;
   /// Without brackets; may be empty, if a variable of the shell was.

@@ -18,6 +18,8 @@ namespace {
 /// How long to wait for a port that a dead coordinator holds: its workers may
 /// still be ending, or it was another job's.
 constexpr auto port_wait_limit = std::chrono::seconds{3};
+/// … and for whoever hangs up without a word, who may be no job at all.
+constexpr auto hang_up_wait_limit = std::chrono::milliseconds{500};
 constexpr auto port_wait_interval = std::chrono::milliseconds{50};
 
 /// Terms are milliseconds since the beginning of 2025 (UTC): above the terms of
@@ -78,11 +80,15 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
                        .unseen = before_term_of_now()};
   const auto may_be_first = !is_successor && is_loopback(where);
   auto listening = listen_once(where, mine, may_be_first);
-  const auto due = std::chrono::steady_clock::now() + port_wait_limit;
+  const auto begun = std::chrono::steady_clock::now();
+  const auto is_within = [&](std::chrono::milliseconds limit) {
+    return std::chrono::steady_clock::now() < begun + limit;
+  };
   while (!listening && listening.error().code == errc::address_in_use
-         && std::chrono::steady_clock::now() < due) {
+         && is_within(port_wait_limit)) {
     const auto found = take_over(where, mine);
-    if (!found.dead && !found.is_another_job)
+    if (!found.dead && !found.is_another_job
+        && !(found.has_hung_up && is_within(hang_up_wait_limit)))
       return listening;
     if (found.dead) {
       config_.beginning.successor = true;
@@ -102,8 +108,9 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
                 "with workers of an earlier epoch");
   if (job.secret.empty() && !is_loopback(where))
     lines_.warn(
-      "the job has no secret: any host that knows its id can join it; "
-      "set --secret-file or ACTORRUN_SECRET on all nodes");
+      "the job has no secret: whoever reaches this port and knows the job's id "
+      "can join it, run its workers elsewhere and end it; prevent that with: "
+      "actorctl secret create (docs/operations.md)");
   return listening;
 }
 

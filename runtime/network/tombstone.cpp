@@ -94,9 +94,10 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
   const auto limit = timeval{.tv_sec = take_over_limit.count(), .tv_usec = 0};
   if (!fd
       || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit)
-           != 0
-      || ::connect(fd.get(), where.get(), where.size) != 0)
+           != 0)
     return {};
+  if (::connect(fd.get(), where.get(), where.size) != 0)
+    return {.has_hung_up = errno == ECONNREFUSED};
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
@@ -106,18 +107,18 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
       return {};
     const auto got = ::recv(fd.get(), buffer.data(), talk.wanted(), 0);
     if (got <= 0)
-      return {};
+      return {.has_hung_up = true};
     send_whole(fd.get(), talk.feed({buffer.data(), static_cast<size_t>(got)}));
   }
   const auto& dead = talk.tombstone();
   if (!dead)
-    return {.dead = {}, .is_another_job = talk.has_strange_tombstone()};
+    return {.is_another_job = talk.has_strange_tombstone()};
   send_whole(fd.get(), release_request(mine.key, dead->incarnation));
   // It closes the connection after the port.
   auto end = char{};
   while (is_readable(fd.get(), due) && ::recv(fd.get(), &end, 1, 0) > 0) {
   }
-  return {.dead = dead, .is_another_job = false};
+  return {.dead = dead};
 }
 
 } // namespace actorrun::detail

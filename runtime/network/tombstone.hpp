@@ -45,10 +45,13 @@ inline constexpr size_t release_request_size = proof_size;
 
 struct taken_port {
   /// The coordinator whose machine has freed the port; none: it has not.
-  std::optional<coordinator_tombstone> dead;
+  std::optional<coordinator_tombstone> dead{};
   /// A dead coordinator of another job, or with another secret, holds it for a
   /// moment.
   bool is_another_job = false;
+  /// Whoever held it closed the connection without an answer, or the port is
+  /// free by now: maybe a killed process, which the kernel still takes apart.
+  bool has_hung_up = false;
 };
 
 /// Asks whoever listens at `where`, on this machine, for a coordinator's

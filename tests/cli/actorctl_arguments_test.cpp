@@ -58,6 +58,19 @@ TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
   CHECK(y.remote->secret == "hush");
 }
 
+TEST_CASE("actorctl: a secret is made in the user's place", "[cli]") {
+  const auto home = variables{{"HOME", "/h"}};
+  const auto x = control<secret_arguments>({"secret", "create"}, home);
+  CHECK(x.path == "/h/.config/actorrun/secret");
+  CHECK_FALSE(x.replaces);
+  CHECK(
+    control<secret_arguments>({"secret", "create", "--force"}, home).replaces);
+  CHECK(has(refused_control({"secret"}, home), "actorctl secret create"));
+  CHECK(has(refused_control({"secret", "show"}, home), "show"));
+  CHECK(has(refused_control({"secret", "create", "x"}, home), "x"));
+  CHECK(has(refused_control({"secret", "create"}), "HOME"));
+}
+
 TEST_CASE("actorctl: status asks where the back end of the job meets",
           "[cli]") {
   const auto at = [](const words& more) {
@@ -162,9 +175,9 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(has(refused_control({}), "status and coordinator"));
+  CHECK(has(refused_control({}), "status, coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(has(refused_control({"begin"}), "status and coordinator"));
+  CHECK(has(refused_control({"begin"}), "status, coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 

@@ -166,6 +166,24 @@ TEST_CASE("arguments: the secret comes from a file or the environment",
         == "swordfish");
   CHECK(has(refused({"--secret-file=x", "a"}, environment), "cannot read x"));
   CHECK(has(refused({"a"}, {{"ACTORRUN_SECRET", ""}}), "ACTORRUN_SECRET"));
+  CHECK(accepted({"a"}, {{"HOME", "/h"}}).job.secret == "of home");
+  CHECK(
+    accepted({"a"}, {{"HOME", "/h"}, {"ACTORRUN_SECRET", "hush"}}).job.secret
+    == "hush");
+}
+
+TEST_CASE("arguments: a secret can be required of several nodes", "[cli]") {
+  const auto nodes
+    = words{"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j", "a"};
+  CHECK(accepted(nodes).job.secret.empty());
+  const auto text = refused(joined({"--require-secret"}, nodes));
+  CHECK(has(text, "--require-secret"));
+  CHECK(has(text, "actorctl secret create"));
+  CHECK(has(refused(nodes, {{"PET_REQUIRE_SECRET", "1"}}), "secret create"));
+  CHECK(
+    accepted(joined({"--require-secret"}, nodes), {{"HOME", "/h"}}).job.secret
+    == "of home");
+  accepted({"--require-secret", "a"}); // One node has no link to protect.
 }
 
 TEST_CASE("arguments: the rendezvous configuration reaches the job", "[cli]") {

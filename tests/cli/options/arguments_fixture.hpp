@@ -44,6 +44,10 @@ inline host_facts world_with(const variables& environment) {
         out.push_back(name);
       return out;
     },
+    // As if there were a home with a secret.
+    [environment]() -> result<std::string> {
+      return std::string{environment.contains("HOME") ? "of home" : ""};
+    },
   };
 }
 

@@ -104,6 +104,17 @@ TEST_CASE_METHOD(fixture,
   const auto found = take_over(loopback(alive.port()), an_agent().mine);
   CHECK_FALSE(found.dead);
   CHECK_FALSE(found.is_another_job);
+  CHECK_FALSE(found.has_hung_up);
+}
+
+TEST_CASE_METHOD(fixture, "tombstone: a listener may be ending", "[runtime]") {
+  auto free_port = uint16_t{0};
+  {
+    const auto ends = other_server{"", false};
+    free_port = ends.port();
+    CHECK(take_over(loopback(free_port), an_agent().mine).has_hung_up);
+  }
+  CHECK(take_over(loopback(free_port), an_agent().mine).has_hung_up);
 }
 
 TEST_CASE_METHOD(fixture, "tombstone: that of another job is none of ours",
