@@ -209,7 +209,7 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::KeepAlive& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         heard_ns_ = x.sent_ns();
-        dispatch(agent_heard{agent});
+        dispatch(agent_heard{agent, time_point{duration{heard_ns_}}});
       });
     },
     [this](const v1::WorkersStarted& x) {

@@ -165,6 +165,23 @@ class Host:
                      "add chain ip cut out { type filter hook output priority 0; }\n"
                      + "".join(f"add rule ip cut {x}\n" for x in rules))
 
+    def lose(self, arriving, leaving):
+        """Has the cable lose so many percent of the packets of each direction.
+        What leaves is lost at the other end of the cable: the system here
+        would notice its own firewall, and retry differently."""
+        ends = [(self.name, "cable", arriving),
+                (self.job.bridge, f"port{self.index}", leaving)]
+        for namespace, device, percent in ends:
+            dice = "" if percent == 100 else f"numgen random mod 100 < {percent}"
+            rule = (f"add rule netdev {device} loss {dice} drop\n"
+                    if percent else "")
+            run("ip", "netns", "exec", namespace, "nft", "-f", "-",
+                text=f"add table netdev {device}\n"
+                     f"delete table netdev {device}\n"
+                     f"add table netdev {device}\n"
+                     f"add chain netdev {device} loss {{ type filter hook "
+                     f"ingress device \"{device}\" priority 0; }}\n" + rule)
+
     def remove(self):
         if self.process is not None and self.process.poll() is None:
             for pid in self.wardens():
@@ -395,10 +412,12 @@ def filtered(*rules):
     return strike
 
 
-def losing(percent):
-    """Loses so many of the packets, in both directions."""
-    return filtered(*(f"{x} cable numgen random mod 100 < {percent} drop"
-                      for x in ("in iif", "out oif")))
+def losing(arriving, leaving):
+    """Loses so many percent of the packets."""
+    def strike(job, roll, host):
+        host.lose(arriving, leaving)
+        return lambda: host.lose(0, 0)
+    return strike
 
 
 def server_killed(job, roll, host):
@@ -415,8 +434,6 @@ def disk_hangs(job, roll, host):
     return lambda: os.unlink(host.folder + "/hangs")
 
 
-DROP_IN = "in iif cable drop"
-DROP_OUT = "out oif cable drop"
 RESET_IN = "in iif cable meta l4proto tcp reject with tcp reset"
 RESET_OUT = "out oif cable meta l4proto tcp reject with tcp reset"
 
@@ -428,29 +445,29 @@ KINDS = {
     "worker killed": (worker_killed, "agent", True, (0.0, 0.0)),
     "agent stopped": (agent_stopped, "agent", True, (2.0, 4.0)),
     "node suspended": (agent_and_warden_stopped, "agent", True, (2.0, 4.0)),
-    "cut both ways": (filtered(DROP_IN, DROP_OUT), "agent", True, (2.0, 4.0)),
-    "cut to the node": (filtered(DROP_IN), "agent", True, (2.0, 4.0)),
-    "cut from the node": (filtered(DROP_OUT), "agent", True, (2.0, 4.0)),
+    "cut both ways": (losing(100, 100), "agent", True, (2.0, 4.0)),
+    "cut to the node": (losing(100, 0), "agent", True, (2.0, 4.0)),
+    "cut from the node": (losing(0, 100), "agent", True, (2.0, 4.0)),
     "resets both ways": (filtered(RESET_IN, RESET_OUT), "agent", True,
                          (5.0, 5.0)),
     "resets to the node": (filtered(RESET_IN), "agent", True, (5.0, 5.0)),
     "resets from the node": (filtered(RESET_OUT), "agent", True, (5.0, 5.0)),
-    "short cut (0.3 s)": (filtered(DROP_IN, DROP_OUT), "agent", False,
+    "short cut (0.3 s)": (losing(100, 100), "agent", False,
                          (0.3, 0.3)),
-    "loss of 5 %": (losing(5), "agent", False, (3.0, 3.0)),
-    "loss of 10 %": (losing(10), "agent", False, (3.0, 3.0)),
-    "loss of 15 %": (losing(15), "agent", False, (3.0, 3.0)),
-    "loss of 20 %": (losing(20), "agent", False, (3.0, 3.0)),
+    "loss of 5 %": (losing(5, 5), "agent", False, (3.0, 3.0)),
+    "loss of 10 %": (losing(10, 10), "agent", False, (3.0, 3.0)),
+    "loss of 15 %": (losing(15, 15), "agent", False, (3.0, 3.0)),
+    "loss of 20 %": (losing(20, 20), "agent", False, (3.0, 3.0)),
     "coordinator killed": (server_killed, "coordinator", False, (0.5, 0.5)),
     "coordinator stopped (0.5 s)": (agent_stopped, "coordinator", False,
                                    (0.5, 0.5)),
-    "coordinator cut off": (filtered(DROP_IN, DROP_OUT), "coordinator", False,
+    "coordinator cut off": (losing(100, 100), "coordinator", False,
                             (1.5, 3.0)),
     "resets at the coordinator": (filtered(RESET_IN, RESET_OUT), "coordinator",
                                   False, (5.0, 5.0)),
     "etcd killed": (server_killed, "etcd", False, (0.5, 0.5)),
     "etcd stopped": (agent_stopped, "etcd", False, (0.5, 3.0)),
-    "etcd cut off": (filtered(DROP_IN, DROP_OUT), "etcd", False, (0.5, 3.0)),
+    "etcd cut off": (losing(100, 100), "etcd", False, (0.5, 3.0)),
     "resets at etcd": (filtered(RESET_IN, RESET_OUT), "etcd", False,
                        (5.0, 5.0)),
     "disk hangs and a peer fails": (disk_hangs, "agent", True, (1.0, 3.0)),

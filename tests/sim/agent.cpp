@@ -102,7 +102,8 @@ void agent::check_orders(const core::membership_event& event,
   auto is_alive = false;
   auto kills = false;
   for (const auto& effect : effects) {
-    is_alive |= std::holds_alternative<core::send_keep_alive>(effect);
+    if (const auto* x = std::get_if<core::send_keep_alive>(&effect))
+      is_alive |= unanswered_ != x->sent - clock_; // A new one.
     kills |= std::holds_alternative<core::kill_group>(effect);
   }
   const auto* answer = std::get_if<core::control_checked>(&event);
@@ -451,12 +452,15 @@ void agent::perform(const core::check_control& x) {
 }
 
 void agent::perform(const core::send_keep_alive& x) {
-  if (unanswered_ || said_left_)
+  const auto is_repeated = unanswered_ == x.sent - clock_;
+  if ((unanswered_ && !is_repeated) || said_left_)
     all_.checks().report("lease: " + id().value
                          + " sends one keep-alive after the other");
-  ++keep_alive_count_;
-  unanswered_ = x.sent - clock_;
-  unanswered_pause_ = process_->pause_count();
+  if (!is_repeated) {
+    ++keep_alive_count_;
+    unanswered_ = x.sent - clock_;
+    unanswered_pause_ = process_->pause_count();
+  }
   if (link_)
     all_.keep_alive(link_, id(), x.sent);
   else

@@ -391,8 +391,10 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   if (!may_act())
     return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
+  // A repeated keep-alive lengthens no lease.
   if (std::holds_alternative<core::agent_joined>(event)
-      || std::holds_alternative<core::agent_heard>(event)) {
+      || (std::holds_alternative<core::agent_heard>(event)
+          && std::exchange(stamps_[agent], sent) != sent)) {
     heard_[agent] = all_.now();
     heard_late_[agent] = late_count_;
   }
@@ -405,7 +407,7 @@ void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
                                      const agent_id& agent,
                                      core::time_point sent) {
   answering_ = sent;
-  receive(from, agent, core::agent_heard{agent}, sent);
+  receive(from, agent, core::agent_heard{agent, sent}, sent);
 }
 
 void coordinator::on_closed(const link* closed) {

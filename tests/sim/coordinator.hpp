@@ -106,7 +106,8 @@ private:
   core::speakers<agent_id> speakers_;
   /// By link: whose it is, and its number.
   std::map<const link*, std::pair<agent_id, uint64_t>> joined_;
-  std::map<agent_id, core::time_point> heard_; ///< When, at last, …
+  std::map<agent_id, core::time_point> heard_;  ///< When, at last, …
+  std::map<agent_id, core::time_point> stamps_; ///< Of their last keep-alive.
   std::map<agent_id, uint32_t> heard_late_; ///< … after so many late timers.
   bool is_late_ = false;    ///< The latest timer, by a keep-alive or more.
   uint32_t late_count_ = 0; ///< So many were.

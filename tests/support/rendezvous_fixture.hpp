@@ -86,7 +86,11 @@ struct rendezvous_fixture {
     return x;
   }
 
-  static agent_heard heard(const std::string& agent) { return {{agent}}; }
+  /// None is repeated.
+  static agent_heard heard(const std::string& agent) {
+    static auto sent = time_point{};
+    return {{agent}, sent += duration{1}};
+  }
 
   static agent_disconnected disconnect(const std::string& agent) {
     return {{agent}};

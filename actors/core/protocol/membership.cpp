@@ -161,6 +161,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     // Workers whose fence has passed are dead: no acceptance revives them.
     if (now < fence_due_ || !share_.may_run())
       fence_due_ = join_sent_ + fence_;
+    control_asked_.reset();
     unanswered_.reset();
     is_overdue_ = false;
     arm(alarm::keep_alive, now + keep_alive_interval_, out);
@@ -198,14 +199,14 @@ void membership::check_control(time_point now, effects& out) {
   out.emplace_back(core::check_control{now});
 }
 
-// Answers to older checks are late: what they prove may be over.
-void membership::on(const control_checked& event, time_point now,
-                    effects& out) {
+// A late answer proves no more than that workers could be stopped after the
+// question.
+void membership::on(const control_checked& event, time_point, effects& out) {
   if (link_ != link::joined || control_asked_ != event.asked)
     return;
   control_asked_.reset();
-  unanswered_ = now;
-  out.emplace_back(send_keep_alive{now});
+  unanswered_ = event.asked;
+  out.emplace_back(send_keep_alive{event.asked});
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
@@ -506,9 +507,10 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       return seek(now, out);
     case alarm::keep_alive:
       arm(alarm::keep_alive, now + keep_alive_interval_, out);
+      is_overdue_ = unanswered_ || control_asked_;
       if (unanswered_)
-        is_overdue_ = true;
-      else
+        out.emplace_back(send_keep_alive{*unanswered_});
+      else if (!control_asked_)
         check_control(now, out);
       return;
     case alarm::fence:

@@ -124,6 +124,8 @@ struct check_control {
   time_point asked;
 };
 
+/// The same `sent` once more: it may have been lost, and what follows a lost packet
+/// has that sent again at once. It lengthens no lease.
 struct send_keep_alive {
   time_point sent;
 };

@@ -125,10 +125,12 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
 }
 
 void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
-  const auto* record = agents_.find(event.agent);
+  auto* record = agents_.find(event.agent);
   if (record == nullptr || !record->offering.leased)
     return; // A lost agent gets no answer, so that it fences itself.
-  leases_.renew(event.agent, now);
+  // A repeated one would lengthen the lease, and not the fence.
+  if (std::exchange(record->heard, event.sent) != event.sent)
+    leases_.renew(event.agent, now);
   out.emplace_back(grant_lease{event.agent});
 }
 

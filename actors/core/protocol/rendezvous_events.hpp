@@ -32,6 +32,7 @@ struct agent_joined {
 /// A keep-alive has arrived.
 struct agent_heard {
   agent_id agent;
+  time_point sent{}; ///< By the agent's clock. As before: it is repeated.
 };
 
 /// The link to the agent broke; the agent may come back.

@@ -88,6 +88,19 @@ TEST_CASE_METHOD(fixture, "rendezvous: a keep-alive renews the lease",
   CHECK(at(2'200ms, fire(3)) == "forget_agent a");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a repeated keep-alive is answered and renews "
+                 "nothing",
+                 "[core]") {
+  at(0s, join("a"));
+  const auto again = heard("a");
+  CHECK(at(1'000ms, again) == "grant_lease a");
+  CHECK(at(1'100ms, again) == "grant_lease a");
+  CHECK(at(1'200ms, fire(2)) == "arm_timer 3");
+  CHECK(due(3) == 2'200ms);
+  CHECK(at(2'200ms, fire(3)) == "forget_agent a");
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: an agent that has left has no lease",
                  "[core]") {
   at(0s, join("a"));
