@@ -35,8 +35,9 @@ std::string_view to_string(errc code) {
     "etcd_denied",
     "coordinator_gone",
     "job_over",
+    "user_mismatch",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::job_over) + 1);
+  static_assert(names.size() == static_cast<size_t>(errc::user_mismatch) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

@@ -52,6 +52,7 @@ enum class errc : uint8_t {
   // -- proofs -----------------------------------------------------------------
   coordinator_gone, ///< The coordinator has ended: its machine has proved it.
   job_over,         ///< The job ended while this member of it was away.
+  user_mismatch,    ///< The job belongs to another user of this host.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

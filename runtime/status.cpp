@@ -6,6 +6,7 @@
 #include "runtime/etcd/locator.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/run_folder.hpp"
@@ -26,6 +27,10 @@ namespace {
 
 using actor_result = result<caf::strong_actor_ptr>;
 
+std::string operator_name() {
+  return "actorctl-" + std::to_string(::getpid());
+}
+
 /// Connects with `dial`, hands the connection to CAF and asks what is there.
 template <class Dial>
 result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
@@ -33,10 +38,18 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
   auto promise = std::make_shared<std::promise<actor_result>>();
   auto future = promise->get_future();
   auto home = reactor{};
-  const auto attempt = dial(home, [&system, limit, promise](auto x) {
+  auto link = reactor_handle{};
+  const auto attempt = dial(home, [&, limit, promise](auto x) {
     if (!x)
       return promise->set_value(x.error());
-    attach(system, std::move(x->connection), limit,
+    auto opened = carry(home, std::move(x->connection),
+                        {.ends = {link_side::client, purpose::operate,
+                                  operator_name(), node_name(system)},
+                         .key = x->key});
+    if (!opened)
+      return promise->set_value(opened.error());
+    link = std::move(opened->link);
+    attach(system, std::move(opened->for_caf), limit,
            [promise](const actor_result& actor) { promise->set_value(actor); });
   });
   const auto actor = future.get();
@@ -54,7 +67,7 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
 }
 
 visitor operator_of(const credentials& mine) {
-  return {mine, purpose::operate, "actorctl-" + std::to_string(::getpid())};
+  return {mine, purpose::operate, operator_name()};
 }
 
 } // namespace

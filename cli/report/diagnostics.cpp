@@ -90,6 +90,10 @@ remedy remedy_of_meeting(errc code) {
       return {"the coordinator holds another secret",
               "--secret-file or ACTORRUN_SECRET differs between the nodes",
               "give all nodes the same secret, or none at all"};
+    case errc::user_mismatch:
+      return {"the coordinator belongs to another user of this host",
+              "a job of yours and one of that user have the same endpoint",
+              "choose another port, or run all nodes of a host as one user"};
     case errc::settings_mismatch:
       return {"the coordinator's job has other settings",
               "--nnodes, --max-restarts, --rdzv-backend or, with etcd, times in"

@@ -1,15 +1,18 @@
 #include "runtime/network/caf_links.hpp"
 
 #include "messages/caf.hpp"
+#include "runtime/network/caf_frame.hpp"
 #include "runtime/network/late_network.hpp"
 
 #include <caf/actor_registry.hpp>
+#include <caf/binary_serializer.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/multiplexer.hpp>
 #include <caf/io/scribe.hpp>
 
+#include <cassert>
 #include <memory>
 #include <set>
 #include <string>
@@ -61,6 +64,14 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
 void harden(caf::actor_system& system) {
   system.registry().erase(caf::atom("SpawnServ"));
   system.registry().erase(caf::atom("ConfigServ"));
+}
+
+std::string node_name(caf::actor_system& system) {
+  auto bytes = caf::binary_serializer::container_type{};
+  auto writer = caf::binary_serializer{system, bytes};
+  [[maybe_unused]] const auto trouble = writer(system.node());
+  assert(!trouble && bytes.size() == node_name_size);
+  return {bytes.begin(), bytes.end()};
 }
 
 void serve(caf::actor_system& system, unique_fd connection,

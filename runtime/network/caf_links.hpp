@@ -9,12 +9,17 @@
 #include <caf/fwd.hpp>
 
 #include <functional>
+#include <string>
 
 namespace actorrun::detail {
 
 /// Disables CAF's servers that let remote programs spawn actors and write to a
 /// store in this process.
 void harden(caf::actor_system& system);
+
+/// The name of an actor system as CAF writes it into its frames, of
+/// `node_name_size` bytes.
+std::string node_name(caf::actor_system& system);
 
 /// Runs CAF's protocol on a connection whose other side has called `attach`,
 /// and offers it `actor`. Thread-safe.

@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/peer_user.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::string text_of(core::duration x) {
 // A member of a job gives the same verdict at another address.
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
-         || code == errc::secret_mismatch;
+         || code == errc::secret_mismatch || code == errc::user_mismatch;
 }
 
 } // namespace
@@ -130,8 +131,14 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
         "cannot be connected to ({}); check the host, routes and firewalls",
         core::error_text(error)));
   fd_ = std::move(fd);
+  if (const auto user = user_of_peer(fd_.get()); user && !is_trusted(*user))
+    return give_up_on(errc::not_actorrun,
+                      formatted("belongs to another user's process (uid {}); "
+                                "choose another port",
+                                *user));
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
-  talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how);
+  talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how,
+                who_.last_link);
   home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
   // If this fails, the connection has ended, and the watch reports that.
   send_whole(fd_.get(), talk_->opening());
@@ -166,8 +173,10 @@ void connect_attempt::on_settled() {
   tune_connection(fd_.get());
   const auto local = local_address_of(fd_.get());
   home_.unwatch(fd_.get());
+  const auto key
+    = where_.on_this_host() ? std::optional<link_key>{} : talk_->key();
   finish(connected{std::move(fd_), local ? host_of(*local) : "",
-                   talk_->incarnation()});
+                   talk_->incarnation(), key});
 }
 
 void connect_attempt::on_late() {

@@ -28,7 +28,8 @@ struct connected {
   /// Our end's numeric host, by which the other side's network reaches us.
   /// Empty on a Unix socket.
   std::string local_address;
-  nonce_bytes incarnation{}; ///< Of the coordinator; zero on a Unix socket.
+  nonce_bytes incarnation{};     ///< Of the coordinator; zero on a Unix socket.
+  std::optional<link_key> key{}; ///< None on a Unix socket.
 };
 
 /// The process that connects.
@@ -39,13 +40,14 @@ struct visitor {
   /// The coordinator that served it last, if one did: only its end is reported
   /// as `coordinator_gone`.
   std::optional<nonce_bytes> served_by{};
+  std::optional<resumption_key> last_link{}; ///< If it has had one.
 };
 
 /// Called once, on the reactor's thread; must not block. On failure the code is
 /// `unresolvable`, `connection_refused` (by every address), `connection_failed`,
 /// `connection_timed_out`, `not_actorrun`, `protocol_mismatch`, `job_mismatch`,
-/// `secret_mismatch`, or `coordinator_gone`, the only one that proves anything;
-/// the text says where, what and what to do about it.
+/// `secret_mismatch`, `user_mismatch`, or `coordinator_gone`, the only one that
+/// proves anything; the text says where, what and what to do about it.
 using connect_callback = std::function<void(result<connected>)>;
 
 /// Connects to one address of the endpoint after the other until one accepts

@@ -1,11 +1,9 @@
 #include "runtime/network/coordinator_link.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/network/tombstone.hpp"
-
-#include <fcntl.h>
-#include <sys/socket.h>
 
 namespace actorrun::detail {
 
@@ -31,11 +29,11 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
     if (!*alive)
       return;
     cut();
-    attempt_
-      = connect(home_, where, {to_.mine, purpose::join, to_.agent, served_by_},
-                to_.limit, [this, on_result](result<connected> x) {
-                  on_connected(std::move(x), on_result);
-                });
+    attempt_ = connect(
+      home_, where, {to_.mine, purpose::join, to_.agent, served_by_, last_key_},
+      to_.limit, [this, on_result](result<connected> x) {
+        on_connected(std::move(x), on_result);
+      });
   });
 }
 
@@ -59,10 +57,28 @@ void coordinator_link::on_connected(result<connected> x,
   }
   served_by_ = x->incarnation;
   show_liveness(x->local_address);
-  copy_.reset(::fcntl(x->connection.get(), F_DUPFD_CLOEXEC, 0));
+  attach_to(std::move(*x), on_result);
+}
+
+void coordinator_link::attach_to(connected x, const listener& on_result) {
+  auto link = carry(
+    home_, std::move(x.connection),
+    {.ends = {link_side::client, purpose::join, to_.agent, node_name(system_)},
+     .key = x.key,
+     .on_encrypted
+     = [this](const resumption_key& last_key) { last_key_ = last_key; },
+     .on_closed =
+       [this](const std::string& trouble) {
+         if (!trouble.empty())
+           lines_.warn(formatted(
+             "agent cuts its link: the coordinator's side {}", trouble));
+       }});
+  if (!link)
+    return on_result(link.error());
+  link_ = std::move(link->link);
   auto where = ports::location{
-    {}, x->local_address, liveness_ ? liveness_->port() : uint16_t{0}};
-  attach(system_, std::move(x->connection), to_.limit,
+    {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}};
+  attach(system_, std::move(link->for_caf), to_.limit,
          [where, on_result](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)
              return on_result(actor.error());
@@ -107,9 +123,7 @@ failure coordinator_link::explain(failure why) const {
 }
 
 void coordinator_link::cut() {
-  if (copy_)
-    ::shutdown(copy_.get(), SHUT_RDWR);
-  copy_.reset();
+  link_.reset();
 }
 
 } // namespace actorrun::detail

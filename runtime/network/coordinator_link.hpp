@@ -4,6 +4,7 @@
 #include "actors/log.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
@@ -46,6 +47,7 @@ public:
 
 private:
   void on_connected(result<connected> x, const listener& on_result);
+  void attach_to(connected x, const listener& on_result);
   result<void> show_presence();
   void show_liveness(const std::string& address);
   failure explain(failure why) const;
@@ -57,7 +59,8 @@ private:
   log lines_;
   // The rest belongs to the reactor's thread.
   reactor_handle attempt_;
-  unique_fd copy_; ///< Of the link's descriptor, which is CAF's.
+  reactor_handle link_;
+  std::optional<resumption_key> last_key_; ///< Of the last link.
   std::optional<liveness_listener> liveness_;
   std::optional<nonce_bytes> served_by_; ///< The last coordinator.
   bool is_present_ = false;

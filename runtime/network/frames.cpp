@@ -35,13 +35,13 @@ uint8_t byte_at(std::string_view bytes, size_t index) {
   return static_cast<uint8_t>(bytes[index]);
 }
 
-bool has_head(std::string_view bytes) {
-  return bytes.starts_with(magic) && bytes[head_size - 1] == '\0';
+bool has_head(std::string_view bytes, uint8_t last_max) {
+  return bytes.starts_with(magic) && byte_at(bytes, head_size - 1) <= last_max;
 }
 
 std::optional<verdict> verdict_of(uint8_t value) {
   const auto known = value >= static_cast<uint8_t>(verdict::ok)
-                     && value <= static_cast<uint8_t>(verdict::gone);
+                     && value <= static_cast<uint8_t>(verdict::user_differs);
   return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
 }
 
@@ -71,6 +71,7 @@ std::optional<uint16_t> version_in(std::string_view bytes) {
 std::string encode(const client_hello& x) {
   assert(is_peer_id(x.peer_id));
   auto out = head(x.version, static_cast<uint8_t>(x.intent));
+  out.back() = x.has_secret ? '\1' : '\0';
   append(out, x.fingerprint);
   append(out, x.nonce);
   out += x.peer_id;
@@ -102,11 +103,12 @@ std::string encode(const coordinator_tombstone& x) {
 std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   assert(bytes.size() == client_hello_size);
   const auto intent = byte_at(bytes, 6);
-  if (!has_head(bytes) || intent < 1 || intent > 2)
+  if (!has_head(bytes, 1) || intent < 1 || intent > 2)
     return std::nullopt;
   auto out = client_hello{};
   out.version = *version_in(bytes);
   out.intent = static_cast<purpose>(intent);
+  out.has_secret = byte_at(bytes, head_size - 1) == 1;
   bytes.remove_prefix(head_size);
   take(out.fingerprint, bytes);
   take(out.nonce, bytes);
@@ -121,7 +123,7 @@ std::optional<client_hello> decode_client_hello(std::string_view bytes) {
 std::optional<server_hello> decode_server_hello(std::string_view bytes) {
   assert(bytes.size() == server_hello_size);
   const auto status = verdict_of(byte_at(bytes, 6));
-  if (!has_head(bytes) || !status)
+  if (!has_head(bytes, 0) || !status)
     return std::nullopt;
   auto out = server_hello{*version_in(bytes), *status, {}};
   bytes.remove_prefix(head_size);

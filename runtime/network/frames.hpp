@@ -1,10 +1,10 @@
 // Encodes the handshake: four frames of fixed size, integers in network order.
 // A side that reads exactly its frames leaves what follows untouched.
 //
-//   client hello    4 "ARUN"  2 version  1 purpose  1 zero  16 fingerprint
-//                   16 nonce  128 peer id, padded with zeros
+//   client hello    4 "ARUN"  2 version  1 purpose  1 has a secret?
+//                   16 fingerprint  16 nonce  128 peer id, padded with zeros
 //   server hello    4 "ARUN"  2 version  1 verdict  1 zero  16 nonce
-//   client proof    32 HMAC
+//   client proof    32 HMAC  32 HMAC by the key of its last link, or zeros
 //   server verdict  1 verdict  16 incarnation  32 HMAC; zeros unless it is ok
 //   tombstone       16 incarnation  8 newest epoch  32 HMAC; follows a server
 //                   hello with the verdict `gone` and ends the connection
@@ -28,6 +28,7 @@ inline constexpr size_t peer_id_size_max = 128;
 inline constexpr size_t client_hello_size
   = 8 + fingerprint_size + nonce_size + peer_id_size_max;
 inline constexpr size_t server_hello_size = 8 + nonce_size;
+inline constexpr size_t client_proof_size = 2 * proof_size;
 inline constexpr size_t server_verdict_size = 1 + nonce_size + proof_size;
 inline constexpr size_t tombstone_size = nonce_size + 8 + proof_size;
 
@@ -43,9 +44,13 @@ enum class verdict : uint8_t {
   ok = 16,
   version_differs = 17,
   job_differs = 18,
-  secret_differs = 19,
+  secret_differs = 19, ///< Both have one.
   busy = 20, ///< No descriptors are left; another attempt may succeed.
   gone = 21, ///< The coordinator has ended: its machine says so, in its place.
+  claimed = 22,         ///< An agent with this id is connected.
+  secret_missing = 23,  ///< The job has a secret, the client none.
+  secret_unwanted = 24, ///< The client has a secret, the job none.
+  user_differs = 25,    ///< Another user's process on the coordinator's host.
 };
 
 struct client_hello {
@@ -53,7 +58,8 @@ struct client_hello {
   purpose intent = purpose::join;
   job_fingerprint fingerprint{};
   nonce_bytes nonce{};
-  std::string peer_id; ///< The agent's id, or the operator's.
+  std::string peer_id;     ///< The agent's id, or the operator's.
+  bool has_secret = false; ///< Says what is wrong when the proof is.
 };
 
 struct server_hello {

@@ -20,6 +20,8 @@ namespace {
 // Two labels, so that a proof cannot be reflected to the side that made it.
 constexpr std::string_view client_label = "actorrun client proof v1:";
 constexpr std::string_view server_label = "actorrun server proof v1:";
+constexpr std::string_view resumption_label = "actorrun resumption v1:";
+constexpr std::string_view link_label = "actorrun link key v1:";
 
 template <size_t N>
 std::string_view view(const std::array<uint8_t, N>& x) {
@@ -30,11 +32,17 @@ proof_bytes client_proof(const job_key& key, std::string_view hellos) {
   return prove(key, client_label, std::array{hellos});
 }
 
+/// That the client had the link with this key.
+proof_bytes resumption(const resumption_key& last_key,
+                       std::string_view hellos) {
+  return prove(last_key, resumption_label, std::array{hellos});
+}
+
+/// @param proof The client's whole frame.
 proof_bytes server_proof(const job_key& key, std::string_view hellos,
-                         std::string_view proof_of_client,
+                         std::string_view proof,
                          const nonce_bytes& incarnation) {
-  return prove(key, server_label,
-               std::array{hellos, proof_of_client, view(incarnation)});
+  return prove(key, server_label, std::array{hellos, proof, view(incarnation)});
 }
 
 std::string versions(uint16_t theirs) {
@@ -55,6 +63,10 @@ std::string handshake::feed(std::string_view input) {
   return on_frame(std::exchange(frame_, {}));
 }
 
+link_key handshake::key() const {
+  return prove(mine_.key, link_label, std::array{std::string_view{hellos_}});
+}
+
 void handshake::refuse(errc code, std::string text) {
   state_ = handshake_state::refused;
   why_ = {code, std::move(text)};
@@ -64,9 +76,11 @@ void handshake::refuse(errc code, std::string text) {
 
 server_handshake::server_handshake(const credentials& mine,
                                    const nonce_bytes& nonce, trust how,
-                                   const nonce_bytes& incarnation)
-  : handshake(client_hello_size), mine_(mine), nonce_(nonce),
-    incarnation_(incarnation), how_(how) {}
+                                   const nonce_bytes& incarnation,
+                                   resumption_finder resumption_of)
+  : handshake(mine, client_hello_size), nonce_(nonce),
+    incarnation_(incarnation), how_(how),
+    resumption_of_(std::move(resumption_of)) {}
 
 std::string server_handshake::on_part(std::string_view part) {
   if (hello_)
@@ -98,25 +112,54 @@ std::string server_handshake::on_hello(std::string_view frame) {
            formatted("wants another job ({})", hello->peer_id));
     return answer(verdict::job_differs);
   }
+  if (how_ == trust::none) {
+    refuse(errc::user_mismatch, "is another user's process");
+    return answer(verdict::user_differs);
+  }
   hello_ = std::move(hello);
   const auto out = answer(verdict::ok);
   hellos_ = std::string{frame} + out;
-  expect(proof_size);
+  expect(client_proof_size);
   if (how_ == trust::system)
     accept();
   return out;
 }
 
 std::string server_handshake::on_proof(std::string_view frame) {
-  if (!same_proof(client_proof(mine_.key, hellos_), frame)) {
-    refuse(errc::secret_mismatch,
-           formatted("has another secret ({})", hello_->peer_id));
-    return encode(server_verdict{verdict::secret_differs, {}, {}});
+  if (!same_proof(client_proof(mine_.key, hellos_),
+                  frame.substr(0, proof_size)))
+    return refuse_secret();
+  if (is_claimed(frame.substr(proof_size))) {
+    refuse(errc::connection_failed,
+           formatted("claims the id of an agent that is connected ({})",
+                     hello_->peer_id));
+    return encode(server_verdict{verdict::claimed, {}, {}});
   }
   accept();
   return encode(
     server_verdict{verdict::ok, incarnation_,
                    server_proof(mine_.key, hellos_, frame, incarnation_)});
+}
+
+std::string server_handshake::refuse_secret() {
+  const auto refuse_as = [&](verdict status, std::string_view text) {
+    refuse(errc::secret_mismatch, formatted("{} ({})", text, hello_->peer_id));
+    return encode(server_verdict{status, {}, {}});
+  };
+  if (!hello_->has_secret)
+    return refuse_as(verdict::secret_missing, "has no secret");
+  if (!mine_.has_secret)
+    return refuse_as(verdict::secret_unwanted,
+                     "has a secret, and this job has none");
+  return refuse_as(verdict::secret_differs, "has another secret");
+}
+
+// Only the agent itself can know that key.
+bool server_handshake::is_claimed(std::string_view resumed) const {
+  if (!resumption_of_ || hello_->intent != purpose::join)
+    return false;
+  const auto last_key = resumption_of_(hello_->peer_id);
+  return last_key && !same_proof(resumption(*last_key, hellos_), resumed);
 }
 
 std::string server_handshake::answer(verdict status) {
@@ -132,10 +175,11 @@ bool server_handshake::is_our_job(const job_fingerprint& theirs) const {
 
 client_handshake::client_handshake(const credentials& mine, purpose intent,
                                    const std::string& peer_id,
-                                   const nonce_bytes& nonce, trust how)
-  : handshake(server_hello_size), mine_(mine), how_(how),
+                                   const nonce_bytes& nonce, trust how,
+                                   std::optional<resumption_key> last)
+  : handshake(mine, server_hello_size), how_(how), last_(last),
     opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
-                                 nonce, peer_id})) {}
+                                 nonce, peer_id, mine.has_secret})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
   if (stage_ == stage::hello && !begins_like_ours(part))
@@ -170,6 +214,9 @@ std::string client_handshake::on_hello(std::string_view frame) {
   } else if (hello->status == verdict::busy) {
     refuse(errc::connection_failed,
            "has no room for more connections now; try again");
+  } else if (hello->status == verdict::user_differs) {
+    refuse(errc::user_mismatch,
+           "belongs to another user of this host; choose another port");
   } else if (hello->status == verdict::gone) {
     stage_ = stage::tombstone;
     expect(tombstone_size);
@@ -179,25 +226,23 @@ std::string client_handshake::on_hello(std::string_view frame) {
     accept();
   } else {
     hellos_ = opening_ + std::string{frame};
-    proof_ = client_proof(mine_.key, hellos_);
+    proof_ = view(client_proof(mine_.key, hellos_));
+    proof_ += view(last_ ? resumption(*last_, hellos_) : proof_bytes{});
     stage_ = stage::verdict;
     expect(server_verdict_size);
-    return std::string{view(proof_)};
+    return proof_;
   }
   return {};
 }
 
 std::string client_handshake::on_verdict(std::string_view frame) {
   const auto last = decode_server_verdict(frame);
-  if (!last
-      || (last->status != verdict::ok
-          && last->status != verdict::secret_differs))
+  if (!last)
     refuse(errc::not_actorrun, "sends a malformed verdict");
-  else if (last->status == verdict::secret_differs)
-    refuse(errc::secret_mismatch,
-           "has another secret; give all agents the same one");
+  else if (refuse_by(last->status))
+    return {};
   else if (!same_proof(
-             server_proof(mine_.key, hellos_, view(proof_), last->incarnation),
+             server_proof(mine_.key, hellos_, proof_, last->incarnation),
              view(last->proof)))
     refuse(errc::secret_mismatch,
            "cannot prove that it holds the secret; another program may "
@@ -207,6 +252,35 @@ std::string client_handshake::on_verdict(std::string_view frame) {
     accept();
   }
   return {};
+}
+
+bool client_handshake::refuse_by(verdict x) {
+  switch (x) {
+    case verdict::ok:
+      return false;
+    case verdict::secret_differs:
+      refuse(errc::secret_mismatch,
+             "has another secret; give all agents the same one");
+      break;
+    case verdict::secret_missing:
+      refuse(errc::secret_mismatch,
+             "has a secret, and this program has none; give it the same one "
+             "(--secret-file, ACTORRUN_SECRET, or actorctl secret create on a "
+             "shared home)");
+      break;
+    case verdict::secret_unwanted:
+      refuse(errc::secret_mismatch,
+             "has no secret, and this program has one; start all agents with "
+             "the same one, or all without");
+      break;
+    case verdict::claimed:
+      refuse(errc::connection_failed,
+             "has another agent with this one's id; try again");
+      break;
+    default:
+      refuse(errc::not_actorrun, "sends a malformed verdict");
+  }
+  return true;
 }
 
 std::string client_handshake::on_tombstone(std::string_view frame) {

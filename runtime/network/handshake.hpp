@@ -7,9 +7,8 @@
 //     | <-- verdict, proof over all of it ---- |
 //
 // Where the system identifies the peer (a Unix socket), it ends with the
-// hellos. The proofs authenticate the start of a connection, not its later
-// bytes: an attacker that can change packets can still change those; only TLS
-// prevents it.
+// hellos. The proofs authenticate the start of a connection; its later bytes are
+// encrypted with a key that both sides derive from the hellos.
 #pragma once
 
 #include "messages/result.hpp"
@@ -17,6 +16,7 @@
 #include "runtime/network/keys.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +27,7 @@ namespace actorrun::detail {
 enum class trust {
   secret, ///< It holds the job's key.
   system, ///< The system identifies its process; no proof is needed.
+  none,   ///< The system says that its process is another user's.
 };
 
 enum class handshake_state { pending, accepted, refused };
@@ -55,8 +56,13 @@ public:
   /// @pre `state()` is `refused`
   const failure& why() const { return why_; }
 
+  /// What encrypts the bytes that follow. @pre `state()` is `accepted`, by
+  /// `trust::secret`
+  link_key key() const;
+
 protected:
-  explicit handshake(size_t first_frame) : size_(first_frame) {}
+  handshake(const credentials& mine, size_t first_frame)
+    : mine_(mine), size_(first_frame) {}
 
   /// Examines the beginning of a frame before the rest has arrived.
   virtual std::string on_part(std::string_view part) = 0;
@@ -66,6 +72,9 @@ protected:
   void expect(size_t size) { size_ = size; }
   void accept() { state_ = handshake_state::accepted; }
   void refuse(errc code, std::string text);
+
+  credentials mine_;
+  std::string hellos_; // Both frames as they went over the wire.
 
 private:
   std::string frame_;
@@ -78,10 +87,16 @@ private:
 /// The side that accepts the connection.
 class server_handshake : public handshake {
 public:
+  /// The resumption key of the link that an agent has now, if it has one.
+  using resumption_finder
+    = std::function<std::optional<resumption_key>(const std::string& agent)>;
+
   /// @param nonce Random and never used before.
   /// @param incarnation What the client will know this process by.
+  /// @param resumption_of Refuses a second claim to an agent's id; may be empty.
   server_handshake(const credentials& mine, const nonce_bytes& nonce, trust how,
-                   const nonce_bytes& incarnation = {});
+                   const nonce_bytes& incarnation = {},
+                   resumption_finder resumption_of = {});
 
   /// The authenticated peer. @pre `state()` is `accepted`
   const client_hello& peer() const { return *hello_; }
@@ -92,14 +107,15 @@ private:
   std::string on_hello(std::string_view frame);
   std::string on_proof(std::string_view frame);
   std::string answer(verdict status);
+  std::string refuse_secret();
   bool is_our_job(const job_fingerprint& theirs) const;
+  bool is_claimed(std::string_view resumed) const;
 
-  credentials mine_;
   nonce_bytes nonce_;
   nonce_bytes incarnation_;
   trust how_;
+  resumption_finder resumption_of_;
   std::optional<client_hello> hello_;
-  std::string hellos_; // Both frames as they went over the wire.
 };
 
 /// The side that connects.
@@ -107,10 +123,11 @@ class client_handshake : public handshake {
 public:
   /// @param mine  With `trust::system` the fingerprint may be all zero.
   /// @param nonce Random and never used before.
+  /// @param last  The resumption key of the agent's last link, if it has had one.
   /// @pre `is_peer_id(peer_id)`
   client_handshake(const credentials& mine, purpose intent,
                    const std::string& peer_id, const nonce_bytes& nonce,
-                   trust how);
+                   trust how, std::optional<resumption_key> last = {});
 
   /// What to send first.
   const std::string& opening() const { return opening_; }
@@ -136,12 +153,12 @@ private:
   std::string on_hello(std::string_view frame);
   std::string on_verdict(std::string_view frame);
   std::string on_tombstone(std::string_view frame);
+  bool refuse_by(verdict x);
 
-  credentials mine_;
   trust how_;
+  std::optional<resumption_key> last_;
   std::string opening_;
-  std::string hellos_; // Both frames as they went over the wire.
-  proof_bytes proof_{};
+  std::string proof_; // The frame.
   nonce_bytes incarnation_{};
   std::optional<coordinator_tombstone> tombstone_;
   bool has_strange_tombstone_ = false;

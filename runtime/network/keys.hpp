@@ -30,10 +30,18 @@ using job_key = std::array<uint8_t, key_size>;
 /// Proves that its author has a key, without revealing the key.
 using proof_bytes = std::array<uint8_t, proof_size>;
 
+/// The key of one connection, from its handshake.
+using link_key = std::array<uint8_t, key_size>;
+
+/// What only the two ends of one encrypted link know: by it the next link shows
+/// that it comes from the same agent.
+using resumption_key = std::array<uint8_t, key_size>;
+
 /// What a member of a job needs for a handshake.
 struct credentials {
   job_fingerprint fingerprint{};
   job_key key{};
+  bool has_secret = false; ///< Else the key comes from the job's id.
 };
 
 /// The truncated SHA-256 of a label and the id: equal for equal ids only.

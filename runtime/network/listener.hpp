@@ -5,6 +5,7 @@
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 #include "runtime/network/frames.hpp"
+#include "runtime/network/handshake.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace actorrun::detail {
@@ -23,6 +25,7 @@ struct peer {
   std::string id; ///< The agent's id, or the operator's.
   purpose intent = purpose::join;
   std::string address; ///< `10.0.0.2:40112`, or `pid 4711 (uid 1000)`.
+  std::optional<link_key> key{}; ///< None on a Unix socket.
 };
 
 /// Limits what unauthenticated peers can cost.
@@ -48,6 +51,9 @@ struct listener_callbacks {
   /// @param incarnation What peers will know this listener by.
   std::function<void(int socket, const nonce_bytes& incarnation)>
     on_listening{};
+  /// The resumption key of the link that an agent has now, if it has one: another process
+  /// that claims its id is refused. On the reactor's thread; may be empty.
+  server_handshake::resumption_finder resumption_of{};
 };
 
 /// Listens as long as it lives. A callback may destroy it; no callback is

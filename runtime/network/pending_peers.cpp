@@ -1,6 +1,7 @@
 #include "runtime/network/pending_peers.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/os/peer_user.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -34,8 +35,10 @@ std::optional<ucred> process_behind(int fd) {
   return out;
 }
 
-bool is_ours(const ucred& who) {
-  return who.uid == 0 || who.uid == ::geteuid();
+/// On this host, a secret is not enough.
+trust trust_in(int tcp) {
+  const auto user = user_of_peer(tcp);
+  return user && !is_trusted(*user) ? trust::none : trust::secret;
 }
 
 std::string text_of(const ucred& who) {
@@ -86,7 +89,7 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
   if (of_this_host()) {
     const auto who = process_behind(fd.get());
     address = who ? text_of(*who) : "an unknown process";
-    if (!who || !is_ours(*who)) {
+    if (!who || !is_trusted(who->uid)) {
       rejected_.add(std::move(address), "is another user's process");
       return;
     }
@@ -95,12 +98,13 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
     make_room();
   const auto number = ++last_connection_id_;
   const auto raw = fd.get();
-  const auto how = of_this_host() ? trust::system : trust::secret;
+  const auto how = of_this_host() ? trust::system : trust_in(raw);
   const auto deadline
     = home_.after(limits_.handshake, [this, number] { on_late(number); });
   peers_.emplace(number, pending_peer{std::move(fd),
-                                      server_handshake{mine_, random_nonce(),
-                                                       how, incarnation_},
+                                      server_handshake{
+                                        mine_, random_nonce(), how,
+                                        incarnation_, callbacks_.resumption_of},
                                       std::move(address), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
 }
@@ -178,8 +182,9 @@ void pending_peers::admit(connection_id number) {
   auto x = take(number);
   tune_connection(x.fd.get());
   const auto& hello = x.talk.peer();
-  callbacks_.on_peer(std::move(x.fd),
-                     peer{hello.peer_id, hello.intent, std::move(x.address)});
+  const auto key = of_this_host() ? std::optional<link_key>{} : x.talk.key();
+  callbacks_.on_peer(std::move(x.fd), peer{hello.peer_id, hello.intent,
+                                           std::move(x.address), key});
 }
 
 bool pending_peers::make_room() {

@@ -6,10 +6,6 @@
 
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-
 namespace actorrun::detail {
 
 namespace {
@@ -35,6 +31,7 @@ void remote_agent_links::close() {
       x.next.reset();
       cut(x);
     }
+    operators_.clear();
   });
 }
 
@@ -43,10 +40,8 @@ remote_agent_links::~remote_agent_links() {
   run_and_wait(home_, [this] {
     *alive_ = false;
     probes_.clear();
-    for (auto& [agent, x] : links_)
-      if (x.copy)
-        home_.unwatch(x.copy.get());
     links_.clear();
+    operators_.clear();
   });
 }
 
@@ -65,8 +60,10 @@ result<std::string> remote_agent_links::listen(
   };
   auto listener = listener::listen(
     home_, where, mine,
-    {.on_peer = [this](unique_fd connection,
-                       const peer& who) { admit(std::move(connection), who); },
+    {.on_peer =
+       [this](unique_fd connection, const peer& who) {
+         admit({std::move(connection), who});
+       },
      .on_rejections =
        [this](const rejection_report& x) {
          lines_.warn(
@@ -74,7 +71,12 @@ result<std::string> remote_agent_links::listen(
                      x.count, x.count == 1 ? "connection" : "connections",
                      x.last_address, x.last_reason));
        },
-     .on_listening = begin});
+     .on_listening = begin,
+     .resumption_of =
+       [this](const std::string& agent) {
+         const auto i = links_.find(agent);
+         return i == links_.end() ? std::nullopt : i->second.last_key;
+       }});
   if (!listener)
     return listener.error();
   listener_.emplace(std::move(*listener));
@@ -83,45 +85,70 @@ result<std::string> remote_agent_links::listen(
 
 // -- links --------------------------------------------------------------------
 
-void remote_agent_links::admit(unique_fd connection, const peer& who) {
-  const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
-  if (who.intent == purpose::operate)
-    return serve(system_, std::move(connection), actor);
-  auto [i, added] = links_.try_emplace(who.id);
+void remote_agent_links::admit(visit x) {
+  if (x.who.intent == purpose::operate)
+    return open_operator(std::move(x));
+  const auto agent = x.who.id;
+  auto [i, added] = links_.try_emplace(agent);
   if (added)
-    return open(who.id, std::move(connection));
+    return open(std::move(x));
   // The agent gave up its last link before we noticed. CAF would take the new
   // one for a second connection to the same node and close it.
-  i->second.next = std::move(connection);
+  i->second.next = std::move(x);
   cut(i->second);
   if (i->second.release_timer == 0)
     i->second.release_timer
-      = home_.after(release_limit, [this, alive = alive_, agent = who.id] {
+      = home_.after(release_limit, [this, alive = alive_, agent] {
           if (*alive)
             let_go(agent);
         });
 }
 
-void remote_agent_links::open(const std::string& agent, unique_fd connection) {
-  auto& x = links_[agent];
-  x.copy.reset(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
-  if (x.copy)
-    home_.watch(x.copy.get(), EPOLLRDHUP | EPOLLONESHOT,
-                [this, agent](uint32_t) {
-                  if (auto i = links_.find(agent); i != links_.end())
-                    cut(i->second);
-                });
-  serve(system_, std::move(connection),
-        caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
+void remote_agent_links::open(visit x) {
+  const auto agent = x.who.id;
+  links_[agent].link = carry_for(
+    std::move(x),
+    [this, agent](const resumption_key& last_key) {
+      links_[agent].last_key = last_key;
+    },
+    [this, agent] { cut(links_[agent]); });
 }
 
-// Our copy would keep the connection half open when CAF has closed its own.
+void remote_agent_links::open_operator(visit x) {
+  const auto number = ++last_operator_;
+  operators_[number]
+    = carry_for(std::move(x), {}, [this, number] { operators_.erase(number); });
+}
+
+reactor_handle remote_agent_links::carry_for(
+  visit x, std::function<void(const resumption_key&)> on_encrypted,
+  std::function<void()> on_closed) {
+  const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
+  auto link = carry(
+    home_, std::move(x.connection),
+    {.ends = {link_side::server, x.who.intent, x.who.id, node_name(system_),
+              actor->id()},
+     .key = x.who.key,
+     .on_encrypted = std::move(on_encrypted),
+     .on_closed = [this, who = x.who, on_closed = std::move(on_closed)](
+                    const std::string& trouble) {
+       if (!trouble.empty())
+         lines_.warn(formatted("coordinator cuts the link to {} ({}): it {}",
+                               who.id, who.address, trouble));
+       on_closed();
+     }});
+  if (!link) {
+    lines_.warn(formatted("coordinator cannot serve {}: {}", x.who.id,
+                          link.error().text));
+    return {};
+  }
+  serve(system_, std::move(link->for_caf), actor);
+  return std::move(link->link);
+}
+
 void remote_agent_links::cut(line& x) {
-  if (!x.copy)
-    return;
-  ::shutdown(x.copy.get(), SHUT_RDWR);
-  home_.unwatch(x.copy.get());
-  x.copy.reset();
+  x.link.reset();
+  x.last_key.reset();
 }
 
 void remote_agent_links::let_go(const std::string& agent) {
@@ -133,7 +160,7 @@ void remote_agent_links::let_go(const std::string& agent) {
   auto next = std::move(i->second.next);
   links_.erase(i);
   if (next)
-    open(agent, std::move(next));
+    open(std::move(*next));
 }
 
 void remote_agent_links::sever(const agent_id& agent) {

@@ -6,6 +6,7 @@
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
@@ -53,16 +54,28 @@ public:
   void released(const agent_id& agent) override;
 
 private:
-  /// A link that CAF owns. Our copy of the descriptor can end it.
+  /// A connection past its handshake.
+  struct visit {
+    unique_fd connection;
+    peer who;
+  };
+
+  /// An agent's link.
   struct line {
-    unique_fd copy;
-    unique_fd next; ///< Waits until CAF has closed the one before …
+    reactor_handle link; ///< Empty: it has ended.
+    std::optional<resumption_key>
+      last_key;                ///< Of `link`, once it is encrypted.
+    std::optional<visit> next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
   };
 
-  void admit(unique_fd connection, const peer& who);
-  void open(const std::string& agent, unique_fd connection);
-  void cut(line& x);
+  void admit(visit x);
+  void open(visit x);
+  void open_operator(visit x);
+  reactor_handle
+  carry_for(visit x, std::function<void(const resumption_key&)> on_encrypted,
+            std::function<void()> on_closed);
+  static void cut(line& x);
   void let_go(const std::string& agent);
   /// One agent that may have ended, and where its machine says so.
   struct suspect {
@@ -82,6 +95,8 @@ private:
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
   std::map<std::string, line> links_;
+  std::map<uint64_t, reactor_handle> operators_;
+  uint64_t last_operator_ = 0;
   std::map<uint64_t, reactor_handle> probes_;
   uint64_t last_probe_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -42,6 +42,7 @@ constexpr named all[] = {
   {errc::etcd_denied, "etcd_denied"},
   {errc::coordinator_gone, "coordinator_gone"},
   {errc::job_over, "job_over"},
+  {errc::user_mismatch, "user_mismatch"},
 };
 
 } // namespace

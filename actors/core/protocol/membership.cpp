@@ -22,8 +22,8 @@ constexpr auto retry_delay_max_idle = milliseconds{1'000};
 
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
-         || code == errc::secret_mismatch || code == errc::settings_mismatch
-         || code == errc::etcd_denied;
+         || code == errc::secret_mismatch || code == errc::user_mismatch
+         || code == errc::settings_mismatch || code == errc::etcd_denied;
 }
 
 duration since(time_point aged_at, time_point now) {

@@ -107,7 +107,7 @@ TEST_CASE("handshake: a hello split at any boundary is one hello",
     CHECK(s.state() == handshake_state::pending);
     CHECK(s.wanted() == hello.size() - cut);
     CHECK(s.feed(hello.substr(cut)).size() == server_hello_size);
-    CHECK(s.wanted() == proof_size);
+    CHECK(s.wanted() == client_proof_size);
   }
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("handshake: a malformed hello is refused without an answer",
   };
   const auto id_at = client_hello_size - peer_id_size_max;
   for (const auto& bytes :
-       {with(6, 0), with(6, 3), with(7, 1), with(id_at, '\0'),
+       {with(6, 0), with(6, 3), with(7, 2), with(id_at, '\0'),
         with(id_at + 1, '\n'), with(id_at + 1, '\x1b'), with(id_at + 1, '\xc3'),
         with(client_hello_size - 1, 'x')}) {
     auto s = server();
@@ -200,6 +200,87 @@ TEST_CASE("handshake: another secret is refused by both", "[runtime]") {
   CHECK(code_of(s) == errc::secret_mismatch);
 }
 
+TEST_CASE("handshake: whoever has no secret is told that, by both",
+          "[runtime]") {
+  const auto texts = [](const std::string& theirs, const std::string& ours) {
+    auto c = client("job", theirs);
+    auto s = server("job", ours);
+    converse(c, s);
+    return c.why().text.substr(0, c.why().text.find(';')) + " / "
+           + s.why().text;
+  };
+  CHECK(texts("a", "b")
+        == "has another secret / has another secret (n1-7-0badcafe)");
+  CHECK(texts("", "b")
+        == "has a secret, and this program has none / has no secret "
+           "(n1-7-0badcafe)");
+  CHECK(texts("a", "")
+        == "has no secret, and this program has one / has a secret, and this "
+           "job has none (n1-7-0badcafe)");
+}
+
+TEST_CASE("handshake: another user's process on this host is refused",
+          "[runtime]") {
+  auto c = client();
+  auto s = server("job", "secret", trust::none);
+  converse(c, s);
+  CHECK(code_of(c) == errc::user_mismatch);
+  CHECK(code_of(s) == errc::user_mismatch);
+}
+
+TEST_CASE("handshake: both sides have one key, each conversation another",
+          "[runtime]") {
+  auto keys = std::set<link_key>{};
+  for (uint8_t salt = 1; salt < 4; ++salt) {
+    auto c = client();
+    auto s = server("job", "secret", trust::secret, salt);
+    converse(c, s);
+    REQUIRE(s.state() == handshake_state::accepted);
+    CHECK(c.key() == s.key());
+    keys.insert(c.key());
+  }
+  CHECK(keys.size() == 3);
+}
+
+TEST_CASE(
+  "handshake: the id of a connected agent belongs to the one that knows "
+  "the resumption key of its link",
+  "[runtime]") {
+  const auto last_key = resumption_key{1, 2, 3};
+  auto asked = std::string{};
+  const auto state_with
+    = [&](std::optional<resumption_key> theirs,
+          std::optional<resumption_key> ours, purpose intent = purpose::join) {
+        auto c = client_handshake{credentials_of(job_id{"job"}, "secret"),
+                                  intent,
+                                  "n1-7-0badcafe",
+                                  nonce(9),
+                                  trust::secret,
+                                  theirs};
+        auto s = server_handshake{credentials_of(job_id{"job"}, "secret"),
+                                  nonce(1),
+                                  trust::secret,
+                                  {},
+                                  [&](const std::string& agent) {
+                                    asked = agent;
+                                    return ours;
+                                  }};
+        converse(c, s);
+        CHECK(c.state() == s.state());
+        return s.state();
+      };
+  CHECK(state_with({}, {}) == handshake_state::accepted);
+  CHECK(asked == "n1-7-0badcafe");
+  CHECK(state_with(last_key, {}) == handshake_state::accepted);
+  CHECK(state_with(last_key, last_key) == handshake_state::accepted);
+  CHECK(state_with({}, last_key) == handshake_state::refused);
+  CHECK(state_with(resumption_key{1, 2, 4}, last_key)
+        == handshake_state::refused);
+  // An operator claims nothing.
+  CHECK(state_with({}, last_key, purpose::operate)
+        == handshake_state::accepted);
+}
+
 TEST_CASE("handshake: without a secret the job id is enough", "[runtime]") {
   auto c = client("job", "");
   auto s = server("job", "");
@@ -229,9 +310,9 @@ TEST_CASE("handshake: a proof sent back to its author proves nothing",
   auto c = client();
   const auto proof
     = c.feed(encode(server_hello{protocol_version, verdict::ok, nonce(1)}));
-  REQUIRE(proof.size() == proof_size);
+  REQUIRE(proof.size() == client_proof_size);
   c.feed(std::string(1, static_cast<char>(verdict::ok))
-         + std::string(nonce_size, '\0') + proof);
+         + std::string(nonce_size, '\0') + proof.substr(0, proof_size));
   CHECK(code_of(c) == errc::secret_mismatch);
 }
 

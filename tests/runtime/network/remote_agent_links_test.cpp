@@ -1,4 +1,5 @@
 #include "actors/rendezvous_coordinator.hpp"
+#include "runtime/network/caf_links.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
@@ -12,8 +13,7 @@ using namespace actorrun::detail::test;
 
 namespace {
 
-/// A coordinator that listens, and agents that speak no further than the
-/// handshake.
+/// A coordinator that listens, and an agent that goes no further than encryption.
 struct fixture {
   fixture() {
     system.await_actors_before_shutdown(false);
@@ -33,21 +33,41 @@ struct fixture {
     caf::anon_send_exit(coordinator, caf::exit_reason::kill);
   }
 
-  /// A connection of the agent, past its handshake.
-  unique_fd link() {
-    auto done = inbox<result<connected>>{};
-    const auto attempt
-      = connect(home, {"127.0.0.1", port}, an_agent(), timeout,
-                [&](result<connected> x) { done.put(std::move(x)); });
-    auto got = done.take();
+  /// A connection that knows the last link of the agent, if there was one.
+  result<connected> try_to_connect() {
+    auto done = inbox<std::shared_ptr<result<connected>>>{};
+    auto who = an_agent();
+    who.last_link = last_key;
+    const auto attempt = connect(
+      home, {"127.0.0.1", port}, who, timeout, [&](result<connected> x) {
+        done.put(std::make_shared<result<connected>>(std::move(x)));
+      });
+    const auto got = done.take();
     REQUIRE(got);
-    REQUIRE(*got);
-    return std::move((*got)->connection);
+    return std::move(**got);
+  }
+
+  open_link link() {
+    auto got = try_to_connect();
+    REQUIRE(got);
+    auto another = node_name(system);
+    another.back() ^= 1;
+    auto out = carry(
+      home, std::move(got->connection),
+      {.ends = {link_side::client, purpose::join, an_agent().id, another, 0},
+       .key = got->key,
+       .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
+    REQUIRE(out);
+    return std::move(*out);
   }
 
   /// Whether the coordinator's CAF greets on this connection.
-  static bool is_served(const unique_fd& x) {
-    return is_ready(x.get(), POLLIN) && !read_up_to(x.get(), 1).empty();
+  bool is_served(const open_link& x) {
+    const auto got = keys.take();
+    if (!got)
+      return false;
+    last_key = got;
+    return !read_up_to(x.for_caf.get(), 1).empty();
   }
 
   /// Returns when timers that are due in `delay` have run.
@@ -57,6 +77,8 @@ struct fixture {
     REQUIRE(passed.take());
   }
 
+  inbox<resumption_key> keys;
+  std::optional<resumption_key> last_key; ///< Of the last link.
   system_config config;
   caf::actor_system system{config};
   reactor home;
@@ -74,7 +96,7 @@ TEST_CASE_METHOD(fixture,
   const auto first = link();
   CHECK(is_served(first));
   const auto second = link();
-  CHECK(is_closed(first.get()));
+  CHECK(is_closed(first.for_caf.get()));
   uut.released({an_agent().id});
   CHECK(is_served(second));
 }
@@ -99,5 +121,33 @@ TEST_CASE_METHOD(fixture,
   uut.released({an_agent().id});
   CHECK(is_served(second));
   pass(2 * release_limit);
-  CHECK_FALSE(is_ready(second.get(), POLLRDHUP, 0ms));
+  CHECK_FALSE(is_ready(second.for_caf.get(), POLLRDHUP, 0ms));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "remote_agent_links: the id of a connected agent cannot be "
+                 "claimed by another process",
+                 "[runtime]") {
+  const auto first = link();
+  CHECK(is_served(first));
+  last_key.reset();
+  const auto second = try_to_connect();
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == errc::connection_failed);
+  CHECK(second.error().text.find("another agent") != std::string::npos);
+  CHECK_FALSE(is_ready(first.for_caf.get(), POLLRDHUP, 0ms));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "remote_agent_links: an agent whose link has ended is let in "
+                 "without its key",
+                 "[runtime]") {
+  auto first = link();
+  CHECK(is_served(first));
+  first.link.reset();
+  last_key.reset();
+  auto second = try_to_connect();
+  while (!second) // Until the coordinator has noticed.
+    second = try_to_connect();
+  CHECK(second);
 }

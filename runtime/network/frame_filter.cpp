@@ -1,0 +1,191 @@
+#include "runtime/network/frame_filter.hpp"
+
+#include "messages/formatted.hpp"
+
+#include "messages/rendezvous.pb.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <span>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+using std::string_view;
+
+// What each role sends, with answers (actors/interfaces.hpp).
+constexpr auto of_agent = std::array<string_view, 9>{
+  "actorrun::v1::JoinRequest",    "actorrun::v1::KeepAlive",
+  "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
+  "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
+  "actorrun::v1::LeaveNotice",    "actorrun::v1::DevicesStatus",
+  "actorrun::v1::StatusRequest",
+};
+constexpr auto of_coordinator = std::array<string_view, 8>{
+  "actorrun::v1::JoinAccepted", "actorrun::v1::JoinRejected",
+  "actorrun::v1::LeaseGranted", "actorrun::v1::EpochFormed",
+  "actorrun::v1::EpochRevoked", "actorrun::v1::JobEnded",
+  "actorrun::v1::JobStatus",    "actorrun::v1::DevicesRequest",
+};
+constexpr auto of_operator
+  = std::array<string_view, 1>{"actorrun::v1::StatusRequest"};
+constexpr auto to_operator
+  = std::array<string_view, 1>{"actorrun::v1::JobStatus"};
+
+std::span<const string_view> sent_by(link_side side, purpose intent) {
+  if (intent == purpose::operate)
+    return side == link_side::client ? std::span<const string_view>{of_operator}
+                                     : to_operator;
+  return side == link_side::client ? std::span<const string_view>{of_agent}
+                                   : of_coordinator;
+}
+
+constexpr link_side opposite(link_side x) {
+  return x == link_side::client ? link_side::server : link_side::client;
+}
+
+/// An agent, and its helpers that ask: CAF holds some memory for each actor.
+constexpr size_t actor_count_max = 64;
+
+/// An agent joins once on a link; after some refusals it makes a new one.
+constexpr size_t join_count_max = 64;
+
+/// A client repeats its greeting once.
+constexpr size_t greeting_count_max = 2;
+
+bool is(const caf_frame& x, frame_kind kind) {
+  return x.kind == static_cast<uint8_t>(kind);
+}
+
+bool is_message_for(const caf_frame& x, std::span<const string_view> types) {
+  if (!is(x, frame_kind::direct_message) || x.flags != 0 || x.destination == 0)
+    return false;
+  const auto message = parse_message(x.content);
+  return message
+         && std::find(types.begin(), types.end(), message->type) != types.end();
+}
+
+} // namespace
+
+frame_filter::frame_filter(link_ends ends) : ends_(std::move(ends)) {
+  assert(ends_.own_node.size() == node_name_size);
+  if (ends_.served != 0)
+    ours_.insert(ends_.served);
+}
+
+result<void> frame_filter::arriving(string_view bytes, std::string& out) {
+  arriving_.add(bytes);
+  for (;;) {
+    const auto frame = arriving_.next();
+    if (!frame)
+      return frame.error();
+    if (!*frame)
+      return {};
+    const auto x = parse_frame(**frame);
+    if (!is_allowed(x))
+      return failure{errc::not_actorrun,
+                     formatted("sends what no member of a job sends (a frame "
+                               "of kind {} with {} bytes)",
+                               x.kind, x.content.size())};
+    out += **frame;
+  }
+}
+
+result<void> frame_filter::leaving(string_view bytes, std::string& out) {
+  leaving_.add(bytes);
+  for (;;) {
+    const auto frame = leaving_.next();
+    if (!frame)
+      return frame.error();
+    if (!*frame)
+      return {};
+    if (may_leave(parse_frame(**frame)))
+      out += **frame;
+  }
+}
+
+bool frame_filter::may_leave(const caf_frame& x) {
+  if (is(x, frame_kind::routed_message))
+    return false;
+  if (!is(x, frame_kind::direct_message))
+    return true;
+  if (!is_message_for(x, sent_by(ends_.mine, ends_.intent)))
+    return false;
+  if (ours_.size() < actor_count_max)
+    ours_.insert(x.source);
+  return ours_.contains(x.source);
+}
+
+bool frame_filter::is_allowed(const caf_frame& x) {
+  if (is_greeting(x))
+    return true;
+  if (peer_node_.empty() || x.flags != 0)
+    return false;
+  if (is(x, frame_kind::direct_message))
+    return is_allowed_message(x);
+  if (x.operation_data != 0)
+    return false;
+  if (is(x, frame_kind::monitor_message))
+    return x.source == 0 && ours_.contains(x.destination) && is_from_peer(x)
+           && x.content.size() == 2 * node_name_size;
+  if (is(x, frame_kind::down_message))
+    return x.source != 0 && x.destination == 0 && is_from_peer(x)
+           && is_plain_end(x.content);
+  return is(x, frame_kind::sign_of_life) && x.source == 0 && x.destination == 0
+         && x.content.empty();
+}
+
+bool frame_filter::is_greeting(const caf_frame& x) {
+  const auto is_server = ends_.mine == link_side::client;
+  if (!is(x, is_server ? frame_kind::server_handshake
+                       : frame_kind::client_handshake)
+      || x.source != 0 || x.destination != 0
+      || x.content.size() < node_name_size)
+    return false;
+  const auto is_repeated = !peer_node_.empty();
+  const auto node = x.content.substr(0, node_name_size);
+  // The name begins with the kind of name, which is the same for all.
+  if (node == ends_.own_node || node.substr(0, 8) != ends_.own_node.substr(0, 8)
+      || (is_repeated && (is_server || node != peer_node_))
+      || ++greeting_count_ > greeting_count_max)
+    return false;
+  const auto is_whole
+    = is_server
+        ? x.flags == 0 && x.operation_data != 0
+            && offered_actor(x.content).value_or(0) != 0
+        : x.flags == (is_repeated ? select_connection_flag : 0)
+            && x.operation_data == 0 && x.content.size() == node_name_size;
+  if (is_whole)
+    peer_node_ = node;
+  return is_whole;
+}
+
+bool frame_filter::is_allowed_message(const caf_frame& x) {
+  if (!ours_.contains(x.destination) || x.source == 0
+      || !is_message_for(x, sent_by(opposite(ends_.mine), ends_.intent)))
+    return false;
+  if (theirs_.size() < actor_count_max)
+    theirs_.insert(x.source);
+  if (!theirs_.contains(x.source))
+    return false;
+  const auto message = parse_message(x.content);
+  return message->type != of_agent.front() || may_join(message->bytes);
+}
+
+bool frame_filter::may_join(string_view bytes) {
+  auto x = v1::JoinRequest{};
+  return ++join_count_ <= join_count_max
+         && x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
+         && x.offer().agent_id() == ends_.client_id;
+}
+
+bool frame_filter::is_from_peer(const caf_frame& x) const {
+  return x.content.size() >= 2 * node_name_size
+         && x.content.substr(0, node_name_size) == peer_node_
+         && x.content.substr(node_name_size, node_name_size) == ends_.own_node;
+}
+
+} // namespace actorrun::detail

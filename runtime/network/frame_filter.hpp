@@ -1,0 +1,56 @@
+// Lets those frames of CAF's protocol pass that a member of a job sends, and no
+// others: CAF trusts every byte that it gets, forwards what is for others, and
+// holds something for every actor that it hears of.
+#pragma once
+
+#include "messages/result.hpp"
+#include "runtime/network/caf_frame.hpp"
+#include "runtime/network/link_ends.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// Checks both directions of one link.
+///
+/// What arrives is a handshake, then messages of the types that the other side's
+/// role sends, for an actor that it can know; a request to join bears the id
+/// that the client has proved to be. What leaves is stopped without a word where
+/// the other side would not take it: CAF asks every new system for servers that
+/// we do not have.
+class frame_filter {
+public:
+  explicit frame_filter(link_ends ends);
+
+  /// Appends what may pass to `out`; keeps back an incomplete frame.
+  /// @returns what is wrong with the other side, as a verb and its object: cut the
+  ///          link, nothing after it may pass
+  result<void> arriving(std::string_view bytes, std::string& out);
+
+  /// The same for what CAF sends here.
+  /// @returns a failure if that is no frame
+  result<void> leaving(std::string_view bytes, std::string& out);
+
+private:
+  bool is_allowed(const caf_frame& x);
+  bool is_greeting(const caf_frame& x);
+  bool is_allowed_message(const caf_frame& x);
+  bool is_from_peer(const caf_frame& x) const;
+  bool may_join(std::string_view bytes);
+  bool may_leave(const caf_frame& x);
+
+  link_ends ends_;
+  frame_splitter arriving_;
+  frame_splitter leaving_;
+  std::string peer_node_;     ///< From its handshake; empty: none has come.
+  std::set<uint64_t> ours_;   ///< Actors here that the other side can know.
+  std::set<uint64_t> theirs_; ///< Actors there that have written.
+  size_t greeting_count_ = 0;
+  size_t join_count_ = 0;
+};
+
+} // namespace actorrun::detail

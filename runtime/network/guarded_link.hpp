@@ -1,0 +1,105 @@
+// Carries a link between the network and CAF: encrypts what leaves, checks what
+// arrives, and keeps back what one side has not taken yet.
+#pragma once
+
+#include "actors/core/time.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/frame_filter.hpp"
+#include "runtime/network/keys.hpp"
+#include "runtime/network/link_ends.hpp"
+#include "runtime/network/tls_session.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// Timeout for both sides to agree on the encryption, which takes one round trip.
+inline constexpr auto encryption_limit = std::chrono::seconds{2};
+
+struct link_setup {
+  link_ends ends;
+  /// From the handshake. None: a Unix socket, which no other process can read.
+  std::optional<link_key> key{};
+  /// Called once, when both sides have agreed on the encryption, on the reactor's
+  /// thread. May be empty; is not called without a key.
+  std::function<void(const resumption_key&)> on_encrypted{};
+  /// Called once, when the link has ended by itself, on the reactor's thread; may
+  /// destroy the link.
+  /// @param trouble What the other side has done, as a verb and its object; empty:
+  ///                it, or CAF, has closed the connection.
+  std::function<void(const std::string& trouble)> on_closed{};
+};
+
+/// A link that runs.
+struct open_link {
+  reactor_handle link; ///< Its destructor ends the link, and both sides notice.
+  unique_fd for_caf;   ///< Speaks CAF's protocol in clear text.
+};
+
+/// Begins to carry a connection whose handshake was accepted.
+/// @param connection Non-blocking; nothing beyond the handshake has been read.
+/// @returns a failure if no descriptor is left
+/// @pre `home` outlives the link
+result<open_link> carry(reactor& home, unique_fd connection, link_setup setup);
+
+/// Everything but the constructor runs on the reactor's thread.
+///
+///     network ==> session ==> filter.arriving ==> CAF
+///             <==         <== filter.leaving  <==
+///
+/// One side is read only when the other has taken everything, so a link holds no
+/// more than one message and one read for each direction.
+class guarded_link : public reactor_part,
+                     public std::enable_shared_from_this<guarded_link> {
+public:
+  guarded_link(reactor& home, unique_fd network, unique_fd caf,
+               link_setup setup);
+
+  void start() override;
+
+  /// Passes on what CAF has written until now, as far as the network takes it at
+  /// once: a last message is often followed by the end of its process.
+  void stop() override;
+
+private:
+  /// One of the two descriptors, and what waits to be written there.
+  struct side {
+    unique_fd fd;
+    std::string waiting{};
+    uint32_t watched = 0; ///< Events; 0: is not watched.
+  };
+
+  /// What a read has brought.
+  enum class progress { some, none, ended };
+
+  void on_network(uint32_t events);
+  void on_caf(uint32_t events);
+  result<progress> read_network();
+  progress read_caf();
+  result<void> decrypt(std::string_view bytes);
+  result<void> encrypt(std::string_view bytes);
+  bool is_open() const { return !session_ || session_->is_open(); }
+  static bool write(side& to);
+  void watch_both();
+  void watch(side& x, uint32_t events, reactor::handler fn);
+  void finish(const std::string& trouble);
+
+  reactor& home_;
+  side network_;
+  side caf_;
+  std::optional<tls_session> session_;
+  frame_filter filter_;
+  std::function<void(const resumption_key&)> on_encrypted_;
+  std::function<void(const std::string&)> on_closed_;
+  reactor::timer timer_ = 0; ///< For the encryption.
+};
+
+} // namespace actorrun::detail

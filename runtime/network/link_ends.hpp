@@ -1,0 +1,25 @@
+// Says who is at the two ends of a link.
+#pragma once
+
+#include "runtime/network/frames.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace actorrun::detail {
+
+/// Which side of a connection one is.
+enum class link_side { client, server };
+
+/// The ends of a link whose handshake was accepted.
+struct link_ends {
+  link_side mine = link_side::client;
+  purpose intent = purpose::join; ///< Why the client has connected.
+  std::string client_id;          ///< As in its hello.
+  /// The name of our actor system, as CAF writes it into its frames.
+  std::string own_node{};
+  /// The actor that a server offers; 0 at the client's side.
+  uint64_t served = 0;
+};
+
+} // namespace actorrun::detail

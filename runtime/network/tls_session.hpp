@@ -1,0 +1,72 @@
+// Encrypts one side of a link: plain bytes in, TLS 1.3 records out, and back.
+#pragma once
+
+#include "messages/result.hpp"
+#include "runtime/network/keys.hpp"
+#include "runtime/network/link_ends.hpp"
+
+#include <openssl/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace actorrun::detail {
+
+/// One side of TLS 1.3 with a key that both sides have from their handshake (an
+/// external PSK, RFC 8446 section 2.2, with an ephemeral X25519: what was
+/// recorded stays secret when the job's secret is lost later). Knows no socket
+/// and no clock. Cannot be moved: OpenSSL knows its address.
+class tls_session {
+public:
+  tls_session(link_side side, const link_key& key);
+  ~tls_session();
+
+  tls_session(const tls_session&) = delete;
+  tls_session& operator=(const tls_session&) = delete;
+
+  /// Takes what the network has brought and appends the plain text in it, which
+  /// is shorter, to `plain`. Then `take_records` may have something to send.
+  /// @returns a failure if the other side has not the key, or one in between has
+  ///          changed, dropped, repeated or reordered a byte; nothing after it
+  ///          counts
+  result<void> receive(std::string_view records, std::string& plain);
+
+  /// Encrypts. @pre `is_open()`
+  result<void> send(std::string_view plain);
+
+  /// Tells the other side that nothing more comes.
+  void close();
+
+  /// What the other side has to get next; empty: nothing.
+  std::string take_records();
+
+  /// What only the two sides of this session know. @pre `is_open()`
+  resumption_key key_to_resume() const;
+
+  /// Both sides have proved that they have the key.
+  bool is_open() const { return is_open_; }
+
+  /// The other side has said that nothing more comes.
+  bool has_ended() const { return has_ended_; }
+
+private:
+  struct free_ssl {
+    void operator()(SSL* x) const;
+  };
+
+  result<void> shake_hands();
+
+  link_key key_;
+  std::unique_ptr<SSL, free_ssl> ssl_;
+  BIO* in_ = nullptr;  ///< Belongs to `ssl_`, as …
+  BIO* out_ = nullptr; ///< … this does.
+  bool is_open_ = false;
+  bool has_ended_ = false;
+  uint64_t sent_count_ = 0; ///< Records since the link began.
+
+  friend struct tls_callbacks;
+};
+
+} // namespace actorrun::detail

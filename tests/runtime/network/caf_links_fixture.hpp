@@ -1,0 +1,149 @@
+// Two actor systems, a coordinator on one side and an agent on the other, and
+// connections between them that CAF did not make.
+#pragma once
+
+#include "actors/rendezvous_coordinator.hpp"
+#include "runtime/network/caf_links.hpp"
+#include "runtime/system_config.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+#include <caf/event_based_actor.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+
+namespace actorrun::detail::test {
+
+struct socket_pair {
+  unique_fd server;
+  unique_fd client;
+};
+
+inline socket_pair connected_sockets() {
+  int fds[2];
+  REQUIRE(
+    ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds)
+    == 0);
+  return {unique_fd{fds[0]}, unique_fd{fds[1]}};
+}
+
+/// The coordinator's requests to the network, on its own thread.
+class links_inbox final : public ports::agent_links {
+public:
+  void probe(const agent_id&, const std::string&, uint16_t,
+             std::function<void()>) override {
+    calls.put("probe");
+  }
+  void sever(const agent_id& x) override { calls.put("sever " + x.value); }
+  void released(const agent_id& x) override {
+    calls.put("released " + x.value);
+  }
+
+  inbox<std::string> calls;
+};
+
+/// A simulated process: it has its own actor system.
+struct side {
+  side() { system.await_actors_before_shutdown(false); }
+
+  ~side() {
+    for (const auto& x : kept)
+      caf::anon_send_exit(x, caf::exit_reason::kill);
+  }
+
+  template <class Handle>
+  Handle keep(Handle x) {
+    kept.push_back(caf::actor_cast<caf::strong_actor_ptr>(x));
+    return x;
+  }
+
+  system_config config;
+  caf::actor_system system{config};
+  std::vector<caf::strong_actor_ptr> kept;
+};
+
+/// A coordinator on one side, an agent of one slot on the other.
+struct caf_links_fixture {
+  using found = std::shared_ptr<result<caf::strong_actor_ptr>>;
+
+  caf_links_fixture() {
+    auto setup = rendezvous_coordinator_config{};
+    setup.settings = {1, 1, 0};
+    setup.limits.keep_alive_interval = std::chrono::seconds{60};
+    setup.links = links;
+    setup.on_closed = [](const core::outcome&) {};
+    coordinator = server.keep(
+      spawn_rendezvous_coordinator(server.system, std::move(setup)));
+    agent = client.keep(client.system.spawn(writer, &told));
+  }
+
+  static caf::behavior writer(caf::event_based_actor* self,
+                              inbox<std::string>* to) {
+    self->set_down_handler([to](const caf::down_msg&) { to->put("down"); });
+    self->set_error_handler([](caf::error&) {}); // Answers to nonsense.
+    return {
+      [=](const v1::JoinAccepted& x) {
+        to->put("accepted, fence " + std::to_string(x.fence_ns()));
+      },
+      [=](const v1::EpochFormed& x) {
+        to->put("formed " + std::to_string(x.plan().epoch()));
+      },
+      [=](const v1::EpochRevoked& x) {
+        to->put("revoked " + std::to_string(x.epoch()));
+      },
+      [=](const caf::strong_actor_ptr& whom) {
+        self->monitor(whom);
+        to->put("monitors");
+      },
+    };
+  }
+
+  found attach_to(unique_fd connection, core::duration limit = timeout) {
+    attach(client.system, std::move(connection), limit,
+           [this](result<caf::strong_actor_ptr> x) {
+             answers.put(
+               std::make_shared<result<caf::strong_actor_ptr>>(std::move(x)));
+           });
+    auto out = answers.take();
+    REQUIRE(out);
+    return *out;
+  }
+
+  /// Lets both sides speak CAF over a new connection.
+  /// @returns the client's handle of the coordinator
+  caf::strong_actor_ptr connect() {
+    auto pair = connected_sockets();
+    cutter.reset(::dup(pair.server.get()));
+    serve(server.system, std::move(pair.server),
+          caf::actor_cast<caf::strong_actor_ptr>(coordinator));
+    const auto got = attach_to(std::move(pair.client));
+    REQUIRE(*got);
+    return **got;
+  }
+
+  void join(const caf::strong_actor_ptr& there) {
+    auto x = v1::JoinRequest{};
+    x.mutable_offer()->set_agent_id("a");
+    x.mutable_offer()->set_slot_count(1);
+    x.mutable_settings()->set_agent_count_min(1);
+    x.mutable_settings()->set_agent_count_max(1);
+    caf::send_as(agent, caf::actor_cast<caf::actor>(there), x);
+  }
+
+  // These outlive the actors, which write to them.
+  inbox<std::string> told;
+  inbox<found> answers;
+  std::shared_ptr<links_inbox> links = std::make_shared<links_inbox>();
+  unique_fd cutter; ///< Shutting it down ends the connection.
+  side server;
+  side client;
+  rendezvous_coordinator_actor coordinator;
+  caf::actor agent;
+};
+
+} // namespace actorrun::detail::test

@@ -1,0 +1,302 @@
+#include "runtime/network/frame_filter.hpp"
+#include "tests/runtime/network/frame_writer.hpp"
+#include "tests/support/catch.hpp"
+
+#include "messages/rendezvous.pb.h"
+
+#include <random>
+#include <string>
+#include <utility>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+constexpr auto coordinator = uint64_t{7};
+constexpr auto agent = uint64_t{9};
+
+link_ends at_server(purpose intent = purpose::join) {
+  return {link_side::server, intent, "n1-7-0badcafe", node('s'), coordinator};
+}
+
+link_ends at_client(purpose intent = purpose::join) {
+  return {link_side::client, intent, "n1-7-0badcafe", node('c'), 0};
+}
+
+std::string join_as(const std::string& id) {
+  auto x = v1::JoinRequest{};
+  x.mutable_offer()->set_agent_id(id);
+  return content_of("actorrun::v1::JoinRequest", x.SerializeAsString());
+}
+
+std::string message(const std::string& type, uint64_t source = agent,
+                    uint64_t destination = coordinator) {
+  return write_frame({.source = source,
+                      .destination = destination,
+                      .content = content_of("actorrun::v1::" + type)});
+}
+
+/// A filter whose other side has greeted, and to which CAF has written.
+struct fixture {
+  fixture() { CHECK(arrives(client_greeting('c'))); }
+
+  /// Whether the frame passes as it is.
+  bool arrives(const std::string& frame) {
+    auto out = std::string{};
+    return uut.arriving(frame, out) && out == frame;
+  }
+
+  bool leaves(const std::string& frame) {
+    auto out = std::string{};
+    return uut.leaving(frame, out) && out == frame;
+  }
+
+  frame_filter uut{at_server()};
+};
+
+} // namespace
+
+TEST_CASE("frame_filter: an announced size is believed up to a megabyte",
+          "[runtime]") {
+  auto uut = frame_splitter{};
+  auto frame = client_greeting('c');
+  frame.replace(4, 4, network_order(frame_content_max, 4));
+  uut.add(frame);
+  CHECK(uut.next());
+  auto other = frame_splitter{};
+  frame.replace(4, 4, network_order(frame_content_max + 1, 4));
+  other.add(frame.substr(0, frame_header_size - 1));
+  CHECK(other.next());
+  other.add(frame.substr(frame_header_size - 1, 1));
+  CHECK_FALSE(other.next());
+}
+
+TEST_CASE("frame_filter: frames are cut out of a stream at any boundary",
+          "[runtime]") {
+  const auto stream = client_greeting('c') + message("KeepAlive")
+                      + client_greeting('c', select_connection_flag)
+                      + message("LeaveNotice");
+  for (size_t step = 1; step <= stream.size(); ++step) {
+    auto uut = frame_filter{at_server()};
+    auto out = std::string{};
+    for (size_t i = 0; i < stream.size(); i += step)
+      REQUIRE(uut.arriving(stream.substr(i, step), out));
+    CHECK(out == stream);
+  }
+}
+
+TEST_CASE("frame_filter: nothing passes before the greeting", "[runtime]") {
+  for (const auto& frame :
+       {message("KeepAlive"), client_greeting('c', select_connection_flag),
+        write_frame({.kind = frame_kind::sign_of_life}),
+        server_greeting('c', 9)}) {
+    auto out = std::string{};
+    CHECK_FALSE(frame_filter{at_server()}.arriving(frame, out));
+    CHECK(out.empty());
+  }
+}
+
+TEST_CASE(
+  "frame_filter: a greeting without a content, with ours, or of another "
+  "form, is refused",
+  "[runtime]") {
+  auto out = std::string{};
+  const auto as_client = [&](const std::string& frame) {
+    return bool{frame_filter{at_server()}.arriving(frame, out)};
+  };
+  CHECK(as_client(client_greeting('c')));
+  CHECK_FALSE(as_client(client_greeting('s')));
+  CHECK_FALSE(as_client(write_frame({.kind = frame_kind::client_handshake})));
+  CHECK_FALSE(as_client(write_frame(
+    {.kind = frame_kind::client_handshake, .content = node('c') + "more"})));
+  CHECK_FALSE(as_client(write_frame(
+    {.kind = frame_kind::client_handshake, .content = std::string(32, 'x')})));
+  const auto as_server = [&](const std::string& frame) {
+    return bool{frame_filter{at_client()}.arriving(frame, out)};
+  };
+  CHECK(as_server(server_greeting('s', 7)));
+  CHECK_FALSE(as_server(server_greeting('s', 0)));
+  CHECK_FALSE(as_server(server_greeting('c', 7)));
+  CHECK_FALSE(as_server(
+    write_frame({.kind = frame_kind::server_handshake, .operation_data = 3})));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: a client repeats its greeting once, as itself",
+                 "[runtime]") {
+  CHECK(arrives(client_greeting('c', select_connection_flag)));
+  CHECK_FALSE(arrives(client_greeting('c', select_connection_flag)));
+  auto other = fixture{};
+  CHECK_FALSE(other.arrives(client_greeting('d', select_connection_flag)));
+}
+
+TEST_CASE("frame_filter: each role sends its own messages only", "[runtime]") {
+  const auto [side, intent, type, passes]
+    = GENERATE(table<link_side, purpose, std::string, bool>({
+      {link_side::server, purpose::join, "KeepAlive", true},
+      {link_side::server, purpose::join, "WorkersStopped", true},
+      {link_side::server, purpose::join, "StatusRequest", true},
+      {link_side::server, purpose::join, "EpochFormed", false},
+      {link_side::server, purpose::join, "JobEnded", false},
+      {link_side::server, purpose::join, "Unheard", false},
+      {link_side::server, purpose::operate, "StatusRequest", true},
+      {link_side::server, purpose::operate, "JoinRequest", false},
+      {link_side::server, purpose::operate, "LeaveNotice", false},
+      {link_side::server, purpose::operate, "WorkersSucceeded", false},
+      {link_side::client, purpose::join, "EpochFormed", true},
+      {link_side::client, purpose::join, "JobEnded", true},
+      {link_side::client, purpose::join, "KeepAlive", false},
+      {link_side::client, purpose::operate, "JobStatus", true},
+      {link_side::client, purpose::operate, "EpochFormed", false},
+    }));
+  const auto is_server = side == link_side::server;
+  auto uut = frame_filter{is_server ? at_server(intent) : at_client(intent)};
+  auto out = std::string{};
+  REQUIRE(uut.arriving(
+    is_server ? client_greeting('c') : server_greeting('s', 7), out));
+  // At a client only the actors that have written can be reached.
+  const auto asked = intent == purpose::join ? "KeepAlive" : "StatusRequest";
+  if (!is_server)
+    REQUIRE(uut.leaving(message(asked, agent, coordinator), out));
+  out.clear();
+  const auto frame = is_server ? message(type, agent, coordinator)
+                               : message(type, coordinator, agent);
+  CAPTURE(type, is_server);
+  CHECK(bool{uut.arriving(frame, out)} == passes);
+  CHECK(out == (passes ? frame : ""));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: a request to join bears the id of the "
+                 "handshake",
+                 "[runtime]") {
+  const auto join = [](const std::string& id) {
+    return write_frame(
+      {.source = agent, .destination = coordinator, .content = join_as(id)});
+  };
+  CHECK(arrives(join("n1-7-0badcafe")));
+  CHECK_FALSE(arrives(join("n2-8-0badcafe")));
+}
+
+TEST_CASE_METHOD(fixture, "frame_filter: nothing joins over and over",
+                 "[runtime]") {
+  const auto frame = write_frame({.source = agent,
+                                  .destination = coordinator,
+                                  .content = join_as("n1-7-0badcafe")});
+  for (auto i = 0; i < 64; ++i)
+    REQUIRE(arrives(frame));
+  CHECK_FALSE(arrives(frame));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: a message is for an actor that the other "
+                 "side can know, in one of the forms of ours",
+                 "[runtime]") {
+  const auto good
+    = frame_fields{.source = agent,
+                   .destination = coordinator,
+                   .content = content_of("actorrun::v1::KeepAlive")};
+  const auto with = [&](auto change) {
+    auto out = good;
+    change(out);
+    return write_frame(out);
+  };
+  REQUIRE(arrives(write_frame(good)));
+  const auto bad = GENERATE_COPY(values<std::string>({
+    with([](auto& x) { x.destination = 8; }),
+    with([](auto& x) { x.destination = 0; }),
+    with([](auto& x) { x.source = 0; }),
+    with([](auto& x) { x.flags = named_receiver_flag; }),
+    with([](auto& x) { x.kind = frame_kind::routed_message; }),
+    with([](auto& x) { x.content.clear(); }),
+    with([](auto& x) { x.content += '\0'; }),
+    with([](auto& x) { x.content.pop_back(); }),
+    with([](auto& x) { x.content[0] = 1; }),
+    with([](auto& x) { x.content = content_of("@atom+@strong_actor_ptr"); }),
+    with([](auto& x) { x.content = content_of("@error"); }),
+    with([](auto& x) { x.content = content_of("@exit"); }),
+    with([](auto& x) {
+      x.content = content_of("actorrun::v1::KeepAlive+actorrun::v1::KeepAlive");
+    }),
+    with([](auto& x) { x.kind = static_cast<frame_kind>(7); }),
+  }));
+  CHECK_FALSE(arrives(bad));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: a peer speaks about itself and us only",
+                 "[runtime]") {
+  const auto watch = [](const std::string& nodes, uint64_t actor) {
+    return write_frame({.kind = frame_kind::monitor_message,
+                        .destination = actor,
+                        .content = nodes});
+  };
+  const auto reason = std::string(9, '\1') + std::string(2, '\0') + "\x03@<>";
+  const auto end = [](const std::string& content, uint64_t actor = agent) {
+    return write_frame(
+      {.kind = frame_kind::down_message, .source = actor, .content = content});
+  };
+  CHECK(arrives(watch(node('c') + node('s'), coordinator)));
+  CHECK(arrives(end(node('c') + node('s') + reason)));
+  const auto bad = GENERATE_COPY(values<std::string>({
+    watch(node('c') + node('d'), coordinator), // CAF would pass it on.
+    watch(node('d') + node('s'), coordinator),
+    watch(node('c') + node('s'), coordinator + 1),
+    watch(node('c'), coordinator),
+    end(node('c') + node('d') + reason),
+    end(node('d') + node('s') + reason),
+    end(node('c') + node('s') + reason, 0),
+    end(node('c') + node('s')),
+    // A reason may hold a message, which CAF would read.
+    end(node('c') + node('s') + std::string(9, '\1') + std::string(2, '\0')
+        + "\x07@<>+@i32" + std::string(4, '\0')),
+    write_frame({.kind = frame_kind::sign_of_life, .content = "x"}),
+    write_frame({.kind = frame_kind::sign_of_life, .destination = coordinator}),
+  }));
+  CHECK_FALSE(arrives(bad));
+}
+
+TEST_CASE_METHOD(fixture, "frame_filter: one link has few actors at its ends",
+                 "[runtime]") {
+  for (uint64_t i = 1; i <= 64; ++i)
+    REQUIRE(arrives(message("KeepAlive", i)));
+  CHECK(arrives(message("KeepAlive", 1)));
+  CHECK_FALSE(arrives(message("KeepAlive", 65)));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: what CAF asks servers that we do not have "
+                 "does not leave",
+                 "[runtime]") {
+  CHECK(leaves(server_greeting('s', coordinator)));
+  CHECK(leaves(message("EpochFormed", coordinator, agent)));
+  CHECK_FALSE(leaves(write_frame({.flags = named_receiver_flag,
+                                  .source = 3,
+                                  .destination = 12,
+                                  .content = content_of("@atom")})));
+  CHECK_FALSE(leaves(message("KeepAlive", coordinator, agent)));
+  // … nor makes its author known to the other side.
+  CHECK_FALSE(arrives(message("KeepAlive", agent, 3)));
+}
+
+TEST_CASE("frame_filter: noise is refused and harmless", "[runtime]") {
+  auto random = std::mt19937{20'261'123};
+  const auto good = client_greeting('c')
+                    + write_frame({.source = agent,
+                                   .destination = coordinator,
+                                   .content = join_as("n1-7-0badcafe")})
+                    + message("KeepAlive");
+  auto passed = 0;
+  for (auto round = 0; round < 100'000; ++round) {
+    auto bytes = good;
+    for (auto i = random() % 3; i < 3; ++i)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    auto uut = frame_filter{at_server()};
+    auto out = std::string{};
+    passed += uut.arriving(bytes, out) ? 1 : 0;
+    REQUIRE(bytes.starts_with(out));
+  }
+  CHECK(passed < 50'000); // Numbers and texts of messages may be any.
+}

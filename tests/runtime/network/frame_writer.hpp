@@ -1,0 +1,64 @@
+// Writes frames of CAF's protocol by hand, good ones and others.
+#pragma once
+
+#include "runtime/network/caf_frame.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace actorrun::detail::test {
+
+inline std::string network_order(uint64_t x, size_t size) {
+  auto out = std::string(size, '\0');
+  for (auto i = size; i > 0; x >>= 8)
+    out[--i] = static_cast<char>(x & 0xff);
+  return out;
+}
+
+struct frame_fields {
+  frame_kind kind = frame_kind::direct_message;
+  uint8_t flags = 0;
+  uint64_t operation_data = 0;
+  uint64_t source = 0;
+  uint64_t destination = 0;
+  std::string content{};
+};
+
+inline std::string write_frame(const frame_fields& x) {
+  return std::string{static_cast<char>(x.kind), '\0', '\0',
+                     static_cast<char>(x.flags)}
+         + network_order(x.content.size(), 4)
+         + network_order(x.operation_data, 8) + network_order(x.source, 8)
+         + network_order(x.destination, 8) + x.content;
+}
+
+/// The name of a system; all begin alike.
+inline std::string node(char x) {
+  return std::string{"\0\0\x3e\x9a\xab\x9b\xac\x79", 8} + std::string(24, x);
+}
+
+inline std::string short_text(const std::string& x) {
+  return static_cast<char>(x.size()) + x; // Of less than 128 bytes.
+}
+
+/// A message of this type, with the bytes that Protobuf has made of it.
+inline std::string content_of(const std::string& type,
+                              const std::string& bytes = {}) {
+  return std::string(3, '\0') + short_text("@<>+" + type) + short_text(bytes);
+}
+
+inline std::string server_greeting(char name, uint64_t actor) {
+  return write_frame({.kind = frame_kind::server_handshake,
+                      .operation_data = 3,
+                      .content = node(name) + "\x01"
+                                 + short_text("generic-caf-app")
+                                 + network_order(actor, 8) + '\0'});
+}
+
+inline std::string client_greeting(char name, uint8_t flags = 0) {
+  return write_frame({.kind = frame_kind::client_handshake,
+                      .flags = flags,
+                      .content = node(name)});
+}
+
+} // namespace actorrun::detail::test

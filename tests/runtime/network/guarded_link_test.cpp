@@ -1,0 +1,283 @@
+// Links between two actor systems as the programs have them, with something in
+// the middle that keeps, changes or adds bytes.
+
+#include "runtime/network/guarded_link.hpp"
+#include "tests/runtime/network/caf_links_fixture.hpp"
+#include "tests/runtime/network/frame_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+link_key key(uint8_t value = 1) {
+  auto out = link_key{};
+  out.fill(value);
+  return out;
+}
+
+/// Passes bytes on between two sockets, and may change them.
+class middle {
+public:
+  /// @param change Gets what a read has brought, and in which direction.
+  middle(unique_fd a, unique_fd b,
+         std::function<void(std::string&, bool to_server)> change)
+    : a_(std::move(a)), b_(std::move(b)), change_(std::move(change)),
+      thread_([this] { run(); }) {}
+
+  ~middle() {
+    ::shutdown(a_.get(), SHUT_RDWR);
+    ::shutdown(b_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+
+private:
+  void run() {
+    pollfd both[] = {{a_.get(), POLLIN, 0}, {b_.get(), POLLIN, 0}};
+    while (::poll(both, 2, -1) > 0)
+      for (auto& x : both)
+        if (x.revents != 0 && !pass_on(x.fd))
+          return;
+  }
+
+  bool pass_on(int from) {
+    const auto to = from == a_.get() ? b_.get() : a_.get();
+    auto bytes = std::string(16 * 1024, '\0');
+    const auto got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    change_(bytes, from == b_.get());
+    if (got > 0 && (bytes.empty() || send_whole(to, bytes)))
+      return true;
+    ::shutdown(a_.get(), SHUT_RDWR);
+    ::shutdown(b_.get(), SHUT_RDWR);
+    return false;
+  }
+
+  unique_fd a_; ///< To the server.
+  unique_fd b_;
+  std::function<void(std::string&, bool)> change_;
+  std::thread thread_;
+};
+
+struct guarded_fixture : caf_links_fixture {
+  ~guarded_fixture() {
+    links_of_server.clear();
+    link_of_client.reset();
+  }
+
+  void serve_guarded(unique_fd connection,
+                     const std::optional<link_key>& with) {
+    auto x = carry(loop, std::move(connection),
+                   {.ends = {link_side::server, purpose::join, "a",
+                             node_name(server.system), coordinator.id()},
+                    .key = with,
+                    .on_closed = [this](const std::string& trouble) {
+                      troubles.put(trouble);
+                    }});
+    REQUIRE(x);
+    links_of_server.push_back(std::move(x->link));
+    serve(server.system, std::move(x->for_caf),
+          caf::actor_cast<caf::strong_actor_ptr>(coordinator));
+  }
+
+  found attach_guarded(unique_fd connection,
+                       const std::optional<link_key>& with,
+                       core::duration limit = timeout) {
+    auto x = carry(loop, std::move(connection),
+                   {.ends = {link_side::client, purpose::join, "a",
+                             node_name(client.system), 0},
+                    .key = with});
+    REQUIRE(x);
+    link_of_client = std::move(x->link);
+    return attach_to(std::move(x->for_caf), limit);
+  }
+
+  /// Both sides over one connection.
+  found connect_guarded(const std::optional<link_key>& with) {
+    auto pair = connected_sockets();
+    serve_guarded(std::move(pair.server), with);
+    return attach_guarded(std::move(pair.client), with);
+  }
+
+  void expect_an_epoch(const found& there) {
+    REQUIRE(*there);
+    join(**there);
+    CHECK(told.take() == "accepted, fence 180000000000");
+    CHECK(told.take() == "formed 1");
+  }
+
+  inbox<std::string> troubles;
+  reactor loop;
+  std::vector<reactor_handle> links_of_server;
+  reactor_handle link_of_client;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: an agent joins through it, with and without "
+                 "encryption",
+                 "[runtime]") {
+  SECTION("encrypted") {
+    expect_an_epoch(connect_guarded(key()));
+  }
+  SECTION("on a Unix socket") {
+    expect_an_epoch(connect_guarded({}));
+  }
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: when one side ends its link, both systems "
+                 "notice",
+                 "[runtime]") {
+  const auto there = connect_guarded(key());
+  caf::anon_send(agent, **there);
+  CHECK(told.take() == "monitors");
+  expect_an_epoch(there);
+  SECTION("the agent") {
+    link_of_client.reset();
+    CHECK(troubles.take() == "");
+  }
+  SECTION("the coordinator") {
+    links_of_server.clear();
+  }
+  CHECK(told.take() == "down");
+  CHECK(links->calls.take() == "released a");
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: another key, or none, is noticed by both",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  serve_guarded(std::move(pair.server), key());
+  SECTION("another key") {
+    CHECK_FALSE(*attach_guarded(std::move(pair.client), key(2)));
+  }
+  SECTION("clear text") {
+    CHECK_FALSE(*attach_guarded(std::move(pair.client), {}));
+  }
+  const auto trouble = troubles.take();
+  REQUIRE(trouble);
+  CHECK(trouble->starts_with("broke the encryption"));
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: a peer that does not go on is cut off",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  serve_guarded(std::move(pair.server), key());
+  CHECK(troubles.take() == "does not agree on the encryption in time");
+  CHECK(is_closed(pair.client.get()));
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: a frame that no member sends cuts the link and "
+                 "harms no other",
+                 "[runtime]") {
+  // The content of a greeting is missing: CAF would crash.
+  const auto deadly = write_frame({.kind = frame_kind::client_handshake});
+  auto pair = connected_sockets();
+  serve_guarded(std::move(pair.server), {});
+  REQUIRE(send_whole(pair.client.get(), deadly));
+  const auto trouble = troubles.take();
+  REQUIRE(trouble);
+  CHECK(trouble->starts_with("sends what no member of a job sends"));
+  CHECK(is_closed(pair.client.get()));
+  expect_an_epoch(connect_guarded({}));
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: whatever one in the middle does to a byte, at "
+                 "worst the link is cut",
+                 "[runtime]") {
+  auto random = std::mt19937{20'261'123};
+  for (auto round = 0; round < 30; ++round) {
+    auto to_server = connected_sockets();
+    auto to_client = connected_sockets();
+    auto left = std::atomic<int>{static_cast<int>(random() % 2'000)};
+    const auto way = random() % 4;
+    auto kept = std::string{};
+    auto man = middle{
+      std::move(to_server.client), std::move(to_client.server),
+      [&](std::string& bytes, bool) {
+        const auto at = left.fetch_sub(static_cast<int>(bytes.size()));
+        if (bytes.empty() || at < 0 || at >= static_cast<int>(bytes.size()))
+          return;
+        const auto index = static_cast<size_t>(at);
+        if (way == 0)
+          bytes[index] ^= 1;
+        else if (way == 1)
+          bytes.erase(index, 1);
+        else if (way == 2)
+          bytes.insert(index, bytes.substr(index, 1));
+        else
+          std::reverse(bytes.begin() + at, bytes.end());
+      }};
+    serve_guarded(std::move(to_server.server), key());
+    // A record that became longer waits for its rest.
+    const auto there = attach_guarded(std::move(to_client.client), key(),
+                                      std::chrono::milliseconds{500});
+    if (*there)
+      join(**there);
+    link_of_client.reset();
+    REQUIRE(troubles.take());
+    while (told.take(std::chrono::milliseconds{0})) {
+    }
+  }
+  links_of_server.clear();
+  // The coordinator lives and is not deaf.
+  const auto there = connect_guarded(key());
+  REQUIRE(*there);
+  join(**there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: what was written before the end arrives",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  auto x
+    = carry(loop, std::move(pair.server),
+            {.ends = {link_side::server, purpose::join, "a", node('s'), 7}});
+  REQUIRE(x);
+  auto written = std::string{};
+  for (auto i = 0; i < 500; ++i)
+    written += write_frame({.source = 7,
+                            .destination = 9,
+                            .content = content_of("actorrun::v1::JobEnded")});
+  REQUIRE(send_whole(x->for_caf.get(), written));
+  x->link.reset();
+  CHECK(read_up_to(pair.client.get(), written.size() + 1) == written);
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: a side that reads nothing holds up the other, "
+                 "and costs no memory",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  auto x
+    = carry(loop, std::move(pair.server),
+            {.ends = {link_side::server, purpose::join, "a", node('s'), 7}});
+  REQUIRE(x);
+  const auto frame
+    = write_frame({.source = 7,
+                   .destination = 9,
+                   .content = content_of("actorrun::v1::JobEnded")});
+  auto sent = size_t{0};
+  const auto is_writable = [&] {
+    return is_ready(x->for_caf.get(), POLLOUT, std::chrono::milliseconds{200});
+  };
+  while (is_writable() && sent < (64U << 20U))
+    if (send_whole(x->for_caf.get(), frame))
+      sent += frame.size();
+  CHECK(sent < (8U << 20U));
+  // It goes on as soon as the other side reads.
+  CHECK(read_up_to(pair.client.get(), sent).size() == sent);
+}
