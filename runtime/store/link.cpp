@@ -1,5 +1,8 @@
 #include "runtime/store/link.hpp"
 
+#include "actors/core/store/cost.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>
@@ -49,14 +52,14 @@ std::optional<size_t> store_link::read(std::span<char> room) {
 
 bool store_link::keep(std::string_view input) {
   assert(kept_.empty());
-  if (!charge_.grow(input.size()))
+  if (!core::make_room(kept_, input.size(), charge_))
     return false;
-  kept_.assign(input);
+  kept_.append(input);
   return true;
 }
 
 std::string store_link::take_kept() {
-  charge_.shrink(kept_.size());
+  charge_.shrink(core::text_cost(kept_));
   return std::exchange(kept_, {});
 }
 
@@ -68,21 +71,35 @@ bool store_link::add(core::send_reply reply) {
       return false;
   if (reply.tail && !add_value(std::move(*reply.tail)))
     return false;
-  if (reply.charge && !output_.empty())
-    output_.back().charge = std::move(reply.charge);
+  return true;
+}
+
+// Its value has a charge of its own.
+size_t store_link::cost_of(const chunk& x) {
+  return core::list_node_cost<chunk>() + core::text_cost(x.text);
+}
+
+bool store_link::add_chunk() {
+  if (!charge_.grow(core::list_node_cost<chunk>()))
+    return false;
+  output_.emplace_back();
   return true;
 }
 
 bool store_link::add_text(std::string_view text) {
   if (text.empty())
     return true;
-  if (!charge_.grow(text.size()))
-    return false;
   const auto continues = !output_.empty() && !output_.back().value
                          && output_.back().text.size() < text_size_max;
-  if (!continues)
-    output_.emplace_back();
-  output_.back().text.append(text);
+  if (!continues && !add_chunk())
+    return false;
+  auto& all = output_.back().text;
+  const auto size = all.size() + text.size();
+  if (size > all.capacity()
+      && !core::make_room(
+        all, std::max(size, std::min(2 * all.size(), text_size_max)), charge_))
+    return false;
+  all.append(text);
   output_size_ += text.size();
   return true;
 }
@@ -91,7 +108,8 @@ bool store_link::add_value(core::store_value value) {
   const auto size = value.bytes().size();
   if (size == 0 || (size <= copied_size_max && !is_full()))
     return add_text(value.bytes());
-  output_.emplace_back();
+  if (!add_chunk())
+    return false;
   output_.back().value = std::move(value);
   output_size_ += size;
   return true;
@@ -136,7 +154,7 @@ void store_link::sent(size_t size) {
   size += std::exchange(first_sent_, size_t{0});
   while (!output_.empty() && size >= output_.front().bytes().size()) {
     size -= output_.front().bytes().size();
-    charge_.shrink(output_.front().text.size());
+    charge_.shrink(cost_of(output_.front()));
     output_.pop_front();
   }
   first_sent_ = size;

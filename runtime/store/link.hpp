@@ -6,7 +6,7 @@
 #include "runtime/os/unique_fd.hpp"
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +26,7 @@ inline constexpr size_t store_turn_max = size_t{64} * 1024;
 class store_link {
 public:
   /// @param socket Non-blocking.
-  /// @param charge For what is kept here.
+  /// @param charge For what is kept here; may have counted the link itself.
   store_link(unique_fd socket, core::store_charge charge)
     : socket_(std::move(socket)), charge_(std::move(charge)) {}
 
@@ -67,11 +67,12 @@ private:
   struct chunk {
     std::string text;
     std::optional<core::store_value> value;
-    std::optional<core::store_charge> charge; ///< For what keeps it.
 
     std::string_view bytes() const { return value ? value->bytes() : text; }
   };
 
+  static size_t cost_of(const chunk& x);
+  bool add_chunk();
   bool add_text(std::string_view text);
   bool add_value(core::store_value value);
   ssize_t send_some(size_t most);
@@ -80,8 +81,8 @@ private:
   unique_fd socket_;
   core::store_charge charge_; ///< For our own bytes; shared ones have theirs.
   std::string kept_;
-  std::deque<chunk> output_;
-  size_t first_sent_ = 0; ///< Of the first chunk.
+  std::list<chunk> output_; ///< Most are empty, which costs nothing.
+  size_t first_sent_ = 0;   ///< Of the first chunk.
   size_t output_size_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -39,6 +40,9 @@ constexpr size_t read_size = size_t{32} * 1024;
 /// A client that was just answered often asks again within this time; sleeping
 /// and waking takes longer, on both sides.
 constexpr auto eager_time = std::chrono::microseconds{50};
+
+/// Of a store that was smaller than this, the memory stays for the next.
+constexpr size_t returned_min = size_t{1} << 20;
 
 size_t descriptor_share() {
   auto limit = rlimit{};
@@ -174,9 +178,19 @@ void store_server::close_up() {
   ::shutdown(listener_.get(), SHUT_RDWR);
   set_option(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 0);
   links_.clear();
+  const auto peak = store_->memory_peak();
   has_stopped_ = true;
   has_stopped_.notify_all();
   store_.reset();
+  give_back(peak);
+}
+
+// What is freed between what is still used, malloc keeps until it is told.
+void store_server::give_back(size_t peak) {
+  if (peak < returned_min)
+    return;
+  links_ = {};
+  ::malloc_trim(0);
 }
 
 // That may take its time; better now than when all connect.

@@ -69,7 +69,8 @@ public:
   /// Cuts all connections and listens no more, soon; does not wait.
   void stop();
 
-  /// Waits until that has happened; memory may still be freed.
+  /// Waits until that has happened; memory may still be freed, which then goes
+  /// back to the system.
   /// @pre `stop()` has been called
   void await_stopped() const { has_stopped_.wait(false); }
 
@@ -90,12 +91,14 @@ private:
   result<void> start_thread();
   void run();
   void close_up();
+  void give_back(size_t peak);
   void make_room();
   void round();
   int await_events(std::span<epoll_event> events);
   int round_timeout() const;
   void accept_all();
   void admit(unique_fd socket);
+  bool has_place_for(const unique_fd& socket);
   void pause_accepting();
   void watch_listener(bool is_accepting);
   void on_event(client who, uint32_t events);

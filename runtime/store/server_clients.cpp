@@ -1,3 +1,4 @@
+#include "actors/core/store/cost.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/socket.hpp"
@@ -24,6 +25,9 @@ constexpr auto accept_pause = std::chrono::milliseconds{100};
 /// flood the log.
 constexpr size_t told_max = 16;
 
+constexpr auto link_cost
+  = core::hash_node_cost<std::pair<const core::store_client, store_link>>();
+
 } // namespace
 
 // -- connections --------------------------------------------------------------
@@ -44,25 +48,37 @@ void store_server::accept_all() {
 }
 
 void store_server::admit(unique_fd socket) {
-  if (links_.size() >= config_.client_count_max) {
+  if (!has_place_for(socket))
+    return;
+  auto charge = store_->new_charge();
+  if (!charge.grow(link_cost) || !store_->connect({last_.value + 1})) {
     const auto from = remote_address_of(socket.get());
-    return tell(
-      formatted("refuses {}: {} are connected{}",
-                from ? to_string(*from) : "a client", links_.size(),
-                links_.size() < store_clients_max
-                  ? ", which is half of the descriptors that this process"
-                    " may have; raise `ulimit -n`"
-                  : ", and no more can be"));
+    return tell(formatted("refuses {}: {}",
+                          from ? to_string(*from) : "a client",
+                          core::store_is_full));
   }
   ++last_.value;
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = last_.value}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) {
+    store_->disconnect(last_);
     return pause_accepting();
-  auto& link
-    = links_.try_emplace(last_, std::move(socket), store_->new_charge())
-        .first->second;
+  }
+  auto& link = links_.try_emplace(last_, std::move(socket), std::move(charge))
+                 .first->second;
   link.watched = EPOLLIN;
-  store_->connect(last_);
+}
+
+bool store_server::has_place_for(const unique_fd& socket) {
+  if (links_.size() < config_.client_count_max)
+    return true;
+  const auto from = remote_address_of(socket.get());
+  tell(formatted("refuses {}: {} are connected{}",
+                 from ? to_string(*from) : "a client", links_.size(),
+                 links_.size() < store_clients_max
+                   ? ", which is half of the descriptors that this process"
+                     " may have; raise `ulimit -n`"
+                   : ", and no more can be"));
+  return false;
 }
 
 // The listener stays ready; without a pause we would do nothing else.

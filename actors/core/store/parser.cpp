@@ -1,5 +1,7 @@
 #include "actors/core/store/parser.hpp"
 
+#include "actors/core/store/cost.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -11,9 +13,6 @@ namespace {
 /// What torch from 2.2 on sends behind its first byte.
 constexpr uint64_t magic = 0x3C85F7CE;
 constexpr size_t magic_size = 4;
-
-/// Before it is known how much will come, no more room than this is made.
-constexpr size_t first_room_max = size_t{64} * 1024;
 
 failure beyond(const char* what, uint64_t size, size_t max) {
   return bad_argument(std::string{what} + " of " + std::to_string(size)
@@ -111,8 +110,6 @@ result<void> store_parser::begin(uint8_t opcode) {
   request_.verb = *verb;
   piece_ = 0;
   rounds_ = 1;
-  if (!charge_.grow(store_overhead))
-    return out_of_memory();
   if (grammar_->is_counted)
     stage_ = stage::count;
   else
@@ -232,11 +229,9 @@ result<void> store_parser::take_length() {
   const auto max = is_key ? limits_.key_size_max : limits_.value_size_max;
   if (size > max)
     return beyond(is_key ? "a key length" : "a value length", size, max);
-  if (!charge_.grow(store_overhead))
+  if (!make_place(is_key ? request_.keys : request_.values))
     return out_of_memory();
   text_left_ = size;
-  text_.clear();
-  text_.reserve(std::min(text_left_, first_room_max));
   if (size == 0)
     finish_text();
   else
@@ -244,9 +239,27 @@ result<void> store_parser::take_length() {
   return {};
 }
 
+// Room for one more.
+bool store_parser::make_place(std::vector<std::string>& texts) {
+  if (texts.size() < texts.capacity())
+    return true;
+  const auto before = texts.capacity() * sizeof(std::string);
+  const auto count = std::max<size_t>(1, 2 * texts.size());
+  if (!charge_.grow(block_cost(count * sizeof(std::string))
+                    - block_cost(before)))
+    return false;
+  texts.reserve(count);
+  return true;
+}
+
+// A claim makes no room: that grows with what has come, up to the whole.
 result<void> store_parser::take_text(std::string_view& input) {
   const auto taken = std::min(text_left_, input.size());
-  if (!charge_.grow(taken))
+  const auto needed = text_.size() + taken;
+  const auto whole = text_.size() + text_left_;
+  if (needed > text_.capacity()
+      && !make_room(text_, std::min(whole, std::max(needed, 2 * text_.size())),
+                    charge_))
     return out_of_memory();
   text_.append(input.substr(0, taken));
   input.remove_prefix(taken);

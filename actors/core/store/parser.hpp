@@ -70,6 +70,7 @@ private:
   result<void> take_length();
   result<void> take_text(std::string_view& input);
   result<void> take_number();
+  bool make_place(std::vector<std::string>& texts);
   bool fill(std::string_view& input, size_t size);
   uint64_t scratch_value() const;
   bool is_magic() const;

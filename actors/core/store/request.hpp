@@ -45,8 +45,8 @@ struct store_limits {
   size_t key_size_max = 64 * 1024;          ///< In bytes, 1 or more.
   size_t value_size_max = 64 * 1024 * 1024; ///< In bytes.
   size_t keys_per_request_max = 128 * 1024; ///< 1 or more.
-  /// In bytes: keys, values, queues, waits, requests that are half read, and
-  /// values that are half sent.
+  /// In bytes that the system gives for them: connections, keys, values, queues,
+  /// waits, requests that are half read, and values that are half sent.
   size_t memory_max = size_t{1} << 30;
 };
 

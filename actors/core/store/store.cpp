@@ -1,5 +1,7 @@
 #include "actors/core/store/store.hpp"
 
+#include "actors/core/store/cost.hpp"
+
 #include <cassert>
 #include <utility>
 
@@ -9,15 +11,21 @@ store::store(const store_limits& limits)
   : limits_(limits), budget_(std::make_shared<store_budget>(limits.memory_max)),
     table_(limits, budget_) {}
 
-void store::connect(store_client client) {
+bool store::connect(store_client client) {
+  auto charge = new_charge();
+  if (!charge.grow(hash_node_cost<decltype(connections_)::value_type>()))
+    return false;
   const auto is_new
-    = parsers_.emplace(client, store_parser{limits_, budget_}).second;
+    = connections_
+        .emplace(client, connection{{limits_, budget_}, std::move(charge)})
+        .second;
   assert(is_new);
+  return true;
 }
 
 store_effects store::receive(store_client client, std::string_view& input) {
   auto out = store_effects{};
-  auto request = parsers_.at(client).next(input);
+  auto request = connections_.at(client).parser.next(input);
   if (!request)
     out.emplace_back(drop_client{client, request.error().text});
   else if (*request)
@@ -26,17 +34,17 @@ store_effects store::receive(store_client client, std::string_view& input) {
 }
 
 bool store::is_undecided(store_client client) const {
-  return parsers_.at(client).is_undecided();
+  return connections_.at(client).parser.is_undecided();
 }
 
 store_effects store::decide(store_client client) {
   auto out = store_effects{};
-  table_.apply(client, parsers_.at(client).decide_delete(), out);
+  table_.apply(client, connections_.at(client).parser.decide_delete(), out);
   return out;
 }
 
 void store::disconnect(store_client client) {
-  parsers_.erase(client);
+  connections_.erase(client);
   table_.forget(client);
 }
 

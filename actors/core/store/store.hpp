@@ -16,8 +16,9 @@ class store {
 public:
   explicit store(const store_limits& limits);
 
+  /// @returns false, and the client is not connected, if the store is full
   /// @pre no client has had this number
-  void connect(store_client client);
+  bool connect(store_client client);
 
   /// Takes bytes of the client from the front of `input` up to the end of its
   /// next request, or all.
@@ -42,13 +43,21 @@ public:
   /// Bytes that are kept, of `store_limits::memory_max`.
   size_t memory() const { return budget_->used(); }
 
+  /// The most that were ever kept.
+  size_t memory_peak() const { return budget_->most(); }
+
   size_t key_count() const { return table_.key_count(); }
 
 private:
+  struct connection {
+    store_parser parser;
+    store_charge charge;
+  };
+
   store_limits limits_;
   std::shared_ptr<store_budget> budget_;
   store_table table_;
-  std::unordered_map<store_client, store_parser> parsers_;
+  std::unordered_map<store_client, connection> connections_;
 };
 
 } // namespace actorrun::core

@@ -1,5 +1,7 @@
 #include "actors/core/store/table.hpp"
 
+#include "actors/core/store/cost.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -61,8 +63,8 @@ std::optional<int64_t> leading_number(std::string_view text) {
 store_table::store_table(const store_limits& limits,
                          std::shared_ptr<store_budget> budget)
   : limits_(limits), budget_(std::move(budget)),
-    empty_(
-      *store_value::make(std::make_shared<store_budget>(store_overhead), {})),
+    empty_(*store_value::make(
+      std::make_shared<store_budget>(store_value::cost_of({})), {})),
     waits_(budget_) {}
 
 void store_table::apply(store_client client, store_request x,
@@ -73,7 +75,7 @@ void store_table::apply(store_client client, store_request x,
     case store_verb::validate:
       return;
     case store_verb::set:
-      return set(client, x.keys[0], std::move(x.values[0]), out);
+      return set(client, std::move(x.keys[0]), std::move(x.values[0]), out);
     case store_verb::compare_set:
       return compare_set(client, x, out);
     case store_verb::get:
@@ -148,42 +150,40 @@ store_value store_table::value_or_empty(const std::string& key) const {
 void store_table::get(store_client client, const store_request& x,
                       store_effects& out) {
   auto reply = send_reply{.client = client};
-  if (x.keys.size() > 1) {
-    reply.charge.emplace(budget_);
-    if (!reply.charge->grow(x.keys.size() * store_overhead)) {
-      out.emplace_back(drop_client{client, store_is_full});
-      return;
-    }
-  }
   reply.values.reserve(x.keys.size());
   for (const auto& key : x.keys)
     reply.values.push_back(value_or_empty(key));
   out.emplace_back(std::move(reply));
 }
 
-// The value before stays if there is no room.
-bool store_table::put(const std::string& key, std::string bytes) {
+// Returns the key, as it is kept. None if there is no room: then the value
+// before stays.
+const std::string* store_table::put(std::string key, std::string bytes) {
   auto value = store_value::make(budget_, std::move(bytes));
   if (!value)
-    return false;
+    return nullptr;
   if (const auto i = entries_.find(key); i != entries_.end()) {
     i->second.value = std::move(*value);
-    return true;
+    return &i->first;
   }
   auto charge = store_charge{budget_};
-  if (!charge.grow(key.size() + store_overhead))
-    return false;
-  entries_.emplace(key, entry{std::move(*value), std::move(charge)});
-  return true;
+  if (!charge.grow(tree_node_cost<decltype(entries_)::value_type>()
+                   + text_cost(key)))
+    return nullptr;
+  return &entries_
+            .emplace(std::move(key),
+                     entry{std::move(*value), std::move(charge)})
+            .first->first;
 }
 
-void store_table::set(store_client client, const std::string& key,
-                      std::string bytes, store_effects& out) {
-  if (!put(key, std::move(bytes))) {
+void store_table::set(store_client client, std::string key, std::string bytes,
+                      store_effects& out) {
+  const auto* kept = put(std::move(key), std::move(bytes));
+  if (kept == nullptr) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
   }
-  wake(waits_.on_key(key), out);
+  wake(waits_.on_key(*kept), out);
 }
 
 void store_table::wake(const std::vector<store_client>& clients,
@@ -202,7 +202,7 @@ void store_table::compare_set(store_client client, store_request& x,
   const auto matches
     = is_there ? i->second.value.bytes() == expected : expected.empty();
   if (matches) {
-    if (!put(key, std::move(x.values[1]))) {
+    if (put(key, std::move(x.values[1])) == nullptr) {
       out.emplace_back(drop_client{client, store_is_full});
       return;
     }
@@ -223,20 +223,21 @@ void store_table::multi_set(store_client client, store_request& x,
                             store_effects& out) {
   assert(x.keys.size() == x.values.size());
   for (size_t i = 0; i < x.keys.size(); ++i) {
-    if (!put(x.keys[i], std::move(x.values[i]))) {
+    const auto* key = put(std::move(x.keys[i]), std::move(x.values[i]));
+    if (key == nullptr) {
       out.emplace_back(drop_client{client, store_is_full});
       return;
     }
-    wake(waits_.on_key(x.keys[i]), out);
+    wake(waits_.on_key(*key), out);
   }
 }
 
 void store_table::append(store_client client, store_request& x,
                          store_effects& out) {
-  const auto& key = x.keys[0];
+  auto& key = x.keys[0];
   const auto i = entries_.find(key);
   if (i == entries_.end())
-    return set(client, key, std::move(x.values[0]), out);
+    return set(client, std::move(key), std::move(x.values[0]), out);
   auto& value = i->second.value;
   const auto size = value.bytes().size() + x.values[0].size();
   if (size > limits_.value_size_max)
@@ -257,9 +258,9 @@ std::optional<int64_t> store_table::counter(const std::string& key) const {
                              : leading_number(i->second.value.bytes());
 }
 
-void store_table::add(store_client client, const store_request& x,
+void store_table::add(store_client client, store_request& x,
                       store_effects& out) {
-  const auto& key = x.keys[0];
+  auto& key = x.keys[0];
   const auto before = counter(key);
   auto sum = int64_t{0};
   if (!before || __builtin_add_overflow(*before, x.number, &sum)) {
@@ -268,12 +269,13 @@ void store_table::add(store_client client, const store_request& x,
                 + (before ? " goes beyond 64 bits" : ", which is no number")});
     return;
   }
-  if (!put(key, std::to_string(sum))) {
+  const auto* kept = put(std::move(key), std::to_string(sum));
+  if (kept == nullptr) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
   }
   out.emplace_back(number(client, sum));
-  wake(waits_.on_key(key), out);
+  wake(waits_.on_key(*kept), out);
 }
 
 // Arrivals are counted in the key of that name, which every client can read.
@@ -288,7 +290,7 @@ void store_table::barrier(store_client client, const store_request& x,
     return;
   }
   const auto is_complete = count >= x.number;
-  if (!put(name, std::to_string(count))
+  if (put(name, std::to_string(count)) == nullptr
       || (!is_complete && !waits_.join(client, name))) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
@@ -311,22 +313,29 @@ void store_table::wait(store_client client, store_request& x,
     out.emplace_back(drop_client{client, store_is_full});
 }
 
+// None if there is no room.
+store_table::queue* store_table::queue_for_one_more(std::string name) {
+  constexpr auto place = list_node_cost<store_value>();
+  if (const auto i = queues_.find(name); i != queues_.end())
+    return i->second.charge.grow(place) ? &i->second : nullptr;
+  auto charge = store_charge{budget_};
+  if (!charge.grow(tree_node_cost<decltype(queues_)::value_type>()
+                   + text_cost(name) + place))
+    return nullptr;
+  return &queues_.emplace(std::move(name), queue{{}, std::move(charge)})
+            .first->second;
+}
+
 void store_table::push(store_client client, store_request& x,
                        store_effects& out) {
   const auto& name = x.keys[0];
   auto value = store_value::make(budget_, std::move(x.values[0]));
-  auto charge = store_charge{budget_};
-  const auto i = queues_.find(name);
-  if (!value
-      || (i == queues_.end() && !charge.grow(name.size() + store_overhead))) {
+  auto* queue = value ? queue_for_one_more(name) : nullptr;
+  if (queue == nullptr) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
   }
-  if (i != queues_.end())
-    i->second.values.push_back(std::move(*value));
-  else
-    queues_.emplace(name, queue{{}, std::move(charge)})
-      .first->second.values.push_back(std::move(*value));
+  queue->values.push_back(std::move(*value));
   if (const auto first = waits_.on_queue(name))
     wake({*first}, out);
 }
@@ -343,6 +352,7 @@ void store_table::pop(store_client client, const std::string& name,
   auto reply = number(client, static_cast<int64_t>(values.size()));
   reply.values.push_back(std::move(values.front()));
   values.pop_front();
+  i->second.charge.shrink(list_node_cost<store_value>());
   if (values.empty())
     queues_.erase(i);
   out.emplace_back(std::move(reply));
@@ -355,7 +365,7 @@ void store_table::list(store_client client, store_effects& out) const {
   for (const auto& [key, value] : entries_)
     size += sizeof(uint64_t) + key.size();
   auto room = store_charge{budget_}; // Before it is made.
-  if (!room.grow(size)) {
+  if (!room.grow(text_cost(text_capacity(size)))) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
   }

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +26,6 @@ struct send_reply {
   std::string head{}; ///< As it goes over the wire.
   std::vector<store_value> values{};
   std::optional<store_value> tail{}; ///< As it goes over the wire.
-  /// For what it takes to remember many values; kept until they are sent.
-  std::optional<store_charge> charge{};
 };
 
 /// Cut the connection: there is no reply that says no.
@@ -63,27 +61,29 @@ private:
     store_charge charge; ///< For the key.
   };
 
+  /// A list: most queues are short, and an empty deque has room for many.
   struct queue {
-    std::deque<store_value> values;
-    store_charge charge; ///< For the name.
+    std::list<store_value> values;
+    store_charge charge; ///< For the name and for what the list adds.
   };
 
   bool has(const std::string& key) const;
   std::vector<std::string> missing(std::vector<std::string> keys) const;
   store_value value_or_empty(const std::string& key) const;
-  bool put(const std::string& key, std::string bytes);
-  void set(store_client client, const std::string& key, std::string bytes,
+  const std::string* put(std::string key, std::string bytes);
+  void set(store_client client, std::string key, std::string bytes,
            store_effects& out);
   void wake(const std::vector<store_client>& clients, store_effects& out) const;
   std::optional<int64_t> counter(const std::string& key) const;
 
   void get(store_client client, const store_request& x, store_effects& out);
   void compare_set(store_client client, store_request& x, store_effects& out);
-  void add(store_client client, const store_request& x, store_effects& out);
+  void add(store_client client, store_request& x, store_effects& out);
   void append(store_client client, store_request& x, store_effects& out);
   void multi_set(store_client client, store_request& x, store_effects& out);
   void wait(store_client client, store_request& x, store_effects& out);
   void barrier(store_client client, const store_request& x, store_effects& out);
+  queue* queue_for_one_more(std::string name);
   void push(store_client client, store_request& x, store_effects& out);
   void pop(store_client client, const std::string& name, store_effects& out);
   void list(store_client client, store_effects& out) const;

@@ -1,6 +1,7 @@
 // Owns the bytes of the store, and counts all of them against one limit.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -10,16 +11,13 @@
 
 namespace actorrun::core {
 
-/// Counted for everything that is kept, on top of its bytes: containers are not
-/// free, and empty values would be countless.
-inline constexpr size_t store_overhead = 128;
-
 /// What a client's connection is cut for when the budget is spent.
 inline constexpr auto store_is_full
   = "the store is full; see its limits in docs/store.md";
 
-/// How many bytes may be kept at once, wherever they are: half-read requests,
-/// values, and values that a slow client has not yet taken.
+/// How many bytes may be kept at once, wherever they are: connections, half-read
+/// requests, values, and values that a slow client has not yet taken. What is
+/// counted is what the system gives for them; see cost.hpp.
 class store_budget {
 public:
   explicit store_budget(size_t max) : max_(max) {}
@@ -29,6 +27,7 @@ public:
     if (size > max_ - used_)
       return false;
     used_ += size;
+    most_ = std::max(most_, used_);
     return true;
   }
 
@@ -36,9 +35,13 @@ public:
 
   size_t used() const { return used_; }
 
+  /// The most that was ever used.
+  size_t most() const { return most_; }
+
 private:
   size_t max_ = 0;
   size_t used_ = 0;
+  size_t most_ = 0;
 };
 
 /// Bytes that are counted for as long as this lives.
@@ -83,9 +86,16 @@ private:
   size_t size_ = 0;
 };
 
+/// Makes room in `text` for `size` bytes in all, no more, and counts it.
+/// @returns false, and nothing is changed, if the budget is spent
+bool make_room(std::string& text, size_t size, store_charge& charge);
+
 /// Bytes that never change. A copy is cheap and keeps the same bytes.
 class store_value {
 public:
+  /// What a value costs, with these bytes in it.
+  static size_t cost_of(const std::string& bytes);
+
   /// None if the budget is spent.
   static std::optional<store_value>
   make(const std::shared_ptr<store_budget>& budget, std::string bytes);

@@ -52,20 +52,29 @@ public:
 private:
   /// Numbers the waits in the order in which they began.
   using wait_number = uint64_t;
-  using line = std::set<wait_number>;
+  struct line {
+    std::set<wait_number> waits;
+    store_charge charge; ///< For the name.
+  };
+
   /// Ordered: clients choose the names, and could choose colliding ones.
   using lines = std::map<std::string, line>;
 
   struct entry {
     store_client client;
-    std::set<std::string> missing;
+    /// The names as their lines keep them.
+    std::set<const std::string*> missing;
     bool is_barrier = false;
     store_charge charge;
   };
 
-  bool enter(store_client client, std::set<std::string> names, bool is_barrier);
+  bool enter(store_client client, std::vector<std::string> names,
+             bool is_barrier);
+  bool join_line(std::string name, wait_number who, entry& mine);
   static void leave(lines& from, const std::string& name, wait_number who);
   std::optional<store_client> satisfy(wait_number who, const std::string& key);
+  std::vector<store_client> satisfy_all(lines& of, const std::string& name);
+  lines& lines_of(const entry& x) { return x.is_barrier ? barriers_ : keys_; }
 
   std::shared_ptr<store_budget> budget_;
   lines keys_;

@@ -1,3 +1,4 @@
+#include "actors/core/store/cost.hpp"
 #include "actors/core/store/parser.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/store_bytes.hpp"
@@ -213,9 +214,10 @@ TEST_CASE("store_parser: every limit holds", "[core]") {
 
 TEST_CASE("store_parser: half a request counts as memory", "[core]") {
   const auto bytes = store_bytes(
-    torch::v1_13, {.verb = set, .keys = {"k"}, .values = {"1234"}});
-  // Three things are kept: the request, the key and the value, and 5 bytes.
-  const auto size = 3 * store_overhead + 5;
+    torch::v1_13,
+    {.verb = set, .keys = {std::string(40, 'k')}, .values = {"not 16 bytes"}});
+  // The lists of keys and values, with one of each; a short value is there.
+  const auto size = 2 * block_cost(sizeof(std::string)) + block_cost(41);
   auto enough = fixture{{.memory_max = size}};
   CHECK(enough.read(bytes).size() == 1);
   CHECK(enough.budget->used() == 0);
@@ -229,7 +231,37 @@ TEST_CASE("store_parser: a claimed size takes no memory", "[core]") {
   x.read(std::string{'\0'} + store_text("k")
          + store_int(uint64_t{64} * 1024 * 1024) + "v");
   CHECK(x.refusal.empty());
-  CHECK(x.budget->used() == 3 * store_overhead + 2);
+  const auto lists = 2 * block_cost(sizeof(std::string));
+  CHECK(x.budget->used() == lists);
+  for (auto size = size_t{1}; size < 100'000; size += 1'000) {
+    REQUIRE(x.budget->used() <= lists + 2 * size + 64);
+    x.read(std::string(1'000, 'v'));
+  }
+}
+
+TEST_CASE("store_parser: a value has no more room than its bytes", "[core]") {
+  const auto size = size_t{100'000};
+  const auto bytes = store_bytes(
+    torch::v1_13,
+    {.verb = set, .keys = {"k"}, .values = {std::string(size, 'v')}});
+  auto x = fixture{store_limits{}};
+  auto all = std::vector<store_request>{};
+  for (size_t i = 0; i < bytes.size(); i += 777)
+    for (auto& request : x.read(std::string_view{bytes}.substr(i, 777)))
+      all.push_back(std::move(request));
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].values[0].size() == size);
+  CHECK(all[0].values[0].capacity() == size);
+}
+
+TEST_CASE("store_parser: each key of a request counts", "[core]") {
+  auto x = fixture{store_limits{}};
+  auto bytes = std::string{'\5'} + store_int(uint64_t{100});
+  for (auto i = 0; i < 64; ++i)
+    bytes += store_text(std::string(100, 'k'));
+  CHECK(x.read(bytes).empty());
+  CHECK(x.budget->used()
+        == block_cost(64 * sizeof(std::string)) + 64 * block_cost(101));
 }
 
 TEST_CASE("store_parser: other protocols are recognised", "[core]") {

@@ -52,15 +52,17 @@ struct store_fixture {
 
   /// The replies to all clients when `client` (1..) asks; a client exists from
   /// its first request on, and speaks as torch 2.14.
-  /// @returns `1: 00` per reply, in hexadecimal, and `1 is cut: why`
+  /// @returns `1: 00` per reply, in hexadecimal, and `1 is cut: why` or
+  ///          `1 is refused`
   std::string ask(uint64_t client, const core::store_request& x) {
     return send(client, store_bytes(torch::v2_14, x), torch::v2_14);
   }
 
   std::string send(uint64_t client, std::string_view bytes, torch version) {
     if (!known[client]) {
+      if (!uut.connect({client}))
+        return std::to_string(client) + " is refused\n";
       known[client] = true;
-      uut.connect({client});
       auto hello = std::string_view{"\0\xce\xf7\x85\x3c", 5};
       if (version == torch::v2_14)
         uut.receive({client}, hello);

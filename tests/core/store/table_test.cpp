@@ -199,14 +199,37 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE("store_table: a list of all keys needs memory", "[core]") {
-  constexpr auto kept = 2 * (2 * store_overhead + 1);
-  constexpr auto listed = 2 * (sizeof(uint64_t) + 1);
-  auto enough = fixture{{.memory_max = kept + listed + store_overhead}};
-  auto little = fixture{{.memory_max = kept + listed + store_overhead - 1}};
-  for (auto* x : {&enough, &little})
-    for (const auto* key : {"a", "b"})
-      CHECK(x->ask(1, set_of(key, "")) == "");
-  CHECK(enough.ask(1, {.verb = list_keys}) == "1: 0200000000000000 +18\n");
+  constexpr auto listed = 2 * (sizeof(uint64_t) + 100);
+  auto x = fixture{};
+  for (const auto key : {'a', 'b'})
+    CHECK(x.ask(1, set_of(std::string(100, key).c_str(), "")) == "");
+  const auto size
+    = x.uut.memory() + store_value::cost_of(std::string(listed, 'x'));
+  auto enough = fixture{{.memory_max = size}};
+  auto little = fixture{{.memory_max = size - 1}};
+  for (auto* y : {&enough, &little})
+    for (const auto key : {'a', 'b'})
+      CHECK(y->ask(1, set_of(std::string(100, key).c_str(), "")) == "");
+  CHECK(enough.ask(1, {.verb = list_keys}) == "1: 0200000000000000 +216\n");
   CHECK(little.ask(1, {.verb = list_keys}).find("1 is cut: the store is full")
         == 0);
+}
+
+// An empty queue used to take more than 800 bytes.
+TEST_CASE_METHOD(fixture, "store_table: what is empty costs little", "[core]") {
+  ask(1, {.verb = count_keys});
+  const auto nothing = uut.memory();
+  ask(1, set_of("k", ""));
+  CHECK(uut.memory() <= nothing + 192);
+  ask(1, {.verb = delete_key, .keys = {"k"}});
+  CHECK(uut.memory() == nothing);
+  ask(1, push_to("q", ""));
+  CHECK(uut.memory() <= nothing + 256);
+  const auto one = uut.memory();
+  ask(1, push_to("q", ""));
+  CHECK(uut.memory() <= one + 128);
+  ask(1, {.verb = queue_pop, .keys = {"q"}});
+  CHECK(uut.memory() == one);
+  ask(1, {.verb = queue_pop, .keys = {"q"}});
+  CHECK(uut.memory() == nothing);
 }

@@ -1,3 +1,4 @@
+#include "actors/core/store/cost.hpp"
 #include "actors/core/store/value.hpp"
 #include "tests/support/catch.hpp"
 
@@ -27,6 +28,9 @@ TEST_CASE("store_budget: gives bytes while it has some, and takes them back",
   CHECK(uut.take(4));
   CHECK(!uut.take(SIZE_MAX));
   CHECK(uut.used() == 10);
+  uut.give_back(10);
+  CHECK(uut.used() == 0);
+  CHECK(uut.most() == 10);
 }
 
 TEST_CASE("store_charge: counts for as long as it lives", "[core]") {
@@ -51,14 +55,43 @@ TEST_CASE("store_charge: counts for as long as it lives", "[core]") {
   CHECK(budget->used() == 0);
 }
 
-TEST_CASE("store_value: is created if the budget allows it", "[core]") {
-  const auto budget = budget_of(store_overhead + 3);
-  CHECK(!store_value::make(budget, "four"));
+TEST_CASE("make_room: counts the room, and makes no more of it", "[core]") {
+  const auto budget = budget_of(block_cost(101));
+  auto charge = store_charge{budget};
+  auto text = std::string{"text"};
+  CHECK(make_room(text, 15, charge));
   CHECK(budget->used() == 0);
-  const auto uut = store_value::make(budget, "few");
+  CHECK(make_room(text, 60, charge));
+  CHECK(budget->used() == block_cost(61));
+  CHECK(make_room(text, 100, charge));
+  CHECK(text == "text");
+  CHECK(text.capacity() == 100); // Not twice the former.
+  CHECK(budget->used() == block_cost(101));
+  CHECK(!make_room(text, 120, charge));
+  CHECK(text.capacity() == 100);
+  CHECK(budget->used() == block_cost(101));
+}
+
+TEST_CASE("store_value: is created if the budget allows it", "[core]") {
+  const auto few = std::string(20, 'x');
+  const auto budget = budget_of(store_value::cost_of(few));
+  CHECK(!store_value::make(budget, std::string(40, 'x')));
+  CHECK(budget->used() == 0);
+  const auto uut = store_value::make(budget, few);
   REQUIRE(uut);
-  CHECK(uut->bytes() == "few");
+  CHECK(uut->bytes() == few);
   CHECK(!store_value::make(budget, ""));
+}
+
+// 72 bytes are the pointer's counters, the text and its charge.
+TEST_CASE("store_value: costs what malloc gives for it", "[core]") {
+  CHECK(store_value::cost_of({}) == block_cost(72));
+  CHECK(store_value::cost_of(std::string(15, 'x')) == block_cost(72));
+  CHECK(store_value::cost_of(std::string(1'000, 'x'))
+        == block_cost(72) + block_cost(1'001));
+  auto roomy = std::string{"x"};
+  roomy.reserve(500);
+  CHECK(store_value::cost_of(roomy) == block_cost(72) + block_cost(501));
 }
 
 TEST_CASE("store_value: a copy shares the bytes and counts nothing", "[core]") {
@@ -76,20 +109,37 @@ TEST_CASE("store_value: a copy shares the bytes and counts nothing", "[core]") {
 
 TEST_CASE("store_value: appended bytes do not appear in older copies",
           "[core]") {
-  const auto budget = budget_of(2 * store_overhead + 8);
-  auto uut = *store_value::make(budget, "ab");
-  CHECK(uut.append(budget, "cd")); // No other copy exists.
-  CHECK(budget->used() == store_overhead + 4);
+  const auto bytes = std::string(40, 'a');
+  const auto cost = store_value::cost_of(bytes);
+  const auto budget = budget_of(2 * cost);
+  auto uut = *store_value::make(budget, bytes);
   {
     const auto older = uut;
-    CHECK(!uut.append(budget, "e")); // No room for both.
-    CHECK(uut.bytes() == "abcd");
-    CHECK(uut.append(budget, ""));
-    CHECK(older.bytes() == "abcd");
-    CHECK(older.bytes().data() != uut.bytes().data());
+    CHECK(budget->take(1));
+    CHECK(!uut.append(budget, "b")); // No room for both.
+    CHECK(uut.bytes() == bytes);
+    budget->give_back(1);
+    CHECK(uut.append(budget, "b"));
+    CHECK(uut.bytes() == bytes + "b");
+    CHECK(older.bytes() == bytes);
+    CHECK(budget->used() == 2 * cost);
   }
-  CHECK(budget->used() == store_overhead + 4);
-  CHECK(!uut.append(budget, std::string(store_overhead + 5, 'x')));
-  CHECK(uut.append(budget, std::string(store_overhead + 4, 'x')));
-  CHECK(uut.bytes().substr(0, 5) == "abcdx");
+  CHECK(budget->used() == cost);
+}
+
+TEST_CASE("store_value: bytes are appended where there is no copy", "[core]") {
+  const auto budget = budget_of(2'000);
+  auto uut = *store_value::make(budget, std::string(800, 'a'));
+  CHECK(uut.append(budget, "b"));
+  CHECK(uut.bytes() == std::string(800, 'a') + "b");
+  // An eighth more, so that the next need not be copied.
+  CHECK(budget->used() == block_cost(72) + block_cost(901));
+  const auto* where = uut.bytes().data();
+  CHECK(uut.append(budget, std::string(99, 'c')));
+  CHECK(uut.bytes().data() == where);
+  CHECK(budget->used() == block_cost(72) + block_cost(901));
+  CHECK(!uut.append(budget, std::string(2'000, 'd')));
+  CHECK(uut.bytes().size() == 900);
+  CHECK(uut.append(budget, std::string(900, 'd')));
+  CHECK(budget->used() == block_cost(72) + block_cost(1'801));
 }

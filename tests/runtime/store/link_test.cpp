@@ -1,3 +1,4 @@
+#include "actors/core/store/cost.hpp"
 #include "runtime/store/link.hpp"
 #include "tests/support/catch.hpp"
 
@@ -68,17 +69,44 @@ TEST_CASE_METHOD(fixture, "store_link: replies go out in their order",
 }
 
 TEST_CASE("store_link: unread replies count, up to the limit", "[runtime]") {
-  auto x = fixture{1'000};
+  constexpr auto text = core::block_cost(401);
+  constexpr auto kept = core::block_cost(601);
+  constexpr auto max = size_t{1'200};
+  auto x = fixture{max};
+  CHECK(x.budget->used() == 0);
   CHECK(x.uut->add(fixture::reply(std::string(400, 'r'))));
+  const auto added = x.budget->used();
+  CHECK(added > text); // What refers to it counts.
+  CHECK(added < text + 128);
   CHECK(x.uut->keep(std::string(600, 'k')));
-  CHECK(x.budget->used() == 1'000);
-  CHECK(!x.uut->add(fixture::reply("r")));
+  CHECK(x.budget->used() == added + kept);
+  CHECK(!x.uut->add(fixture::reply(std::string(100, 'r'))));
   CHECK(x.uut->take_kept().size() == 600);
-  CHECK(!x.uut->keep(std::string(601, 'k')));
+  CHECK(x.budget->used() == added);
+  CHECK(!x.uut->keep(std::string(max - added, 'k')));
   CHECK(!x.uut->has_kept());
-  CHECK(x.budget->used() == 400);
   CHECK(x.uut->write());
   CHECK(x.budget->used() == 0);
+}
+
+TEST_CASE("store_link: a reply that refers to a value counts", "[runtime]") {
+  auto x = fixture{};
+  CHECK(x.uut->add(fixture::reply(std::string(store_output_max, 'r'))));
+  const auto first = x.budget->used();
+  const auto value = core::store_value::make(x.budget, std::string(50, 'v'));
+  const auto shared = x.budget->used() - first;
+  auto many = fixture::reply({});
+  many.values.assign(100, *value);
+  CHECK(x.uut->add(std::move(many)));
+  // Twice a place in a list, for the length and for the value.
+  CHECK(x.budget->used() - first - shared >= 100 * 2 * 64);
+  auto little = fixture{x.budget->used() - 1};
+  CHECK(little.uut->add(fixture::reply(std::string(store_output_max, 'r'))));
+  const auto same
+    = core::store_value::make(little.budget, std::string(50, 'v'));
+  auto too_many = fixture::reply({});
+  too_many.values.assign(100, *same);
+  CHECK(!little.uut->add(std::move(too_many)));
 }
 
 TEST_CASE_METHOD(fixture,
