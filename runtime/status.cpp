@@ -73,14 +73,16 @@ visitor operator_of(const credentials& mine) {
 } // namespace
 
 result<std::vector<local_job>> find_local_jobs() {
-  const auto folder = run_folder::open();
-  if (!folder)
-    return folder.error();
+  const auto folders = run_folder::find_all();
+  if (!folders)
+    return folders.error();
   auto jobs = std::vector<local_job>{};
-  for (const auto& x : folder->list())
-    jobs.push_back({x.name.job, x.name.pid,
-                    x.name.role == socket_role::coordinator, x.path});
-  folder->remove_if_empty();
+  for (const auto& folder : *folders) {
+    for (const auto& x : folder.list())
+      jobs.push_back({x.name.job, x.name.pid,
+                      x.name.role == socket_role::coordinator, x.path});
+    folder.remove_if_empty();
+  }
   temporary_folder::sweep();
   std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
     return a.is_coordinator > b.is_coordinator;

@@ -22,8 +22,10 @@ struct local_job {
   std::string path; ///< Of its socket.
 };
 
-/// Finds the local jobs by their sockets, those with a coordinator first.
-/// @retval errc::cannot_listen  the run-time folder is not ours
+/// Finds the local jobs by their sockets in all run-time folders of this user,
+/// those with a coordinator first.
+/// @retval errc::cannot_listen  the folder that ACTORRUN_RUN_DIR names cannot be
+///         used
 result<std::vector<local_job>> find_local_jobs();
 
 /// Asks a process of this host. Blocks for at most `limit`.

@@ -26,6 +26,8 @@ constexpr size_t label_text_max = 40; // characters
 constexpr size_t label_digits = 8;
 // At most so many sockets of a folder are read; no host has more jobs.
 constexpr size_t sockets_max = 65'536;
+// So short that names of sockets fit behind it.
+constexpr size_t random_size = 6; // characters, of mkdtemp(3)
 
 failure unusable(const std::string& path, const std::string& why) {
   return {errc::cannot_listen,
@@ -71,6 +73,43 @@ bool is_dead(const std::string& path) {
   return address && fd
          && ::connect(fd.get(), address->get(), address->size) != 0
          && errno == ECONNREFUSED;
+}
+
+/// A place where the folder may be. @see run_folder::open_at
+struct place {
+  std::string path;
+  bool shared = false;
+};
+
+// The names that all processes try first.
+std::vector<place> usual_places(const std::string& temporary) {
+  auto out = std::vector<place>{};
+  if (const auto path = variable("XDG_RUNTIME_DIR"); is_our_folder(path))
+    out.push_back({path + "/actorrun", false});
+  out.push_back({temporary + "/actorrun-" + std::to_string(::geteuid()), true});
+  return out;
+}
+
+std::string substitute_prefix(const std::string& temporary) {
+  return temporary + "/actorrun-" + std::to_string(::geteuid()) + "-";
+}
+
+// Those that are there, by name. Other users may have made any number of such
+// names, so only ours count.
+std::vector<place> substitutes(const std::string& temporary) {
+  auto out = std::vector<place>{};
+  const auto prefix = substitute_prefix(temporary);
+  auto error = std::error_code{};
+  auto i = std::filesystem::directory_iterator{temporary, error};
+  for (; !error && i != std::filesystem::directory_iterator{};
+       i.increment(error))
+    if (auto path = i->path().string();
+        path.starts_with(prefix) && path.size() == prefix.size() + random_size
+        && check(path))
+      out.push_back({std::move(path), true});
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return out;
 }
 
 std::vector<live_socket> sockets_in(const std::string& folder) {
@@ -139,12 +178,42 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name) {
   return good ? std::optional{std::move(out)} : std::nullopt;
 }
 
-result<run_folder> run_folder::open() {
+result<run_folder> run_folder::open(const std::string& temporary) {
   if (const auto path = variable("ACTORRUN_RUN_DIR"); !path.empty())
     return open_at(path, false);
-  if (const auto path = variable("XDG_RUNTIME_DIR"); is_our_folder(path))
-    return open_at(path + "/actorrun", false);
-  return open_at("/tmp/actorrun-" + std::to_string(::geteuid()), true);
+  auto trouble = std::optional<failure>{};
+  for (const auto& x : usual_places(temporary)) {
+    auto out = open_at(x.path, x.shared);
+    if (out)
+      return out;
+    if (!trouble)
+      trouble = out.error();
+  }
+  for (const auto& x : substitutes(temporary))
+    if (auto out = open_at(x.path, x.shared))
+      return out;
+  auto path = substitute_prefix(temporary) + std::string(random_size, 'X');
+  if (::mkdtemp(path.data()) == nullptr)
+    return *trouble;
+  return run_folder{path, true};
+}
+
+result<std::vector<run_folder>>
+run_folder::find_all(const std::string& temporary) {
+  if (const auto path = variable("ACTORRUN_RUN_DIR"); !path.empty()) {
+    auto only = open_at(path, false);
+    if (!only)
+      return only.error();
+    return std::vector{std::move(*only)};
+  }
+  auto places = usual_places(temporary);
+  std::erase_if(places, [](const auto& x) { return !check(x.path); });
+  for (auto& x : substitutes(temporary))
+    places.push_back(std::move(x));
+  auto out = std::vector<run_folder>{};
+  for (auto& x : places)
+    out.push_back(run_folder{std::move(x.path), x.shared});
+  return out;
 }
 
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {

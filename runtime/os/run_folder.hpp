@@ -44,11 +44,22 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name);
 /// A folder that no other user can write to; its sockets need no secret.
 class run_folder {
 public:
-  /// Finds or makes the folder: `$ACTORRUN_RUN_DIR`, else `actorrun` in
-  /// `$XDG_RUNTIME_DIR` if that is ours, else `/tmp/actorrun-<uid>`.
-  /// @retval errc::cannot_listen  it cannot be made, is a symbolic link or no
-  ///         folder, is another user's, or others may write to it
-  static result<run_folder> open();
+  /// Finds or makes the folder: `$ACTORRUN_RUN_DIR`; else `actorrun` in
+  /// `$XDG_RUNTIME_DIR` if that is ours; else `/tmp/actorrun-<uid>`; else, where
+  /// another user has taken that name, `/tmp/actorrun-<uid>-<6 random>`, the
+  /// first by name if there are some. No other user can take all names.
+  /// @param temporary Stands for `/tmp`; tests have their own.
+  /// @retval errc::cannot_listen  `$ACTORRUN_RUN_DIR`, or each of the others,
+  ///         cannot be made, is a symbolic link or no folder, is another user's,
+  ///         or others may write to it; the text names the first
+  static result<run_folder> open(const std::string& temporary = "/tmp");
+
+  /// All folders that `open` may find now, or may have found before: in which
+  /// one a process is depends on its environment, and on what other users did.
+  /// Makes none but `$ACTORRUN_RUN_DIR`, which is the only one if it is set.
+  /// @retval errc::cannot_listen  that cannot be used
+  static result<std::vector<run_folder>> find_all(const std::string& temporary
+                                                  = "/tmp");
 
   /// The same for one path. @param shared The folder that it lies in is not
   /// ours alone, so `remove_if_empty` removes it.

@@ -1,6 +1,7 @@
 #include "runtime/os/run_folder.hpp"
 #include "runtime/os/socket.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -52,6 +53,32 @@ struct fixture {
     CHECK(out.error().code == errc::cannot_listen);
     CHECK(out.error().text.find(path) != std::string::npos);
     return out.error().text;
+  }
+
+  // The usual name below our `/tmp`.
+  std::string usual() const {
+    return place + "/actorrun-" + std::to_string(::geteuid());
+  }
+
+  // Another user's folder has that name; false, and the test is skipped, if we
+  // cannot make one.
+  static bool squat(const std::string& path) {
+    if (::geteuid() != 0) {
+      actorrun::test::skip("root", "only root can make another user's folder");
+      return false;
+    }
+    fs::create_directory(path);
+    REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
+    return true;
+  }
+
+  std::vector<std::string> found() const {
+    auto out = std::vector<std::string>{};
+    const auto all = run_folder::find_all(place);
+    REQUIRE(all);
+    for (const auto& x : *all)
+      out.push_back(x.path());
+    return out;
   }
 
   // A socket with a listener for as long as the result lives.
@@ -136,11 +163,8 @@ TEST_CASE_METHOD(fixture, "run folder: an unsafe place is refused and named",
     CHECK(why_not(path).find("no folder") != std::string::npos);
   }
   SECTION("a folder of another user") {
-    if (::geteuid() == 0) {
-      fs::create_directory(path);
-      REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
+    if (squat(path))
       CHECK(why_not(path).find("another user") != std::string::npos);
-    }
   }
   SECTION("no path at all") {
     CHECK(why_not(place + "/absent/run").find("cannot be made")
@@ -232,4 +256,83 @@ TEST_CASE_METHOD(fixture, "run folder: it is removed when it is empty",
   REQUIRE(chosen);
   chosen->remove_if_empty();
   CHECK(fs::exists(chosen->path()));
+}
+
+TEST_CASE_METHOD(fixture, "run folder: another user's folder is passed over",
+                 "[runtime]") {
+  if (!squat(usual()))
+    return;
+  CHECK(found().empty());
+  const auto uut = run_folder::open(place);
+  REQUIRE(uut);
+  CHECK(uut->path().starts_with(usual() + "-"));
+  struct stat info {};
+  REQUIRE(::stat(uut->path().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0700);
+  CHECK(run_folder::open(place)->path() == uut->path());
+  CHECK(found() == std::vector{uut->path()});
+  CHECK(uut->socket_path(job_id{std::string(200, 'x')}, 4'194'304,
+                         socket_role::coordinator));
+  uut->remove_if_empty();
+  CHECK(found().empty());
+}
+
+TEST_CASE_METHOD(fixture, "run folder: no other user can take all names",
+                 "[runtime]") {
+  for (const auto* tail : {"", "-000000", "-AAAAAA", "-zzzzzz"})
+    if (!squat(usual() + tail))
+      return;
+  fs::create_directory_symlink(place, usual() + "-linked");
+  fs::create_directory(usual() + "-1");
+  const auto uut = run_folder::open(place);
+  REQUIRE(uut);
+  CHECK(found() == std::vector{uut->path()});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "run folder: a job is found when the other folder has gone",
+                 "[runtime]") {
+  if (!squat(usual()))
+    return;
+  const auto before = *run_folder::open(place);
+  const auto a = serve(before, "a", 11, socket_role::agent);
+  fs::remove(usual());
+  const auto after = *run_folder::open(place);
+  CHECK(after.path() == usual());
+  CHECK(found() == std::vector{after.path(), before.path()});
+  CHECK(before.list().size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "run folder: is found whatever the environment was",
+                 "[runtime]") {
+  fs::create_directory(place + "/xdg");
+  const auto plain = run_folder::open(place)->path();
+  CHECK(plain == usual());
+  ::setenv("XDG_RUNTIME_DIR", (place + "/xdg").c_str(), 1);
+  CHECK(found() == std::vector{plain}); // To look for it makes none.
+  const auto xdg = run_folder::open(place)->path();
+  CHECK(xdg == place + "/xdg/actorrun");
+  CHECK(found() == std::vector{xdg, plain});
+  ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
+  CHECK(found() == std::vector{place + "/mine"});
+}
+
+TEST_CASE_METHOD(fixture, "run folder: an unusable one has a substitute",
+                 "[runtime]") {
+  fs::create_directory(place + "/xdg");
+  ::setenv("XDG_RUNTIME_DIR", (place + "/xdg").c_str(), 1);
+  std::ofstream{place + "/xdg/actorrun"} << "x";
+  CHECK(run_folder::open(place)->path() == usual());
+  const auto nowhere = run_folder::open(place + "/absent");
+  REQUIRE(!nowhere);
+  CHECK(nowhere.error().text.find(place + "/xdg/actorrun")
+        != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "run folder: a chosen one has no substitute",
+                 "[runtime]") {
+  std::ofstream{place + "/mine"} << "x";
+  ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
+  CHECK(!run_folder::open(place));
+  CHECK(!run_folder::find_all(place));
 }
