@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/control_group.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -17,7 +18,16 @@ namespace {
 /// Of torch 2.0 and before; later ones have one.
 constexpr size_t clients_per_worker = 2;
 
+/// The rest is for the workers, whose node the store shares.
+constexpr uint64_t memory_divisor = 4;
+
 } // namespace
+
+size_t store_memory_max(std::optional<uint64_t> available) {
+  const auto most = core::store_limits{}.memory_max;
+  return available ? std::min<uint64_t>(most, *available / memory_divisor)
+                   : most;
+}
 
 void store_ports::announce(const std::string& address) {
   if (std::exchange(address_, address) == address)
@@ -103,7 +113,8 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
     return refuse(core::error_text(errno));
   auto server = store_server::start(
     home_, std::move(socket),
-    {.client_count_expected
+    {.limits = {.memory_max = store_memory_max(memory_limit())},
+     .client_count_expected
      = std::max(store_clients_expected, clients_per_worker * plan.world_size),
      .name = name,
      .lines = lines_});

@@ -6,12 +6,18 @@
 #include "runtime/store/master_port.hpp"
 #include "runtime/store/server.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace actorrun::detail {
+
+/// The most memory, in bytes, that a store keeps here: as `core::store_limits`
+/// has it, or a quarter of what this process may use if that is less.
+/// @param available None: unknown. @see memory_limit
+size_t store_memory_max(std::optional<uint64_t> available);
 
 struct store_place {
   /// The port to use always; none: another one for every epoch.

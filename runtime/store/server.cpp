@@ -189,7 +189,6 @@ void store_server::close_up() {
 void store_server::give_back(size_t peak) {
   if (peak < returned_min)
     return;
-  links_ = {};
   ::malloc_trim(0);
 }
 

@@ -111,6 +111,7 @@ private:
   void flush();
   void watch(client who, store_link& link);
   void drop(client who, std::string_view why);
+  std::string reason(std::string_view why) const;
   void tell(std::string text);
 
   reactor& home_;

@@ -55,7 +55,7 @@ void store_server::admit(unique_fd socket) {
     const auto from = remote_address_of(socket.get());
     return tell(formatted("refuses {}: {}",
                           from ? to_string(*from) : "a client",
-                          core::store_is_full));
+                          reason(core::store_is_full)));
   }
   ++last_.value;
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = last_.value}};
@@ -202,11 +202,19 @@ void store_server::drop(client who, std::string_view why) {
     return;
   if (!why.empty()) {
     const auto from = remote_address_of(i->second.fd());
-    tell(
-      formatted("cuts off {}: {}", from ? to_string(*from) : "a client", why));
+    tell(formatted("cuts off {}: {}", from ? to_string(*from) : "a client",
+                   reason(why)));
   }
   store_->disconnect(who);
   links_.erase(i);
+}
+
+std::string store_server::reason(std::string_view why) const {
+  constexpr auto megabyte = size_t{1} << 20;
+  if (why != core::store_is_full)
+    return std::string{why};
+  return formatted("{} (here {} MiB)", why,
+                   config_.limits.memory_max / megabyte);
 }
 
 void store_server::tell(std::string text) {

@@ -178,3 +178,13 @@ TEST_CASE_METHOD(fixture, "store_ports: serves only at its address",
     = unique_fd{::socket(other.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
   CHECK(::connect(fd.get(), other.get(), other.size) != 0);
 }
+
+TEST_CASE("store_memory_max: leaves three quarters to the workers",
+          "[runtime]") {
+  constexpr auto gigabyte = size_t{1} << 30;
+  CHECK(store_memory_max(std::nullopt) == gigabyte);
+  CHECK(store_memory_max(uint64_t{1} << 63) == gigabyte);
+  CHECK(store_memory_max(4 * gigabyte) == gigabyte);
+  CHECK(store_memory_max(4 * gigabyte - 4) == gigabyte - 1);
+  CHECK(store_memory_max(gigabyte / 2) == gigabyte / 8);
+}

@@ -1,0 +1,173 @@
+#include "runtime/os/control_group.hpp"
+
+#include "runtime/os/file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Splits a text at a separator, without empty parts.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  auto out = std::vector<std::string_view>{};
+  while (!text.empty()) {
+    const auto end = std::min(text.find(separator), text.size());
+    if (end > 0)
+      out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+/// A path of a mount table: blanks and the like are written `\040`.
+std::string unescaped(std::string_view text) {
+  constexpr auto escape_length = size_t{4};
+  auto out = std::string{};
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto value = 0u;
+    if (text[i] == '\\' && i + escape_length <= text.size()
+        && std::from_chars(&text[i + 1], &text[i] + escape_length, value, 8).ptr
+             == &text[i] + escape_length) {
+      out += static_cast<char>(value);
+      i += escape_length - 1;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+/// Whether `name` is one of the words between commas.
+bool lists(std::string_view commas, std::string_view name) {
+  const auto all = parts_of(commas, ',');
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+/// Where this process is in the hierarchies of control groups; empty: in none.
+struct own_groups {
+  std::string unified; ///< Version 2.
+  std::string memory;  ///< Version 1.
+};
+
+// Lines are `number:controllers:path`; the unified hierarchy has no controllers.
+own_groups find_own_groups(const std::string& proc) {
+  const auto text = read_kernel_file(proc + "/self/cgroup");
+  auto out = own_groups{};
+  for (const auto line : parts_of(text, '\n')) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos)
+      continue;
+    const auto controllers = line.substr(first + 1, second - first - 1);
+    if (controllers.empty())
+      out.unified = line.substr(second + 1);
+    else if (lists(controllers, "memory"))
+      out.memory = line.substr(second + 1);
+  }
+  return out;
+}
+
+/// One line of the table of mounts:
+/// `id parent device root point options [tags…] - type source super-options`.
+struct mount {
+  std::string root, point;
+  std::string_view type, options;
+};
+
+std::optional<mount> parse_mount(std::string_view line) {
+  constexpr auto fixed_fields = size_t{6};
+  // Most lines are irrelevant and need not be parsed.
+  if (line.find(" - cgroup") == line.npos)
+    return {};
+  const auto words = parts_of(line, ' ');
+  for (auto i = fixed_fields; i + 3 < words.size(); ++i)
+    if (words[i] == "-")
+      return mount{unescaped(words[3]), unescaped(words[4]), words[i + 1],
+                   words[i + 3]};
+  return {};
+}
+
+/// The folder of a group below a mount. In a container the path may be that of
+/// the host, which is not to be seen here; then the mount is all there is.
+std::string folder_of(const mount& where, const std::string& group) {
+  if (where.root == "/")
+    return where.point + group;
+  if (group.starts_with(where.root))
+    return where.point + group.substr(where.root.size());
+  return where.point;
+}
+
+/// The number at the front of a file; none if it says `max`, or there is none.
+std::optional<uint64_t> read_number(const std::string& path) {
+  const auto text = read_kernel_file(path);
+  auto value = uint64_t{0};
+  const auto end
+    = std::from_chars(text.data(), text.data() + text.size(), value);
+  return end.ec == std::errc{} ? std::optional{value} : std::nullopt;
+}
+
+/// The machine's memory in bytes: `MemTotal:  24684068 kB`.
+std::optional<uint64_t> machine_memory(const std::string& proc) {
+  constexpr auto name = std::string_view{"MemTotal:"};
+  constexpr auto unit = uint64_t{1'024};
+  const auto text = read_kernel_file(proc + "/meminfo");
+  for (const auto line : parts_of(text, '\n')) {
+    const auto words = parts_of(line, ' ');
+    auto value = uint64_t{0};
+    if (words.size() > 1 && words[0] == name
+        && std::from_chars(words[1].data(), words[1].data() + words[1].size(),
+                           value)
+               .ec
+             == std::errc{})
+      return value * unit;
+  }
+  return {};
+}
+
+/// The least limit of a group and of those above it. Where there is none, the
+/// kernel says `max`, or a number larger than every machine.
+std::optional<uint64_t> least_limit(const control_group& x) {
+  const auto* name = x.is_unified ? "/memory.max" : "/memory.limit_in_bytes";
+  auto out = std::optional<uint64_t>{};
+  auto folder = x.folder;
+  for (;;) {
+    if (const auto limit = read_number(folder + name); limit && *limit > 0)
+      out = std::min(*limit, out.value_or(*limit));
+    const auto end = folder.rfind('/');
+    if (folder.size() <= x.mount.size() || end == folder.npos)
+      return out;
+    folder.resize(end);
+  }
+}
+
+} // namespace
+
+std::vector<control_group> memory_groups(const std::string& proc) {
+  const auto own = find_own_groups(proc);
+  const auto mounts = read_kernel_file(proc + "/self/mountinfo");
+  auto out = std::vector<control_group>{};
+  for (const auto line : parts_of(mounts, '\n')) {
+    const auto x = parse_mount(line);
+    if (!x)
+      continue;
+    if (x->type == "cgroup2" && !own.unified.empty())
+      out.push_back({folder_of(*x, own.unified), x->point, true});
+    else if (x->type == "cgroup" && lists(x->options, "memory")
+             && !own.memory.empty())
+      out.push_back({folder_of(*x, own.memory), x->point, false});
+  }
+  return out;
+}
+
+std::optional<uint64_t> memory_limit(const std::string& proc) {
+  auto out = machine_memory(proc);
+  for (const auto& x : memory_groups(proc))
+    if (const auto limit = least_limit(x))
+      out = std::min(*limit, out.value_or(*limit));
+  return out;
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,80 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/skip.hpp"
+
+#include <array>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr auto tolerance = 0.1;
+
+/// What the program prints; fails the test if it fails.
+std::string weigh(const std::string& kind) {
+  const auto command = std::string{STORE_WEIGHT_PROGRAM " "} + kind;
+  auto* pipe = ::popen(command.c_str(), "re");
+  REQUIRE(pipe);
+  auto out = std::string{};
+  auto part = std::array<char, 256>{};
+  while (const auto size = std::fread(part.data(), 1, part.size(), pipe))
+    out.append(part.data(), size);
+  INFO(command);
+  REQUIRE(::pclose(pipe) == 0);
+  return out;
+}
+
+std::vector<std::string> kinds() {
+  auto lines = std::istringstream{weigh("kinds")};
+  auto out = std::vector<std::string>{};
+  for (auto line = std::string{}; std::getline(lines, line);)
+    out.push_back(line);
+  return out;
+}
+
+bool cannot_weigh() {
+  constexpr auto is_sanitized = actorrun::test::has_address_sanitizer
+                                || actorrun::test::has_thread_sanitizer;
+  if (is_sanitized)
+    actorrun::test::skip("malloc",
+                         "a sanitizer has a malloc of its own, which takes"
+                         " more than glibc's");
+  return is_sanitized;
+}
+
+} // namespace
+
+TEST_CASE("store: what it charges is what its process grows by", "[runtime]") {
+  if (cannot_weigh())
+    return;
+  const auto all = kinds();
+  CHECK(all.size() > 10);
+  for (const auto& kind : all) {
+    const auto text = weigh(kind);
+    INFO(kind << ": " << text);
+    auto words = std::istringstream{text};
+    auto word = std::string{};
+    auto charged = 0.0;
+    auto grown = 0.0;
+    REQUIRE(words >> word >> charged >> word >> grown);
+    CHECK(charged > (1 - tolerance) * grown);
+    CHECK(charged < (1 + tolerance) * grown);
+  }
+}
+
+TEST_CASE("store_server: its memory goes back to the system", "[runtime]") {
+  if (cannot_weigh())
+    return;
+  const auto text = weigh("epoch");
+  INFO(text);
+  auto words = std::istringstream{text};
+  auto word = std::string{};
+  auto before = 0.0;
+  auto full = 0.0;
+  auto after = 0.0;
+  REQUIRE(words >> word >> before >> word >> full >> word >> after);
+  CHECK(full - before > 200e6);
+  CHECK(after - before < tolerance * (full - before));
+}
