@@ -28,7 +28,8 @@ inline void append_common_environment(std::vector<guide_entry>& out) {
 inline guide_entry run_time_folder() {
   return {"$ACTORRUN_RUN_DIR, $XDG_RUNTIME_DIR/actorrun, /tmp/actorrun-UID",
           "The run-time folder: sockets through which actorctl asks the jobs of"
-          " this user on this host, and timer FIFOs."};
+          " this user on this host, and timer FIFOs. Where another user has"
+          " taken /tmp/actorrun-UID, a dash and 6 random characters follow."};
 }
 
 inline guide_entry own_secret() {

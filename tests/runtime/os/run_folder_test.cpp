@@ -271,10 +271,19 @@ TEST_CASE_METHOD(fixture, "run folder: another user's folder is passed over",
   CHECK((info.st_mode & 0777) == 0700);
   CHECK(run_folder::open(place)->path() == uut->path());
   CHECK(found() == std::vector{uut->path()});
+  uut->remove_if_empty();
+  CHECK(found().empty());
+}
+
+TEST_CASE("run folder: with the longest user id the longest names fit",
+          "[runtime]") {
+  auto path = std::string{"/tmp/actorrun-4294967295-XXXXXX"};
+  REQUIRE(::mkdtemp(path.data()));
+  const auto uut = run_folder::open_at(path, true);
+  REQUIRE(uut);
   CHECK(uut->socket_path(job_id{std::string(200, 'x')}, 4'194'304,
                          socket_role::coordinator));
   uut->remove_if_empty();
-  CHECK(found().empty());
 }
 
 TEST_CASE_METHOD(fixture, "run folder: no other user can take all names",
