@@ -1,4 +1,5 @@
 #include "runtime/diagnosis/oom_counter.hpp"
+#include "tests/runtime/small_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/worker_files.hpp"
@@ -13,6 +14,7 @@
 
 using namespace actorrun;
 using namespace actorrun::detail;
+using actorrun::test::small_group;
 
 namespace {
 
@@ -131,43 +133,11 @@ TEST_CASE_METHOD(fixture,
 
 namespace {
 
-/// A control group with little memory, of the mounted version; removed
-/// with its processes at the end.
-struct small_group {
-  small_group() {
-    const auto own = "/actorrun-test-" + std::to_string(::getpid());
-    for (const auto& [base, limit] :
-         {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
-          std::pair{"/sys/fs/cgroup", "memory.max"}}) {
-      auto error = std::error_code{};
-      std::filesystem::create_directory(base + own, error);
-      folder = base + own;
-      if (!error && put(limit, std::to_string(memory)))
-        return;
-      std::filesystem::remove(folder, error);
-    }
-    folder.clear();
-  }
-
-  ~small_group() {
-    if (!folder.empty())
-      ::rmdir(folder.c_str());
-  }
-
-  bool put(const std::string& file, const std::string& value) const {
-    auto out = std::ofstream{folder + "/" + file};
-    out << value;
-    out.close();
-    return !out.fail();
-  }
-
-  static constexpr auto memory = size_t{32} * 1'024 * 1'024;
-  std::string folder;
-};
+constexpr auto group_memory = size_t{32} * 1'024 * 1'024;
 
 // Allocates and uses more memory than the group has.
 [[noreturn]] void run_short() {
-  const auto size = 16 * small_group::memory;
+  const auto size = 16 * group_memory;
   auto* bytes = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (size_t i = 0; i < size; i += 4'096)
@@ -201,7 +171,7 @@ int watch_a_kill(const small_group& group) {
 } // namespace
 
 TEST_CASE("oom_counter: kills by the kernel are noticed", "[runtime]") {
-  const auto group = small_group{};
+  const auto group = small_group{group_memory};
   if (group.folder.empty()) {
     actorrun::test::skip("cgroup", "no control group may limit memory here");
     return;

@@ -303,13 +303,13 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   if (!squat(usual()))
     return;
-  const auto before = *run_folder::open(place);
-  const auto a = serve(before, "a", 11, socket_role::agent);
+  const auto first = *run_folder::open(place);
+  const auto a = serve(first, "a", 11, socket_role::agent);
   fs::remove(usual());
-  const auto after = *run_folder::open(place);
-  CHECK(after.path() == usual());
-  CHECK(found() == std::vector{after.path(), before.path()});
-  CHECK(before.list().size() == 1);
+  const auto second = *run_folder::open(place);
+  CHECK(second.path() == usual());
+  CHECK(found() == std::vector{second.path(), first.path()});
+  CHECK(first.list().size() == 1);
 }
 
 TEST_CASE_METHOD(fixture, "run folder: is found whatever the environment was",

@@ -1,8 +1,10 @@
 // A program that fills a store with one kind of content and compares what is
 // charged with what this process has grown by. Prints both, in bytes:
-// `charged 1234 grown 1250`; for `epoch`: `before 1 full 2 after 3`.
+// `charged 1234 grown 1250`; for `epoch`: `before 1 full 2 after 3`; for
+// `limit`, what an agent's store took before it cut the client: `taken 1`.
 #include "runtime/store/link.hpp"
 #include "runtime/store/master_port.hpp"
+#include "runtime/store/ports.hpp"
 #include "runtime/store/server.hpp"
 #include "tests/support/store_bytes.hpp"
 
@@ -253,13 +255,28 @@ void weigh(void (*kind)(filling&)) {
 
 // -- the memory of an epoch ---------------------------------------------------
 
-void send_all(int fd, std::string_view bytes) {
+unique_fd connect_to(uint16_t port) {
+  const auto where = *numeric_address("127.0.0.1", port);
+  auto fd = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  if (::connect(fd.get(), where.get(), where.size) != 0)
+    fail("cannot connect");
+  return fd;
+}
+
+/// @returns false if the server cuts us off
+bool try_send(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (n <= 0)
-      fail("the server has cut us off");
+      return false;
     bytes.remove_prefix(static_cast<size_t>(n));
   }
+  return true;
+}
+
+void send_all(int fd, std::string_view bytes) {
+  if (!try_send(fd, bytes))
+    fail("the server has cut us off");
 }
 
 /// Small values and large ones, some of which are deleted between others.
@@ -286,19 +303,55 @@ void epoch() {
   auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
   if (!bound)
     fail(bound.error().text);
-  const auto where = *numeric_address("127.0.0.1", bound->port);
+  const auto port = bound->port;
   auto server = store_server::start(home, std::move(bound->socket), {});
   if (!server)
     fail(server.error().text);
-  const auto fd
-    = unique_fd{::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  if (::connect(fd.get(), where.get(), where.size) != 0)
-    fail("cannot connect");
+  const auto fd = connect_to(port);
   fill_server(fd.get());
   const auto full = resident_size();
   server->reset();
   std::cout << "before " << before << " full " << full << " after "
             << resident_size() << std::endl;
+}
+
+// -- the limit ----------------------------------------------------------------
+
+/// Asks for the number of keys, behind the answers to a hello.
+uint64_t key_count_at(uint16_t port) {
+  const auto fd = connect_to(port);
+  send_all(fd.get(),
+           store_hello(1) + store_bytes(torch::v2_14, {.verb = count_keys}));
+  auto answer = std::string(4 + 8, '\0');
+  if (::recv(fd.get(), answer.data(), answer.size(), MSG_WAITALL) != 12)
+    fail("the server does not answer");
+  auto out = uint64_t{0};
+  for (auto i = answer.size(); i > 4; --i)
+    out = out << 8 | static_cast<uint8_t>(answer[i - 1]);
+  return out;
+}
+
+void limit() {
+  constexpr auto value_size = size_t{10'000};
+  auto home = reactor{};
+  auto ports = store_ports{home, {}, {}};
+  ports.announce("127.0.0.1");
+  auto plan = core::epoch_plan{};
+  plan.epoch = {1};
+  plan.master_address = "127.0.0.1";
+  plan.master_port = ports.next();
+  if (auto ok = ports.open(plan); !ok)
+    fail(ok.error().text);
+  const auto fd = connect_to(plan.master_port);
+  send_all(fd.get(), store_hello(1));
+  for (auto i = uint64_t{1};
+       try_send(fd.get(),
+                store_bytes(torch::v2_14,
+                            set_of(name_of(i), std::string(value_size, 'v'))));
+       ++i) {
+  }
+  std::cout << "taken " << value_size * key_count_at(plan.master_port)
+            << std::endl;
 }
 
 } // namespace
@@ -307,6 +360,8 @@ int main(int count, char** arguments) {
   const auto kind = std::string{count == 2 ? arguments[1] : ""};
   if (kind == "epoch") {
     epoch();
+  } else if (kind == "limit") {
+    limit();
   } else if (const auto i = kinds.find(kind); i != kinds.end()) {
     weigh(i->second);
   } else {

@@ -1,3 +1,4 @@
+#include "tests/runtime/small_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/skip.hpp"
@@ -13,8 +14,9 @@ namespace {
 constexpr auto tolerance = 0.1;
 
 /// What the program prints; fails the test if it fails.
-std::string weigh(const std::string& kind) {
-  const auto command = std::string{STORE_WEIGHT_PROGRAM " "} + kind;
+/// @param before Of the shell.
+std::string weigh(const std::string& kind, const std::string& before = {}) {
+  const auto command = before + "exec " STORE_WEIGHT_PROGRAM " " + kind;
   auto* pipe = ::popen(command.c_str(), "re");
   REQUIRE(pipe);
   auto out = std::string{};
@@ -77,4 +79,25 @@ TEST_CASE("store_server: its memory goes back to the system", "[runtime]") {
   REQUIRE(words >> word >> before >> word >> full >> word >> after);
   CHECK(full - before > 200e6);
   CHECK(after - before < tolerance * (full - before));
+}
+
+// Without it the kernel would kill the process.
+TEST_CASE("store_ports: a small control group has a small store", "[runtime]") {
+  if (cannot_weigh())
+    return;
+  constexpr auto memory = size_t{64} << 20;
+  const auto group = actorrun::test::small_group{memory};
+  if (group.folder.empty()) {
+    actorrun::test::skip("cgroup", "no control group may limit memory here");
+    return;
+  }
+  const auto text
+    = weigh("limit", "echo $$ > " + group.folder + "/cgroup.procs && ");
+  INFO(text);
+  auto words = std::istringstream{text};
+  auto word = std::string{};
+  auto taken = size_t{0};
+  REQUIRE(words >> word >> taken);
+  CHECK(taken < memory / 4);
+  CHECK(taken > (1 - tolerance) * memory / 4);
 }
