@@ -32,6 +32,7 @@ size_t store_memory_max(std::optional<uint64_t> available) {
 void store_ports::announce(const std::string& address) {
   if (std::exchange(address_, address) == address)
     return;
+  where_.reset();
   if (auto where = look_up())
     where_ = *where;
   else
@@ -49,10 +50,15 @@ result<socket_address> store_ports::look_up() const {
   return found->front();
 }
 
-// Both families, where the system has IPv6.
+// Both families, where the system has IPv6. What is meant for this host is
+// never served to others.
 bool store_ports::open_to_all(const std::string& why) {
   if (place_.is_alone) {
     trouble_ = why + " (a job of one node needs an address of this host)";
+    return false;
+  }
+  if (address_ == "localhost" || (where_ && is_loopback(*where_))) {
+    trouble_ = why + " (only this host leads to " + address_ + ")";
     return false;
   }
   lines_.warn(formatted(

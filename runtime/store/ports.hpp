@@ -39,7 +39,7 @@ public:
 
   /// Blocks like `listen_address` if it is a name. What is no address of this
   /// host (behind address translation, say) stands for all of them, unless all
-  /// workers are here: then there is no port.
+  /// workers are here or it is a loopback address: then there is no port.
   void announce(const std::string& address) override;
 
   result<void> open(const core::epoch_plan& plan) override;

@@ -16,12 +16,16 @@ constexpr size_t shared_size = 2 * sizeof(void*);
 
 } // namespace
 
-// `std::string::reserve` would double the room that there is.
+// `std::string::reserve` would double the room of a text that has a block.
 bool make_room(std::string& text, size_t size, store_charge& charge) {
   if (size <= text.capacity())
     return true;
   if (!charge.grow(text_cost(text_capacity(size)) - text_cost(text)))
     return false;
+  if (text_cost(text) == 0) {
+    text.reserve(size);
+    return true;
+  }
   auto larger = std::string{};
   larger.reserve(size);
   larger.append(text);

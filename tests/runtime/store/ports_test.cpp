@@ -1,8 +1,12 @@
 #include "runtime/store/ports.hpp"
 #include "tests/runtime/store/store_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
+
+#include <thread>
 
 #include <netinet/in.h>
+#include <sched.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -98,6 +102,29 @@ TEST_CASE("store_ports: with all workers here no address stands for all",
     CHECK(opened.error().text.find("address of this host")
           != std::string::npos);
   }
+}
+
+// A thread of its own has a network namespace of its own, where ::1 is no
+// address: its interface is down.
+TEST_CASE("store_ports: no loopback address stands for all", "[runtime]") {
+  auto home = reactor{};
+  auto uut = store_ports{home, {}, {}};
+  auto is_alone = false;
+  auto port = uint16_t{0};
+  std::thread{[&] {
+    is_alone = ::unshare(CLONE_NEWNET) == 0;
+    uut.announce("::1");
+    port = uut.next();
+  }}.join();
+  if (!is_alone) {
+    actorrun::test::skip("netns", "no network namespace may be made here");
+    return;
+  }
+  CHECK(port == 0);
+  const auto opened = uut.open(plan_at(1, 0));
+  REQUIRE(!opened);
+  CHECK(opened.error().text.find("only this host leads to ::1")
+        != std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture, "store_ports: a port is held before it is served",

@@ -35,7 +35,7 @@ constexpr auto megabyte = size_t{1} << 20;
 /// So much is charged, about: enough that what is left over of a request does
 /// not matter.
 constexpr auto charged_goal = 96 * megabyte;
-constexpr auto large_goal = 512 * megabyte;
+constexpr auto large_goal = 256 * megabyte;
 
 size_t resident_size() {
   auto file = std::ifstream{"/proc/self/statm"};
