@@ -2,6 +2,7 @@
 #include "runtime/store/server.hpp"
 #include "tests/runtime/store/store_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_lines.hpp"
 #include "tests/support/skip.hpp"
 
 #include <fstream>
@@ -252,6 +253,33 @@ TEST_CASE("store_server: a full store cuts clients that want more",
   CHECK(b.is_over());
   a.ask({.verb = delete_key, .keys = {"/k"}});
   CHECK(a.number<int64_t>() == 1);
+}
+
+TEST_CASE("store_server: a full store says how much it may have", "[runtime]") {
+  const auto lines = log_lines{};
+  auto x = fixture{{.limits = {.memory_max = megabyte},
+                    .name = "store of epoch 3",
+                    .lines = lines.writer()}};
+  auto a = store_client{x.where};
+  a.send(store_bytes(torch::v2_14, set_of("/k", std::string(megabyte, 'x'))));
+  CHECK(a.is_over());
+  x.uut.reset();
+  const auto text = lines.told();
+  CHECK(text.find("store of epoch 3 cuts off 127.0.0.1") != text.npos);
+  CHECK(text.find("the store is full") != text.npos);
+  CHECK(text.find("(here 1 MiB)") != text.npos);
+}
+
+TEST_CASE("store_server: a full store has no room for a connection",
+          "[runtime]") {
+  const auto lines = log_lines{};
+  auto x = fixture{{.limits = {.memory_max = 400}, .lines = lines.writer()}};
+  auto a = store_client{x.where, torch::v1_13};
+  CHECK(a.is_over());
+  x.uut.reset();
+  const auto text = lines.told();
+  CHECK(text.find("refuses 127.0.0.1") != text.npos);
+  CHECK(text.find("the store is full") != text.npos);
 }
 
 TEST_CASE_METHOD(fixture, "store_server: ends while clients wait",
