@@ -44,7 +44,6 @@ struct node_agent_state::effect_runner {
   void operator()(const send_join& x) {
     auto request = v1::JoinRequest{};
     *request.mutable_offer() = to_wire(x.offering);
-    request.mutable_offer()->set_liveness_address(st.liveness_address_);
     request.mutable_offer()->set_liveness_port(st.liveness_port_);
     *request.mutable_settings() = to_wire(st.config_.settings);
     if (x.held) {
@@ -255,7 +254,6 @@ void node_agent_state::link_up(const ports::location& where) {
   has_met_ = true;
   remote_ = where.coordinator->node() != self_->system().node();
   announce_whereabouts(where);
-  liveness_address_ = where.local_address;
   liveness_port_ = where.liveness_port;
   watches_.watch(self_, coordinator_, [this] {
     coordinator_ = nullptr;

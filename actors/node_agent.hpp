@@ -103,12 +103,11 @@ private:
   ports::fence_token fence_;               ///< When it was last set.
   std::optional<core::devices_status> devices_; ///< As last seen.
   std::vector<devices_promise> devices_wanted_; ///< Pending requests.
-  std::string liveness_address_; ///< Where this process can be probed …
-  uint16_t liveness_port_ = 0;   ///< … or 0.
-  errc missing_ = errc::none; ///< Why there is no coordinator, as last logged.
-  bool has_met_ = false;      ///< There was one.
-  bool is_over_ = false;      ///< The ending was reported.
-  bool remote_ = false;       ///< The coordinator is in another process.
+  uint16_t liveness_port_ = 0; ///< Where this process can be probed; or 0.
+  errc missing_ = errc::none;  ///< Why there is no coordinator, as last logged.
+  bool has_met_ = false;       ///< There was one.
+  bool is_over_ = false;       ///< The ending was reported.
+  bool remote_ = false;        ///< The coordinator is in another process.
 };
 
 node_agent_actor spawn_node_agent(caf::actor_system& system,

@@ -110,7 +110,7 @@ struct rendezvous_coordinator_state::effect_runner {
     if (known.liveness_port == 0)
       return; // Only its lease can show that it is lost.
     st.config_.links->probe(
-      x.agent, known.liveness_address, known.liveness_port,
+      x.agent, known.liveness_port,
       [handle = rendezvous_coordinator_actor{st.self_}, agent = x.agent] {
         tell_anonymously(
           handle,
@@ -315,7 +315,6 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     = config_.lease_all || sender->node() != self_->system().node();
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
-  known.liveness_address = x.offer().liveness_address();
   known.liveness_port = uint16_t(x.offer().liveness_port());
   auto held = std::optional<claim>{};
   if (x.has_claim()) {
@@ -324,7 +323,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   }
   watches_.watch(self_, known.handle,
                  [this, agent, link = *link] { link_down(agent, link); });
-  dispatch(agent_joined{offering, from_wire(x.settings()), held});
+  dispatch(agent_joined{offering, from_wire(x.settings()), held,
+                        config_.possible ? config_.possible() : epoch_max});
   if (!rendezvous_.agents().contains(agent))
     forget(agent); // It was rejected.
 }

@@ -38,6 +38,8 @@ struct rendezvous_coordinator_config {
   /// Called before an epoch is announced with a number that was not known to be
   /// given. May be null.
   std::function<void(epoch_id highest)> on_number{};
+  /// The highest number that an epoch can have by now. May be null: any.
+  std::function<epoch_id()> possible{};
   /// Called by its host if it ends unexpectedly. May be null.
   std::function<void(const std::string& reason)> on_died{};
   /// Called once, on a scheduler thread, when every agent knows the outcome.
@@ -60,7 +62,6 @@ private:
   /// How to reach an agent, and what its status shows.
   struct contact {
     node_agent_actor handle; ///< Null while there is no link.
-    std::string liveness_address;
     uint16_t liveness_port = 0;
     std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.

@@ -36,8 +36,9 @@ std::string_view to_string(errc code) {
     "coordinator_gone",
     "job_over",
     "user_mismatch",
+    "bad_plan",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::user_mismatch) + 1);
+  static_assert(names.size() == static_cast<size_t>(errc::bad_plan) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

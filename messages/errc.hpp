@@ -53,6 +53,9 @@ enum class errc : uint8_t {
   coordinator_gone, ///< The coordinator has ended: its machine has proved it.
   job_over,         ///< The job ended while this member of it was away.
   user_mismatch,    ///< The job belongs to another user of this host.
+
+  // -- what a peer says -------------------------------------------------------
+  bad_plan, ///< A plan or a claim does not fit what the agent has offered.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -34,6 +34,7 @@ using epoch_id = strong_id<struct epoch_tag, uint64_t>;
 /// altogether, the count goes on into later terms. All numbers are below 2^53,
 /// so JSON readers keep them exact.
 inline constexpr uint64_t epochs_per_term = 4096;
+inline constexpr auto epoch_max = epoch_id{(uint64_t{1} << 53U) - 1};
 
 /// One arming of one timer, never used again; 0 is none.
 using timer_id = strong_id<struct timer_tag, uint64_t>;

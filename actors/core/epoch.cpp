@@ -2,6 +2,46 @@
 
 namespace actorrun::core {
 
+namespace {
+
+/// Whether `count` ranks from `first` on are within `size`.
+bool is_within(uint32_t first, uint32_t count, uint32_t size) {
+  return uint64_t{first} + count <= size;
+}
+
+std::string trouble_with(const epoch_plan& plan, const offer& own) {
+  const auto& x = plan.own;
+  if (x.agent != own.agent)
+    return "is for agent " + x.agent.value;
+  if (x.slot_count != own.slot_count)
+    return "starts " + std::to_string(x.slot_count)
+           + " workers where the node offers " + std::to_string(own.slot_count);
+  if (plan.epoch.value == 0 || plan.epoch > epoch_max)
+    return "has no number that an epoch can have";
+  if (x.node_rank >= plan.node_count || plan.node_count > plan.world_size
+      || (own.node_rank && x.node_rank != own.node_rank))
+    return "gives node rank " + std::to_string(x.node_rank) + " of "
+           + std::to_string(plan.node_count);
+  if (!is_within(x.first_global_rank, x.slot_count, plan.world_size)
+      || !is_within(x.first_role_rank, x.slot_count, x.role_world_size)
+      || x.role_world_size > plan.world_size)
+    return "gives ranks from " + std::to_string(x.first_global_rank) + " on of "
+           + std::to_string(plan.world_size);
+  if (plan.master_address.empty() || plan.master_port == 0)
+    return "has no MASTER_ADDR or MASTER_PORT";
+  return {};
+}
+
+} // namespace
+
+result<void> check_plan(const epoch_plan& plan, const offer& own) {
+  auto trouble = trouble_with(plan, own);
+  if (trouble.empty())
+    return {};
+  return failure{errc::bad_plan, "the plan of epoch " + to_string(plan.epoch)
+                                   + " " + std::move(trouble)};
+}
+
 std::string to_string(share_state x) {
   switch (x) {
     case share_state::idle:

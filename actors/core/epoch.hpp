@@ -76,6 +76,11 @@ struct claim {
   friend bool operator==(const claim&, const claim&) = default;
 };
 
+/// Whether a plan can be one for the agent that has made this offer: a plan from
+/// the network is not believed.
+/// @retval errc::bad_plan  it cannot; the text says why, as `starts 4 workers where …`
+result<void> check_plan(const epoch_plan& plan, const offer& own);
+
 /// How a job ended; the same for all its agents.
 struct outcome {
   enum class verdict : uint8_t {

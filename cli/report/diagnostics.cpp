@@ -94,6 +94,12 @@ remedy remedy_of_meeting(errc code) {
       return {"the coordinator belongs to another user of this host",
               "a job of yours and one of that user have the same endpoint",
               "choose another port, or run all nodes of a host as one user"};
+    case errc::bad_plan:
+      return {"a message does not fit what this node has offered",
+              "a program that is not actorrun has the job's secret, or the"
+              " clocks of the nodes differ by more than a day",
+              "give the job a new secret (actorctl secret create --force) and"
+              " compare the clocks"};
     case errc::settings_mismatch:
       return {"the coordinator's job has other settings",
               "--nnodes, --max-restarts, --rdzv-backend or, with etcd, times in"

@@ -24,6 +24,7 @@ exit_code exit_code_of(errc code) {
     case errc::job_mismatch:
     case errc::secret_mismatch:
     case errc::user_mismatch:
+    case errc::bad_plan:
     case errc::settings_mismatch:
     case errc::bad_slot_count:
     case errc::duplicate_agent:

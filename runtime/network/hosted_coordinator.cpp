@@ -34,6 +34,13 @@ epoch_id before_term_of_now() {
   return {static_cast<uint64_t>(term) * epochs_per_term};
 }
 
+/// The number of an epoch whose coordinator's clock was a day ahead.
+epoch_id newest_possible() {
+  constexpr auto day = std::chrono::milliseconds{std::chrono::hours{24}};
+  return {before_term_of_now().value
+          + static_cast<uint64_t>(day.count()) * epochs_per_term};
+}
+
 } // namespace
 
 hosted_coordinator::hosted_coordinator(caf::actor_system& system,
@@ -45,6 +52,7 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
   links_
     = keep(std::make_unique<remote_agent_links>(system, *home, lines_), home);
   config_.links = links_;
+  config_.possible = newest_possible;
 }
 
 void hosted_coordinator::begin() {

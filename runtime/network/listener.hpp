@@ -25,6 +25,7 @@ struct peer {
   std::string id; ///< The agent's id, or the operator's.
   purpose intent = purpose::join;
   std::string address; ///< `10.0.0.2:40112`, or `pid 4711 (uid 1000)`.
+  std::string host{};  ///< `10.0.0.2`; empty on a Unix socket.
   std::optional<link_key> key{}; ///< None on a Unix socket.
 };
 

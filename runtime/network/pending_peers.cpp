@@ -101,11 +101,12 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
   const auto how = of_this_host() ? trust::system : trust_in(raw);
   const auto deadline
     = home_.after(limits_.handshake, [this, number] { on_late(number); });
-  peers_.emplace(number, pending_peer{std::move(fd),
-                                      server_handshake{
-                                        mine_, random_nonce(), how,
-                                        incarnation_, callbacks_.resumption_of},
-                                      std::move(address), deadline});
+  peers_.emplace(
+    number,
+    pending_peer{std::move(fd),
+                 server_handshake{mine_, random_nonce(), how, incarnation_,
+                                  callbacks_.resumption_of},
+                 std::move(address), host_of(remote), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
 }
 
@@ -183,8 +184,9 @@ void pending_peers::admit(connection_id number) {
   tune_connection(x.fd.get());
   const auto& hello = x.talk.peer();
   const auto key = of_this_host() ? std::optional<link_key>{} : x.talk.key();
-  callbacks_.on_peer(std::move(x.fd), peer{hello.peer_id, hello.intent,
-                                           std::move(x.address), key});
+  callbacks_.on_peer(std::move(x.fd),
+                     peer{hello.peer_id, hello.intent, std::move(x.address),
+                          std::move(x.host), key});
 }
 
 bool pending_peers::make_room() {

@@ -36,6 +36,7 @@ private:
     unique_fd fd;
     server_handshake talk;
     std::string address;
+    std::string host;
     reactor::timer deadline = 0;
     size_t ignored_size = 0; // Bytes read from a refused peer.
   };

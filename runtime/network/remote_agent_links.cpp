@@ -15,6 +15,9 @@ namespace {
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
+// So many links, or more if they are all in use, are remembered.
+constexpr auto line_count_max = size_t{4'096};
+
 // At most so many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
 
@@ -89,15 +92,16 @@ void remote_agent_links::admit(visit x) {
   if (x.who.intent == purpose::operate)
     return open_operator(std::move(x));
   const auto agent = x.who.id;
-  auto [i, added] = links_.try_emplace(agent);
-  if (added)
+  forget_old_lines();
+  auto& known = links_[agent];
+  if (!known.is_served)
     return open(std::move(x));
   // The agent gave up its last link before we noticed. CAF would take the new
   // one for a second connection to the same node and close it.
-  i->second.next = std::move(x);
-  cut(i->second);
-  if (i->second.release_timer == 0)
-    i->second.release_timer
+  known.next = std::move(x);
+  cut(known);
+  if (known.release_timer == 0)
+    known.release_timer
       = home_.after(release_limit, [this, alive = alive_, agent] {
           if (*alive)
             let_go(agent);
@@ -106,7 +110,10 @@ void remote_agent_links::admit(visit x) {
 
 void remote_agent_links::open(visit x) {
   const auto agent = x.who.id;
-  links_[agent].link = carry_for(
+  auto& known = links_[agent];
+  known.host = x.who.host;
+  known.is_served = true;
+  known.link = carry_for(
     std::move(x),
     [this, agent](const resumption_key& last_key) {
       links_[agent].last_key = last_key;
@@ -155,11 +162,11 @@ void remote_agent_links::let_go(const std::string& agent) {
   auto i = links_.find(agent);
   if (i == links_.end())
     return;
-  cut(i->second);
-  home_.cancel(i->second.release_timer);
-  auto next = std::move(i->second.next);
-  links_.erase(i);
-  if (next)
+  auto& known = i->second;
+  cut(known);
+  known.is_served = false;
+  home_.cancel(std::exchange(known.release_timer, 0));
+  if (auto next = std::exchange(known.next, std::nullopt))
     open(std::move(*next));
 }
 
@@ -181,18 +188,25 @@ void remote_agent_links::released(const agent_id& agent) {
 
 // -- probes -------------------------------------------------------------------
 
-void remote_agent_links::probe(const agent_id& agent,
-                               const std::string& address, uint16_t port,
+void remote_agent_links::probe(const agent_id& agent, uint16_t port,
                                std::function<void()> on_gone) {
-  const auto where = numeric_address(address, port);
-  if (!where || !is_peer_id(agent.value))
-    return;
-  home_.post([this, alive = alive_,
-              x = suspect{*where, agent_tombstone(key_, agent.value),
-                          std::move(on_gone)}]() mutable {
-    if (*alive)
-      ask(std::move(x));
+  home_.post([=, this, alive = alive_, on_gone = std::move(on_gone)]() mutable {
+    if (!*alive)
+      return;
+    const auto i = links_.find(agent.value);
+    if (i == links_.end())
+      return;
+    // What the agent says of its address could lead anywhere.
+    if (const auto where = numeric_address(i->second.host, port))
+      ask({*where, agent_tombstone(key_, agent.value), std::move(on_gone)});
   });
+}
+
+// A node that is started over and over comes with a new id each time.
+void remote_agent_links::forget_old_lines() {
+  if (links_.size() > line_count_max)
+    std::erase_if(
+      links_, [](const auto& x) { return !x.second.link && !x.second.next; });
 }
 
 void remote_agent_links::ask(suspect x) {

@@ -48,7 +48,7 @@ public:
   /// Stops listening and cuts all links. Returns when the port is closed.
   void close();
 
-  void probe(const agent_id& agent, const std::string& address, uint16_t port,
+  void probe(const agent_id& agent, uint16_t port,
              std::function<void()> on_gone) override;
   void sever(const agent_id& agent) override;
   void released(const agent_id& agent) override;
@@ -60,8 +60,11 @@ private:
     peer who;
   };
 
-  /// An agent's link.
+  /// An agent's link, and where the last one came from.
   struct line {
+    std::string host; ///< Numeric.
+    bool is_served
+      = false;           ///< CAF has it, or has not said that it has closed it.
     reactor_handle link; ///< Empty: it has ended.
     std::optional<resumption_key>
       last_key;                ///< Of `link`, once it is encrypted.
@@ -86,6 +89,7 @@ private:
   };
 
   void ask(suspect x);
+  void forget_old_lines();
 
   caf::actor_system& system_;
   reactor& home_;

@@ -45,7 +45,6 @@ struct coordinator_fixture : actor_fixture {
     offer.set_role("default");
     offer.set_slot_count(2);
     offer.set_master_port(29'500);
-    offer.set_liveness_address("10.0.0." + id);
     offer.set_liveness_port(7'000);
     *out.mutable_settings() = to_wire(settings);
     return out;
@@ -58,6 +57,26 @@ struct coordinator_fixture : actor_fixture {
   }
 
   // -- reports ----------------------------------------------------------------
+
+  /// Adds the last share of an epoch whose nodes are all like this one.
+  static void claim(v1::JoinRequest& x, uint64_t epoch, v1::ShareState state,
+                    uint32_t node_count = 2) {
+    const auto slot_count = x.offer().slot_count();
+    const auto world_size = node_count * slot_count;
+    auto& plan = *x.mutable_claim()->mutable_plan();
+    plan.set_epoch(epoch);
+    plan.set_agent_id(x.offer().agent_id());
+    plan.set_slot_count(slot_count);
+    plan.set_node_rank(node_count - 1);
+    plan.set_node_count(node_count);
+    plan.set_first_global_rank(world_size - slot_count);
+    plan.set_first_role_rank(world_size - slot_count);
+    plan.set_role_world_size(world_size);
+    plan.set_world_size(world_size);
+    plan.set_master_address("10.0.0.1");
+    plan.set_master_port(29'500);
+    x.mutable_claim()->set_state(state);
+  }
 
   template <class T>
   void report(const agent_recorder& from, const std::string& id,

@@ -151,16 +151,13 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   a = local();
   auto offered = request("1");
-  auto& held = *offered.mutable_claim(); // Of an earlier coordinator's epoch.
-  held.set_state(v1::SHARE_RUNNING);
-  held.mutable_plan()->set_epoch(1);
-  held.mutable_plan()->set_node_count(20);
   for (auto n = 0u; n < core::slots_per_agent_max; ++n)
-    held.add_pids(4'194'304 - n);
+    offered.mutable_claim()->add_pids(4'194'304 - n);
   for (auto i = 0; i < 10; ++i) {
     const auto id = std::to_string(1'000 + i);
     offered.mutable_offer()->set_agent_id(id);
     offered.mutable_offer()->set_slot_count(core::slots_per_agent_max);
+    claim(offered, 1, v1::SHARE_RUNNING, 20); // Of an earlier coordinator's.
     send(a.handle, uut, offered);
   }
   const auto seen = status();

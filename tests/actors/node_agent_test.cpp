@@ -20,7 +20,6 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(offered.slot_count == 2);
   CHECK(offered.master_port == 29'500);
   CHECK(offered.address == "10.0.0.7"); // That of the link: none was given.
-  CHECK(request.offer().liveness_address() == "10.0.0.7");
   CHECK(request.offer().liveness_port() == 7'000);
   CHECK(from_wire(request.settings()) == core::job_settings{1, 4, 3});
   CHECK_FALSE(request.has_claim());

@@ -19,6 +19,51 @@ TEST_CASE("epoch: shares and verdicts have their names as text", "[core]") {
   CHECK(to_string(outcome::verdict{99}) == "unknown");
 }
 
+TEST_CASE("epoch: a plan fits the offer of its agent, and itself", "[core]") {
+  auto own = offer{};
+  own.agent = {"a"};
+  own.slot_count = 2;
+  const auto good = epoch_plan{.epoch = {7},
+                               .own = {.agent = {"a"},
+                                       .node_rank = 1,
+                                       .slot_count = 2,
+                                       .first_global_rank = 2,
+                                       .first_role_rank = 1,
+                                       .role_world_size = 3},
+                               .node_count = 2,
+                               .world_size = 4,
+                               .master_address = "10.0.0.1",
+                               .master_port = 29'500,
+                               .restart_count = 0};
+  CHECK(check_plan(good, own));
+  const auto fits = [&](auto change) {
+    auto x = good;
+    change(x);
+    const auto ok = check_plan(x, own);
+    CHECK((ok || ok.error().code == errc::bad_plan));
+    return bool{ok};
+  };
+  CHECK_FALSE(fits([](auto& x) { x.own.agent = {"b"}; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.slot_count = 1; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.slot_count = 4'000'000'000; }));
+  CHECK_FALSE(fits([](auto& x) { x.epoch = {0}; }));
+  CHECK(fits([](auto& x) { x.epoch = epoch_max; }));
+  CHECK_FALSE(fits([](auto& x) { x.epoch = {epoch_max.value + 1}; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.node_rank = 2; }));
+  CHECK_FALSE(fits([](auto& x) { x.node_count = 5; }));
+  CHECK(fits([](auto& x) { x.node_count = 4; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.first_global_rank = 3; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.first_global_rank = ~0U; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.first_role_rank = 2; }));
+  CHECK_FALSE(fits([](auto& x) { x.own.role_world_size = 5; }));
+  CHECK_FALSE(fits([](auto& x) { x.master_address.clear(); }));
+  CHECK_FALSE(fits([](auto& x) { x.master_port = 0; }));
+  own.node_rank = 0;
+  CHECK_FALSE(check_plan(good, own));
+  own.node_rank = 1;
+  CHECK(check_plan(good, own));
+}
+
 TEST_CASE("epoch: a default offer is one leased worker of the default role",
           "[core]") {
   const auto x = offer{};

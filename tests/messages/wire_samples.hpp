@@ -77,7 +77,6 @@ inline void fill(v1::Offer& x) {
   x.set_role("default");
   x.set_slot_count(2);
   x.set_master_port(29'500);
-  x.set_liveness_address("10.0.0.1");
   x.set_liveness_port(7'000);
   x.set_node_rank(0);
 }

@@ -13,10 +13,9 @@ namespace actorrun::test {
 
 class fake_links final : public ports::agent_links {
 public:
-  void probe(const agent_id& agent, const std::string& address, uint16_t port,
+  void probe(const agent_id& agent, uint16_t port,
              std::function<void()> on_gone) override {
-    calls_.write("probe " + agent.value + " at " + address + ":"
-                 + std::to_string(port));
+    calls_.write("probe " + agent.value + " at " + std::to_string(port));
     on_gone_ = std::move(on_gone);
   }
 

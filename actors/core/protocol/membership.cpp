@@ -210,7 +210,8 @@ void membership::on(const control_checked& event, time_point, effects& out) {
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
-  if (link_ != link::joined)
+  // A time to come was sent by no keep-alive, and would lengthen the fence.
+  if (link_ != link::joined || event.sent > now)
     return;
   accepted_at_ = now;
   extend_fence(event.sent + fence_, now, out);
@@ -277,6 +278,11 @@ void membership::on(const epoch_formed& event, time_point now, effects& out) {
   // nothing came.
   if (link_ == link::seeking)
     return;
+  if (auto ok = check_plan(event.plan, offer_); !ok) {
+    if (!ending_)
+      end({.result = {}, .why = ok.error(), .signal = 0}, 0, now, out);
+    return;
+  }
   if (event.plan.epoch <= newest_) {
     // Fencing: it is over already, unless it is a duplicate. A coordinator that
     // does not know that must not wait for us.

@@ -106,6 +106,14 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
                    "agent " + x.agent.value + " offers "
                      + std::to_string(x.slot_count) + " workers; 1 to "
                      + std::to_string(slots_per_agent_max) + " are possible"};
+  if (event.held) {
+    const auto claims = "agent " + x.agent.value + " claims workers, but ";
+    if (auto ok = check_plan(event.held->plan, x); !ok)
+      return failure{errc::bad_plan, claims + ok.error().text};
+    if (event.held->plan.epoch > event.possible)
+      return failure{errc::bad_plan,
+                     claims + "their epoch is of a time to come"};
+  }
   if (!settings_.ranked)
     return std::nullopt;
   const auto rank = x.node_rank.value_or(settings_.agent_count_max);

@@ -27,6 +27,8 @@ struct agent_joined {
   offer offering;
   job_settings settings;
   std::optional<claim> held; ///< What it still has, if it was accepted before.
+  /// No coordinator can have given a higher number by now.
+  epoch_id possible = epoch_max;
 };
 
 /// A keep-alive has arrived.

@@ -330,12 +330,12 @@ void store_table::push(store_client client, store_request& x,
                        store_effects& out) {
   const auto& name = x.keys[0];
   auto value = store_value::make(budget_, std::move(x.values[0]));
-  auto* queue = value ? queue_for_one_more(name) : nullptr;
-  if (queue == nullptr) {
+  auto* into = value ? queue_for_one_more(name) : nullptr;
+  if (into == nullptr) {
     out.emplace_back(drop_client{client, store_is_full});
     return;
   }
-  queue->values.push_back(std::move(*value));
+  into->values.push_back(std::move(*value));
   if (const auto first = waits_.on_queue(name))
     wake({*first}, out);
 }

@@ -109,6 +109,15 @@ TEST_CASE_METHOD(fixture, "membership: an answer moves the fence", "[core]") {
         == "kill_group 1; drop_link; arm_timer 6; arm_timer 7");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: an answer to what was not sent yet moves nothing",
+                 "[core]") {
+  run();
+  CHECK(at(310ms, granted(311ms)) == "");
+  CHECK(at(310ms, granted(310ms)) == "set_fence");
+  CHECK(fence() == 1'210ms);
+}
+
 TEST_CASE_METHOD(fixture, "membership: there is no fence where nothing runs",
                  "[core]") {
   be_in();

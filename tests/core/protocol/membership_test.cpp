@@ -21,6 +21,34 @@ TEST_CASE_METHOD(fixture, "membership: an epoch starts, runs and succeeds",
   CHECK(uut.share() == share_state::succeeded);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: a plan that cannot be ours ends the agent",
+                 "[core]") {
+  be_in();
+  auto bad = formed(1);
+  bad.plan.own.slot_count = 127;
+  bad.plan.world_size = 129;
+  bad.plan.own.role_world_size = 129;
+  CHECK(at(0s, bad) == "send_left; arm_timer 5");
+  CHECK(uut.share() == share_state::idle);
+  at(1ms, coordinator_disconnected{});
+  const auto& how = last<finish>().how;
+  REQUIRE(how.why);
+  CHECK(how.why->code == errc::bad_plan);
+  CHECK(how.why->text
+        == "the plan of epoch 1 starts 127 workers where the node offers 2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a plan that cannot be ours stops what runs",
+                 "[core]") {
+  run();
+  auto bad = formed(2);
+  bad.plan.own.agent = {"b"};
+  CHECK(at(0s, bad) == "stop_group 1");
+  CHECK(at(1ms, bad) == ""); // It ends already.
+}
+
 TEST_CASE_METHOD(fixture, "membership: workers may succeed before all start",
                  "[core]") {
   be_in();

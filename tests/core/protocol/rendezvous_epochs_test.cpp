@@ -52,6 +52,7 @@ TEST_CASE_METHOD(fixture,
   at(6s, left("d"));
   auto plan = announced;
   plan.epoch = {9};
+  plan.own.agent = {"e"};
   REQUIRE(at(7s, rejoin("e", plan, share_state::running))
           == "accept_agent e; revoke_epoch 9: e");
   CHECK(at(35s, fire(6)) == "");

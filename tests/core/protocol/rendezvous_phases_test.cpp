@@ -205,6 +205,7 @@ TEST_CASE_METHOD(fixture,
   at(4s, left("b"));
   auto plan = announced;
   plan.epoch = {9};
+  plan.own.agent = {"d"};
   CHECK(at(5s, rejoin("d", plan, share_state::running))
         == "accept_agent d; revoke_epoch 9: d");
   CHECK(at(5s, join("e")) == "accept_agent e");

@@ -42,6 +42,29 @@ using fixture = rendezvous_fixture;
 
 } // namespace
 
+// -- claims that are not believed ---------------------------------------------
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: a claim fits the offer that it comes with",
+                 "[core]") {
+  auto x = back("b");
+  x.held->plan.own.slot_count = 8;
+  CHECK(at(0s, x) == "reject_agent b: bad_plan");
+  CHECK(last<reject_agent>().text
+        == "agent b claims workers, but the plan of epoch 7 starts 8 workers "
+           "where the node offers 1");
+  CHECK(at(0s, back("b")) == "accept_agent b; arm_timer 2");
+}
+
+TEST_CASE_METHOD(successor, "rendezvous: no claim is of a time to come",
+                 "[core]") {
+  auto x = back("b", 70);
+  x.possible = {69};
+  CHECK(at(0s, x) == "reject_agent b: bad_plan");
+  x.possible = {70};
+  CHECK(at(0s, x) == "accept_agent b; arm_timer 2");
+}
+
 // -- a new coordinator --------------------------------------------------------
 
 TEST_CASE_METHOD(successor, "rendezvous: a successor adopts a running epoch",
@@ -306,6 +329,8 @@ TEST_CASE_METHOD(successor,
   auto rival = back("b");
   rival.held->plan.node_count = 1;
   rival.held->plan.world_size = 1;
+  rival.held->plan.own
+    = {.agent = {"b"}, .slot_count = 1, .role_world_size = 1};
   at(0s, back("a", 7, share_state::stopping));
   CHECK(at(0s, rival) == "accept_agent b; revoke_epoch 7: a; arm_timer 3");
   CHECK(last<revoke_epoch>().reason == "the epoch is over");
@@ -318,7 +343,9 @@ TEST_CASE_METHOD(successor,
 TEST_CASE_METHOD(successor, "rendezvous: a stopping epoch does not compete",
                  "[core]") {
   auto rival = back("a", 7, share_state::stopping);
+  rival.held->plan.node_count = 1;
   rival.held->plan.world_size = 1;
+  rival.held->plan.own.role_world_size = 1;
   at(0s, back("b"));
   CHECK(at(0s, rival) == "accept_agent a");
   CHECK(uut.member_count() == 1);
@@ -565,7 +592,7 @@ TEST_CASE("rendezvous: an older epoch without workers needs no revocation",
   for (const auto state : {share_state::idle, share_state::succeeded}) {
     auto job = fixture{};
     job.run();
-    CHECK(job.at(0s, job.rejoin("d", ::plan_of("b", 9), state))
+    CHECK(job.at(0s, job.rejoin("d", ::plan_of("d", 9), state))
             .starts_with("accept_agent "));
     CHECK(job.effects.size() == 1);
   }

@@ -35,8 +35,7 @@ inline socket_pair connected_sockets() {
 /// The coordinator's requests to the network, on its own thread.
 class links_inbox final : public ports::agent_links {
 public:
-  void probe(const agent_id&, const std::string&, uint16_t,
-             std::function<void()>) override {
+  void probe(const agent_id&, uint16_t, std::function<void()>) override {
     calls.put("probe");
   }
   void sever(const agent_id& x) override { calls.put("sever " + x.value); }

@@ -124,6 +124,24 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(is_ready(second.for_caf.get(), POLLRDHUP, 0ms));
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "remote_agent_links: an agent's machine is asked where its link "
+  "came from, also when that has ended",
+  "[runtime]") {
+  const auto machine = open_listening(loopback(0));
+  REQUIRE(machine);
+  auto first = link();
+  CHECK(is_served(first));
+  first.link.reset();
+  uut.released({an_agent().id});
+  const auto asked_at = port_of(*local_address_of(machine->get()));
+  uut.probe({"another"}, asked_at, [] {});
+  CHECK_FALSE(is_ready(machine->get(), POLLIN, 20ms));
+  uut.probe({an_agent().id}, asked_at, [] {});
+  CHECK(is_ready(machine->get(), POLLIN));
+}
+
 TEST_CASE_METHOD(fixture,
                  "remote_agent_links: the id of a connected agent cannot be "
                  "claimed by another process",

@@ -1,0 +1,204 @@
+// Mutated frames against a real coordinator behind the filter. CTest sends some
+// thousands; ACTORRUN_FUZZ_COUNT=10000000 and a sanitizer make it a night's work.
+
+#include "runtime/network/frame_filter.hpp"
+#include "tests/runtime/network/caf_links_fixture.hpp"
+#include "tests/runtime/network/frame_writer.hpp"
+#include "tests/support/sanitizer.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+constexpr auto count_by_default = 30'000;
+constexpr auto frames_per_link = 500;
+
+int frame_count() {
+  const auto* x = std::getenv("ACTORRUN_FUZZ_COUNT");
+  return x == nullptr ? count_by_default : std::atoi(x);
+}
+
+/// In MiB.
+double resident_size() {
+  auto file = std::ifstream{"/proc/self/statm"};
+  auto all = 0.0;
+  auto resident = 0.0;
+  file >> all >> resident;
+  return resident * double(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+/// A peer that has the key and sends what it likes.
+struct fuzz_fixture : caf_links_fixture {
+  /// A new link to the coordinator that has been greeted.
+  void open() {
+    auto pair = connected_sockets();
+    serve(server.system, std::move(pair.server),
+          caf::actor_cast<caf::strong_actor_ptr>(coordinator));
+    peer = std::move(pair.client);
+    filter.emplace(link_ends{link_side::server, purpose::join, "a",
+                             node_name(server.system), coordinator.id()});
+    send(client_greeting_of_ours());
+  }
+
+  std::string client_greeting_of_ours() {
+    auto name = node_name(client.system);
+    name.back() = static_cast<char>(random());
+    name[20] = static_cast<char>(random());
+    return write_frame({.kind = frame_kind::client_handshake, .content = name});
+  }
+
+  /// As the link does: the first bad frame ends it.
+  void send(const std::string& frame) {
+    auto passed = std::string{};
+    const auto ok = filter->arriving(frame, passed);
+    if (!passed.empty()) {
+      ++passed_count;
+      write(passed);
+    }
+    if (!ok)
+      open();
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      drain();
+      const auto sent
+        = ::send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0)
+        bytes.remove_prefix(static_cast<size_t>(sent));
+      else if (errno != EAGAIN)
+        return;
+      else
+        is_ready(peer.get(), POLLIN | POLLOUT);
+    }
+  }
+
+  void drain() {
+    char buffer[4096];
+    while (::recv(peer.get(), buffer, sizeof buffer, MSG_DONTWAIT) > 0) {
+    }
+  }
+
+  template <class Message>
+  std::string frame_of(const Message& x) {
+    return write_frame({.source = 1 + random() % 40,
+                        .destination = coordinator.id(),
+                        .content = content_of(
+                          x.GetTypeName() == "" ? "" : dotted(x.GetTypeName()),
+                          x.SerializeAsString())});
+  }
+
+  static std::string dotted(std::string name) {
+    for (auto i = name.find('.'); i != name.npos; i = name.find('.', i))
+      name.replace(i, 1, "::");
+    return name;
+  }
+
+  std::string good_frame() {
+    switch (random() % 7) {
+      case 0: {
+        auto x = v1::JoinRequest{};
+        x.mutable_offer()->set_agent_id("a");
+        x.mutable_offer()->set_slot_count(1 + random() % 3);
+        x.mutable_settings()->set_agent_count_min(1);
+        x.mutable_settings()->set_agent_count_max(1);
+        if (random() % 2 == 0)
+          x.mutable_claim()->mutable_plan()->set_epoch(random() % 5);
+        return frame_of(x);
+      }
+      case 1: {
+        auto x = v1::KeepAlive{};
+        x.set_agent_id("a");
+        return frame_of(x);
+      }
+      case 2: {
+        auto x = v1::WorkersStopped{};
+        x.set_agent_id("a");
+        x.set_epoch(random() % 5);
+        return frame_of(x);
+      }
+      case 3: {
+        auto x = v1::WorkerFailed{};
+        x.set_agent_id("a");
+        x.mutable_failure()->mutable_details()->set_message("why");
+        return frame_of(x);
+      }
+      case 4:
+        return client_greeting_of_ours();
+      case 5:
+        return write_frame({.kind = frame_kind::sign_of_life});
+      default:
+        return frame_of(v1::StatusRequest{});
+    }
+  }
+
+  std::string mutated(std::string frame) {
+    for (auto i = random() % 4; i > 0; --i)
+      switch (random() % 4) {
+        case 0:
+          frame[random() % frame.size()] = static_cast<char>(random());
+          break;
+        case 1:
+          frame[random() % frame.size()]
+            ^= static_cast<char>(1 << random() % 8);
+          break;
+        case 2: // The size in the header is right all the same.
+          frame.insert(frame_header_size, std::string(random() % 9, '\1'));
+          frame.replace(4, 4,
+                        network_order(frame.size() - frame_header_size, 4));
+          break;
+        default:
+          frame.resize(frame_header_size
+                       + random() % (frame.size() - frame_header_size + 1));
+          frame.replace(4, 4,
+                        network_order(frame.size() - frame_header_size, 4));
+      }
+    return frame;
+  }
+
+  std::mt19937 random{20'261'123};
+  unique_fd peer;
+  std::optional<frame_filter> filter;
+  int passed_count = 0;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fuzz_fixture,
+                 "frame_filter: mutated frames neither crash, nor deafen, nor "
+                 "fatten a coordinator",
+                 "[runtime]") {
+  using actorrun::test::has_address_sanitizer;
+  const auto count = frame_count();
+  auto before = 0.0;
+  for (auto i = 0; i < count; ++i) {
+    if (i % frames_per_link == 0)
+      open();
+    if (i == count / 5)
+      before = resident_size();
+    send(mutated(good_frame()));
+  }
+  peer.reset();
+  CAPTURE(passed_count, before, resident_size());
+  CHECK(passed_count > count / 20);
+  if (!has_address_sanitizer)
+    CHECK(resident_size() < before + 16);
+  // Whatever came: a StatusRequest of a good peer is answered.
+  const auto there = connect();
+  auto answered = inbox<bool>{};
+  client.system.spawn([&](caf::event_based_actor* self) {
+    self
+      ->request(caf::actor_cast<rendezvous_coordinator_actor>(there),
+                std::chrono::seconds{10}, v1::StatusRequest{})
+      .then([&](const v1::JobStatus&) { answered.put(true); },
+            [&](const caf::error&) { answered.put(false); });
+  });
+  CHECK(answered.take() == true);
+}
