@@ -175,6 +175,8 @@ void store_server::run() {
 
 // The listener may have another descriptor, so closing ours would not do.
 void store_server::close_up() {
+  if (has_stopped_)
+    return;
   ::shutdown(listener_.get(), SHUT_RDWR);
   set_option(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 0);
   links_.clear();

@@ -364,6 +364,20 @@ TEST_CASE("store_server: does not listen after it has stopped", "[runtime]") {
   }
 }
 
+TEST_CASE("store_server: may be stopped twice, also without a client",
+          "[runtime]") {
+  auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
+  REQUIRE(bound);
+  auto home = reactor{};
+  auto uut = store_server::start(home, std::move(bound->socket), {});
+  REQUIRE(uut);
+  (*uut)->stop();
+  (*uut)->await_stopped();
+  (*uut)->stop();
+  run_and_wait(home, [] {}); // The second has had its turn.
+  CHECK(is_refused(*numeric_address("127.0.0.1", bound->port)));
+}
+
 TEST_CASE("store_server: goes on when descriptors run out", "[runtime]") {
   auto x = fixture{};
   auto a = store_client{x.where};
