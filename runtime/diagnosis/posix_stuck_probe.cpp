@@ -4,7 +4,7 @@
 #include "runtime/diagnosis/proc_inspector.hpp"
 #include "runtime/diagnosis/py_spy.hpp"
 #include "runtime/os/file.hpp"
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/folder.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -48,10 +48,10 @@ struct question {
 /// Makes a new file: the folder belongs to a worker, which may put links there.
 void write_file(const std::string& path, std::string_view text) {
   constexpr auto mode = mode_t{0644};
-  const auto fd = unique_fd{::open(
-    path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
-  if (fd)
-    (void)write_all(fd.get(), text); // If it fails, the report has the summary.
+  const auto x = open_at(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  if (x)
+    (void)write_all(x.fd.get(),
+                    text); // If it fails, the report has the summary.
 }
 
 std::vector<int64_t> pids_of(const std::vector<ports::probed_worker>& workers) {

@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/folder.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <algorithm>
@@ -29,9 +30,9 @@ constexpr auto file_mode = mode_t{0666};
 /// In bytes; holds hundreds of events.
 constexpr size_t events_size = 16 * 1024;
 
-failure unusable(const std::string& path, int error) {
-  return {errc::log_failed, formatted("the log file {} cannot be opened: {}",
-                                      path, core::error_text(error))};
+failure unusable(const std::string& path, const std::string& why) {
+  return {errc::log_failed,
+          formatted("the log file {} cannot be opened: {}", path, why)};
 }
 
 bool has_little_space(int fd) {
@@ -58,13 +59,15 @@ inotify_log_files::~inotify_log_files() {
 // -- bytes --------------------------------------------------------------------
 
 result<ports::log_file_id> inotify_log_files::open(const std::string& path) {
-  auto fd = unique_fd{
-    ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, file_mode)};
+  auto opened = open_at(path, O_RDWR | O_CREAT, file_mode);
+  if (!opened)
+    return unusable(path, opened.why);
+  auto fd = std::move(opened.fd);
   struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0)
-    return unusable(path, errno);
+  if (::fstat(fd.get(), &info) != 0)
+    return unusable(path, core::error_text(errno));
   if (!S_ISREG(info.st_mode))
-    return unusable(path, EINVAL);
+    return unusable(path, core::error_text(EINVAL));
   const auto id = ports::log_file_id{++last_id_};
   const auto number = fd.get();
   const auto lock = std::lock_guard{mutex_};
@@ -112,8 +115,8 @@ bool inotify_log_files::is_short_of_space(ports::log_file_id file) const {
 // All or nothing: no other process appends to these files.
 bool inotify_log_files::append(const std::string& path,
                                std::string_view lines) {
-  const auto fd = unique_fd{
-    ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, file_mode)};
+  const auto opened = open_at(path, O_WRONLY | O_CREAT | O_APPEND, file_mode);
+  const auto& fd = opened.fd;
   struct stat before {};
   if (!fd || ::fstat(fd.get(), &before) != 0)
     return false;

@@ -48,6 +48,8 @@ result<void> node_logs::make_folders() {
   auto folders = torch_log_layout::open(config_.options, config_.job);
   if (folders) {
     layout_ = folders_ = std::move(*folders);
+    if (const auto text = folders_->warning(); !text.empty())
+      config_.lines.warn(text);
     return {};
   }
   if (!config_.options.folder.empty() || chooses_files(config_.options))

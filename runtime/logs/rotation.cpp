@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/folder.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -100,17 +101,28 @@ int copy(int from, uint64_t begin, uint64_t end, int to) {
   return 0;
 }
 
+void rename(const located& where, const std::string& from,
+            const std::string& to) {
+  ::renameat(where.at(), from.c_str(), where.at(), to.c_str());
+}
+
 // Renames each numbered file to the next number; the last one is lost.
-void shift_numbers(const std::string& path, uint32_t keep) {
+void shift_numbers(const located& where, uint32_t keep) {
   for (auto i = keep; i > 1; --i)
-    ::rename(numbered(path, i - 1).c_str(), numbered(path, i).c_str());
+    rename(where, numbered(where.name, i - 1), numbered(where.name, i));
 }
 
 } // namespace
 
 rotation_means probe_rotation(const std::string& folder) {
+  const auto fd
+    = unique_fd{::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  return probe_rotation(fd.get());
+}
+
+rotation_means probe_rotation(int folder) {
   const auto fd = unique_fd{
-    ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    ::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)};
   if (!fd)
     return rotation_means::none;
   struct statvfs system {};
@@ -132,26 +144,30 @@ result<uint64_t> rotate(rotating_file& file, uint64_t limit, uint32_t keep) {
   const auto end = aligned(file.fd, limit);
   if (end <= file.begin)
     return uint64_t{0};
-  const auto fresh = file.path + ".rotating";
+  const auto where = locate(file.path);
+  if (!where)
+    return failed(file.path, where.parent.why, where.parent.error);
+  const auto fresh = where.name + ".rotating";
   constexpr auto mode = mode_t{0666};
   const auto to = unique_fd{
-    ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+    ::openat(where.at(), fresh.c_str(),
+             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
   if (!to)
-    return failed(file.path, fresh, errno);
+    return failed(file.path, file.path + ".rotating", errno);
   if (const auto error = copy(file.fd, file.begin, end, to.get()); error != 0) {
-    ::unlink(fresh.c_str());
+    ::unlinkat(where.at(), fresh.c_str(), 0);
     return failed(file.path, "its copy", error);
   }
   const auto shift = take_away(file, end);
   if (!shift) {
     const auto error = errno;
-    ::unlink(fresh.c_str());
+    ::unlinkat(where.at(), fresh.c_str(), 0);
     return failed(file.path, "the file system keeps the beginning of files",
                   error);
   }
   note_gone(file, end, *shift);
-  shift_numbers(file.path, keep);
-  ::rename(fresh.c_str(), numbered(file.path, 1).c_str());
+  shift_numbers(where, keep);
+  rename(where, fresh, numbered(where.name, 1));
   return *shift;
 }
 

@@ -19,6 +19,9 @@ enum class rotation_means : uint8_t {
 /// @param folder Where the files will be; it exists.
 rotation_means probe_rotation(const std::string& folder);
 
+/// @param folder Its descriptor.
+rotation_means probe_rotation(int folder);
+
 /// A file that is appended to. All below are safe against any number of
 /// writers, as long as these write at its end (O_APPEND).
 struct rotating_file {

@@ -2,6 +2,8 @@
 
 #include "messages/formatted.hpp"
 #include "runtime/logs/rotation.hpp"
+#include "runtime/os/file.hpp"
+#include "runtime/os/folder_path.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,42 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view no_files = "/dev/null";
 constexpr mode_t usual_mode = S_IRWXU | S_IRWXG | S_IRWXO; // The umask counts.
-
-/// Folders that are removed again unless they are kept.
-class made_folders {
-public:
-  made_folders() = default;
-  made_folders(const made_folders&) = delete;
-  made_folders& operator=(const made_folders&) = delete;
-
-  ~made_folders() {
-    for (auto i = paths_.rbegin(); i != paths_.rend(); ++i)
-      ::rmdir(i->c_str());
-  }
-
-  void add(const std::string& path) { paths_.push_back(path); }
-  void keep() { paths_.clear(); }
-
-private:
-  std::vector<std::string> paths_;
-};
-
-result<void> make_with_parents(const std::string& path, made_folders& made) {
-  for (size_t end = 1; end != std::string::npos;) {
-    end = path.find('/', end + 1);
-    const auto part = path.substr(0, end);
-    if (::mkdir(part.c_str(), usual_mode) == 0)
-      made.add(part);
-    else if (errno != EEXIST)
-      return cannot_make_folder(path, errno);
-  }
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0)
-    return cannot_make_folder(path, errno);
-  if (!S_ISDIR(info.st_mode))
-    return cannot_make_folder(path, ENOTDIR);
-  return {};
-}
 
 std::string absolute(const std::string& path) {
   auto error = std::error_code{};
@@ -103,37 +69,77 @@ torch_log_layout::open(core::log_options options, const job_id& job) {
     new torch_log_layout{std::move(options)}};
   if (x->options_.folder == no_files)
     return x;
-  auto made = made_folders{};
-  auto base = absolute(x->options_.folder);
-  if (x->options_.folder.empty()) {
-    auto temporary = temporary_folder::make();
-    if (!temporary)
-      return temporary.error();
-    x->temporary_ = std::move(*temporary);
-    base = x->temporary_.path();
-    made.add(base);
-  } else if (auto done = make_with_parents(base, made); !done) {
-    return done.error();
-  }
-  auto path = make_private_folder((base == "/" ? "" : base) + "/"
-                                  + log_job_name(job) + "_");
-  if (!path)
-    return path.error();
-  made.add(*path);
-  x->folder_ = *path;
-  x->folder_fd_.reset(::open(path->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!x->folder_fd_)
-    return cannot_make_folder(*path, errno);
-  if (path->size() + log_path_rest_max > PATH_MAX)
-    return cannot_make_folder(*path, ENAMETOOLONG);
+  auto made = folder_path{};
+  const auto base = x->open_base(made);
+  if (!base)
+    return base.error();
+  auto own = make_private_folder(*base, log_job_name(job) + "_");
+  if (!own)
+    return own.error();
+  const auto& path = own->path();
+  made.add(unique_fd{::openat(base->fd(), ".", O_PATH | O_CLOEXEC)},
+           path.substr(path.rfind('/') + 1));
+  if (path.size() + log_path_rest_max > PATH_MAX)
+    return cannot_make_folder(path, ENAMETOOLONG);
   if (x->options_.rotate_size != 0
-      && probe_rotation(*path) == rotation_means::none)
+      && probe_rotation(own->fd()) == rotation_means::none)
     return failure{errc::log_failed,
                    formatted("the logs in {} cannot be rotated: the file "
                              "system keeps the beginning of files",
-                             *path)};
+                             path)};
+  x->exposed_ = made.exposed();
+  x->own_ = guard(std::move(*own));
   made.keep();
   return x;
+}
+
+result<folder_handle> torch_log_layout::open_base(folder_path& made) {
+  if (options_.folder.empty()) {
+    auto temporary = temporary_folder::make();
+    if (!temporary)
+      return temporary.error();
+    temporary_ = std::move(*temporary);
+    const auto& path = temporary_.path();
+    const auto parent = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+    auto above = made.make(parent);
+    made.add(std::move(above.fd), path.substr(path.rfind('/') + 1));
+    return temporary_.open();
+  }
+  auto path = absolute(options_.folder);
+  auto base = made.make(path);
+  if (!base)
+    return cannot_make_folder(path, base.error);
+  return folder_handle{std::move(base.fd), std::move(path)};
+}
+
+std::string torch_log_layout::warning() const {
+  if (exposed_.empty())
+    return {};
+  return formatted("other users can write to {} and replace the log folders in "
+                   "it: run chmod +t {}, or choose another --log-dir",
+                   exposed_, exposed_);
+}
+
+// What another user has put in its place gets no worker's error file. If it was
+// moved away, there is nothing in its place.
+result<void> torch_log_layout::check_place() const {
+  struct stat named {};
+  struct stat own {};
+  if (::lstat(folder().c_str(), &named) != 0 || ::fstat(own_->fd(), &own) != 0
+      || (named.st_dev == own.st_dev && named.st_ino == own.st_ino))
+    return {};
+  return failure{
+    errc::log_failed,
+    formatted("the log folder {} was replaced by {}: remove that, and choose a "
+              "--log-dir that no other user can write to",
+              folder(),
+              S_ISDIR(named.st_mode) ? "another one"
+                                     : kind_of_file(named.st_mode))};
+}
+
+const std::string& torch_log_layout::folder() const {
+  static const auto none = std::string{};
+  return own_ ? own_->path() : none;
 }
 
 result<std::string>
@@ -142,27 +148,29 @@ torch_log_layout::make_attempt(const core::epoch_plan& plan) {
   const auto is_new = restart_counts_.insert(plan.restart_count).second;
   if (!is_new)
     name += ".epoch_" + to_string(plan.epoch);
-  if (::mkdirat(folder_fd_.get(), name.c_str(), usual_mode) == 0)
+  if (::mkdirat(own_->fd(), name.c_str(), usual_mode) == 0)
     return name;
   // Another coordinator may have counted to the same number.
   if (errno == EEXIST && !is_new) {
     name += "_of_" + std::to_string(plan.epoch.value);
-    if (::mkdirat(folder_fd_.get(), name.c_str(), usual_mode) == 0)
+    if (::mkdirat(own_->fd(), name.c_str(), usual_mode) == 0)
       return name;
   }
-  return cannot_make_folder(folder_ + "/" + name, errno);
+  return cannot_make_folder(folder() + "/" + name, errno);
 }
 
 // By descriptors: the path to them need not be walked for each of thousands.
 result<core::epoch_outputs>
 torch_log_layout::prepare(const core::epoch_plan& plan) {
   const auto count = plan.own.slot_count;
-  if (folder_.empty())
+  if (!own_)
     return core::plan_outputs(options_, {}, count);
+  if (auto ok = check_place(); !ok)
+    return ok.error();
   const auto attempt = make_attempt(plan);
   if (!attempt)
     return attempt.error();
-  const auto path = folder_ + "/" + *attempt;
+  const auto path = folder() + "/" + *attempt;
   auto outputs = core::plan_outputs(options_, path, count);
   if (is_flat()) {
     for (uint32_t i = 0; i < count; ++i)
@@ -170,8 +178,10 @@ torch_log_layout::prepare(const core::epoch_plan& plan) {
         = path + "/error_" + std::to_string(i) + ".json";
     return outputs;
   }
-  const auto fd = unique_fd{::openat(folder_fd_.get(), attempt->c_str(),
-                                     O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  const auto opened = own_->open_folder(*attempt);
+  if (!opened)
+    return cannot_make_folder(path, opened.error);
+  const auto& fd = opened.fd;
   for (uint32_t i = 0; i < count; ++i) {
     const auto name = std::to_string(i);
     if (::mkdirat(fd.get(), name.c_str(), usual_mode) == 0)
@@ -179,14 +189,14 @@ torch_log_layout::prepare(const core::epoch_plan& plan) {
     const auto error = errno;
     while (i-- > 0)
       ::unlinkat(fd.get(), std::to_string(i).c_str(), AT_REMOVEDIR);
-    ::unlinkat(folder_fd_.get(), attempt->c_str(), AT_REMOVEDIR);
+    ::unlinkat(own_->fd(), attempt->c_str(), AT_REMOVEDIR);
     return cannot_make_folder(path + "/" + name, error);
   }
   return outputs;
 }
 
 bool torch_log_layout::holds_files() const {
-  return !folder_.empty() && detail::holds_files(folder_);
+  return own_ && detail::holds_files(own_->fd());
 }
 
 void torch_log_layout::remove_if_unused() const {

@@ -3,8 +3,8 @@
 
 #include "actors/ports/log_layout.hpp"
 #include "messages/ids.hpp"
+#include "runtime/os/folder.hpp"
 #include "runtime/os/temporary_folder.hpp"
-#include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +19,8 @@ namespace actorrun::detail {
 /// the front.
 std::string log_job_name(const job_id& job);
 inline constexpr size_t log_job_name_max = 200;
+
+class folder_path;
 
 /// Whether anything that workers write goes to files, if there are any.
 bool chooses_files(const core::log_options& options);
@@ -52,12 +54,14 @@ public:
   result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override;
 
   /// Of this agent, absolute; empty if there is none.
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const;
+
+  /// Says that other users can replace the folder, and what ends that; empty if
+  /// they cannot.
+  std::string warning() const;
 
   /// Whether output goes to files.
-  bool fills_files() const {
-    return !folder_.empty() && chooses_files(options_);
-  }
+  bool fills_files() const { return own_ && chooses_files(options_); }
 
   /// Whether a file has been written.
   bool holds_files() const;
@@ -73,11 +77,14 @@ private:
     return options_.folder.empty() && !chooses_files(options_);
   }
 
+  result<folder_handle> open_base(folder_path& made);
+  result<void> check_place() const;
   result<std::string> make_attempt(const core::epoch_plan& plan);
+
   core::log_options options_;
   temporary_folder temporary_; ///< The base if it is ours; else none.
-  std::string folder_;
-  unique_fd folder_fd_;
+  std::shared_ptr<const folder_handle> own_; ///< None: no files.
+  std::string exposed_;
   std::set<uint32_t> restart_counts_; ///< Of the attempts so far.
 };
 

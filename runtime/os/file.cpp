@@ -1,6 +1,7 @@
 #include "runtime/os/file.hpp"
 
 #include "actors/core/text.hpp"
+#include "runtime/os/folder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +13,7 @@
 
 namespace actorrun::detail {
 
-namespace {
-
-std::string kind_of(mode_t mode) {
+std::string kind_of_file(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
       return "a directory";
@@ -29,25 +28,30 @@ std::string kind_of(mode_t mode) {
   }
 }
 
-} // namespace
-
 // The first check keeps devices from being opened; the second one, of what was
 // opened, is the one that counts.
 result<std::optional<regular_file>> open_regular_file(const std::string& path) {
+  const auto where = locate(path);
+  if (!where && where.parent.error == ENOENT)
+    return std::optional<regular_file>{};
+  if (!where)
+    return system_failure("it cannot be read: " + where.parent.why);
+  const auto* name = where.name.c_str();
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) {
+  if (::fstatat(where.at(), name, &facts, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       return std::optional<regular_file>{};
     return core::system_failure("it cannot be read", errno);
   }
   if (!S_ISREG(facts.st_mode))
-    return system_failure("it is " + kind_of(facts.st_mode));
-  auto fd = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW
-                                             | O_NONBLOCK | O_NOCTTY)};
+    return system_failure("it is " + kind_of_file(facts.st_mode));
+  auto fd = unique_fd{
+    ::openat(where.at(), name,
+             O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &facts) != 0)
     return core::system_failure("it cannot be read", errno);
   if (!S_ISREG(facts.st_mode))
-    return system_failure("it is " + kind_of(facts.st_mode));
+    return system_failure("it is " + kind_of_file(facts.st_mode));
   if (facts.st_uid != ::geteuid())
     return system_failure("it belongs to another user");
   return std::optional{regular_file{std::move(fd), uint64_t(facts.st_size)}};

@@ -20,7 +20,11 @@ struct regular_file {
   uint64_t size = 0; ///< In bytes, when it was opened.
 };
 
-/// Opens a file that a worker made. Never waits for another process, as opening
+/// `a directory`, `a symbolic link`, … of what is no regular file.
+std::string kind_of_file(mode_t mode);
+
+/// Opens a file that a worker made. Below a guarded folder (`folder.hpp`) no link
+/// leads to it. Never waits for another process, as opening
 /// a FIFO would.
 /// @returns nothing if there is no file at `path`
 /// @retval errc::system_failure  it is a link, no regular file, not ours, or

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -98,27 +97,51 @@ result<std::string> make_private_folder(const std::string& prefix) {
   return cannot_make_folder(prefix + "*", EEXIST);
 }
 
-bool holds_files(const std::string& path) {
-  auto error = std::error_code{};
-  auto i = fs::recursive_directory_iterator{path, error};
-  for (; !error && i != fs::recursive_directory_iterator{}; i.increment(error))
-    if (i->symlink_status(error).type() != fs::file_type::directory)
-      return true;
-  return false;
+namespace {
+
+// A file server may give what we make another owner: then a file that is made
+// in the folder has the same one.
+bool is_own_folder(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return false;
+  if (info.st_uid == ::geteuid())
+    return true;
+  const auto name = random_text();
+  const auto probe = unique_fd{
+    ::openat(fd, name.c_str(),
+             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR)};
+  struct stat made {};
+  const auto is_same
+    = probe && ::fstat(probe.get(), &made) == 0 && made.st_uid == info.st_uid;
+  if (probe)
+    ::unlinkat(fd, name.c_str(), 0);
+  return is_same;
 }
 
-void remove_unless_used(const std::string& path) {
-  auto folders = std::vector<std::string>{path};
-  auto error = std::error_code{};
-  auto i = fs::recursive_directory_iterator{path, error};
-  for (; !error && i != fs::recursive_directory_iterator{};
-       i.increment(error)) {
-    if (i->symlink_status(error).type() != fs::file_type::directory)
-      return;
-    folders.push_back(i->path().string());
+} // namespace
+
+result<folder_handle> make_private_folder(const folder_handle& base,
+                                          const std::string& prefix) {
+  const auto parent = base.path() == "/" ? "/" : base.path() + "/";
+  for (auto i = 0; i < attempts_max; ++i) {
+    const auto name = prefix + random_text();
+    if (::mkdirat(base.fd(), name.c_str(), private_mode) == 0) {
+      auto made = base.open_folder(name);
+      if (!made)
+        return cannot_make_folder(parent + name, made.error);
+      if (!is_own_folder(made.fd.get()))
+        return failure{errc::log_failed,
+                       formatted("the log folder {}{} was replaced by another "
+                                 "one: choose one that no other user can "
+                                 "write to",
+                                 parent, name)};
+      return folder_handle{std::move(made.fd), parent + name};
+    }
+    if (errno != EEXIST)
+      return cannot_make_folder(parent + name, errno);
   }
-  for (auto k = folders.rbegin(); k != folders.rend(); ++k)
-    ::rmdir(k->c_str());
+  return cannot_make_folder(parent + prefix + "*", EEXIST);
 }
 
 result<temporary_folder> temporary_folder::make() {
@@ -147,14 +170,23 @@ void temporary_folder::sweep() {
       continue;
     --left;
     const auto path = i->path().string();
-    if (const auto lock = take_over(path))
-      remove_unless_used(path);
+    if (const auto lock = take_over(path)) {
+      remove_unless_used(lock.get());
+      ::rmdir(path.c_str()); // Fails if it is used.
+    }
   }
 }
 
 void temporary_folder::remove_if_unused() const {
-  remove_unless_used(path_);
+  remove_unless_used(lock_.get());
+  ::rmdir(path_.c_str()); // Fails if it is used.
   sweep();
+}
+
+folder_handle temporary_folder::open() const {
+  return {
+    unique_fd{::openat(lock_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC)},
+    path_};
 }
 
 } // namespace actorrun::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "messages/result.hpp"
+#include "runtime/os/folder.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <string>
@@ -27,6 +28,9 @@ public:
   const std::string& path() const { return path_; }
   bool empty() const { return path_.empty(); }
 
+  /// @pre not empty
+  folder_handle open() const;
+
   /// Removes it unless a file is in it, and sweeps.
   void remove_if_unused() const;
 
@@ -35,15 +39,15 @@ private:
   unique_fd lock_;
 };
 
-/// Whether `path` contains anything but folders, at any depth.
-bool holds_files(const std::string& path);
-
-/// Removes a tree of folders, unless it holds anything else.
-void remove_unless_used(const std::string& path);
-
 /// Makes `<prefix><8 random>`, for this user alone.
 /// @retval errc::log_failed  it cannot be made; the text names it
 result<std::string> make_private_folder(const std::string& prefix);
+
+/// The same in a folder that is open, and opens it: what another program puts in
+/// its place meanwhile is refused.
+/// @param prefix Of the name.
+result<folder_handle> make_private_folder(const folder_handle& base,
+                                          const std::string& prefix);
 
 /// The failure to make a log folder.
 failure cannot_make_folder(const std::string& path, int error);

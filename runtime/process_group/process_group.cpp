@@ -105,6 +105,8 @@ result<void> process_group::make_outputs() {
     if (!opened)
       return opened.error();
     layout = folders_ = std::move(*opened);
+    if (const auto text = folders_->warning(); !text.empty())
+      options_.lines.warn(text);
   }
   auto outputs = layout->prepare(plan_);
   if (!outputs)

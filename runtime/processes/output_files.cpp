@@ -2,8 +2,10 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/folder.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -55,18 +57,18 @@ int output_files::open_target(const core::stream_target& target,
 
 // O_NONBLOCK is for the open alone: that of a pipe without reader fails.
 int output_files::open_file(const std::string& path, unique_fd& file) {
-  constexpr auto flags
-    = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  constexpr auto flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK;
   const auto truncate = emptied_.contains(path) ? 0 : O_TRUNC;
-  file = above_standard(
-    unique_fd{::open(path.c_str(), flags | truncate, file_mode)});
+  auto opened = open_at(path, flags | truncate, file_mode);
+  const auto is_open = bool(opened);
+  file = above_standard(std::move(opened.fd));
   if (file && ::fcntl(file.get(), F_SETFL, O_APPEND) == 0) {
     emptied_.insert(path);
     return file.get();
   }
   if (failure_count_++ == 0) {
     first_path_ = path;
-    first_error_ = errno;
+    first_reason_ = is_open ? core::error_text(errno) : opened.why;
   }
   file.reset();
   return discard();
@@ -84,7 +86,7 @@ std::string output_files::complaint() const {
   if (failure_count_ == 0)
     return {};
   auto text = formatted("output is lost: cannot open {}: {}", first_path_,
-                        core::error_text(first_error_));
+                        first_reason_);
   if (failure_count_ > 1)
     text += formatted("; and {} more files of this start", failure_count_ - 1);
   return text;

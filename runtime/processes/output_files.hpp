@@ -35,6 +35,7 @@ public:
   /// Opens files for appending, with what the umask leaves of 0666: rotation
   /// may shorten them underneath. The first process of the batch that names a
   /// file empties it, others add to it. Never waits for the reader of a pipe.
+  /// Below a guarded folder no link is followed (`os/folder.hpp`).
   open_outputs open(const core::stream_target& out,
                     const core::stream_target& err);
 
@@ -51,7 +52,7 @@ private:
   int null_error_ = 0;
   std::unordered_set<std::string> emptied_;
   std::string first_path_;
-  int first_error_ = 0;
+  std::string first_reason_;
   size_t failure_count_ = 0;
 };
 

@@ -1,4 +1,5 @@
 #include "runtime/logs/torch_log_layout.hpp"
+#include "runtime/processes/output_files.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"
 
@@ -337,4 +338,56 @@ TEST_CASE("log folders: a job's name is made a valid file name", "[runtime]") {
   CHECK(name(std::string(log_job_name_max, 'x')).size() == log_job_name_max);
   CHECK(name(std::string(log_job_name_max + 1, 'x')).size()
         == log_job_name_max);
+}
+
+TEST_CASE_METHOD(fixture, "log folders: one that was replaced gets no epoch",
+                 "[runtime][folder]") {
+  const auto uut = open();
+  prepare(*uut, plan(1, 0, 1));
+  const auto path = uut->folder();
+  fs::rename(path, path + ".moved");
+  CHECK(uut->prepare(plan(2, 1, 1))); // There is nothing in its place.
+  fs::create_directories(here / "victim/attempt_2/0");
+  SECTION("by a link") {
+    fs::create_directory_symlink(here / "victim", path);
+    const auto outputs = uut->prepare(plan(3, 2, 1));
+    REQUIRE(!outputs);
+    CHECK(outputs.error().code == errc::log_failed);
+    CHECK(outputs.error().text.starts_with(
+      "the log folder " + path + " was replaced by a symbolic link: "));
+  }
+  SECTION("by another folder") {
+    fs::create_directory(path);
+    CHECK(!uut->prepare(plan(3, 2, 1)));
+  }
+  CHECK(fs::is_empty(here / "victim/attempt_2/0"));
+}
+
+TEST_CASE_METHOD(fixture, "log folders: links below them are not followed",
+                 "[runtime][folder]") {
+  const auto uut = open();
+  const auto out = prepare(*uut, plan(1, 0, 1)).workers[0].out;
+  std::ofstream{here / "victim"} << "precious";
+  fs::create_symlink(here / "victim", out.path);
+  auto null = unique_fd{};
+  auto files = output_files{null};
+  (void)files.open(out, {});
+  CHECK(content_of(here / "victim") == "precious");
+  CHECK(files.complaint()
+        == "output is lost: cannot open " + out.path + ": " + out.path
+             + " is a symbolic link, and links there are not followed: remove "
+               "it");
+}
+
+TEST_CASE_METHOD(fixture, "log folders: one that others can write to is named",
+                 "[runtime][folder]") {
+  options.folder = here / "open";
+  CHECK(open()->warning().empty());
+  ::chmod((here / "open").c_str(), 0777);
+  CHECK(open()->warning()
+        == "other users can write to " + here.path()
+             + "/open and replace the log folders in it: run chmod +t "
+             + here.path() + "/open, or choose another --log-dir");
+  ::chmod((here / "open").c_str(), 01777);
+  CHECK(open()->warning().empty());
 }
