@@ -274,11 +274,12 @@ void launcher::members::open_events(const agent_options& options) {
 
 result<void> launcher::members::spawn_agent(const agent_options& options) {
   open_events(options);
-  auto processes
-    = keep(std::make_unique<posix_process_host>(
-             *loop, [lines = lines](const std::string& x) { lines.warn(x); },
-             devices->gate(loop), guardian),
-           loop);
+  auto host_of_workers = std::make_unique<posix_process_host>(
+    *loop, [lines = lines](const std::string& x) { lines.warn(x); },
+    devices->gate(loop), guardian);
+  host_of_workers->set_detail_handler(
+    [lines = lines](const std::string& x) { lines.debug(x); });
+  auto processes = keep(std::move(host_of_workers), loop);
   auto ports = make_ports(options);
   const auto offering = core::offer{.agent = make_agent_id(host),
                                     .host = host,

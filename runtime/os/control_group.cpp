@@ -162,6 +162,23 @@ std::vector<control_group> memory_groups(const std::string& proc) {
   return out;
 }
 
+std::string unified_folder(const std::string& proc) {
+  const auto group = find_own_groups(proc).unified;
+  if (!group.starts_with('/') || group.find("/..") != group.npos)
+    return {};
+  const auto mounts = read_kernel_file(proc + "/self/mountinfo");
+  for (const auto line : parts_of(mounts, '\n')) {
+    const auto x = parse_mount(line);
+    if (!x || x->type != "cgroup2")
+      continue;
+    const auto is_below = x->root == "/" || group == x->root
+                          || group.starts_with(x->root + "/");
+    if (is_below)
+      return folder_of(*x, group == "/" ? "" : group);
+  }
+  return {};
+}
+
 std::optional<uint64_t> memory_limit(const std::string& proc) {
   auto out = machine_memory(proc);
   for (const auto& x : memory_groups(proc))

@@ -20,6 +20,10 @@ struct control_group {
 /// @param proc The proc file system; tests have their own.
 std::vector<control_group> memory_groups(const std::string& proc = "/proc");
 
+/// The folder of our own group of version 2; empty if there is none, or no mount
+/// shows it.
+std::string unified_folder(const std::string& proc = "/proc");
+
 /// Bytes of memory that this process may use: the least of what its control
 /// groups, those above them, and the machine have. None if nothing says it.
 std::optional<uint64_t> memory_limit(const std::string& proc = "/proc");

@@ -28,6 +28,10 @@ public:
   /// The program could not be executed; the child ends after this.
   virtual void leave() noexcept = 0;
 
+  /// The folder of the control group in which the child starts; -1: it stays in
+  /// that of its parent.
+  virtual int cgroup() const noexcept { return -1; }
+
 protected:
   ~child_gate() = default;
 };

@@ -97,7 +97,8 @@ void forked_starts::pump() {
 }
 
 void forked_starts::begin(id which, pending& x) {
-  x.place = guard_.enlist(x.what.fire_count);
+  x.place = guard_.enlist(x.what.fire_count,
+                          x.what.batch ? x.what.batch->cgroup : nullptr);
   if (!x.place)
     return fail(which, x, EAGAIN);
   const auto& spec = x.what.spec;
@@ -177,12 +178,15 @@ bool forked_starts::may_run(const pending& x) const {
 }
 
 void forked_starts::let_run(id which, pending& x) {
+  const auto group = x.place.cgroup();
+  const auto cgroup_error = group < 0 ? 0 : join_cgroup(group, x.pid);
   if (const auto error = x.place.enter(x.pid))
     return fail(which, x, error);
   send_go(x.handshake.get());
   conclude(which, x,
            {.pid = std::exchange(x.pid, 0),
             .pidfd = std::move(x.pidfd),
+            .cgroup_error = cgroup_error,
             .registration = std::move(x.place)});
 }
 

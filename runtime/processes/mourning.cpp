@@ -309,6 +309,7 @@ private:
 
 void mourn(warden_table& table, std::array<int, grave_count> sockets) {
   kill_all(table);
+  kill_cgroup_of(table);
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
     return;
   const auto begin = now_of_fence();
@@ -319,8 +320,10 @@ void mourn(warden_table& table, std::array<int, grave_count> sockets) {
   while (!visitors.is_over()) {
     if (!workers_ended && now_of_fence() >= next_look) {
       const auto elapsed = now_of_fence() - begin;
+      const auto is_populated = kill_cgroup_of(table);
       workers_ended
-        = !kill_all(table) || (elapsed > zombie_delay && !runs_any(table));
+        = (!kill_all(table) || (elapsed > zombie_delay && !runs_any(table)))
+          && !is_populated;
       if (workers_ended) {
         visitors.workers_ended();
       } else if (elapsed > table.linger_max.load()) {

@@ -8,7 +8,8 @@
 
 namespace actorrun::detail {
 
-/// Kills the groups of the table until no process of theirs runs. From then on
+/// Kills the groups of the table, and all in the control group of the workers if
+/// there is one, until no process of theirs runs. From then on
 /// the agent's statement is offered, for `linger`; the coordinator's from the
 /// beginning, as long as a visitor has asked for it within the last `linger`,
 /// at most for `linger_max`. A visitor that sends the coordinator's release

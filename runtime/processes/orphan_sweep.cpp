@@ -1,5 +1,6 @@
 #include "runtime/processes/orphan_sweep.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/process_lookup.hpp"
 
@@ -31,6 +32,13 @@ std::set<pid_t> children() {
   return result;
 }
 
+// A zombie stays in the group in which it has ended.
+bool is_within(pid_t pid, const std::string& home) {
+  return !home.empty()
+         && read_kernel_file(formatted("/proc/{}/cgroup", pid)).find(home)
+              != std::string::npos;
+}
+
 } // namespace
 
 bool adopts_orphans() {
@@ -48,6 +56,25 @@ size_t sweep_orphans(const std::set<pid_t>& sessions) {
     ::kill(pid, SIGKILL);
     auto info = siginfo_t{};
     ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG);
+  }
+  return count;
+}
+
+size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home) {
+  size_t count = 0;
+  for (const auto pid : children()) {
+    if (sessions.contains(pid))
+      continue;
+    const auto stat = read_stat(pid);
+    if (!stat || stat->state != 'Z')
+      continue;
+    if (!sessions.contains(static_cast<pid_t>(stat->session))
+        && !is_within(pid, home))
+      continue;
+    auto info = siginfo_t{};
+    const auto id = static_cast<id_t>(pid);
+    if (::waitid(P_PID, id, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0)
+      ++count;
   }
   return count;
 }

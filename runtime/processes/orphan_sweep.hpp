@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <set>
+#include <string>
 
 #include <sys/types.h>
 
@@ -20,5 +21,13 @@ bool adopts_orphans();
 /// @pre the leaders of `sessions` are not reaped, so their ids are not reused
 /// @returns how many were found
 size_t sweep_orphans(const std::set<pid_t>& sessions);
+
+/// Reaps the children of this process that have ended and are what workers left
+/// behind: in one of `sessions` without leading it, or in the control group
+/// `home`. Other children, such as those of a host program, are left alone.
+/// @param home A part of the path of the group; empty: there is none.
+/// @pre as of `sweep_orphans`
+/// @returns how many
+size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home);
 
 } // namespace actorrun::detail

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -34,12 +36,25 @@ constexpr auto status_interval = 10ms;
 constexpr auto sweep_interval = 2ms;
 constexpr uint32_t sweep_count_max = 100;
 
+/// Between two looks at a control group that was killed.
+constexpr auto empty_interval = 500us;
+
+/// Between two looks for orphans that have ended.
+constexpr auto reap_interval = 500ms;
+
 std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
   auto result = std::set<pid_t>{};
   for (const auto& x : workers)
     if (!x.reaped_elsewhere)
       result.insert(x.pid);
   return result;
+}
+
+void await_empty_group(const worker_cgroup& group, core::time_point deadline) {
+  kill_cgroup(group.folder());
+  while (is_populated(group.folder())
+         && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(empty_interval);
 }
 
 void await_end(worker_process& worker, core::time_point deadline) {
@@ -134,6 +149,11 @@ void posix_process_host::start_all(epoch_id epoch,
                                         .files = starter_->begin_batch()})
                   .first->second;
   group.workers.reserve(processes.size());
+  if (!group.cgroup() && on_detail_
+      && !std::exchange(has_told_obstacle_, true))
+    on_detail_(formatted("workers run without a control group of their own: {}",
+                         warden_->obstacle()));
+  reap_later();
   if (gate_ && !ended_.empty())
     hold_back(epoch, std::move(processes), fire_count);
   else
@@ -188,6 +208,11 @@ void posix_process_host::on_start(epoch_id epoch, size_t place,
 void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
                                     started_process process) {
   auto& group = batches_.at(epoch);
+  if (process.cgroup_error != 0 && on_detail_
+      && std::exchange(group.cgroup_error, process.cgroup_error) == 0)
+    on_detail_(formatted("worker process {} runs outside of {}: {}",
+                         process.pid, group.cgroup()->path(),
+                         std::strerror(process.cgroup_error)));
   group.workers.push_back({.local_rank = local_rank,
                            .pid = process.pid,
                            .pidfd = std::move(process.pidfd),
@@ -238,9 +263,37 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
     note(formatted("another part of this program has reaped worker process {}; "
                    "its exit code is lost",
                    worker.pid));
-  report(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
-                                      status->exit_code, status->signal,
-                                      status->dumped, round_time()});
+  report_end(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
+                                          status->exit_code, status->signal,
+                                          status->dumped, round_time()});
+}
+
+// Who hears that the last worker has ended says that the epoch has: so what the
+// workers have started must be dead by then.
+void posix_process_host::report_end(epoch_id epoch,
+                                    ports::process_event event) {
+  auto& group = batches_.at(epoch);
+  const auto is_last = group.running_count == 1 && group.starting.empty();
+  if (is_last && group.given_up && group.cgroup()) {
+    group.last_end = std::move(event);
+    return await_empty(epoch, std::chrono::steady_clock::now() + end_max);
+  }
+  report(epoch, std::move(event));
+  --group.running_count;
+  finish_if_done(epoch);
+}
+
+void posix_process_host::await_empty(epoch_id epoch,
+                                     core::time_point deadline) {
+  auto& group = batches_.at(epoch);
+  const auto folder = group.cgroup()->folder();
+  if (is_populated(folder) && std::chrono::steady_clock::now() < deadline) {
+    kill_cgroup(folder);
+    loop_.after(empty_interval,
+                while_alive([=, this] { await_empty(epoch, deadline); }));
+    return;
+  }
+  report(epoch, *std::exchange(group.last_end, std::nullopt));
   --group.running_count;
   finish_if_done(epoch);
 }
@@ -278,6 +331,8 @@ void posix_process_host::release_now(epoch_id epoch) {
     worker.kill_group(SIGKILL);
     worker.registration.reset();
   }
+  if (group.cgroup())
+    kill_cgroup(group.cgroup()->folder());
   if (group.running_count == 0 && group.starting.empty())
     finish(epoch);
 }
@@ -289,14 +344,59 @@ void posix_process_host::finish(epoch_id epoch) {
   if (i == batches_.end())
     return;
   auto& group = i->second;
-  if (adopts_orphans() && group.sweep_count++ < sweep_count_max
-      && sweep_orphans(sessions_of(group.workers)) > 0) {
+  if (group.sweep_count++ < sweep_count_max && sweep(group)) {
     loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
     return;
   }
+  if (adopts_orphans())
+    reap();
   for (auto& worker : group.workers)
     worker.reap();
   batches_.erase(i);
+}
+
+// @returns whether processes of the batch were left
+bool posix_process_host::sweep(batch& group) {
+  auto found = adopts_orphans() && sweep_orphans(sessions_of(group.workers)) > 0;
+  if (group.cgroup() && is_populated(group.cgroup()->folder())) {
+    kill_cgroup(group.cgroup()->folder());
+    found = true;
+  }
+  return found;
+}
+
+std::set<pid_t> posix_process_host::all_sessions() const {
+  auto result = std::set<pid_t>{};
+  for (const auto& [epoch, group] : batches_)
+    result.merge(sessions_of(group.workers));
+  return result;
+}
+
+// The name of the group of all batches, with its slash: it is unique.
+std::string posix_process_host::home_name() const {
+  const auto path = warden_->cgroup_path();
+  return path.empty() ? "" : path.substr(path.rfind('/')) + "/";
+}
+
+// A worker that is about to be known must not be taken for an orphan.
+void posix_process_host::reap() {
+  const auto starts = std::any_of(
+    batches_.begin(), batches_.end(),
+    [](const auto& x) { return !x.second.starting.empty(); });
+  reap_orphans(all_sessions(), starts ? "" : home_name());
+}
+
+// Orphans that end while their epoch runs must not fill the table of processes.
+void posix_process_host::reap_later() {
+  if (reaps_ || !adopts_orphans())
+    return;
+  reaps_ = true;
+  loop_.after(reap_interval, while_alive([this] {
+    reaps_ = false;
+    reap();
+    if (!batches_.empty())
+      reap_later();
+  }));
 }
 
 void posix_process_host::end_all() {
@@ -315,8 +415,12 @@ void posix_process_host::end_all() {
         loop_.unwatch(worker.pidfd.get());
         await_end(worker, deadline);
       }
-    if (adopts_orphans())
+    if (group.cgroup())
+      await_empty_group(*group.cgroup(), deadline);
+    if (adopts_orphans()) {
       sweep_orphans(sessions_of(group.workers));
+      reap();
+    }
     for (auto& worker : group.workers)
       worker.reap();
   }

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ namespace actorrun::detail {
 /// own; workers made by forks follow as they get ready (see `process_starter`). The facts of one round of the
 /// reactor arrive in one call, and those that were seen in one round bear the
 /// same time. Outputs that cannot be opened are one note per batch.
+///
+/// Each batch has a control group where one can be made (see `cgroup_home`): then
+/// nothing that a worker has started outlives its batch. The end of the last
+/// worker of a batch that was signalled is reported when the group is empty, one
+/// second later at most.
+///
+/// Where this program adopts orphans it reaps those of the workers that have
+/// ended within half a second.
 ///
 /// The zombie of a process stays until its epoch is released, so that the id of
 /// its group cannot come to mean another. Neither needs nor disturbs SIGCHLD. A
@@ -70,6 +79,12 @@ public:
   void check(std::function<void()> on_answer) override;
   ports::fence_token set_fence(core::time_point due) override;
 
+  /// Takes lines that are of interest only to those who look for a fault: why
+  /// workers run without a control group. Call it before the first start.
+  void set_detail_handler(note_handler on_detail) {
+    on_detail_ = std::move(on_detail);
+  }
+
   /// The pid of the warden; 0 while there is none.
   /// @pre on the reactor's thread
   pid_t warden_pid() const { return warden_->pid(); }
@@ -88,6 +103,14 @@ private:
     bool given_up = false; ///< Its starts: what still comes is killed.
     bool released = false;
     uint32_t sweep_count = 0;
+    /// The end of its last worker, if that was to be stopped: held back while
+    /// processes that the workers have started live in the control group.
+    std::optional<ports::process_event> last_end{};
+
+    int cgroup_error = 0;
+    const std::shared_ptr<worker_cgroup>& cgroup() const {
+      return files->cgroup;
+    }
   };
 
   void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
@@ -102,6 +125,13 @@ private:
   void give_up_starts(epoch_id epoch, batch& group);
   void conclude_starts(const batch& group);
   void finish_if_done(epoch_id epoch);
+  void await_empty(epoch_id epoch, core::time_point deadline);
+  void report_end(epoch_id epoch, ports::process_event event);
+  bool sweep(batch& group);
+  void reap();
+  void reap_later();
+  std::set<pid_t> all_sessions() const;
+  std::string home_name() const;
   void watch(epoch_id epoch, size_t index);
   void on_ready(epoch_id epoch, size_t index);
   void report(epoch_id epoch, ports::process_event event);
@@ -119,12 +149,15 @@ private:
 
   reactor& loop_;
   note_handler on_note_;
+  note_handler on_detail_{};
   start_gate gate_;
   std::vector<pid_t> ended_{}; ///< Released since the last start, for the gate.
   std::shared_ptr<warden> warden_;
   std::unique_ptr<process_starter> starter_;
   std::map<epoch_id, batch> batches_;
   std::optional<core::time_point> round_time_;
+  bool reaps_ = false; ///< A timer is set.
+  bool has_told_obstacle_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

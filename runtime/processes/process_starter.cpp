@@ -44,7 +44,10 @@ process_starter::process_starter(reactor& loop, warden& guard,
 process_starter::~process_starter() = default;
 
 std::shared_ptr<start_batch> process_starter::begin_batch() {
-  return thread_.begin_batch();
+  auto batch = thread_.begin_batch();
+  if (guard_.ensure() == 0)
+    batch->cgroup = guard_.open_cgroup();
+  return batch;
 }
 
 process_starter::id process_starter::start(ports::process_spec spec,
@@ -61,7 +64,7 @@ process_starter::id process_starter::start(ports::process_spec spec,
   if (const auto error = guard_.ensure())
     return refuse(not_started(error, "actorrun-warden"));
   if (how == start_method::exec) {
-    auto place = guard_.enlist(fire_count);
+    auto place = guard_.enlist(fire_count, batch->cgroup);
     if (!place)
       return refuse(not_started(EAGAIN, spec.arguments[0]));
     return {how, thread_.execute(std::move(batch), std::move(spec),

@@ -1,15 +1,18 @@
 #include "runtime/processes/spawn.hpp"
 
 #include "runtime/os/thread.hpp"
+#include "runtime/processes/worker_cgroup.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
+#include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,11 +36,15 @@ struct child_context {
   const child_files* files = nullptr;
   const cpu_binding* binding = nullptr;
   pid_t parent = 0;
+  int to_join = -1; ///< A control group that the kernel did not make it in.
+  volatile int cgroup_error = 0;
   volatile int error = 0;
 };
 
 // Returns only with the errno of the step that failed.
-int become(const child_context& context) {
+int become(child_context& context) {
+  if (context.to_join >= 0)
+    context.cgroup_error = join_cgroup(context.to_join, ::getpid());
   if (const auto error = lead_session(context.parent, context.gate))
     return error;
   // Descriptors are a copy already; only memory is shared.
@@ -57,6 +64,71 @@ int become(const child_context& context) {
   if (context.gate)
     context.gate->leave();
   ::_exit(127);
+}
+
+// `clone` has no room for a control group, and glibc does not offer `clone3`. The
+// child runs on its own stack and never returns.
+// @returns the pid, or a negative errno
+pid_t clone_into(clone_args& arguments, child_context& context) {
+#if defined(__x86_64__)
+  auto result = long{SYS_clone3};
+  register auto run asm("r12") = &child_main;
+  register auto* data asm("r13") = &context;
+  asm volatile("syscall\n\t"
+               "test %%rax, %%rax\n\t"
+               "jnz 1f\n\t"
+               "xor %%ebp, %%ebp\n\t"
+               "mov %%r13, %%rdi\n\t"
+               "call *%%r12\n\t"
+               "hlt\n"
+               "1:"
+               : "+a"(result)
+               : "D"(&arguments), "S"(sizeof arguments), "r"(run), "r"(data)
+               : "rcx", "r11", "memory", "cc");
+  return static_cast<pid_t>(result);
+#elif defined(__aarch64__)
+  register auto number asm("x8") = long{SYS_clone3};
+  register auto result asm("x0") = reinterpret_cast<long>(&arguments);
+  register auto size asm("x1") = long{sizeof arguments};
+  register auto run asm("x20") = &child_main;
+  register auto* data asm("x21") = &context;
+  asm volatile("svc 0\n\t"
+               "cbnz x0, 1f\n\t"
+               "mov x29, xzr\n\t"
+               "mov x0, x21\n\t"
+               "blr x20\n\t"
+               "brk 0\n"
+               "1:"
+               : "+r"(result)
+               : "r"(number), "r"(size), "r"(run), "r"(data)
+               : "memory", "cc");
+  return static_cast<pid_t>(result);
+#else
+  (void)arguments;
+  (void)context;
+  return -ENOSYS;
+#endif
+}
+
+constexpr auto clone_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+
+// @returns the pid, or a negative errno
+pid_t clone_child(child_context& context, char* stack, int cgroup, int& pidfd) {
+  if (cgroup >= 0) {
+    auto arguments = clone_args{};
+    arguments.flags = clone_flags | CLONE_INTO_CGROUP;
+    arguments.pidfd = reinterpret_cast<uintptr_t>(&pidfd);
+    arguments.exit_signal = SIGCHLD;
+    arguments.stack = reinterpret_cast<uintptr_t>(stack);
+    arguments.stack_size = stack_size;
+    arguments.cgroup = static_cast<uint64_t>(cgroup);
+    if (const auto pid = clone_into(arguments, context); pid > 0)
+      return pid;
+    context.to_join = cgroup; // A sandbox may refuse this call only.
+  }
+  const auto pid = ::clone(child_main, stack + stack_size,
+                           clone_flags | SIGCHLD, &context, &pidfd);
+  return pid < 0 ? -errno : pid;
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -115,17 +187,19 @@ spawned spawner::start(const std::string& path,
   auto pidfd = -1;
   const auto [pid, error] = [&] {
     const auto blocked = signals_blocked{};
-    const auto x = ::clone(child_main, stack_ + guard_size + stack_size,
-                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                           &context, &pidfd);
-    return std::pair{x, x < 0 ? errno : context.error};
+    const auto x = clone_child(context, stack_ + guard_size,
+                               gate ? gate->cgroup() : -1, pidfd);
+    return std::pair{x, x < 0 ? -x : context.error};
   }();
   if (pid > 0 && error != 0)
     reap(pidfd);
   auto owned = unique_fd{pidfd};
   if (error != 0)
-    return {.pid = 0, .pidfd = {}, .error = error};
-  return {.pid = pid, .pidfd = std::move(owned), .error = 0};
+    return {.pid = 0, .pidfd = {}, .error = error, .cgroup_error = 0};
+  return {.pid = pid,
+          .pidfd = std::move(owned),
+          .error = 0,
+          .cgroup_error = context.cgroup_error};
 }
 
 } // namespace actorrun::detail

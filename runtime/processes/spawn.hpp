@@ -18,11 +18,16 @@ struct spawned {
   pid_t pid = 0;
   unique_fd pidfd;
   int error = 0; ///< errno of the step that failed, exec included.
+  int cgroup_error = 0; ///< Why it runs outside of the gate's control group.
 };
 
 /// Starts processes without copying the address space: takes the same time
 /// whatever the size of this program. The calling thread waits until the
 /// child has executed its program or failed.
+///
+/// The child starts in the control group of its gate: the kernel makes it there,
+/// which takes no time; where it cannot, the child moves itself before its exec.
+/// One that can do neither starts all the same.
 ///
 /// The child has its own session and process group (both bear its pid), an
 /// empty signal mask, default handlers, no descriptors but 0, 1, 2 and those it

@@ -155,6 +155,7 @@ started_process start_thread::home::execute(start_batch& in, order& what) {
                   subject_of_failure(spec, program.path, child.error));
   return {.pid = child.pid,
           .pidfd = std::move(child.pidfd),
+          .cgroup_error = child.cgroup_error,
           .registration = std::move(what.place)};
 }
 

@@ -26,9 +26,12 @@ namespace actorrun::detail {
 std::string subject_of_failure(const ports::process_spec& spec,
                                const std::string& path, int error);
 
-/// What the starts of one batch share. Used on the thread only.
+/// What the starts of one batch share. Used on the thread only, but `cgroup`.
 struct start_batch {
   explicit start_batch(unique_fd& null) : outputs(null) {}
+
+  /// Where its processes start; null: beside this one. Set before the first.
+  std::shared_ptr<worker_cgroup> cgroup;
 
   output_files outputs;
   program_finder programs{};

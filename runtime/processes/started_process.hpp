@@ -15,6 +15,7 @@ namespace actorrun::detail {
 struct started_process {
   pid_t pid = 0;
   unique_fd pidfd{};
+  int cgroup_error = 0; ///< Why it runs outside of its control group.
   warden::registration registration{};
   int error = 0;         ///< errno of the step that failed; 0: it runs.
   std::string subject{}; ///< What could not be used, if there is an error.

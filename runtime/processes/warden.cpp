@@ -1,6 +1,7 @@
 #include "runtime/processes/warden.hpp"
 
 #include "runtime/os/clock.hpp"
+#include "runtime/os/control_group.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,7 +68,7 @@ void reap(int pidfd) {
 
 warden::registration::registration(registration&& other) noexcept
   : owner_(std::exchange(other.owner_, nullptr)), slot_(other.slot_),
-    fire_count_(other.fire_count_) {}
+    fire_count_(other.fire_count_), cgroup_(std::move(other.cgroup_)) {}
 
 warden::registration&
 warden::registration::operator=(registration&& other) noexcept {
@@ -75,6 +76,7 @@ warden::registration::operator=(registration&& other) noexcept {
   owner_ = std::exchange(other.owner_, nullptr);
   slot_ = other.slot_;
   fire_count_ = other.fire_count_;
+  cgroup_ = std::move(other.cgroup_);
   return *this;
 }
 
@@ -84,6 +86,7 @@ void warden::registration::reset() {
   owner_->table_->groups[slot_].store(0);
   owner_->free_slots_.push_back(slot_);
   owner_ = nullptr;
+  cgroup_.reset();
 }
 
 int warden::registration::enter(pid_t self) noexcept {
@@ -132,6 +135,7 @@ int warden::ensure() {
   assert(loop_.on_thread()); // All signals are blocked there, so in the child.
   if (process_)
     return 0;
+  make_home();
   auto pidfd = -1;
   const auto pid = fork_silently(&pidfd);
   if (pid == 0)
@@ -142,6 +146,14 @@ int warden::ensure() {
   process_.reset(pidfd);
   loop_.watch(pidfd, EPOLLIN, [this](uint32_t) { on_end(); });
   return 0;
+}
+
+void warden::make_home() {
+  if (home_)
+    return;
+  home_.emplace(unified_folder());
+  const auto& path = home_->path();
+  std::copy(path.begin(), path.end(), table_->cgroup.begin());
 }
 
 void warden::on_end() {
@@ -171,7 +183,8 @@ void warden::restart() {
   });
 }
 
-warden::registration warden::enlist(uint64_t fire_count) {
+warden::registration warden::enlist(uint64_t fire_count,
+                                    std::shared_ptr<worker_cgroup> cgroup) {
   assert(loop_.on_thread());
   auto result = registration{};
   if (free_slots_.empty())
@@ -179,6 +192,7 @@ warden::registration warden::enlist(uint64_t fire_count) {
   result.owner_ = this;
   result.slot_ = free_slots_.back();
   result.fire_count_ = fire_count;
+  result.cgroup_ = std::move(cgroup);
   free_slots_.pop_back();
   return result;
 }

@@ -9,12 +9,15 @@
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "runtime/processes/warden_process.hpp"
+#include "runtime/processes/worker_cgroup.hpp"
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +34,8 @@ inline constexpr auto warden_lost = "warden has died; another one is started";
 ///   stopped by then. The groups stay in the table, the fence is cleared.
 ///
 /// A death signal (PDEATHSIG) reaches the workers themselves; the warden
-/// reaches what they have started. It learns of the agent's end from a pidfd of
+/// reaches what they have started: their process groups, and all else where
+/// there are control groups for them. It learns of the agent's end from a pidfd of
 /// the agent, not from the end of a pipe, which a process that the host program
 /// has forked could hold open. It sleeps unless a fence is due.
 ///
@@ -61,12 +65,16 @@ public:
     /// parent of a child that leads its group already.
     int enter(pid_t self) noexcept override;
     void leave() noexcept override;
+    int cgroup() const noexcept override {
+      return cgroup_ ? cgroup_->folder() : -1;
+    }
 
   private:
     friend class warden;
     warden* owner_ = nullptr;
     uint32_t slot_ = 0;
     uint64_t fire_count_ = 0;
+    std::shared_ptr<worker_cgroup> cgroup_;
   };
 
   /// Starts no process yet. Aborts without memory or descriptors.
@@ -90,7 +98,22 @@ public:
   /// Takes a slot for a process that is about to start.
   /// @param fire_count Of the time when its start was ordered: a fence that has
   ///                   fired since then forbids it.
-  registration enlist(uint64_t fire_count);
+  /// @param cgroup Where the process starts; null: beside the agent.
+  registration enlist(uint64_t fire_count,
+                      std::shared_ptr<worker_cgroup> cgroup = nullptr);
+
+  /// Makes a control group for a batch of processes. The warden kills all that is
+  /// in there when it kills the groups. Null: none can be made, see `obstacle`.
+  /// @pre `ensure` was called
+  std::shared_ptr<worker_cgroup> open_cgroup() {
+    return home_ ? home_->open() : nullptr;
+  }
+
+  /// The path of the group that holds them; empty: there is none.
+  std::string cgroup_path() const { return home_ ? home_->path() : ""; }
+
+  /// Why there are no control groups; empty if there are.
+  std::string obstacle() const { return home_ ? home_->obstacle() : ""; }
 
   /// 0 when it does not run.
   pid_t pid() const { return pid_; }
@@ -118,12 +141,14 @@ private:
   void write(grave which, std::string_view statement);
   void send_order(grave which);
   bool has_graves();
+  void make_home();
   void on_end();
   void restart();
 
   reactor& loop_;
   std::function<void()> on_lost_;
   warden_table* table_ = nullptr;
+  std::optional<cgroup_home> home_; ///< From the first `ensure` on.
   unique_fd wake_up_;
   unique_fd agent_;
   unique_fd process_; // A pidfd; empty while no warden runs.

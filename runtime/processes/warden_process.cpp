@@ -102,6 +102,18 @@ void kill_groups(const warden_table& table) {
   for (const auto& group : table.groups)
     if (const auto pid = group.load(); pid > 0)
       ::kill(-pid, SIGKILL);
+  kill_cgroup_of(table);
+}
+
+// One that hangs in the kernel keeps the group, which a later agent removes.
+void end_cgroup(const warden_table& table) {
+  if (table.cgroup[0] == '\0')
+    return;
+  const auto due = now_of_fence() + nanoseconds_per_second;
+  const auto pause = timespec{.tv_sec = 0, .tv_nsec = 1'000'000};
+  while (kill_cgroup_of(table) && now_of_fence() < due)
+    ::nanosleep(&pause, nullptr);
+  remove_cgroup(table.cgroup.data());
 }
 
 // The count goes up before the groups are read, and a worker enters its group
@@ -164,6 +176,10 @@ void take_orders(std::array<int, grave_count>& sockets) {
 
 } // namespace
 
+bool kill_cgroup_of(const warden_table& table) noexcept {
+  return table.cgroup[0] != '\0' && kill_cgroup_at(table.cgroup.data());
+}
+
 int64_t now_of_fence() noexcept {
   auto time = timespec{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
@@ -188,6 +204,7 @@ void run_warden(warden_table& table, int agent_pidfd, int wake_up, int orders) {
       // A worker that is about to enter its group comes too late.
       table.fire_count.fetch_add(1);
       mourn(table, sockets);
+      end_cgroup(table);
       ::_exit(0);
     }
     if (fds[1].revents != 0) {

@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "runtime/os/undertaker.hpp"
+#include "runtime/processes/worker_cgroup.hpp"
 
 #include <array>
 #include <atomic>
@@ -45,6 +46,10 @@ struct warden_table {
   /// Process groups to kill; 0 is a free slot.
   std::array<std::atomic<pid_t>, core::slots_per_agent_max> groups{};
 
+  /// The path of the control group that holds those of all workers; empty: there
+  /// is none. Written before the warden starts.
+  std::array<char, cgroup_home::path_size_max> cgroup{};
+
   std::array<epitaph, grave_count> epitaphs{};
   /// In nanoseconds: how long a statement is offered after the agent's end or
   /// the last visit to the coordinator's grave, and at most.
@@ -53,6 +58,10 @@ struct warden_table {
 
   static_assert(std::atomic<int64_t>::is_always_lock_free);
 };
+
+/// Kills what is in the control group of the workers. Async-signal-safe.
+/// @returns whether any process lives there still
+bool kill_cgroup_of(const warden_table& table) noexcept;
 
 /// The time on the clock of `warden_table::fence`, in nanoseconds.
 /// Async-signal-safe.
