@@ -80,8 +80,13 @@ constexpr ledger_entry habits[] = {
    "its workers are killed before others take their place; in torchrun they"
    " run on"},
   {"the agent is killed", better,
-   "its workers and all processes that they have started die; in torchrun they"
-   " become orphans"},
+   "its workers die, and with them all processes that they have started, where"
+   " a cgroup can be made (v2, Linux 5.14, leave to make one); elsewhere those in"
+   " the process groups of the workers. In torchrun they become orphans"},
+  {"processes that a worker has started, when its epoch ends", different,
+   "they are killed, also if the worker succeeded: all of them where a cgroup"
+   " can be made, elsewhere those in the worker's session. torchrun leaves"
+   " them"},
   {"ranks of nodes that stay", different,
    "stay, as long as others take the places of those that are gone; otherwise"
    " they close the gap in their order. node2 sorts before node10; torchrun"

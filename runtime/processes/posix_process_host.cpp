@@ -149,8 +149,7 @@ void posix_process_host::start_all(epoch_id epoch,
                                         .files = starter_->begin_batch()})
                   .first->second;
   group.workers.reserve(processes.size());
-  if (!group.cgroup() && on_detail_
-      && !std::exchange(has_told_obstacle_, true))
+  if (!group.cgroup() && on_detail_ && !std::exchange(has_told_obstacle_, true))
     on_detail_(formatted("workers run without a control group of their own: {}",
                          warden_->obstacle()));
   reap_later();
@@ -331,7 +330,8 @@ void posix_process_host::release_now(epoch_id epoch) {
     worker.kill_group(SIGKILL);
     worker.registration.reset();
   }
-  if (group.cgroup())
+  // What hangs in its start is killed as soon as it runs.
+  if (group.cgroup() && group.starting.empty())
     kill_cgroup(group.cgroup()->folder());
   if (group.running_count == 0 && group.starting.empty())
     finish(epoch);
@@ -357,7 +357,8 @@ void posix_process_host::finish(epoch_id epoch) {
 
 // @returns whether processes of the batch were left
 bool posix_process_host::sweep(batch& group) {
-  auto found = adopts_orphans() && sweep_orphans(sessions_of(group.workers)) > 0;
+  auto found
+    = adopts_orphans() && sweep_orphans(sessions_of(group.workers)) > 0;
   if (group.cgroup() && is_populated(group.cgroup()->folder())) {
     kill_cgroup(group.cgroup()->folder());
     found = true;
@@ -380,9 +381,9 @@ std::string posix_process_host::home_name() const {
 
 // A worker that is about to be known must not be taken for an orphan.
 void posix_process_host::reap() {
-  const auto starts = std::any_of(
-    batches_.begin(), batches_.end(),
-    [](const auto& x) { return !x.second.starting.empty(); });
+  const auto starts
+    = std::any_of(batches_.begin(), batches_.end(),
+                  [](const auto& x) { return !x.second.starting.empty(); });
   reap_orphans(all_sessions(), starts ? "" : home_name());
 }
 
@@ -392,11 +393,11 @@ void posix_process_host::reap_later() {
     return;
   reaps_ = true;
   loop_.after(reap_interval, while_alive([this] {
-    reaps_ = false;
-    reap();
-    if (!batches_.empty())
-      reap_later();
-  }));
+                reaps_ = false;
+                reap();
+                if (!batches_.empty())
+                  reap_later();
+              }));
 }
 
 void posix_process_host::end_all() {
@@ -415,7 +416,7 @@ void posix_process_host::end_all() {
         loop_.unwatch(worker.pidfd.get());
         await_end(worker, deadline);
       }
-    if (group.cgroup())
+    if (group.cgroup() && group.starting.empty())
       await_empty_group(*group.cgroup(), deadline);
     if (adopts_orphans()) {
       sweep_orphans(sessions_of(group.workers));

@@ -17,7 +17,7 @@ namespace actorrun::detail {
 struct spawned {
   pid_t pid = 0;
   unique_fd pidfd;
-  int error = 0; ///< errno of the step that failed, exec included.
+  int error = 0;        ///< errno of the step that failed, exec included.
   int cgroup_error = 0; ///< Why it runs outside of the gate's control group.
 };
 
