@@ -81,7 +81,8 @@ constexpr ledger_entry habits[] = {
    " run on"},
   {"the agent is killed", better,
    "its workers die, and with them all processes that they have started, where"
-   " a cgroup can be made (v2, Linux 5.14, leave to make one); elsewhere those in"
+   " a cgroup can be made (v2, Linux 5.14, leave to make one); elsewhere those "
+   "in"
    " the process groups of the workers. In torchrun they become orphans"},
   {"processes that a worker has started, when its epoch ends", different,
    "they are killed, also if the worker succeeded: all of them where a cgroup"

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -186,6 +188,42 @@ TEST_CASE("cgroup: what calls setsid ends with a killed agent",
     return !fs::exists(fs::path{path}.parent_path())
            || fs::path{path}.parent_path() == unified_folder();
   }));
+}
+
+TEST_CASE("cgroup: without one, only what calls setsid survives",
+          "[runtime][cgroup]") {
+  if (!can_make_groups())
+    return;
+  const auto here = folder{};
+  const auto hidden = unified_folder();
+  const auto agent = ::fork();
+  if (agent == 0) {
+    // An empty folder where the control groups were, for this process alone.
+    if (::unshare(CLONE_NEWNS) != 0
+        || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0
+        || ::mount("none", hidden.c_str(), "tmpfs", 0, nullptr) != 0)
+      ::_exit(77);
+    auto host = fixture{};
+    auto told = std::string{};
+    host.uut->set_detail_handler([&](const auto& x) { told = x; });
+    host.start({escaping(0, here / "a", tell_pid(here / "b") + "sleep 1000")});
+    const auto started = host.wait_for_events(1);
+    const auto orphan = read_pid(here / "a");
+    const auto member = read_pid(here / "b");
+    host.uut->release(epoch);
+    const auto member_ends = soon([&] { return !runs(member); });
+    host.uut.reset();
+    const auto survives = runs(orphan);
+    ::kill(orphan, SIGKILL);
+    const auto says_why = told.find("cgroup") != std::string::npos;
+    ::_exit(started && member_ends && survives && says_why ? 0 : 1);
+  }
+  auto status = 0;
+  REQUIRE(::waitpid(agent, &status, 0) == agent);
+  if (status >> 8 == 77)
+    WARN("skipped: no mount namespace can be made here");
+  else
+    CHECK(status == 0);
 }
 
 TEST_CASE_METHOD(
