@@ -282,14 +282,14 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}});
   if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
-    config_.lines.info("joined the job: " + x.waiting_for());
+    config_.lines.info("joined the job: " + reason_line(x.waiting_for()));
   else if (is_back)
     config_.lines.info("joined the job again");
   announce_devices();
 }
 
 void node_agent_state::on(const v1::JoinRejected& x) {
-  const auto why = failure{static_cast<errc>(x.code()), x.text()};
+  const auto why = failure{static_cast<errc>(x.code()), reason_line(x.text())};
   if (membership_.was_accepted())
     say_missing(why);
   dispatch(join_rejected{why});
@@ -299,11 +299,11 @@ void node_agent_state::on(const v1::EpochFormed& x) {
   const auto plan = from_wire(x.plan());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
-    config_.lines.info(
-      formatted("epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
-                to_string(plan.epoch), plan.own.node_rank, plan.node_count,
-                plan.own.first_global_rank, last, plan.world_size,
-                x.reason().empty() ? "" : formatted(" ({})", x.reason())));
+    config_.lines.info(formatted(
+      "epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+      to_string(plan.epoch), plan.own.node_rank, plan.node_count,
+      plan.own.first_global_rank, last, plan.world_size,
+      x.reason().empty() ? "" : formatted(" ({})", reason_line(x.reason()))));
   present_ = x;
   observe(x);
   dispatch(epoch_formed{plan});
@@ -312,7 +312,8 @@ void node_agent_state::on(const v1::EpochFormed& x) {
 void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
     config_.lines.warn(formatted("epoch {} is revoked: {}",
-                                 to_string(epoch_id{x.epoch()}), x.reason()));
+                                 to_string(epoch_id{x.epoch()}),
+                                 reason_line(x.reason())));
   present_.reset();
   observe(x);
   dispatch(epoch_revoked{{x.epoch()}});

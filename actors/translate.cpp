@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 constexpr auto host_size_max = size_t{255};
 constexpr auto agent_id_size_max = size_t{320};
 constexpr auto reason_size_max = size_t{512};
+constexpr auto role_size_max = size_t{255};
 constexpr auto gpu_name_size_max = size_t{96};
 constexpr auto gpu_trouble_size_max = size_t{256};
 
@@ -25,6 +27,11 @@ constexpr auto duration_max
 
 std::string cut(std::string_view text, size_t size_max) {
   return std::string{core::beginning_of(text, size_max)};
+}
+
+/// 0 is none.
+uint16_t port_of(uint32_t x) {
+  return x > UINT16_MAX ? uint16_t{0} : static_cast<uint16_t>(x);
 }
 
 v1::DeathDetails to_wire(const core::death_details& x) {
@@ -204,13 +211,17 @@ v1::QuarantinedNode to_wire(const core::quarantined_node& x) {
 
 core::offer from_wire(const v1::Offer& x) {
   return {.agent = {x.agent_id()},
-          .host = x.host(),
+          .host = core::one_line(x.host(), host_size_max),
           .address = x.address(),
-          .role = x.role(),
+          .role = core::one_line(x.role(), role_size_max),
           .slot_count = x.slot_count(),
-          .master_port = uint16_t(x.master_port()),
+          .master_port = port_of(x.master_port()),
           .node_rank
           = x.has_node_rank() ? std::optional{x.node_rank()} : std::nullopt};
+}
+
+std::string reason_line(std::string_view text) {
+  return core::one_line(text, reason_size_max);
 }
 
 core::job_settings from_wire(const v1::Settings& x) {
@@ -232,14 +243,14 @@ core::epoch_plan from_wire(const v1::EpochPlan& x) {
           .node_count = x.node_count(),
           .world_size = x.world_size(),
           .master_address = x.master_address(),
-          .master_port = uint16_t(x.master_port()),
+          .master_port = port_of(x.master_port()),
           .restart_count = x.restart_count()};
 }
 
 core::worker_failure from_wire(const v1::WorkerFailure& x) {
   return core::bounded(
-    {.agent = {cut(x.agent_id(), agent_id_size_max)},
-     .host = cut(x.host(), host_size_max),
+    {.agent = {core::one_line(x.agent_id(), agent_id_size_max)},
+     .host = core::one_line(x.host(), host_size_max),
      .global_rank = x.global_rank(),
      .local_rank = x.local_rank(),
      .pid = x.pid(),
@@ -272,7 +283,7 @@ core::outcome from_wire(const v1::Outcome& x) {
     = core::outcome{.kind = static_cast<core::outcome::verdict>(std::clamp<int>(
                       x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
                     .signal = x.signal(),
-                    .reason = x.reason()};
+                    .reason = core::one_line(x.reason(), reason_size_max)};
   if (x.has_first_failure())
     out.first_failure = from_wire(x.first_failure());
   auto others = from_wire(x.others());

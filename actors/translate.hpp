@@ -30,6 +30,9 @@ v1::QuarantinedNode to_wire(const core::quarantined_node& x);
 
 /// `leased` is not on the wire: an agent that joins over a link has a lease.
 core::offer from_wire(const v1::Offer& x);
+
+/// A peer's reason, for our log: one printable line of at most 512 bytes.
+std::string reason_line(std::string_view text);
 core::job_settings from_wire(const v1::Settings& x);
 core::epoch_plan from_wire(const v1::EpochPlan& x);
 core::worker_failure from_wire(const v1::WorkerFailure& x);

@@ -1,5 +1,6 @@
 #include "runtime/status.hpp"
 
+#include "actors/core/failure.hpp"
 #include "actors/interfaces.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
@@ -27,8 +28,32 @@ namespace {
 
 using actor_result = result<caf::strong_actor_ptr>;
 
+/// In bytes; longer than any of ours.
+constexpr size_t shown_text_max = 1'024;
+
 std::string operator_name() {
   return "actorctl-" + std::to_string(::getpid());
+}
+
+/// What comes from another process goes to terminals and into JSON.
+void clean(std::string& text) {
+  text = core::one_line(text, shown_text_max);
+}
+
+v1::JobStatus cleaned(v1::JobStatus x) {
+  for (auto* text :
+       {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
+        x.mutable_master_address(), x.mutable_coordinator_host()})
+    clean(*text);
+  for (auto& agent : *x.mutable_agents())
+    for (auto* text : {agent.mutable_agent_id(), agent.mutable_host(),
+                       agent.mutable_address(), agent.mutable_role(),
+                       agent.mutable_gpu_trouble()})
+      clean(*text);
+  for (auto& node : *x.mutable_quarantined_nodes())
+    for (auto* text : {node.mutable_agent_id(), node.mutable_host()})
+      clean(*text);
+  return x;
 }
 
 /// Connects with `dial`, hands the connection to CAF and asks what is there.
@@ -61,7 +86,7 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
     failure{errc::connection_timed_out, "the job does not answer"}};
   caf::scoped_actor self{system};
   self->request(whom, limit, v1::StatusRequest{})
-    .receive([&](const v1::JobStatus& x) { answer = x; },
+    .receive([&](const v1::JobStatus& x) { answer = cleaned(x); },
              [](const caf::error&) {});
   return answer;
 }

@@ -7,6 +7,7 @@
 
 #include <caf/atom.hpp>
 #include <caf/io/middleman.hpp>
+#include <google/protobuf/stubs/logging.h>
 
 namespace actorrun {
 
@@ -24,6 +25,8 @@ void configure(caf::actor_system_config& config) {
 }
 
 system_config::system_config([[maybe_unused]] actor_place where) {
+  // Protobuf would print a line for each text of a peer that is not UTF-8.
+  google::protobuf::SetLogHandler(nullptr);
   register_wire_types(*this);
   detail::load_network_late(*this);
 #if ACTORRUN_CAF_017

@@ -1,5 +1,7 @@
 #include "actors/core/epoch.hpp"
 
+#include "actors/core/text.hpp"
+
 namespace actorrun::core {
 
 namespace {
@@ -27,8 +29,8 @@ std::string trouble_with(const epoch_plan& plan, const offer& own) {
       || x.role_world_size > plan.world_size)
     return "gives ranks from " + std::to_string(x.first_global_rank) + " on of "
            + std::to_string(plan.world_size);
-  if (plan.master_address.empty() || plan.master_port == 0)
-    return "has no MASTER_ADDR or MASTER_PORT";
+  if (!is_host_text(plan.master_address) || plan.master_port == 0)
+    return "has no MASTER_ADDR, or no MASTER_PORT, that can be one";
   return {};
 }
 

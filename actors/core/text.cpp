@@ -11,6 +11,10 @@ namespace actorrun::core {
 
 namespace {
 
+constexpr size_t host_text_size_max = 255;
+constexpr auto host_characters = std::string_view{
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:%"};
+
 constexpr auto escape = '\x1b';
 constexpr auto bell = '\x07';
 constexpr auto replacement = std::string_view{"\xef\xbf\xbd"};
@@ -87,6 +91,11 @@ std::string_view last_state(std::string_view line) {
 }
 
 } // namespace
+
+bool is_host_text(std::string_view text) {
+  return !text.empty() && text.size() <= host_text_size_max
+         && text.find_first_not_of(host_characters) == text.npos;
+}
 
 std::string printable(std::string_view bytes) {
   auto out = std::string{};

@@ -33,6 +33,10 @@ std::string first_line_of(std::string_view text);
 ///               the only one.
 std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max);
 
+/// Whether a text can be the name or number of a host, as for MASTER_ADDR: 1 to
+/// 255 letters, digits and `.-_:%`.
+bool is_host_text(std::string_view text);
+
 /// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
 /// @param numbers In any order; a repeated one counts once.
 std::string to_ranges(std::span<const uint32_t> numbers);

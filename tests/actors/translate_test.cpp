@@ -106,6 +106,32 @@ TEST_CASE("translate: an offer arrives as it was sent", "[actors]") {
   CHECK(through_the_wire(ranked) == ranked);
 }
 
+TEST_CASE("translate: texts of a peer are one printable line each",
+          "[actors]") {
+  auto x = to_wire(an_offer());
+  x.set_host("node\n\x1b[31mERROR: all is lost");
+  x.set_role("r\r\n");
+  CHECK(from_wire(x).host == "node ERROR: all is lost");
+  CHECK(from_wire(x).role == "r");
+  x.set_host(std::string(1'000, 'h'));
+  CHECK(from_wire(x).host.size() <= 255);
+  auto lost = v1::WorkerFailure{};
+  lost.set_host("a\nb");
+  lost.set_agent_id("c\x1b[2Jd");
+  CHECK(from_wire(lost).host == "a b");
+  CHECK(from_wire(lost).agent.value == "cd");
+  CHECK(reason_line("one\ntwo\x1b]0;title\x07") == "one two");
+}
+
+TEST_CASE("translate: a port that is none is 0", "[actors]") {
+  auto x = to_wire(an_offer());
+  x.set_master_port(65'536 + 80);
+  CHECK(from_wire(x).master_port == 0);
+  auto plan = v1::EpochPlan{};
+  plan.set_master_port(65'536 + 80);
+  CHECK(from_wire(plan).master_port == 0);
+}
+
 TEST_CASE("translate: whether an agent has a lease is not on the wire",
           "[actors]") {
   auto x = an_offer();

@@ -57,6 +57,7 @@ TEST_CASE("epoch: a plan fits the offer of its agent, and itself", "[core]") {
   CHECK_FALSE(fits([](auto& x) { x.own.first_role_rank = 2; }));
   CHECK_FALSE(fits([](auto& x) { x.own.role_world_size = 5; }));
   CHECK_FALSE(fits([](auto& x) { x.master_address.clear(); }));
+  CHECK_FALSE(fits([](auto& x) { x.master_address = "$(reboot)"; }));
   CHECK_FALSE(fits([](auto& x) { x.master_port = 0; }));
   own.node_rank = 0;
   CHECK_FALSE(check_plan(good, own));

@@ -21,6 +21,17 @@ struct row {
 
 } // namespace
 
+TEST_CASE("host text: a name or a number, and nothing else", "[core]") {
+  for (const auto* good : {"a", "node-7.cluster.example", "10.0.0.1", "::1",
+                           "fe80::1%eth0", "my_host"})
+    CHECK(is_host_text(good));
+  for (const auto& bad_one :
+       {""s, "a b"s, "a\n"s, "$(id)"s, "a/b"s, "a;b"s, "\x1b[2J"s, "a\0"s,
+        "n\xc3\xb6de"s, std::string(256, 'a')})
+    CHECK_FALSE(is_host_text(bad_one));
+  CHECK(is_host_text(std::string(255, 'a')));
+}
+
 TEST_CASE("plain text: readable text is unchanged", "[core]") {
   for (const auto& x :
        {""s, "plain"s, "tab\tand\nline"s, "Zürich"s, "\u20ac"s, "\U0001F600"s,

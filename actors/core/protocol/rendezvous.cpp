@@ -1,6 +1,7 @@
 #include "actors/core/protocol/rendezvous.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -106,6 +107,9 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
                    "agent " + x.agent.value + " offers "
                      + std::to_string(x.slot_count) + " workers; 1 to "
                      + std::to_string(slots_per_agent_max) + " are possible"};
+  if (!is_host_text(x.address))
+    return failure{errc::bad_plan, "agent " + x.agent.value
+                                     + " offers an address that is none"};
   if (event.held) {
     const auto claims = "agent " + x.agent.value + " claims workers, but ";
     if (auto ok = check_plan(event.held->plan, x); !ok)

@@ -42,6 +42,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: all must have the same settings",
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: slot counts have bounds", "[core]") {
+  auto strange = join("a");
+  strange.offering.address = "10.0.0.1\nMASTER_PORT=1";
+  CHECK(at(0s, strange) == "reject_agent a: bad_plan");
   CHECK(at(0s, join("a", 0)) == "reject_agent a: bad_slot_count");
   CHECK(last<reject_agent>().text
         == "agent a offers 0 workers; 1 to 4096 are possible");
