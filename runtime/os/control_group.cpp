@@ -171,8 +171,8 @@ std::string unified_folder(const std::string& proc) {
     const auto x = parse_mount(line);
     if (!x || x->type != "cgroup2")
       continue;
-    const auto is_below = x->root == "/" || group == x->root
-                          || group.starts_with(x->root + "/");
+    const auto is_below
+      = x->root == "/" || group == x->root || group.starts_with(x->root + "/");
     if (is_below)
       return folder_of(*x, group == "/" ? "" : group);
   }

@@ -128,6 +128,7 @@ struct caf_links_fixture {
   void join(const caf::strong_actor_ptr& there) {
     auto x = v1::JoinRequest{};
     x.mutable_offer()->set_agent_id("a");
+    x.mutable_offer()->set_address("10.0.0.1");
     x.mutable_offer()->set_slot_count(1);
     x.mutable_settings()->set_agent_count_min(1);
     x.mutable_settings()->set_agent_count_max(1);

@@ -106,6 +106,7 @@ struct fuzz_fixture : caf_links_fixture {
       case 0: {
         auto x = v1::JoinRequest{};
         x.mutable_offer()->set_agent_id("a");
+        x.mutable_offer()->set_address("10.0.0.1");
         x.mutable_offer()->set_slot_count(1 + random() % 3);
         x.mutable_settings()->set_agent_count_min(1);
         x.mutable_settings()->set_agent_count_max(1);
