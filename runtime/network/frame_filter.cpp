@@ -60,8 +60,17 @@ bool is(const caf_frame& x, frame_kind kind) {
   return x.kind == static_cast<uint8_t>(kind);
 }
 
+/// Its number says what a message is. Ours are normal ones, and answers to such;
+/// in a message that says it is part of a stream, CAF would look for that part.
+bool is_normal(const caf_frame& x) {
+  constexpr auto kind_bits = uint64_t{0x7000'0000'0000'0000};
+  constexpr auto normal = uint64_t{0x1000'0000'0000'0000};
+  return (x.operation_data & kind_bits) == normal;
+}
+
 bool is_message_for(const caf_frame& x, std::span<const string_view> types) {
-  if (!is(x, frame_kind::direct_message) || x.flags != 0 || x.destination == 0)
+  if (!is(x, frame_kind::direct_message) || x.flags != 0 || x.destination == 0
+      || !is_normal(x))
     return false;
   const auto message = parse_message(x.content);
   return message

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <random>
 #include <string>
 
 #include <sys/socket.h>
@@ -71,6 +72,30 @@ struct fixture : worker_files {
 };
 
 } // namespace
+
+TEST_CASE("error document: damage is refused or harmless", "[runtime]") {
+  auto random = std::mt19937{20'261'123};
+  auto read_count = 0;
+  for (auto round = 0; round < 20'000; ++round) {
+    auto text = of_torch;
+    for (auto i = random() % 4; i > 0; --i) {
+      const auto at = random() % text.size();
+      if (random() % 3 == 0)
+        text.insert(at, 1 + random() % 40, "[{\"\\,:0"[random() % 7]);
+      else
+        text[at] = static_cast<char>(random());
+    }
+    const auto x = parse_error_document(
+      text.substr(0, random() % 4 == 0 ? random() % text.size() : text.size()));
+    if (!x)
+      continue;
+    ++read_count;
+    const auto again = parse_error_document(to_text(*x));
+    REQUIRE(again);
+    REQUIRE(*again == *x);
+  }
+  CHECK(read_count > 1'000);
+}
 
 TEST_CASE_METHOD(fixture, "error file: torch's form is understood",
                  "[runtime]") {

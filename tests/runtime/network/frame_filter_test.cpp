@@ -204,7 +204,14 @@ TEST_CASE_METHOD(fixture,
     return write_frame(out);
   };
   REQUIRE(arrives(write_frame(good)));
+  CHECK(arrives(with([](auto& x) { x.operation_data = normal_message + 7; })));
+  CHECK(
+    arrives(with([](auto& x) { x.operation_data = 0x9000'0000'0000'0001; })));
   const auto bad = GENERATE_COPY(values<std::string>({
+    with([](auto& x) { x.operation_data = 0x2000'0000'0000'0000; }),
+    with([](auto& x) { x.operation_data = 0x3000'0000'0000'0000; }),
+    with([](auto& x) { x.operation_data = 0x5000'0000'0000'0000; }),
+    with([](auto& x) { x.operation_data = 1; }),
     with([](auto& x) { x.destination = 8; }),
     with([](auto& x) { x.destination = 0; }),
     with([](auto& x) { x.source = 0; }),

@@ -15,6 +15,9 @@ inline std::string network_order(uint64_t x, size_t size) {
   return out;
 }
 
+/// The number of a message that wants no answer.
+inline constexpr uint64_t normal_message = 0x1000'0000'0000'0000;
+
 struct frame_fields {
   frame_kind kind = frame_kind::direct_message;
   uint8_t flags = 0;
@@ -24,7 +27,10 @@ struct frame_fields {
   std::string content{};
 };
 
-inline std::string write_frame(const frame_fields& x) {
+/// @param x A message without a number gets a normal one.
+inline std::string write_frame(frame_fields x) {
+  if (x.kind == frame_kind::direct_message && x.operation_data == 0)
+    x.operation_data = normal_message;
   return std::string{static_cast<char>(x.kind), '\0', '\0',
                      static_cast<char>(x.flags)}
          + network_order(x.content.size(), 4)
