@@ -39,8 +39,9 @@ constexpr uint32_t sweep_count_max = 100;
 /// Between two looks at a control group that was killed.
 constexpr auto empty_interval = 500us;
 
-/// Between two looks for orphans that have ended.
-constexpr auto reap_interval = 500ms;
+/// Between two looks for orphans that have ended: within a second, with few
+/// wake-ups of a node at rest.
+constexpr auto reap_interval = 800ms;
 
 std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
   auto result = std::set<pid_t>{};
