@@ -32,6 +32,7 @@ result<job_options> job_from(const control_settings& settings,
   if (!secret)
     return secret.error();
   out.secret = std::move(*secret);
+  out.tls = settings.tls;
   const auto conf = settings.conf.value_or(rendezvous_conf{});
   const auto backend = settings.backend.value_or(rendezvous_backend::native);
   out.etcd = conf.etcd;
@@ -52,11 +53,12 @@ result<status_arguments> status_from(const control_settings& settings,
     out.job = rest.front();
   const auto is_remote_option = settings.job || settings.backend
                                 || settings.conf
-                                || !settings.secret_file.empty();
+                                || !settings.secret_file.empty()
+                                || settings.tls != tls_options{};
   if (settings.rendezvous.empty() && is_remote_option)
-    return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf and"
-                        " --secret-file need --rdzv-endpoint; for a job of"
-                        " this host: actorctl status JOB");
+    return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf,"
+                        " --secret-file and --tls-… need --rdzv-endpoint; for"
+                        " a job of this host: actorctl status JOB");
   if (settings.rendezvous.empty())
     return out;
   if (!out.job.empty())

@@ -24,7 +24,9 @@ result<void> settle_secret(const run_settings& settings,
   if (!secret)
     return secret.error();
   out.job.secret = *std::move(secret);
-  if (settings.requires_secret && out.job.rendezvous && out.job.secret.empty())
+  out.job.tls = settings.tls;
+  if (settings.requires_secret && out.job.rendezvous && out.job.secret.empty()
+      && !out.job.tls.is_set())
     return bad_argument(
       "--require-secret: there is no secret; make one with: actorctl secret"
       " create, and copy ~/.config/actorrun/secret to the other nodes unless"

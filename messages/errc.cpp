@@ -37,8 +37,10 @@ std::string_view to_string(errc code) {
     "job_over",
     "user_mismatch",
     "bad_plan",
+    "certificate_mismatch",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::bad_plan) + 1);
+  static_assert(names.size() == static_cast<size_t>(errc::certificate_mismatch)
+                                   + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

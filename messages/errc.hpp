@@ -56,6 +56,7 @@ enum class errc : uint8_t {
 
   // -- what a peer says -------------------------------------------------------
   bad_plan, ///< A plan or a claim does not fit what the agent has offered.
+  certificate_mismatch, ///< One side has no certificate that the other accepts.
 };
 
 /// The identifier of a code, as it stands in logs and JSON: `"job_mismatch"`.

@@ -42,6 +42,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
+  if (auto loaded = x->load_certificates(); !loaded)
+    return loaded.error();
   if (job.rendezvous)
     x->start_guardian();
   if (auto opened = x->open_logs(agent); !opened)
@@ -75,6 +77,8 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   harden(system);
   network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
+  if (auto loaded = x->load_certificates(); !loaded)
+    return loaded.error();
   x->start_guardian();
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)

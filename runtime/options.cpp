@@ -279,6 +279,23 @@ bool is_host(std::string_view text) {
   });
 }
 
+namespace {
+
+result<void> check_tls(const tls_options& x) {
+  const auto is_all_or_none
+    = x.certificate_file.empty() == x.key_file.empty()
+      && x.key_file.empty() == x.authority_file.empty();
+  if (is_all_or_none)
+    return {};
+  const auto* missing = x.certificate_file.empty() ? "--tls-cert"
+                        : x.key_file.empty()       ? "--tls-key"
+                                                   : "--tls-ca";
+  return bad_argument(formatted(
+    "--tls-cert, --tls-key and --tls-ca go together; {} is missing", missing));
+}
+
+} // namespace
+
 result<void> validate(const job_options& options) {
   if (options.job.value.empty())
     return bad_argument("the job id is empty");
@@ -287,6 +304,8 @@ result<void> validate(const job_options& options) {
   if (options.secret.size() > secret_length_max)
     return bad_argument(
       formatted("the secret is longer than {} bytes", secret_length_max));
+  if (auto ok = check_tls(options.tls); !ok)
+    return ok;
   if (options.rendezvous)
     if (auto ok = check_endpoint(*options.rendezvous); !ok)
       return ok;

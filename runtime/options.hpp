@@ -104,12 +104,27 @@ struct etcd_options {
   friend bool operator==(const etcd_options&, const etcd_options&) = default;
 };
 
+/// Certificates by which the members of a job know each other; PEM files. All
+/// three, or none.
+struct tls_options {
+  /// This node's, with those between it and the authority behind it. It names the
+  /// address that the node announces and, where the node hosts the coordinator,
+  /// the host of the endpoint.
+  std::string certificate_file{};
+  std::string key_file{};
+  std::string authority_file{}; ///< Of those that sign the nodes' certificates.
+
+  bool is_set() const { return !certificate_file.empty(); }
+  friend bool operator==(const tls_options&, const tls_options&) = default;
+};
+
 /// What all agents of a job must agree on, and how they meet.
 struct job_options {
   job_id job{"none"};
   /// Proves that a peer belongs to the job. Empty: derived from the job id, and
   /// then no stronger than the id.
   std::string secret;
+  tls_options tls{};
   /// Where the coordinator is, or a member of etcd. None: a job of this node
   /// alone, which listens on no network port.
   std::optional<endpoint> rendezvous;

@@ -7,6 +7,7 @@
 #include "runtime/etcd/locator.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/first_answer.hpp"
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
@@ -59,7 +60,7 @@ v1::JobStatus cleaned(v1::JobStatus x) {
 /// Connects with `dial`, hands the connection to CAF and asks what is there.
 template <class Dial>
 result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
-                          Dial dial) {
+                          const visitor& mine, Dial dial) {
   auto promise = std::make_shared<std::promise<actor_result>>();
   auto future = promise->get_future();
   auto home = reactor{};
@@ -67,15 +68,23 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
   const auto attempt = dial(home, [&, limit, promise](auto x) {
     if (!x)
       return promise->set_value(x.error());
-    auto opened = carry(home, std::move(x->connection),
-                        {.ends = {link_side::client, purpose::operate,
-                                  operator_name(), node_name(system)},
-                         .key = x->key});
+    const auto answer = first_answer<actor_result>{
+      [promise](const actor_result& actor) { promise->set_value(actor); }};
+    auto opened = carry(
+      home, std::move(x->connection),
+      {.ends
+       = {link_side::client, purpose::operate, mine.id, node_name(system)},
+       .key = x->key,
+       .trust = {mine.mine.identity, x->server_host},
+       .on_closed = [answer](const result<void>& how) {
+         if (!how)
+           answer(failure{how.error().code,
+                          "the coordinator " + how.error().text});
+       }});
     if (!opened)
       return promise->set_value(opened.error());
     link = std::move(opened->link);
-    attach(system, std::move(opened->for_caf), limit,
-           [promise](const actor_result& actor) { promise->set_value(actor); });
+    attach(system, std::move(opened->for_caf), limit, answer);
   });
   const auto actor = future.get();
   if (!actor)
@@ -93,6 +102,17 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
 
 visitor operator_of(const credentials& mine) {
   return {mine, purpose::operate, operator_name()};
+}
+
+result<visitor> operator_of(const job_options& job) {
+  auto out = operator_of(credentials_of(job.job, job.secret));
+  if (!job.tls.is_set())
+    return out;
+  auto identity = tls_identity::load(job.tls);
+  if (!identity)
+    return identity.error();
+  out.mine.identity = std::move(*identity);
+  return out;
 }
 
 } // namespace
@@ -118,24 +138,25 @@ result<std::vector<local_job>> find_local_jobs() {
 result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const local_job& job,
                                  std::chrono::milliseconds limit) {
-  return ask(system, limit, [&](reactor& home, auto on_done) {
-    return connect_unix(home, job.path, operator_of({}), limit,
-                        std::move(on_done));
+  const auto mine = operator_of(credentials{});
+  return ask(system, limit, mine, [&](reactor& home, auto on_done) {
+    return connect_unix(home, job.path, mine, limit, std::move(on_done));
   });
 }
 
 result<v1::JobStatus> ask_status(caf::actor_system& system,
                                  const job_options& job,
                                  std::chrono::milliseconds limit) {
+  const auto mine = operator_of(job);
+  if (!mine)
+    return mine.error();
   auto where = result<endpoint>{*job.rendezvous};
   if (job.backend == rendezvous_backend::etcd)
     where = find_coordinator(job, limit);
   if (!where)
     return where.error();
-  return ask(system, limit, [&](reactor& home, auto on_done) {
-    return connect(home, *where,
-                   operator_of(credentials_of(job.job, job.secret)), limit,
-                   std::move(on_done));
+  return ask(system, limit, *mine, [&](reactor& home, auto on_done) {
+    return connect(home, *where, *mine, limit, std::move(on_done));
   });
 }
 

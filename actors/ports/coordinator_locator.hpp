@@ -38,8 +38,8 @@ public:
   /// @retval errc::connection_failed     the system refused
   /// @retval errc::not_actorrun          another program listens there
   /// @retval errc::protocol_mismatch, errc::job_mismatch,
-  ///         errc::secret_mismatch, errc::user_mismatch  the coordinator refuses
-  ///                                     this agent
+  ///         errc::secret_mismatch, errc::user_mismatch,
+  ///         errc::certificate_mismatch  one side refuses the other
   /// @retval errc::job_over              the job has ended, and `was_member`
   virtual void seek(bool was_member, listener on_result) = 0;
 

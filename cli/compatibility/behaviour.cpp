@@ -128,8 +128,8 @@ constexpr ledger_entry habits[] = {
    " torchrun replaces the bytes, and the line runs into the next one"},
   {"a full disk", better, "bytes of logs are lost; in torchrun workers fail"},
   {"nodes that may join", better,
-   "nodes that have the secret or, without one, the job's id; nothing is"
-   " unpickled"},
+   "nodes that have the secret, or a certificate of the job's authority, or"
+   " without both the job's id; nothing is unpickled"},
   {"the c10d store", better,
    "a new one for every epoch, served by the agent of rank 0; torchrun has one"
    " for the whole job, even after its node is gone"},

@@ -87,7 +87,11 @@ constexpr ledger_entry options[] = {
    " status --json`"},
   {"--version", added, ""},
   {"--secret-file", added, "the secret that nodes need to join"},
-  {"--require-secret", added, "several nodes run only with a secret"},
+  {"--require-secret", added,
+   "several nodes run only with a secret or certificates"},
+  {"--tls-cert", added, "the certificate that this node shows the others"},
+  {"--tls-key", added, "its private key"},
+  {"--tls-ca", added, "the authority of the other nodes' certificates"},
   {"--no-agent-store", added,
    "rank 0 listens at `MASTER_PORT`, as with torchrun's"
    " `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`"},

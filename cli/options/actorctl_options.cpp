@@ -28,7 +28,7 @@ option_rules actorctl_rules(control_settings& out) {
 }
 
 option_rules status_rules(control_settings& out) {
-  return {
+  auto rules = option_rules{
     {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
     endpoint_rule(out),
     {"--rdzv-id", 0, "ID", group, "job id (default: none)", verbatim(out.job)},
@@ -40,12 +40,14 @@ option_rules status_rules(control_settings& out) {
      "settings of the job, of which only the keys for etcd are used",
      into(out.conf, parse_rendezvous_conf)},
     secret_rule(group, out.secret_file),
-    help_rule(group),
   };
+  append(rules, tls_rules(group, out.tls));
+  append(rules, {help_rule(group)});
+  return rules;
 }
 
 option_rules coordinator_rules(control_settings& out) {
-  return {
+  auto rules = option_rules{
     endpoint_rule(out),
     {"--rdzv-id", 0, "ID", group, "job id", verbatim(out.job)},
     {"--nnodes", 0, "N|MIN:MAX", group, "number of nodes of the job",
@@ -62,8 +64,10 @@ option_rules coordinator_rules(control_settings& out) {
      "timeouts and further settings, as for actorrun",
      into(out.conf, parse_rendezvous_conf)},
     secret_rule(group, out.secret_file),
-    help_rule(group),
   };
+  append(rules, tls_rules(group, out.tls));
+  append(rules, {help_rule(group)});
+  return rules;
 }
 
 option_rules secret_rules(control_settings& out) {

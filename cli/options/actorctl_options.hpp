@@ -23,6 +23,7 @@ struct control_settings {
   std::optional<std::string> job;
   std::optional<rendezvous_conf> conf;
   std::string secret_file;
+  tls_options tls;
   uint32_t restart_count_max = 0;
   bool force = false;
 };

@@ -21,11 +21,6 @@ bool has_no_variable(const std::string& name) {
          || name == "--metrics-cfg" || name == "--numa-binding";
 }
 
-void append(option_rules& out, option_rules more) {
-  for (auto& rule : more)
-    out.push_back(std::move(rule));
-}
-
 } // namespace
 
 option_rules run_rules(run_settings& out,

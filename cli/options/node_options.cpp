@@ -64,8 +64,8 @@ result<std::string> parse_local_address(const std::string& text) {
                       + " is neither a host name nor an IP address");
 }
 
-/// Where a secret was asked for there must be one.
-result<std::string> parse_secret_file(const std::string& text) {
+/// Where a file was asked for there must be one.
+result<std::string> parse_file_name(const std::string& text) {
   if (text.empty())
     return bad_argument("no file is named");
   return text;
@@ -286,11 +286,27 @@ option_rule secret_rule(const std::string& heading, std::string& target) {
           "file with the job's secret, readable by its owner only (default: the"
           " secret in ACTORRUN_SECRET, or in ~/.config/actorrun/secret if there"
           " is one)",
-          into(target, parse_secret_file)};
+          into(target, parse_file_name)};
+}
+
+option_rules tls_rules(const std::string& heading, tls_options& target) {
+  return {
+    {"--tls-cert", 0, "FILE", heading,
+     "this node's certificate (PEM), with the ones between it and the authority"
+     " behind it: it names the address that the node announces and, where the"
+     " coordinator runs, the host of the endpoint. With it, and the next two,"
+     " the nodes know each other by certificates (default: by the secret alone)",
+     into(target.certificate_file, parse_file_name)},
+    {"--tls-key", 0, "FILE", heading, "the private key of the certificate (PEM)",
+     into(target.key_file, parse_file_name)},
+    {"--tls-ca", 0, "FILE", heading,
+     "the authority that has to sign the other nodes' certificates (PEM)",
+     into(target.authority_file, parse_file_name)},
+  };
 }
 
 option_rules node_rules(run_settings& out) {
-  return {
+  auto rules = option_rules{
     {"--nnodes", 0, "N|MIN:MAX", group,
      "number of nodes (default: 1); with MIN:MAX the job runs with any number"
      " in this range, and regroups as nodes join and leave",
@@ -342,9 +358,11 @@ option_rules node_rules(run_settings& out) {
      into(out.local_address, parse_local_address)},
     secret_rule(group, out.secret_file),
     {"--require-secret", 0, "", group,
-     "refuse to run on several nodes without a secret",
+     "refuse to run on several nodes without a secret or certificates",
      switch_on(out.requires_secret)},
   };
+  append(rules, tls_rules(group, out.tls));
+  return rules;
 }
 
 result<void> settle_meeting(const std::string& endpoints,

@@ -17,6 +17,7 @@ option_rules node_rules(run_settings& out);
 // Rules and readers that `actorctl` uses, too.
 
 option_rule secret_rule(const std::string& heading, std::string& target);
+option_rules tls_rules(const std::string& heading, tls_options& target);
 
 /// Checks addresses and keeps them as they were typed: the back end decides how
 /// many there may be, and which port is the default.

@@ -63,6 +63,11 @@ result<std::optional<setting>> variable_for(const option_rule& rule,
 
 } // namespace
 
+void append(option_rules& out, option_rules more) {
+  for (auto& rule : more)
+    out.push_back(std::move(rule));
+}
+
 std::string variable_of(const std::string& name) {
   std::string out = "PET_";
   for (const auto c : name.substr(2))

@@ -33,6 +33,8 @@ struct option_rule {
 
 using option_rules = std::vector<option_rule>;
 
+void append(option_rules& out, option_rules more);
+
 /// `PET_MAX_RESTARTS` for `--max-restarts`: torchrun's name of the variable.
 std::string variable_of(const std::string& name);
 

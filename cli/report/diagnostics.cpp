@@ -94,6 +94,13 @@ remedy remedy_of_meeting(errc code) {
       return {"the coordinator belongs to another user of this host",
               "a job of yours and one of that user have the same endpoint",
               "choose another port, or run all nodes of a host as one user"};
+    case errc::certificate_mismatch:
+      return {"one side does not accept the other's certificate",
+              "a certificate is of another authority, has expired, or does not"
+              " name the host that it is shown for; or only one side has one",
+              "give all nodes --tls-cert, --tls-key and --tls-ca, with"
+              " certificates of one authority that name --rdzv-endpoint's host"
+              " and each node's address (--local-addr)"};
     case errc::bad_plan:
       return {"a message does not fit what this node has offered",
               "a program that is not actorrun has the job's secret, or the"

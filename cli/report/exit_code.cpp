@@ -25,6 +25,7 @@ exit_code exit_code_of(errc code) {
     case errc::secret_mismatch:
     case errc::user_mismatch:
     case errc::bad_plan:
+    case errc::certificate_mismatch:
     case errc::settings_mismatch:
     case errc::bad_slot_count:
     case errc::duplicate_agent:
@@ -64,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
      "too few nodes joined in time, no coordinator answers at the endpoint, or"
      " this host has no such job"},
     {exit_code::refused, "the coordinator refused this node: job id, secret,"
-                         " user, settings or version differ"},
+                         " certificate, user, settings or version differ"},
     {exit_code::coordinator_lost,
      "the coordinator was lost and did not come back, or the job ended while"
      " this node was away"},

@@ -75,6 +75,7 @@ etcd_host::locator_for(const agent_id& agent) {
              coordinator_link::target{.where = *config_.job.rendezvous,
                                       .mine = config_.mine,
                                       .agent = agent.value,
+                                      .announced = config_.announced,
                                       .limit = config_.job.timeouts.connect,
                                       .dead = config_.dead},
              config_.lines),
@@ -105,6 +106,10 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     config_.announced, registry.local_address, registry.member);
   if (!place)
     return place.error();
+  const auto& identity = config_.mine.identity;
+  if (identity && !identity->names(place->host))
+    return identity->does_not_name(place->host,
+                                   "where this node hosts the coordinator");
   auto settings = config_.configure();
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();

@@ -107,7 +107,20 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   return hosted;
 }
 
+result<void> launcher::members::load_certificates() {
+  if (!job.tls.is_set())
+    return {};
+  auto identity = tls_identity::load(job.tls);
+  if (!identity)
+    return identity.error();
+  mine.identity = std::move(*identity);
+  return {};
+}
+
 result<void> launcher::members::host_coordinator() {
+  if (mine.identity && !mine.identity->names(job.rendezvous->host))
+    return mine.identity->does_not_name(job.rendezvous->host,
+                                        "where the nodes meet");
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
@@ -237,7 +250,8 @@ launcher::members::make_locator(const core::offer& offering) {
     std::make_unique<coordinator_link>(
       system, *loop,
       coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
-                               job.timeouts.connect, occupied, guardian},
+                               offering.address, job.timeouts.connect, occupied,
+                               guardian},
       lines),
     loop);
 }

@@ -42,6 +42,7 @@ struct launcher::members {
                           : detail::credentials{};
   }
 
+  result<void> load_certificates();
   result<void> open_logs(const agent_options& options);
   result<void> open_timers(const agent_options& options);
   result<void> open_devices(const agent_options& options);

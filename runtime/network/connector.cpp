@@ -42,7 +42,8 @@ std::string text_of(core::duration x) {
 // A member of a job gives the same verdict at another address.
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
-         || code == errc::secret_mismatch || code == errc::user_mismatch;
+         || code == errc::secret_mismatch || code == errc::user_mismatch
+         || code == errc::certificate_mismatch;
 }
 
 } // namespace
@@ -175,7 +176,7 @@ void connect_attempt::on_settled() {
   home_.unwatch(fd_.get());
   const auto key
     = where_.on_this_host() ? std::optional<link_key>{} : talk_->key();
-  finish(connected{std::move(fd_), local ? host_of(*local) : "",
+  finish(connected{std::move(fd_), local ? host_of(*local) : "", where_.host,
                    talk_->incarnation(), key});
 }
 

@@ -28,6 +28,7 @@ struct connected {
   /// Our end's numeric host, by which the other side's network reaches us.
   /// Empty on a Unix socket.
   std::string local_address;
+  std::string server_host;       ///< As it was asked for, or the socket's path.
   nonce_bytes incarnation{};     ///< Of the coordinator; zero on a Unix socket.
   std::optional<link_key> key{}; ///< None on a Unix socket.
 };
@@ -46,8 +47,9 @@ struct visitor {
 /// Called once, on the reactor's thread; must not block. On failure the code is
 /// `unresolvable`, `connection_refused` (by every address), `connection_failed`,
 /// `connection_timed_out`, `not_actorrun`, `protocol_mismatch`, `job_mismatch`,
-/// `secret_mismatch`, `user_mismatch`, or `coordinator_gone`, the only one that
-/// proves anything; the text says where, what and what to do about it.
+/// `secret_mismatch`, `user_mismatch`, `certificate_mismatch`, or
+/// `coordinator_gone`, the only one that proves anything; the text says where,
+/// what and what to do about it.
 using connect_callback = std::function<void(result<connected>)>;
 
 /// Connects to one address of the endpoint after the other until one accepts

@@ -2,6 +2,7 @@
 
 #include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
+#include "runtime/network/first_answer.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/network/tombstone.hpp"
 
@@ -51,6 +52,10 @@ void coordinator_link::on_connected(result<connected> x,
     on_result(explain(x.error()));
     return;
   }
+  if (auto ok = check_certificate(x->local_address); !ok) {
+    on_result(ok.error());
+    return;
+  }
   if (auto shown = show_presence(); !shown) {
     on_result(shown.error());
     return;
@@ -61,17 +66,22 @@ void coordinator_link::on_connected(result<connected> x,
 }
 
 void coordinator_link::attach_to(connected x, const listener& on_result) {
+  const auto answer = first_answer<result<ports::location>>{on_result};
   auto link = carry(
     home_, std::move(x.connection),
     {.ends = {link_side::client, purpose::join, to_.agent, node_name(system_)},
      .key = x.key,
+     .trust = {to_.mine.identity, x.server_host},
      .on_encrypted
      = [this](const resumption_key& last_key) { last_key_ = last_key; },
      .on_closed =
-       [this](const std::string& trouble) {
-         if (!trouble.empty())
-           lines_.warn(formatted(
-             "agent cuts its link: the coordinator's side {}", trouble));
+       [this, answer](const result<void>& how) {
+         if (how)
+           return;
+         const auto& [code, text] = how.error();
+         lines_.warn(formatted("agent cuts its link: the coordinator's side {}",
+                               text));
+         answer(failure{code, "the coordinator " + text});
        }});
   if (!link)
     return on_result(link.error());
@@ -79,12 +89,22 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
   auto where = ports::location{
     {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}};
   attach(system_, std::move(link->for_caf), to_.limit,
-         [where, on_result](result<caf::strong_actor_ptr> actor) mutable {
+         [where, answer](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)
-             return on_result(actor.error());
+             return answer(actor.error());
            where.coordinator = *actor;
-           on_result(std::move(where));
+           answer(std::move(where));
          });
+}
+
+// The coordinator cuts a link that brings another address.
+result<void>
+coordinator_link::check_certificate(const std::string& seen_at) const {
+  const auto& address = to_.announced.empty() ? seen_at : to_.announced;
+  if (!to_.mine.identity || to_.mine.identity->names(address))
+    return {};
+  return to_.mine.identity->does_not_name(
+    address, "which this node announces as its address (see --local-addr)");
 }
 
 // From now on a coordinator may order workers started here.

@@ -23,7 +23,9 @@ public:
     endpoint where;
     credentials mine;
     std::string agent; ///< The agent's id.
-    core::duration limit;
+    /// The address that the agent announces; empty: that of its link.
+    std::string announced{};
+    core::duration limit{};
     /// The endpoint names this host and another process listens there: if that
     /// is not a coordinator, the address is in use.
     bool occupied = false;
@@ -50,6 +52,7 @@ private:
   void attach_to(connected x, const listener& on_result);
   result<void> show_presence();
   void show_liveness(const std::string& address);
+  result<void> check_certificate(const std::string& seen_at) const;
   failure explain(failure why) const;
   void cut();
 

@@ -79,7 +79,8 @@ bool is_message_for(const caf_frame& x, std::span<const string_view> types) {
 
 } // namespace
 
-frame_filter::frame_filter(link_ends ends) : ends_(std::move(ends)) {
+frame_filter::frame_filter(link_ends ends, host_check may_speak_for)
+  : ends_(std::move(ends)), may_speak_for_(std::move(may_speak_for)) {
   assert(ends_.own_node.size() == node_name_size);
   if (ends_.served != 0)
     ours_.insert(ends_.served);
@@ -188,7 +189,8 @@ bool frame_filter::may_join(string_view bytes) {
   auto x = v1::JoinRequest{};
   return ++join_count_ <= join_count_max
          && x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
-         && x.offer().agent_id() == ends_.client_id;
+         && x.offer().agent_id() == ends_.client_id
+         && (!may_speak_for_ || may_speak_for_(x.offer().address()));
 }
 
 bool frame_filter::is_from_peer(const caf_frame& x) const {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,12 +20,17 @@ namespace actorrun::detail {
 ///
 /// What arrives is a handshake, then messages of the types that the other side's
 /// role sends, for an actor that it can know; a request to join bears the id
-/// that the client has proved to be. What leaves is stopped without a word where
+/// that the client has proved to be, and an address that it may speak for. What
+/// leaves is stopped without a word where
 /// the other side would not take it: CAF asks every new system for servers that
 /// we do not have.
 class frame_filter {
 public:
-  explicit frame_filter(link_ends ends);
+  using host_check = std::function<bool(const std::string& host)>;
+
+  /// @param may_speak_for Whether the other side may announce this host as its
+  ///                      address. May be empty: any.
+  explicit frame_filter(link_ends ends, host_check may_speak_for = {});
 
   /// Appends what may pass to `out`; keeps back an incomplete frame.
   /// @returns what is wrong with the other side, as a verb and its object: cut the
@@ -44,6 +50,7 @@ private:
   bool may_leave(const caf_frame& x);
 
   link_ends ends_;
+  host_check may_speak_for_;
   frame_splitter arriving_;
   frame_splitter leaving_;
   std::string peer_node_;     ///< From its handshake; empty: none has come.

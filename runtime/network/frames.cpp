@@ -41,7 +41,7 @@ bool has_head(std::string_view bytes, uint8_t last_max) {
 
 std::optional<verdict> verdict_of(uint8_t value) {
   const auto known = value >= static_cast<uint8_t>(verdict::ok)
-                     && value <= static_cast<uint8_t>(verdict::user_differs);
+                     && value <= static_cast<uint8_t>(verdict::certificate_unwanted);
   return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
 }
 
@@ -71,7 +71,8 @@ std::optional<uint16_t> version_in(std::string_view bytes) {
 std::string encode(const client_hello& x) {
   assert(is_peer_id(x.peer_id));
   auto out = head(x.version, static_cast<uint8_t>(x.intent));
-  out.back() = x.has_secret ? '\1' : '\0';
+  out.back() = static_cast<char>((x.has_secret ? secret_flag : 0)
+                                 | (x.has_certificates ? certificates_flag : 0));
   append(out, x.fingerprint);
   append(out, x.nonce);
   out += x.peer_id;
@@ -108,7 +109,9 @@ std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   auto out = client_hello{};
   out.version = *version_in(bytes);
   out.intent = static_cast<purpose>(intent);
-  out.has_secret = byte_at(bytes, head_size - 1) == 1;
+  const auto flags = byte_at(bytes, head_size - 1);
+  out.has_secret = (flags & secret_flag) != 0;
+  out.has_certificates = (flags & certificates_flag) != 0;
   bytes.remove_prefix(head_size);
   take(out.fingerprint, bytes);
   take(out.nonce, bytes);

@@ -1,7 +1,7 @@
 // Encodes the handshake: four frames of fixed size, integers in network order.
 // A side that reads exactly its frames leaves what follows untouched.
 //
-//   client hello    4 "ARUN"  2 version  1 purpose  1 has a secret?
+//   client hello    4 "ARUN"  2 version  1 purpose  1 has: 1 a secret, 2 certificates
 //                   16 fingerprint  16 nonce  128 peer id, padded with zeros
 //   server hello    4 "ARUN"  2 version  1 verdict  1 zero  16 nonce
 //   client proof    32 HMAC  32 HMAC by the key of its last link, or zeros
@@ -51,6 +51,8 @@ enum class verdict : uint8_t {
   secret_missing = 23,  ///< The job has a secret, the client none.
   secret_unwanted = 24, ///< The client has a secret, the job none.
   user_differs = 25,    ///< Another user's process on the coordinator's host.
+  certificate_missing = 26,  ///< The job has certificates, the client none.
+  certificate_unwanted = 27, ///< The client has certificates, the job none.
 };
 
 struct client_hello {
@@ -60,6 +62,7 @@ struct client_hello {
   nonce_bytes nonce{};
   std::string peer_id;     ///< The agent's id, or the operator's.
   bool has_secret = false; ///< Says what is wrong when the proof is.
+  bool has_certificates = false;
 };
 
 struct server_hello {

@@ -36,10 +36,14 @@ result<open_link> carry(reactor& home, unique_fd connection, link_setup setup) {
 guarded_link::guarded_link(reactor& home, unique_fd network, unique_fd caf,
                            link_setup setup)
   : home_(home), network_{std::move(network)}, caf_{std::move(caf)},
-    filter_(setup.ends), on_encrypted_(std::move(setup.on_encrypted)),
+    filter_(setup.ends,
+            [this](const std::string& host) {
+              return !session_ || session_->may_speak_for(host);
+            }),
+    on_encrypted_(std::move(setup.on_encrypted)),
     on_closed_(std::move(setup.on_closed)) {
   if (setup.key)
-    session_.emplace(setup.ends.mine, *setup.key);
+    session_.emplace(setup.ends.mine, *setup.key, setup.trust);
 }
 
 void guarded_link::start() {
@@ -48,7 +52,8 @@ void guarded_link::start() {
   if (session_) {
     network_.waiting = session_->take_records();
     timer_ = home_.after(encryption_limit, [this] {
-      finish("does not agree on the encryption in time");
+      finish(failure{errc::connection_timed_out,
+                     "does not agree on the encryption in time"});
     });
   }
   write(network_);
@@ -79,7 +84,7 @@ void guarded_link::on_network(uint32_t events) {
   if (caf_.waiting.empty()) {
     const auto done = read_network();
     if (!done)
-      return finish(done.error().text);
+      return finish(done.error());
     if (*done == progress::ended)
       return finish({});
   }
@@ -189,16 +194,18 @@ void guarded_link::watch(side& x, uint32_t events, reactor::handler fn) {
 }
 
 // The callback may destroy the link: call this last.
-void guarded_link::finish(const std::string& trouble) {
+void guarded_link::finish(const result<void>& how) {
   home_.cancel(std::exchange(timer_, 0));
   for (auto* x : {&network_, &caf_}) {
     if (x->watched != 0)
       home_.unwatch(x->fd.get());
     x->watched = 0;
-    x->fd.reset();
   }
+  // The callback comes first: CAF may report the end of its side, but not why.
+  const auto network = std::exchange(network_.fd, {});
+  const auto caf = std::exchange(caf_.fd, {});
   if (const auto on_closed = std::exchange(on_closed_, nullptr))
-    on_closed(trouble);
+    on_closed(how);
 }
 
 } // namespace actorrun::detail

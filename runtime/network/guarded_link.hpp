@@ -28,14 +28,15 @@ struct link_setup {
   link_ends ends;
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
+  tls_trust trust{};
   /// Called once, when both sides have agreed on the encryption, on the reactor's
   /// thread. May be empty; is not called without a key.
   std::function<void(const resumption_key&)> on_encrypted{};
   /// Called once, when the link has ended by itself, on the reactor's thread; may
   /// destroy the link.
-  /// @param trouble What the other side has done, as a verb and its object; empty:
-  ///                it, or CAF, has closed the connection.
-  std::function<void(const std::string& trouble)> on_closed{};
+  /// @param how A failure: the other side has done what the text says, as a verb
+  ///            and its object. Otherwise it, or CAF, has closed the connection.
+  std::function<void(const result<void>& how)> on_closed{};
 };
 
 /// A link that runs.
@@ -90,7 +91,7 @@ private:
   static bool write(side& to);
   void watch_both();
   void watch(side& x, uint32_t events, reactor::handler fn);
-  void finish(const std::string& trouble);
+  void finish(const result<void>& how);
 
   reactor& home_;
   side network_;
@@ -98,7 +99,7 @@ private:
   std::optional<tls_session> session_;
   frame_filter filter_;
   std::function<void(const resumption_key&)> on_encrypted_;
-  std::function<void(const std::string&)> on_closed_;
+  std::function<void(const result<void>&)> on_closed_;
   reactor::timer timer_ = 0; ///< For the encryption.
 };
 

@@ -129,6 +129,8 @@ std::string server_handshake::on_proof(std::string_view frame) {
   if (!same_proof(client_proof(mine_.key, hellos_),
                   frame.substr(0, proof_size)))
     return refuse_secret();
+  if (hello_->has_certificates != (mine_.identity != nullptr))
+    return refuse_certificates();
   if (is_claimed(frame.substr(proof_size))) {
     refuse(errc::connection_failed,
            formatted("claims the id of an agent that is connected ({})",
@@ -152,6 +154,19 @@ std::string server_handshake::refuse_secret() {
     return refuse_as(verdict::secret_unwanted,
                      "has a secret, and this job has none");
   return refuse_as(verdict::secret_differs, "has another secret");
+}
+
+std::string server_handshake::refuse_certificates() {
+  const auto is_missing = !hello_->has_certificates;
+  refuse(errc::certificate_mismatch,
+         formatted("{} ({})",
+                   is_missing ? "has no certificate"
+                              : "has a certificate, and this job has none",
+                   hello_->peer_id));
+  return encode(server_verdict{is_missing ? verdict::certificate_missing
+                                          : verdict::certificate_unwanted,
+                               {},
+                               {}});
 }
 
 // Only the agent itself can know that key.
@@ -179,7 +194,8 @@ client_handshake::client_handshake(const credentials& mine, purpose intent,
                                    std::optional<resumption_key> last)
   : handshake(mine, server_hello_size), how_(how), last_(last),
     opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
-                                 nonce, peer_id, mine.has_secret})) {}
+                                 nonce, peer_id, mine.has_secret,
+                                 mine.identity != nullptr})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
   if (stage_ == stage::hello && !begins_like_ours(part))
@@ -272,6 +288,16 @@ bool client_handshake::refuse_by(verdict x) {
       refuse(errc::secret_mismatch,
              "has no secret, and this program has one; start all agents with "
              "the same one, or all without");
+      break;
+    case verdict::certificate_missing:
+      refuse(errc::certificate_mismatch,
+             "has a certificate, and this program has none; start all agents "
+             "with --tls-cert, --tls-key and --tls-ca");
+      break;
+    case verdict::certificate_unwanted:
+      refuse(errc::certificate_mismatch,
+             "has no certificate, and this program has one; start all agents "
+             "with --tls-cert, --tls-key and --tls-ca, or none");
       break;
     case verdict::claimed:
       refuse(errc::connection_failed,

@@ -108,6 +108,7 @@ private:
   std::string on_proof(std::string_view frame);
   std::string answer(verdict status);
   std::string refuse_secret();
+  std::string refuse_certificates();
   bool is_our_job(const job_fingerprint& theirs) const;
   bool is_claimed(std::string_view resumed) const;
 

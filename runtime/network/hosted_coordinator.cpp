@@ -114,11 +114,11 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
   if (config_.beginning.successor)
     lines_.info("coordinator may have had a predecessor: it waits for agents "
                 "with workers of an earlier epoch");
-  if (job.secret.empty() && !is_loopback(where))
+  if (job.secret.empty() && !mine.identity && !is_loopback(where))
     lines_.warn(
       "the job has no secret: whoever reaches this port and knows the job's id "
       "can join it, run its workers elsewhere and end it; prevent that with: "
-      "actorctl secret create (docs/operations.md)");
+      "actorctl secret create (docs/security.md)");
   return listening;
 }
 

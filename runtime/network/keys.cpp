@@ -74,7 +74,8 @@ job_key derive_key(const job_id& job, std::string_view secret) {
 }
 
 credentials credentials_of(const job_id& job, std::string_view secret) {
-  return {fingerprint_of(job), derive_key(job, secret), !secret.empty()};
+  return {fingerprint_of(job), derive_key(job, secret), !secret.empty(),
+          nullptr};
 }
 
 nonce_bytes random_nonce() {

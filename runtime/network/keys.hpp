@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -37,11 +38,14 @@ using link_key = std::array<uint8_t, key_size>;
 /// that it comes from the same agent.
 using resumption_key = std::array<uint8_t, key_size>;
 
-/// What a member of a job needs for a handshake.
+class tls_identity;
+
+/// What a member of a job needs for a handshake, and for the link after it.
 struct credentials {
   job_fingerprint fingerprint{};
   job_key key{};
   bool has_secret = false; ///< Else the key comes from the job's id.
+  std::shared_ptr<const tls_identity> identity{}; ///< Null: no certificates.
 };
 
 /// The truncated SHA-256 of a label and the id: equal for equal ids only.

@@ -40,7 +40,7 @@ void operator_socket::members::admit(unique_fd connection, const peer& who) {
     home, std::move(connection),
     {.ends = {link_side::server, purpose::operate, who.id, node_name(system),
               actor->id()},
-     .on_closed = [this, number](const std::string&) { links.erase(number); }});
+     .on_closed = [this, number](const result<void>&) { links.erase(number); }});
   if (!link)
     return;
   links[number] = std::move(link->link);

@@ -15,6 +15,12 @@ namespace {
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
+// At most so many links that are not encrypted yet; beyond that, the oldest goes.
+constexpr auto visit_count_max = size_t{64};
+
+// Minimum interval between reports of links that were cut.
+constexpr auto report_interval = std::chrono::seconds{10};
+
 // So many links, or more if they are all in use, are remembered.
 constexpr auto line_count_max = size_t{4'096};
 
@@ -25,11 +31,17 @@ constexpr auto probe_count_max = size_t{1'024};
 
 remote_agent_links::remote_agent_links(caf::actor_system& system, reactor& home,
                                        log lines)
-  : system_(system), home_(home), lines_(std::move(lines)) {}
+  : system_(system), home_(home), lines_(std::move(lines)),
+    cut_links_(home, report_interval, [this](const rejection_report& x) {
+      lines_.warn(formatted("coordinator cut {} {}; the last was of {}: it {}",
+                            x.count, x.count == 1 ? "link" : "links",
+                            x.last_address, x.last_reason));
+    }) {}
 
 void remote_agent_links::close() {
   listener_.reset();
   run_and_wait(home_, [this] {
+    visits_.clear();
     for (auto& [agent, x] : links_) {
       x.next.reset();
       cut(x);
@@ -42,7 +54,9 @@ remote_agent_links::~remote_agent_links() {
   listener_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
+    cut_links_.stop();
     probes_.clear();
+    visits_.clear();
     links_.clear();
     operators_.clear();
   });
@@ -52,7 +66,7 @@ result<std::string> remote_agent_links::listen(
   const socket_address& where, const credentials& mine,
   const std::function<rendezvous_coordinator_actor(
     int socket, const nonce_bytes& incarnation)>& on_listening) {
-  key_ = mine.key;
+  mine_ = mine;
   // What is posted here runs before the first peer is accepted.
   const auto begin = [&](int socket, const nonce_bytes& incarnation) {
     home_.post(
@@ -65,7 +79,7 @@ result<std::string> remote_agent_links::listen(
     home_, where, mine,
     {.on_peer =
        [this](unique_fd connection, const peer& who) {
-         admit({std::move(connection), who});
+         encrypt(std::move(connection), who);
        },
      .on_rejections =
        [this](const rejection_report& x) {
@@ -88,6 +102,33 @@ result<std::string> remote_agent_links::listen(
 
 // -- links --------------------------------------------------------------------
 
+// Only a link that is encrypted takes the place of another, and CAF sees no other.
+void remote_agent_links::encrypt(unique_fd connection, peer who) {
+  const auto number = ++last_link_;
+  if (visits_.size() >= visit_count_max)
+    visits_.erase(visits_.begin());
+  auto link = carry(
+    home_, std::move(connection),
+    {.ends = {link_side::server, who.intent, who.id, node_name(system_),
+              caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
+     .key = who.key,
+     .trust = {mine_.identity},
+     .on_encrypted =
+       [this, number](const resumption_key& key) {
+         if (auto x = visits_.extract(number)) {
+           x.mapped().key = key;
+           admit(std::move(x.mapped()));
+         }
+       },
+     .on_closed = [this, who, number](
+                    const result<void>& how) { on_closed(who, number, how); }});
+  if (link)
+    visits_[number] = {std::move(who), std::move(*link), number};
+  else
+    lines_.warn(formatted("coordinator cannot serve {}: {}", who.id,
+                          link.error().text));
+}
+
 void remote_agent_links::admit(visit x) {
   if (x.who.intent == purpose::operate)
     return open_operator(std::move(x));
@@ -109,48 +150,39 @@ void remote_agent_links::admit(visit x) {
 }
 
 void remote_agent_links::open(visit x) {
-  const auto agent = x.who.id;
-  auto& known = links_[agent];
+  auto& known = links_[x.who.id];
   known.host = x.who.host;
   known.is_served = true;
-  known.link = carry_for(
-    std::move(x),
-    [this, agent](const resumption_key& last_key) {
-      links_[agent].last_key = last_key;
-    },
-    [this, agent] { cut(links_[agent]); });
+  known.link = std::move(x.link.link);
+  known.number = x.number;
+  known.last_key = x.key;
+  hand_to_caf(std::move(x.link.for_caf));
 }
 
 void remote_agent_links::open_operator(visit x) {
-  const auto number = ++last_operator_;
-  operators_[number]
-    = carry_for(std::move(x), {}, [this, number] { operators_.erase(number); });
+  operators_[x.number] = std::move(x.link.link);
+  hand_to_caf(std::move(x.link.for_caf));
 }
 
-reactor_handle remote_agent_links::carry_for(
-  visit x, std::function<void(const resumption_key&)> on_encrypted,
-  std::function<void()> on_closed) {
-  const auto actor = caf::actor_cast<caf::strong_actor_ptr>(coordinator_);
-  auto link = carry(
-    home_, std::move(x.connection),
-    {.ends = {link_side::server, x.who.intent, x.who.id, node_name(system_),
-              actor->id()},
-     .key = x.who.key,
-     .on_encrypted = std::move(on_encrypted),
-     .on_closed = [this, who = x.who, on_closed = std::move(on_closed)](
-                    const std::string& trouble) {
-       if (!trouble.empty())
-         lines_.warn(formatted("coordinator cuts the link to {} ({}): it {}",
-                               who.id, who.address, trouble));
-       on_closed();
-     }});
-  if (!link) {
-    lines_.warn(formatted("coordinator cannot serve {}: {}", x.who.id,
-                          link.error().text));
-    return {};
-  }
-  serve(system_, std::move(link->for_caf), actor);
-  return std::move(link->link);
+void remote_agent_links::hand_to_caf(unique_fd for_caf) {
+  serve(system_, std::move(for_caf),
+        caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
+}
+
+void remote_agent_links::on_closed(const peer& who, link_number number,
+                                   const result<void>& how) {
+  if (!how)
+    cut_links_.add(formatted("{} ({})", who.id, who.address), how.error().text);
+  visits_.erase(number);
+  operators_.erase(number);
+  const auto i = links_.find(who.id);
+  if (i == links_.end())
+    return;
+  auto& known = i->second;
+  if (known.number == number)
+    cut(known);
+  if (known.next && known.next->number == number)
+    known.next.reset();
 }
 
 void remote_agent_links::cut(line& x) {
@@ -198,7 +230,7 @@ void remote_agent_links::probe(const agent_id& agent, uint16_t port,
       return;
     // What the agent says of its address could lead anywhere.
     if (const auto where = numeric_address(i->second.host, port))
-      ask({*where, agent_tombstone(key_, agent.value), std::move(on_gone)});
+      ask({*where, agent_tombstone(mine_.key, agent.value), std::move(on_gone)});
   });
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
+#include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <map>
@@ -54,10 +55,14 @@ public:
   void released(const agent_id& agent) override;
 
 private:
-  /// A connection past its handshake.
+  using link_number = uint64_t; ///< Never used again.
+
+  /// A connection past its handshake, which CAF does not know yet.
   struct visit {
-    unique_fd connection;
     peer who;
+    open_link link;
+    link_number number = 0;
+    resumption_key key{}; ///< Once it is encrypted.
   };
 
   /// An agent's link, and where the last one came from.
@@ -66,18 +71,18 @@ private:
     bool is_served
       = false;           ///< CAF has it, or has not said that it has closed it.
     reactor_handle link; ///< Empty: it has ended.
-    std::optional<resumption_key>
-      last_key;                ///< Of `link`, once it is encrypted.
+    link_number number = 0;
+    std::optional<resumption_key> last_key; ///< Of `link`.
     std::optional<visit> next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
   };
 
+  void encrypt(unique_fd connection, peer who);
   void admit(visit x);
   void open(visit x);
   void open_operator(visit x);
-  reactor_handle
-  carry_for(visit x, std::function<void(const resumption_key&)> on_encrypted,
-            std::function<void()> on_closed);
+  void on_closed(const peer& who, link_number number, const result<void>& how);
+  void hand_to_caf(unique_fd for_caf);
   static void cut(line& x);
   void let_go(const std::string& agent);
   /// One agent that may have ended, and where its machine says so.
@@ -94,13 +99,15 @@ private:
   caf::actor_system& system_;
   reactor& home_;
   log lines_;
-  job_key key_{}; ///< Does not change after `listen`.
+  credentials mine_; ///< Do not change after `listen`.
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
+  std::map<link_number, visit> visits_;
   std::map<std::string, line> links_;
-  std::map<uint64_t, reactor_handle> operators_;
-  uint64_t last_operator_ = 0;
+  std::map<link_number, reactor_handle> operators_;
+  link_number last_link_ = 0;
+  rejected_peers cut_links_;
   std::map<uint64_t, reactor_handle> probes_;
   uint64_t last_probe_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,10 +1,12 @@
 #include "runtime/network/tls_session.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/network/tls_context.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +23,6 @@ constexpr size_t psk_identity_size = sizeof psk_identity - 1;
 
 /// TLS_AES_128_GCM_SHA256, which every implementation has.
 constexpr unsigned char cipher_number[] = {0x13, 0x01};
-constexpr auto cipher_name = "TLS_AES_128_GCM_SHA256";
 
 /// RFC 8446 section 5.5 allows some 2^24 records under one key.
 constexpr auto records_per_key = uint64_t{1} << 20;
@@ -29,14 +30,46 @@ constexpr auto records_per_key = uint64_t{1} << 20;
 /// Of one record's plain text.
 constexpr size_t plain_size_max = 16'384;
 
-/// The first of OpenSSL's complaints on this thread; forgets the others.
-failure complaint() {
-  const auto code = ERR_get_error();
-  ERR_clear_error();
-  const auto* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return {errc::connection_failed,
-          formatted("broke the encryption ({})",
-                    reason == nullptr ? "no reason is known" : reason)};
+// Exporters' labels that no registry has (RFC 8446 section 7.5, RFC 5705 section 4).
+constexpr auto resumption_label
+  = std::string_view{"EXPERIMENTAL actorrun resumption"};
+constexpr auto binding_label
+  = std::string_view{"EXPERIMENTAL actorrun binding"};
+
+std::string_view label_of_proof(link_side side) {
+  return side == link_side::client ? "actorrun client binding v1:"
+                                   : "actorrun server binding v1:";
+}
+
+resumption_key exported(SSL* ssl, std::string_view label) {
+  auto out = resumption_key{};
+  [[maybe_unused]] const auto done
+    = SSL_export_keying_material(ssl, out.data(), out.size(), label.data(),
+                                 label.size(), nullptr, 0, 0);
+  assert(done == 1);
+  return out;
+}
+
+/// Whether OpenSSL reports what the other side has complained of.
+bool is_alert(unsigned long code) {
+  constexpr auto first = SSL_AD_REASON_OFFSET;
+  const auto reason = ERR_GET_REASON(code);
+  return ERR_GET_LIB(code) == ERR_LIB_SSL && reason >= first
+         && reason < first + 256;
+}
+
+/// The check that a certificate is for this host, which OpenSSL makes.
+void require_host(SSL* ssl, const std::string& host) {
+  auto* rules = SSL_get0_param(ssl);
+  const auto bare = host.substr(0, host.find('%'));
+  X509_VERIFY_PARAM_set_hostflags(rules,
+                                  X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
+                                    | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  [[maybe_unused]] const auto done
+    = X509_VERIFY_PARAM_set1_ip_asc(rules, bare.c_str()) == 1
+      || X509_VERIFY_PARAM_set1_host(rules, bare.data(), bare.size()) == 1;
+  ERR_clear_error(); // A name is no address.
+  assert(done && !bare.empty());
 }
 
 } // namespace
@@ -79,18 +112,8 @@ struct tls_callbacks {
 
 namespace {
 
-SSL_CTX* make_context(link_side side) {
-  auto* x = SSL_CTX_new(side == link_side::client ? TLS_client_method()
-                                                  : TLS_server_method());
-  [[maybe_unused]] const auto done
-    = x != nullptr && SSL_CTX_set_min_proto_version(x, TLS1_3_VERSION) == 1
-      && SSL_CTX_set_max_proto_version(x, TLS1_3_VERSION) == 1
-      && SSL_CTX_set_ciphersuites(x, cipher_name) == 1
-      && SSL_CTX_set1_groups_list(x, "X25519") == 1
-      && SSL_CTX_set_num_tickets(x, 0) == 1;
-  assert(done);
-  SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(x, SSL_MODE_RELEASE_BUFFERS);
+SSL_CTX* make_psk_context(link_side side) {
+  auto* x = new_tls_context(side);
   // Without the key there are only certificates: a server of ours has none, and a
   // client trusts none.
   SSL_CTX_set_verify(
@@ -101,9 +124,9 @@ SSL_CTX* make_context(link_side side) {
 }
 
 /// Lives as long as the program; making one takes longer than a link.
-SSL_CTX* context_of(link_side side) {
-  static auto* const client = make_context(link_side::client);
-  static auto* const server = make_context(link_side::server);
+SSL_CTX* psk_context_of(link_side side) {
+  static auto* const client = make_psk_context(link_side::client);
+  static auto* const server = make_psk_context(link_side::server);
   return side == link_side::client ? client : server;
 }
 
@@ -113,8 +136,10 @@ void tls_session::free_ssl::operator()(SSL* x) const {
   SSL_free(x);
 }
 
-tls_session::tls_session(link_side side, const link_key& key)
-  : key_(key), ssl_(SSL_new(context_of(side))), in_(BIO_new(BIO_s_mem())),
+tls_session::tls_session(link_side side, const link_key& key,
+                         const tls_trust& trust)
+  : side_(side), key_(key), has_certificates_(trust.identity != nullptr),
+    ssl_(new_side(trust)), in_(BIO_new(BIO_s_mem())),
     out_(BIO_new(BIO_s_mem())) {
   assert(ssl_ && in_ && out_);
   SSL_set_app_data(ssl_.get(), this);
@@ -130,14 +155,30 @@ tls_session::tls_session(link_side side, const link_key& key)
 
 tls_session::~tls_session() = default;
 
+SSL* tls_session::new_side(const tls_trust& trust) const {
+  auto* out = SSL_new(has_certificates_ ? trust.identity->context_of(side_)
+                                        : psk_context_of(side_));
+  if (has_certificates_ && side_ == link_side::client)
+    require_host(out, trust.server_host);
+  return out;
+}
+
 result<void> tls_session::receive(std::string_view records,
                                   std::string& plain) {
   assert(records.size() <= size_t{std::numeric_limits<int>::max()});
   const auto size = static_cast<int>(records.size());
   if (size > 0 && BIO_write(in_, records.data(), size) != size)
     return failure{errc::system_failure, "no memory is left"};
-  if (auto ok = shake_hands(); !ok || !is_open_)
+  if (auto ok = shake_hands(); !ok || !has_agreed_)
     return ok;
+  if (is_open_)
+    return read(plain);
+  if (auto ok = read(first_bytes_); !ok)
+    return ok;
+  return check_binding(plain);
+}
+
+result<void> tls_session::read(std::string& plain) {
   auto buffer = std::array<char, plain_size_max>{};
   for (;;) {
     ERR_clear_error();
@@ -158,7 +199,7 @@ result<void> tls_session::receive(std::string_view records,
 }
 
 result<void> tls_session::shake_hands() {
-  if (is_open_)
+  if (has_agreed_)
     return {};
   ERR_clear_error();
   const auto done = SSL_do_handshake(ssl_.get());
@@ -166,12 +207,42 @@ result<void> tls_session::shake_hands() {
     return SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ
              ? result<void>{}
              : complaint();
+  has_agreed_ = true;
+  is_open_ = !has_certificates_;
+  return is_open_ ? result<void>{} : write(binding_of(side_));
+}
+
+// Each side proves the key of the handshake in clear text, in this session.
+std::string tls_session::binding_of(link_side side) const {
+  const auto here = exported(ssl_.get(), binding_label);
+  const auto proof
+    = prove(key_, label_of_proof(side),
+            std::array{std::string_view{
+              reinterpret_cast<const char*>(here.data()), here.size()}});
+  return {proof.begin(), proof.end()};
+}
+
+result<void> tls_session::check_binding(std::string& plain) {
+  if (first_bytes_.size() < proof_size)
+    return {};
+  const auto theirs
+    = side_ == link_side::client ? link_side::server : link_side::client;
+  const auto expected = binding_of(theirs);
+  if (CRYPTO_memcmp(expected.data(), first_bytes_.data(), proof_size) != 0)
+    return failure{errc::connection_failed,
+                   "is not the peer that the handshake was with"};
+  plain += std::string_view{first_bytes_}.substr(proof_size);
+  first_bytes_ = {};
   is_open_ = true;
   return {};
 }
 
 result<void> tls_session::send(std::string_view plain) {
   assert(is_open_);
+  return write(plain);
+}
+
+result<void> tls_session::write(std::string_view plain) {
   while (!plain.empty()) {
     const auto part = plain.substr(0, plain_size_max);
     ERR_clear_error();
@@ -186,19 +257,41 @@ result<void> tls_session::send(std::string_view plain) {
 }
 
 void tls_session::close() {
-  if (is_open_)
+  if (has_agreed_)
     SSL_shutdown(ssl_.get());
   ERR_clear_error();
 }
 
 resumption_key tls_session::key_to_resume() const {
-  constexpr auto label = std::string_view{"EXPERIMENTAL actorrun resumption"};
-  auto out = resumption_key{};
-  [[maybe_unused]] const auto done
-    = SSL_export_keying_material(ssl_.get(), out.data(), out.size(),
-                                 label.data(), label.size(), nullptr, 0, 0);
-  assert(is_open_ && done == 1);
-  return out;
+  assert(is_open_);
+  return exported(ssl_.get(), resumption_label);
+}
+
+bool tls_session::may_speak_for(const std::string& host) const {
+  assert(is_open_);
+  if (!has_certificates_)
+    return true;
+  auto* certificate = SSL_get0_peer_certificate(ssl_.get());
+  return certificate != nullptr && names_host(*certificate, host);
+}
+
+// The first of OpenSSL's complaints on this thread; forgets the others.
+failure tls_session::complaint() const {
+  const auto code = ERR_get_error();
+  ERR_clear_error();
+  const auto* known = code == 0 ? nullptr : ERR_reason_error_string(code);
+  const auto* reason = known == nullptr ? "no reason is known" : known;
+  if (const auto found = SSL_get_verify_result(ssl_.get());
+      has_certificates_ && found != X509_V_OK)
+    return {errc::certificate_mismatch,
+            formatted("has a certificate that is not accepted here ({})",
+                      X509_verify_cert_error_string(found))};
+  if (has_certificates_ && !is_open_ && is_alert(code))
+    return {errc::certificate_mismatch,
+            formatted("does not accept the certificate of this program ({})",
+                      reason)};
+  return {errc::connection_failed,
+          formatted("broke the encryption ({})", reason)};
 }
 
 std::string tls_session::take_records() {

@@ -186,6 +186,25 @@ TEST_CASE("arguments: a secret can be required of several nodes", "[cli]") {
   accepted({"--require-secret", "a"}); // One node has no link to protect.
 }
 
+TEST_CASE("arguments: certificates need three files, and are as good as a "
+          "secret",
+          "[cli]") {
+  const auto nodes
+    = words{"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j", "a"};
+  const auto all = words{"--tls-cert=c", "--tls-key=k", "--tls-ca=a"};
+  const auto x
+    = accepted(joined({"--require-secret"}, joined(all, nodes))).job;
+  CHECK(x.tls == tls_options{"c", "k", "a"});
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto some = all;
+    const auto name = all[i].substr(0, all[i].find('='));
+    some.erase(some.begin() + static_cast<ptrdiff_t>(i));
+    CHECK(has(refused(joined(some, nodes)), name + " is missing"));
+  }
+  CHECK(has(refused(nodes, {{"PET_TLS_CERT", "c"}}), "--tls-key is missing"));
+  CHECK(has(refused(joined({"--tls-ca="}, nodes)), "no file is named"));
+}
+
 TEST_CASE("arguments: the rendezvous configuration reaches the job", "[cli]") {
   const auto x = accepted({"--rdzv-endpoint=n1", "--rdzv-id=j",
                            "--rdzv-conf=timeout=9,is_host=1", "a"});

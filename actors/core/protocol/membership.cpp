@@ -23,6 +23,7 @@ constexpr auto retry_delay_max_idle = milliseconds{1'000};
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
          || code == errc::secret_mismatch || code == errc::user_mismatch
+         || code == errc::certificate_mismatch
          || code == errc::settings_mismatch || code == errc::etcd_denied;
 }
 

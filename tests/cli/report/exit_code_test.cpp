@@ -22,6 +22,7 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::protocol_mismatch, 4},
     {errc::job_mismatch, 4},
     {errc::secret_mismatch, 4},
+    {errc::certificate_mismatch, 4},
     {errc::settings_mismatch, 4},
     {errc::rendezvous_timed_out, 3},
     {errc::coordinator_lost, 5},

@@ -1,6 +1,6 @@
 // Runs the client against a real etcd.
 #include "runtime/etcd/client.hpp"
-#include "tests/runtime/etcd/etcd_certificates.hpp"
+#include "tests/runtime/certificates.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
 #include "tests/runtime/etcd/http_parrot.hpp"
 #include "tests/support/catch.hpp"

@@ -307,3 +307,24 @@ TEST_CASE("frame_filter: noise is refused and harmless", "[runtime]") {
   }
   CHECK(passed < 50'000); // Numbers and texts of messages may be any.
 }
+
+TEST_CASE("frame_filter: a request to join brings an address that the other "
+          "side may speak for",
+          "[runtime]") {
+  const auto join_at = [](const std::string& address) {
+    auto x = v1::JoinRequest{};
+    x.mutable_offer()->set_agent_id("n1-7-0badcafe");
+    x.mutable_offer()->set_address(address);
+    return write_frame({.source = agent,
+                        .destination = coordinator,
+                        .content = content_of("actorrun::v1::JoinRequest",
+                                              x.SerializeAsString())});
+  };
+  auto uut = frame_filter{at_server(), [](const std::string& host) {
+                            return host == "10.0.0.1";
+                          }};
+  auto out = std::string{};
+  REQUIRE(uut.arriving(client_greeting('c'), out));
+  CHECK(uut.arriving(join_at("10.0.0.1"), out));
+  CHECK_FALSE(uut.arriving(join_at("10.0.0.2"), out));
+}

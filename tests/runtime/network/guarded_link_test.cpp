@@ -78,8 +78,8 @@ struct guarded_fixture : caf_links_fixture {
                    {.ends = {link_side::server, purpose::join, "a",
                              node_name(server.system), coordinator.id()},
                     .key = with,
-                    .on_closed = [this](const std::string& trouble) {
-                      troubles.put(trouble);
+                    .on_closed = [this](const result<void>& how) {
+                      troubles.put(how ? "" : how.error().text);
                     }});
     REQUIRE(x);
     links_of_server.push_back(std::move(x->link));

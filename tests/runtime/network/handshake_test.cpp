@@ -1,5 +1,7 @@
 #include "messages/version.hpp"
 #include "runtime/network/handshake.hpp"
+#include "runtime/network/tls_identity.hpp"
+#include "tests/runtime/certificates.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -217,6 +219,38 @@ TEST_CASE("handshake: whoever has no secret is told that, by both",
   CHECK(texts("a", "")
         == "has no secret, and this program has one / has a secret, and this "
            "job has none (n1-7-0badcafe)");
+}
+
+TEST_CASE("handshake: a side without certificates is told which one it is",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!files)
+    return;
+  const auto identity = tls_identity::load(files.options());
+  REQUIRE(identity);
+  const auto texts = [&](bool client_has, bool server_has) {
+    auto mine = credentials_of(job_id{"job"}, "secret");
+    auto theirs = mine;
+    mine.identity = client_has ? *identity : nullptr;
+    theirs.identity = server_has ? *identity : nullptr;
+    auto c = client_handshake{mine, purpose::join, "n1-7-0badcafe", nonce(9),
+                              trust::secret};
+    auto s = server_handshake{theirs, nonce(1), trust::secret};
+    converse(c, s);
+    if (c.state() == handshake_state::accepted)
+      return std::string{"accepted"};
+    CHECK(code_of(c) == errc::certificate_mismatch);
+    CHECK(code_of(s) == errc::certificate_mismatch);
+    return c.why().text.substr(0, c.why().text.find(';')) + " / "
+           + s.why().text;
+  };
+  CHECK(texts(true, true) == "accepted");
+  CHECK(texts(false, true)
+        == "has a certificate, and this program has none / has no certificate "
+           "(n1-7-0badcafe)");
+  CHECK(texts(true, false)
+        == "has no certificate, and this program has one / has a certificate, "
+           "and this job has none (n1-7-0badcafe)");
 }
 
 TEST_CASE("handshake: another user's process on this host is refused",

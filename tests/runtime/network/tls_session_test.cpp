@@ -1,4 +1,5 @@
 #include "runtime/network/tls_session.hpp"
+#include "tests/runtime/certificates.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -17,8 +18,11 @@ link_key key(uint8_t value = 1) {
 
 /// Both sides of a link without a network.
 struct two_sides {
-  explicit two_sides(const link_key& of_server = key())
-    : server(link_side::server, of_server) {}
+  explicit two_sides(const link_key& of_server = key(),
+                     const tls_trust& client_trust = {},
+                     const tls_trust& server_trust = {})
+    : client(link_side::client, key(), client_trust),
+      server(link_side::server, of_server, server_trust) {}
 
   /// Passes on what each side has to send, until nothing is left or one side
   /// complains.
@@ -35,11 +39,33 @@ struct two_sides {
     }
   }
 
-  tls_session client{link_side::client, key()};
+  tls_session client;
   tls_session server;
   std::string at_client;
   std::string at_server;
 };
+
+tls_trust trust_in(const tls_options& files, const std::string& host = {}) {
+  auto identity = tls_identity::load(files);
+  REQUIRE(identity);
+  return {*identity, host};
+}
+
+/// What the client and the server complain of.
+std::pair<failure, failure> troubles(two_sides& x) {
+  auto out = std::pair<failure, failure>{};
+  for (auto i = 0; i < 4; ++i) {
+    const auto at_server
+      = x.server.receive(x.client.take_records(), x.at_server);
+    if (!at_server && out.second.code == errc::none)
+      out.second = at_server.error();
+    const auto at_client
+      = x.client.receive(x.server.take_records(), x.at_client);
+    if (!at_client && out.first.code == errc::none)
+      out.first = at_client.error();
+  }
+  return out;
+}
 
 } // namespace
 
@@ -165,4 +191,99 @@ TEST_CASE("tls_session: noise is refused and harmless", "[runtime]") {
     x.server.receive(bytes, x.at_server);
     CHECK(x.at_server.size() <= 200);
   }
+}
+
+TEST_CASE("tls_session: with certificates, both sides know each other's names",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!files)
+    return;
+  auto x = two_sides{key(), trust_in(files.options(), "localhost"),
+                     trust_in(files.options())};
+  REQUIRE(x.settle());
+  REQUIRE((x.client.is_open() && x.server.is_open()));
+  CHECK((x.at_client.empty() && x.at_server.empty()));
+  CHECK(x.server.may_speak_for("127.0.0.1"));
+  CHECK_FALSE(x.server.may_speak_for("10.0.0.1"));
+  REQUIRE(x.client.send("a request"));
+  REQUIRE(x.settle());
+  CHECK(x.at_server == "a request");
+  CHECK(x.client.key_to_resume() == x.server.key_to_resume());
+}
+
+TEST_CASE("tls_session: what follows the proof in one read is not lost",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!files)
+    return;
+  auto x = two_sides{key(), trust_in(files.options(), "localhost"),
+                     trust_in(files.options())};
+  auto plain = std::string{};
+  while (!x.server.is_open()) {
+    REQUIRE(x.server.receive(x.client.take_records(), plain));
+    if (!x.server.is_open())
+      REQUIRE(x.client.receive(x.server.take_records(), plain));
+  }
+  REQUIRE(x.server.send("at once"));
+  REQUIRE(x.client.receive(x.server.take_records(), x.at_client));
+  CHECK(x.at_client == "at once");
+}
+
+TEST_CASE("tls_session: a certificate of another authority, for another host, "
+          "another use, or none, is refused, and both sides know why",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!files)
+    return;
+  const auto good = trust_in(files.options());
+  const auto client_as = [&](const tls_options& x) {
+    return trust_in(x, "127.0.0.1");
+  };
+  const auto check = [](two_sides x, errc code) {
+    const auto [client, server] = troubles(x);
+    INFO(client.text << " / " << server.text);
+    CHECK(client.code == code);
+    CHECK(server.code == code);
+    CHECK_FALSE((x.client.is_open() && x.server.is_open()));
+  };
+  SECTION("the client's authority") {
+    check({key(), client_as(files.foreign_options()), good},
+          errc::certificate_mismatch);
+  }
+  SECTION("the server's authority") {
+    check({key(), client_as(files.options()),
+           trust_in(files.foreign_options())},
+          errc::certificate_mismatch);
+  }
+  SECTION("another host") {
+    check({key(), trust_in(files.options(), "n1"), good},
+          errc::certificate_mismatch);
+  }
+  SECTION("only for servers") {
+    check({key(), client_as(files.options_for("IP:127.0.0.1", "serverAuth")),
+           good},
+          errc::certificate_mismatch);
+  }
+  SECTION("only for clients") {
+    check({key(), client_as(files.options()),
+           trust_in(files.options_for("IP:127.0.0.1", "clientAuth"))},
+          errc::certificate_mismatch);
+  }
+  SECTION("the client has none") {
+    check({key(), {}, good}, errc::connection_failed);
+  }
+}
+
+TEST_CASE("tls_session: with certificates, another key of the handshake is "
+          "refused",
+          "[runtime]") {
+  const auto files = certificates{};
+  if (!files)
+    return;
+  auto x = two_sides{key(2), trust_in(files.options(), "localhost"),
+                     trust_in(files.options())};
+  const auto [client, server] = troubles(x);
+  CHECK(client.text.find("not the peer") != std::string::npos);
+  CHECK(server.text.find("not the peer") != std::string::npos);
+  CHECK_FALSE((x.client.is_open() || x.server.is_open()));
 }
