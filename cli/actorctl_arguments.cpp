@@ -51,10 +51,9 @@ result<status_arguments> status_from(const control_settings& settings,
     return surplus(rest[1]);
   if (!rest.empty())
     out.job = rest.front();
-  const auto is_remote_option = settings.job || settings.backend
-                                || settings.conf
-                                || !settings.secret_file.empty()
-                                || settings.tls != tls_options{};
+  const auto is_remote_option
+    = settings.job || settings.backend || settings.conf
+      || !settings.secret_file.empty() || settings.tls != tls_options{};
   if (settings.rendezvous.empty() && is_remote_option)
     return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf,"
                         " --secret-file and --tls-… need --rdzv-endpoint; for"

@@ -39,8 +39,8 @@ std::string_view to_string(errc code) {
     "bad_plan",
     "certificate_mismatch",
   };
-  static_assert(names.size() == static_cast<size_t>(errc::certificate_mismatch)
-                                   + 1);
+  static_assert(names.size()
+                == static_cast<size_t>(errc::certificate_mismatch) + 1);
   const auto index = static_cast<size_t>(code);
   return index < names.size() ? names[index] : "unknown";
 }

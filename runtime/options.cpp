@@ -282,9 +282,8 @@ bool is_host(std::string_view text) {
 namespace {
 
 result<void> check_tls(const tls_options& x) {
-  const auto is_all_or_none
-    = x.certificate_file.empty() == x.key_file.empty()
-      && x.key_file.empty() == x.authority_file.empty();
+  const auto is_all_or_none = x.certificate_file.empty() == x.key_file.empty()
+                              && x.key_file.empty() == x.authority_file.empty();
   if (is_all_or_none)
     return {};
   const auto* missing = x.certificate_file.empty() ? "--tls-cert"

@@ -70,17 +70,17 @@ result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
       return promise->set_value(x.error());
     const auto answer = first_answer<actor_result>{
       [promise](const actor_result& actor) { promise->set_value(actor); }};
-    auto opened = carry(
-      home, std::move(x->connection),
-      {.ends
-       = {link_side::client, purpose::operate, mine.id, node_name(system)},
-       .key = x->key,
-       .trust = {mine.mine.identity, x->server_host},
-       .on_closed = [answer](const result<void>& how) {
-         if (!how)
-           answer(failure{how.error().code,
-                          "the coordinator " + how.error().text});
-       }});
+    auto opened
+      = carry(home, std::move(x->connection),
+              {.ends = {link_side::client, purpose::operate, mine.id,
+                        node_name(system)},
+               .key = x->key,
+               .trust = {mine.mine.identity, x->server_host},
+               .on_closed = [answer](const result<void>& how) {
+                 if (!how)
+                   answer(failure{how.error().code,
+                                  "the coordinator " + how.error().text});
+               }});
     if (!opened)
       return promise->set_value(opened.error());
     link = std::move(opened->link);

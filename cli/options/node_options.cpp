@@ -295,9 +295,11 @@ option_rules tls_rules(const std::string& heading, tls_options& target) {
      "this node's certificate (PEM), with the ones between it and the authority"
      " behind it: it names the address that the node announces and, where the"
      " coordinator runs, the host of the endpoint. With it, and the next two,"
-     " the nodes know each other by certificates (default: by the secret alone)",
+     " the nodes know each other by certificates (default: by the secret "
+     "alone)",
      into(target.certificate_file, parse_file_name)},
-    {"--tls-key", 0, "FILE", heading, "the private key of the certificate (PEM)",
+    {"--tls-key", 0, "FILE", heading,
+     "the private key of the certificate (PEM)",
      into(target.key_file, parse_file_name)},
     {"--tls-ca", 0, "FILE", heading,
      "the authority that has to sign the other nodes' certificates (PEM)",

@@ -246,14 +246,13 @@ launcher::members::make_locator(const core::offer& offering) {
     return std::make_shared<local_locator>(
       caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor()),
       job.rendezvous ? job.rendezvous->host : own_address);
-  return keep(
-    std::make_unique<coordinator_link>(
-      system, *loop,
-      coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
-                               offering.address, job.timeouts.connect, occupied,
-                               guardian},
-      lines),
-    loop);
+  return keep(std::make_unique<coordinator_link>(
+                system, *loop,
+                coordinator_link::target{
+                  *job.rendezvous, mine, offering.agent.value, offering.address,
+                  job.timeouts.connect, occupied, guardian},
+                lines),
+              loop);
 }
 
 // A known address is resolved here, because a name may take long. Otherwise the

@@ -7,6 +7,7 @@
 #include <caf/actor_registry.hpp>
 #include <caf/binary_serializer.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/io/abstract_broker.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/multiplexer.hpp>
@@ -24,6 +25,17 @@ namespace {
 caf::actor broker_of(caf::actor_system& system) {
   return network_of(system).named_broker<caf::io::basp_broker>(
     caf::atom("BASP"));
+}
+
+// What a broker writes to a connection that has just closed goes into a buffer that
+// it never empties: some 80 bytes for each actor that a closing link has named.
+void forget_lost_writes(caf::actor_system& system) {
+  network_of(system).backend().post([broker = broker_of(system)] {
+    auto* self = dynamic_cast<caf::io::abstract_broker*>(
+      caf::actor_cast<caf::abstract_actor*>(broker));
+    if (self != nullptr)
+      self->wr_buf(caf::io::connection_handle{}) = {};
+  });
 }
 
 // CAF registers published actors under ports. Ours have none, so their ids are
@@ -76,6 +88,7 @@ std::string node_name(caf::actor_system& system) {
 
 void serve(caf::actor_system& system, unique_fd connection,
            const caf::strong_actor_ptr& actor) {
+  forget_lost_writes(system);
   auto scribe = network_of(system).backend().new_scribe(connection.release());
   caf::anon_send(broker_of(system), caf::publish_atom_v, std::move(scribe),
                  file_number(actor), actor, std::set<std::string>{});
@@ -83,6 +96,7 @@ void serve(caf::actor_system& system, unique_fd connection,
 
 void attach(caf::actor_system& system, unique_fd connection,
             core::duration limit, callback on_actor) {
+  forget_lost_writes(system);
   auto scribe = network_of(system).backend().new_scribe(connection.release());
   system.spawn(ask_broker, broker_of(system), std::move(scribe), limit,
                std::make_shared<callback>(std::move(on_actor)));

@@ -79,8 +79,8 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
          if (how)
            return;
          const auto& [code, text] = how.error();
-         lines_.warn(formatted("agent cuts its link: the coordinator's side {}",
-                               text));
+         lines_.warn(
+           formatted("agent cuts its link: the coordinator's side {}", text));
          answer(failure{code, "the coordinator " + text});
        }});
   if (!link)

@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view magic = "ARUN";
 constexpr size_t version_end = 6;
 constexpr size_t head_size = 8;
+constexpr uint8_t secret_flag = 1;
+constexpr uint8_t certificates_flag = 2;
 
 std::string head(uint16_t version, uint8_t value) {
   auto out = std::string{magic};
@@ -40,8 +42,9 @@ bool has_head(std::string_view bytes, uint8_t last_max) {
 }
 
 std::optional<verdict> verdict_of(uint8_t value) {
-  const auto known = value >= static_cast<uint8_t>(verdict::ok)
-                     && value <= static_cast<uint8_t>(verdict::certificate_unwanted);
+  const auto known
+    = value >= static_cast<uint8_t>(verdict::ok)
+      && value <= static_cast<uint8_t>(verdict::certificate_unwanted);
   return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
 }
 
@@ -71,8 +74,9 @@ std::optional<uint16_t> version_in(std::string_view bytes) {
 std::string encode(const client_hello& x) {
   assert(is_peer_id(x.peer_id));
   auto out = head(x.version, static_cast<uint8_t>(x.intent));
-  out.back() = static_cast<char>((x.has_secret ? secret_flag : 0)
-                                 | (x.has_certificates ? certificates_flag : 0));
+  out.back()
+    = static_cast<char>((x.has_secret ? secret_flag : 0)
+                        | (x.has_certificates ? certificates_flag : 0));
   append(out, x.fingerprint);
   append(out, x.nonce);
   out += x.peer_id;
@@ -104,7 +108,8 @@ std::string encode(const coordinator_tombstone& x) {
 std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   assert(bytes.size() == client_hello_size);
   const auto intent = byte_at(bytes, 6);
-  if (!has_head(bytes, 1) || intent < 1 || intent > 2)
+  if (!has_head(bytes, secret_flag | certificates_flag) || intent < 1
+      || intent > 2)
     return std::nullopt;
   auto out = client_hello{};
   out.version = *version_in(bytes);

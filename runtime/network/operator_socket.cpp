@@ -36,11 +36,12 @@ struct operator_socket::members {
 
 void operator_socket::members::admit(unique_fd connection, const peer& who) {
   const auto number = ++last_link;
-  auto link = carry(
-    home, std::move(connection),
-    {.ends = {link_side::server, purpose::operate, who.id, node_name(system),
-              actor->id()},
-     .on_closed = [this, number](const result<void>&) { links.erase(number); }});
+  auto link = carry(home, std::move(connection),
+                    {.ends = {link_side::server, purpose::operate, who.id,
+                              node_name(system), actor->id()},
+                     .on_closed = [this, number](const result<void>&) {
+                       links.erase(number);
+                     }});
   if (!link)
     return;
   links[number] = std::move(link->link);

@@ -77,10 +77,9 @@ result<std::string> remote_agent_links::listen(
   };
   auto listener = listener::listen(
     home_, where, mine,
-    {.on_peer =
-       [this](unique_fd connection, const peer& who) {
-         encrypt(std::move(connection), who);
-       },
+    {.on_peer
+     = [this](unique_fd connection,
+              const peer& who) { encrypt(std::move(connection), who); },
      .on_rejections =
        [this](const rejection_report& x) {
          lines_.warn(
@@ -125,8 +124,8 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
   if (link)
     visits_[number] = {std::move(who), std::move(*link), number};
   else
-    lines_.warn(formatted("coordinator cannot serve {}: {}", who.id,
-                          link.error().text));
+    lines_.warn(
+      formatted("coordinator cannot serve {}: {}", who.id, link.error().text));
 }
 
 void remote_agent_links::admit(visit x) {
@@ -230,7 +229,8 @@ void remote_agent_links::probe(const agent_id& agent, uint16_t port,
       return;
     // What the agent says of its address could lead anywhere.
     if (const auto where = numeric_address(i->second.host, port))
-      ask({*where, agent_tombstone(mine_.key, agent.value), std::move(on_gone)});
+      ask(
+        {*where, agent_tombstone(mine_.key, agent.value), std::move(on_gone)});
   });
 }
 

@@ -34,8 +34,7 @@ std::string reason() {
 result<void> check_readable(const char* option, const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0)
     return {};
-  return complaint(option, path,
-                   "cannot be read: " + core::error_text(errno));
+  return complaint(option, path, "cannot be read: " + core::error_text(errno));
 }
 
 result<void> check_private(const std::string& path) {
@@ -160,10 +159,11 @@ bool tls_identity::names(const std::string& host) const {
 
 failure tls_identity::does_not_name(const std::string& host,
                                     const std::string& role) const {
-  return {errc::certificate_mismatch,
-          formatted("the certificate \"{}\" does not name {}, {}; add it to the "
-                    "certificate's subject alternative names",
-                    path_, host, role)};
+  return {
+    errc::certificate_mismatch,
+    formatted("the certificate \"{}\" does not name {}, {}; add it to the "
+              "certificate's subject alternative names",
+              path_, host, role)};
 }
 
 } // namespace actorrun::detail

@@ -43,9 +43,8 @@ std::string_view label_of_proof(link_side side) {
 
 resumption_key exported(SSL* ssl, std::string_view label) {
   auto out = resumption_key{};
-  [[maybe_unused]] const auto done
-    = SSL_export_keying_material(ssl, out.data(), out.size(), label.data(),
-                                 label.size(), nullptr, 0, 0);
+  [[maybe_unused]] const auto done = SSL_export_keying_material(
+    ssl, out.data(), out.size(), label.data(), label.size(), nullptr, 0, 0);
   assert(done == 1);
   return out;
 }

@@ -87,8 +87,8 @@ private:
   link_key key_;
   bool has_certificates_;
   std::unique_ptr<SSL, free_ssl> ssl_;
-  BIO* in_ = nullptr;  ///< Belongs to `ssl_`, as …
-  BIO* out_ = nullptr; ///< … this does.
+  BIO* in_ = nullptr;       ///< Belongs to `ssl_`, as …
+  BIO* out_ = nullptr;      ///< … this does.
   std::string first_bytes_; ///< Of the other side, until they are its proof.
   bool has_agreed_ = false; ///< On keys, but its proof may be missing.
   bool is_open_ = false;

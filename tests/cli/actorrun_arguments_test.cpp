@@ -192,8 +192,7 @@ TEST_CASE("arguments: certificates need three files, and are as good as a "
   const auto nodes
     = words{"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j", "a"};
   const auto all = words{"--tls-cert=c", "--tls-key=k", "--tls-ca=a"};
-  const auto x
-    = accepted(joined({"--require-secret"}, joined(all, nodes))).job;
+  const auto x = accepted(joined({"--require-secret"}, joined(all, nodes))).job;
   CHECK(x.tls == tls_options{"c", "k", "a"});
   for (size_t i = 0; i < all.size(); ++i) {
     auto some = all;

@@ -43,8 +43,8 @@ constexpr named all[] = {
   {errc::coordinator_gone, "coordinator_gone"},
   {errc::job_over, "job_over"},
   {errc::user_mismatch, "user_mismatch"},
-  {errc::certificate_mismatch, "certificate_mismatch"},
   {errc::bad_plan, "bad_plan"},
+  {errc::certificate_mismatch, "certificate_mismatch"},
 };
 
 } // namespace

@@ -71,7 +71,8 @@ private:
   std::string make_self_signed(const std::string& name,
                                const std::string& subject) const {
     return "openssl req -x509 -days 2 -newkey ec -pkeyopt"
-           " ec_paramgen_curve:P-256 -nodes -subj "
+           " ec_paramgen_curve:P-256 -nodes -addext"
+           " subjectAltName=IP:127.0.0.1 -subj "
            + subject + " -keyout " + (folder_ / (name + ".key")) + " -out "
            + (folder_ / (name + ".pem"));
   }

@@ -46,7 +46,7 @@ TEST_CASE_METHOD(certified_job,
     return;
   CHECK(count_of(programs().front().output(), "has no secret") == 0);
   refuse({}, "--tls-cert");
-  refuse(options_of(files.foreign_options()), "certificate");
+  refuse(options_of(files.foreign_options()), "does not accept");
   refuse(options_of(files.options_for("DNS:localhost")),
          "does not name 127.0.0.1");
   auto named = options_of(files.options_for("DNS:localhost"));

@@ -320,9 +320,8 @@ TEST_CASE("frame_filter: a request to join brings an address that the other "
                         .content = content_of("actorrun::v1::JoinRequest",
                                               x.SerializeAsString())});
   };
-  auto uut = frame_filter{at_server(), [](const std::string& host) {
-                            return host == "10.0.0.1";
-                          }};
+  auto uut = frame_filter{
+    at_server(), [](const std::string& host) { return host == "10.0.0.1"; }};
   auto out = std::string{};
   REQUIRE(uut.arriving(client_greeting('c'), out));
   CHECK(uut.arriving(join_at("10.0.0.1"), out));

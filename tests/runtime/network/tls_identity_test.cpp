@@ -77,8 +77,7 @@ TEST_CASE("tls_identity: each file that is no good is named with its option",
   CHECK(has(with(&tls_options::key_file, files.locked_key()), "encrypted"));
   CHECK(has(with(&tls_options::key_file, files.foreign_key()),
             "not the key of the certificate"));
-  std::filesystem::permissions(files.key(),
-                               std::filesystem::perms::others_read,
+  std::filesystem::permissions(files.key(), std::filesystem::perms::others_read,
                                std::filesystem::perm_options::add);
   CHECK(has(trouble_with(good), "other users"));
 }
