@@ -39,8 +39,10 @@ TEST_CASE("exit code: every error has its code", "[cli]") {
     {errc::etcd_unreachable, 3},
     {errc::etcd_denied, 4},
     {errc::coordinator_gone, 3},
+    {errc::user_mismatch, 4},
+    {errc::bad_plan, 4},
   };
-  CHECK(std::size(expected) == size_t(errc::job_over) + 1);
+  CHECK(std::size(expected) == size_t(errc::certificate_mismatch) + 1);
   for (const auto& [code, number] : expected) {
     INFO(to_string(code));
     CHECK(static_cast<int>(exit_code_of(code)) == number);
