@@ -6,13 +6,17 @@
 #include "actors/core/logs/tail_streams.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
+#include "actors/core/vitals/node_vitals.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
 #include "actors/timer_interface.hpp"
 #include "messages/type_ids.hpp"
 
+#include "messages/operator.pb.h"
+
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -134,6 +138,26 @@ struct devices_report {
   std::string event;
 };
 
+/// What an operator asks. Its number is the operator's and needs no copy in the
+/// reply.
+struct operator_question {
+  v1::OperatorRequest what;
+  /// Takes the answer, once, on any thread; never blocks. Nothing happens when
+  /// the operator is gone.
+  std::function<void(v1::OperatorReply)> reply;
+};
+
+/// The node's kernel shows how the node and its workers are doing.
+struct vitals_report {
+  core::node_vitals now;
+};
+
+/// The timeout of a wait for the status of nodes has passed; only the newest
+/// counts.
+struct status_due {
+  uint64_t number = 0;
+};
+
 // -- actors -------------------------------------------------------------------
 
 /// An OBSERVER is notified of a job's epochs, for programs that embed a
@@ -162,10 +186,16 @@ using node_agent_actor = interface<
   void(v1::JobEnded),
   // The status of the job; from the coordinator, if there is one.
   v1::JobStatus(v1::StatusRequest),
-  // The status of this node's devices.
-  v1::DevicesStatus(v1::DevicesRequest),
+  // An operator asks.
+  void(operator_question),
+  // The coordinator asks for the status of this node: answer with a NodeStatus.
+  void(v1::NodeStatusRequest),
   // The status of the devices, or what has happened to one.
   void(devices_report),
+  // How the node and its workers are doing.
+  void(vitals_report),
+  // Sent by itself: some samples are late.
+  void(status_due),
   // The group of this node has started, failed, succeeded, stopped.
   void(group_event),
   // A person or a system asks this node to leave.
@@ -200,8 +230,12 @@ using rendezvous_coordinator_actor = interface<
   void(v1::LeaveNotice),
   // The status of the job.
   v1::JobStatus(v1::StatusRequest),
-  // The status of the devices of the agent's node.
-  void(v1::DevicesStatus),
+  // An operator asks.
+  void(operator_question),
+  // The status of the agent's node; asked for, or of its devices only.
+  void(v1::NodeStatus),
+  // Sent by itself: some agents do not answer.
+  void(status_due),
   // The machine of an agent proves that it has ended.
   void(core::agent_lost),
   // A person or a system asks the job to end.
@@ -281,6 +315,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::tail_timer_fired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_expired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::operator_question)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::vitals_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::status_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::agent_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::coordinator_not_found)

@@ -1,5 +1,7 @@
 #include "actors/node_agent.hpp"
 
+#include "actors/operator_questions.hpp"
+#include "actors/status_vitals.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
@@ -13,9 +15,12 @@ namespace {
 
 constexpr auto status_timeout = std::chrono::seconds{2};
 
-/// Looks at devices that may be waited for at a time; a driver that hangs
-/// answers none of them.
-constexpr auto devices_wanted_max = size_t{64};
+/// Longest wait for samples of this node: less than the coordinator waits. What is
+/// late is shown as last seen.
+constexpr auto sample_timeout = std::chrono::milliseconds{400};
+
+/// At most so many questions wait for samples; others get the last ones.
+constexpr auto waiting_max = size_t{64};
 
 ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
   return [handle = node_agent_actor{to}](devices_status now,
@@ -118,6 +123,7 @@ struct node_agent_state::effect_runner {
   }
 
   void operator()(const finish& x) {
+    st.end_wait();
     st.config_.on_finished(x.how);
     st.is_over_ = true;
     st.self_->quit();
@@ -160,8 +166,11 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::EpochRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
-    [this](const v1::DevicesRequest&) { return devices(); },
+    [this](const operator_question& x) { answer<node_agent_actor>(self_, x); },
+    [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const devices_report& x) { on(x); },
+    [this](const vitals_report& x) { on(x); },
+    [this](const status_due& x) { on(x); },
     [this](const group_event& x) {
       std::visit([this](const auto& y) { dispatch(on_own_clock(y)); }, x);
     },
@@ -185,7 +194,7 @@ void node_agent_state::on_exit() {
   caf::anon_send_exit(supervisor_, caf::exit_reason::kill);
   supervisor_ = nullptr;
   coordinator_ = nullptr;
-  devices_wanted_.clear();
+  waiting_.clear();
   config_ = {}; // Its parts keep handles to us.
 }
 
@@ -324,10 +333,10 @@ void node_agent_state::on(const v1::JobEnded& x) {
   dispatch(job_ended{from_wire(x.outcome())});
 }
 
-// -- devices ------------------------------------------------------------------
+// -- the node -----------------------------------------------------------------
 
-// An answer goes to the actors that wait for it; an event goes to all, and the
-// coordinator keeps it.
+// An answer is for those that wait for it; an event goes to the coordinator,
+// which keeps it.
 void node_agent_state::on(const devices_report& x) {
   const auto is_first = !devices_;
   devices_ = x.status;
@@ -336,27 +345,73 @@ void node_agent_state::on(const devices_report& x) {
       formatted("node {}: {}", membership_.offering().host, x.event));
   if (is_first || !x.event.empty())
     announce_devices();
-  for (auto& promise : std::exchange(devices_wanted_, {}))
-    promise.deliver(devices_status());
+  if (!is_first && x.event.empty())
+    pending_.devices = false;
+  if (!pending_.any())
+    end_wait();
 }
 
-// The coordinator asks only those that have said that they have some.
+void node_agent_state::on(const vitals_report& x) {
+  vitals_ = x.now;
+  sampled_ = self_->clock().now();
+  pending_.vitals = false;
+  if (!pending_.any())
+    end_wait();
+}
+
+void node_agent_state::on(const status_due& x) {
+  if (x.number == wait_count_)
+    end_wait();
+}
+
+// The answer is for the coordinator, not for whoever has sent the question.
+void node_agent_state::on(const v1::NodeStatusRequest& x) {
+  when_sampled([this, number = x.request()] {
+    auto out = devices_status();
+    out.set_request(number);
+    if (sampled_ != time_point{})
+      add_vitals(out, vitals_);
+    report(std::move(out));
+  });
+}
+
 void node_agent_state::announce_devices() {
   if (devices_ && (!devices_->gpus.empty() || !devices_->trouble.empty()))
     report(devices_status());
 }
 
-caf::result<v1::DevicesStatus> node_agent_state::devices() {
-  if (!config_.devices || devices_wanted_.size() == devices_wanted_max)
-    return devices_status();
-  auto promise = self_->make_response_promise<v1::DevicesStatus>();
-  devices_wanted_.push_back(promise);
-  if (devices_wanted_.size() == 1)
+// What is being sampled already, however long that takes, is not asked again.
+void node_agent_state::sample() {
+  if (devices_ && !std::exchange(pending_.devices, true))
     config_.devices->sample(forward_devices(self_));
-  return promise;
+  if (!config_.vitals || std::exchange(pending_.vitals, true))
+    return;
+  const auto& plan = membership_.plan();
+  config_.vitals->sample(
+    plan ? plan->epoch : epoch_id{}, pids_,
+    [handle = node_agent_actor{self_}](core::node_vitals now) {
+      tell_anonymously(handle, vitals_report{std::move(now)});
+    });
 }
 
-v1::DevicesStatus node_agent_state::devices_status() const {
+// Calls `fn` when there are new samples, or when they are late.
+void node_agent_state::when_sampled(std::function<void()> fn) {
+  if (waiting_.size() == waiting_max)
+    return fn();
+  sample();
+  if (!pending_.any())
+    return fn();
+  waiting_.push_back(std::move(fn));
+  if (waiting_.size() == 1)
+    tell_later(self_, sample_timeout, status_due{++wait_count_});
+}
+
+void node_agent_state::end_wait() {
+  for (const auto& fn : std::exchange(waiting_, {}))
+    fn();
+}
+
+v1::NodeStatus node_agent_state::devices_status() const {
   auto out = to_wire(devices_.value_or(core::devices_status{}));
   out.set_agent_id(id());
   return out;
@@ -365,9 +420,11 @@ v1::DevicesStatus node_agent_state::devices_status() const {
 // -- status -------------------------------------------------------------------
 
 caf::result<v1::JobStatus> node_agent_state::status() {
-  if (!coordinator_)
-    return own_status();
   auto promise = self_->make_response_promise<v1::JobStatus>();
+  if (!coordinator_) {
+    when_sampled([this, promise]() mutable { promise.deliver(own_status()); });
+    return promise;
+  }
   ask(self_, coordinator_, status_timeout, v1::StatusRequest{})
     .then([promise](const v1::JobStatus& x) mutable { promise.deliver(x); },
           [this, promise](const caf::error&) mutable {
@@ -393,7 +450,7 @@ v1::JobStatus node_agent_state::own_status() const {
   agent.mutable_pids()->Assign(pids_.begin(), pids_.end());
   auto devices = devices_status();
   agent.mutable_gpus()->Swap(devices.mutable_gpus());
-  agent.set_gpu_trouble(devices.trouble());
+  agent.set_gpu_trouble(devices.gpu_trouble());
   if (const auto& plan = membership_.plan()) {
     out.set_epoch(plan->epoch.value);
     out.set_restart_count(plan->restart_count);
@@ -404,6 +461,10 @@ v1::JobStatus node_agent_state::own_status() const {
     agent.set_node_rank(plan->own.node_rank);
     agent.set_first_global_rank(plan->own.first_global_rank);
   }
+  if (sampled_ != time_point{})
+    add_vitals(out, [this, now = self_->clock().now()](const agent_id&) {
+      return vitals_of_node{&vitals_, now - sampled_};
+    });
   return out;
 }
 

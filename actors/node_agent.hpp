@@ -6,9 +6,8 @@
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/device_monitor.hpp"
+#include "actors/ports/node_vitals.hpp"
 #include "actors/worker_supervisor.hpp"
-
-#include <caf/typed_response_promise.hpp>
 
 #include <functional>
 #include <memory>
@@ -27,6 +26,8 @@ struct node_agent_config {
   std::vector<job_observer_actor> observers;
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
+  /// Null: how the node and its workers are doing is not known.
+  std::shared_ptr<ports::node_vitals> vitals{};
   log lines;
   /// For how long this machine has been suspended since its start; never
   /// decreases. The clock of actors does not count that time, but it passes for
@@ -47,7 +48,14 @@ public:
 
 private:
   struct effect_runner;
-  using devices_promise = caf::typed_response_promise<v1::DevicesStatus>;
+
+  /// What is being asked of this machine.
+  struct pending_samples {
+    bool devices = false;
+    bool vitals = false;
+
+    bool any() const { return devices || vitals; }
+  };
 
   void on(const v1::JoinAccepted& x);
   void on(const v1::JoinRejected& x);
@@ -63,9 +71,14 @@ private:
   core::membership_event on_own_clock(core::membership_event event) const;
   void dispatch(const core::membership_event& event);
   void on(const devices_report& x);
+  void on(const vitals_report& x);
+  void on(const status_due& x);
+  void on(const v1::NodeStatusRequest& x);
   void announce_devices();
-  caf::result<v1::DevicesStatus> devices();
-  v1::DevicesStatus devices_status() const;
+  void sample();
+  void when_sampled(std::function<void()> fn);
+  void end_wait();
+  v1::NodeStatus devices_status() const;
   caf::result<v1::JobStatus> status();
   v1::JobStatus own_status() const;
 
@@ -102,7 +115,11 @@ private:
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
   ports::fence_token fence_;               ///< When it was last set.
   std::optional<core::devices_status> devices_; ///< As last seen.
-  std::vector<devices_promise> devices_wanted_; ///< Pending requests.
+  core::node_vitals vitals_;                    ///< As last seen.
+  core::time_point sampled_{};                  ///< When that was.
+  pending_samples pending_;
+  std::vector<std::function<void()>> waiting_; ///< For the end of `pending_`.
+  uint64_t wait_count_ = 0;                    ///< Names the newest wait.
   uint16_t liveness_port_ = 0; ///< Where this process can be probed; or 0.
   errc missing_ = errc::none;  ///< Why there is no coordinator, as last logged.
   bool has_met_ = false;       ///< There was one.

@@ -1,11 +1,14 @@
 #include "actors/rendezvous_coordinator.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/operator_questions.hpp"
+#include "actors/status_vitals.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace actorrun {
@@ -17,15 +20,17 @@ namespace {
 // At most so many bytes for tag and length of an entry and the truncation flags.
 constexpr auto entry_overhead = size_t{8};
 
-/// Longest wait for agents to sample their devices: less than operators wait for
-/// us. For slower agents the last status is shown.
-constexpr auto devices_timeout = std::chrono::milliseconds{500};
-
-/// At most so many agents are asked for one status; more answers would not fit.
-constexpr auto devices_asked_max = size_t{256};
+/// At most so many operators wait for a round; others get the last answers.
+constexpr auto waiting_max = size_t{256};
 
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
+
+journal::moment moment_of(time_point now) {
+  using namespace std::chrono;
+  const auto wall = floor<milliseconds>(system_clock::now());
+  return {now, wall.time_since_epoch().count()};
+}
 
 /// What is wrong with a node's devices, in one line; empty: nothing.
 std::string trouble_of(const devices_status& x) {
@@ -183,6 +188,8 @@ struct rendezvous_coordinator_state::effect_runner {
   }
 
   void operator()(const close_job&) {
+    st.round_.expired(st.round_.number(), st.self_->clock().now());
+    st.settle_round(); // Agents answer no more.
     st.config_.on_closed(*st.rendezvous_.result());
     st.self_->quit();
   }
@@ -203,6 +210,12 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
+  keep(chronicle_.begin({.job = config_.job,
+                         .host = config_.host,
+                         .pid = config_.pid,
+                         .is_successor = config_.beginning.successor,
+                         .settings = config_.settings},
+                        moment_of(self_->clock().now())));
   dispatch(config_.beginning);
   return {
     [this](const v1::JoinRequest& x) { join(x); },
@@ -215,7 +228,7 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::WorkersStarted& x) {
       if_own(x, [&](const agent_id& agent, contact& known) {
         known.pids.assign(x.pids().begin(), x.pids().end());
-        dispatch(workers_started{agent, {x.epoch()}});
+        dispatch(workers_started{agent, {x.epoch()}, known.pids});
       });
     },
     [this](const v1::WorkerFailed& x) {
@@ -246,10 +259,17 @@ rendezvous_coordinator_state::make_behavior() {
       });
     },
     [this](const v1::StatusRequest&) { return answer_status(); },
-    [this](const v1::DevicesStatus& x) {
+    [this](const operator_question& x) {
+      answer<rendezvous_coordinator_actor>(self_, x);
+    },
+    [this](const v1::NodeStatus& x) {
       if_own(x, [&](const agent_id& agent, contact& known) {
-        note_devices(agent, known, x);
+        note(agent, known, x);
       });
+    },
+    [this](const status_due& x) {
+      round_.expired(x.number, self_->clock().now());
+      settle_round();
     },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const stop_requested& x) { dispatch(x); },
@@ -258,6 +278,7 @@ rendezvous_coordinator_state::make_behavior() {
 }
 
 void rendezvous_coordinator_state::on_exit() {
+  waiting_.clear();
   contacts_.clear();
   config_ = {}; // Its parts keep handles to us.
 }
@@ -266,13 +287,20 @@ void rendezvous_coordinator_state::on_exit() {
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   if (config_.may_decide && !config_.may_decide())
     return;
-  const auto effects = rendezvous_.step(event, self_->clock().now());
+  const auto now = self_->clock().now();
+  const auto effects = rendezvous_.step(event, now);
   if (config_.on_number && rendezvous_.highest_number() > highest_number_) {
     highest_number_ = rendezvous_.highest_number();
     config_.on_number(highest_number_);
   }
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
+  keep(chronicle_.note(event, effects, rendezvous_, moment_of(now)));
+}
+
+void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
+  if (config_.on_records && !x.empty())
+    config_.on_records(std::move(x));
 }
 
 // -- agents -------------------------------------------------------------------
@@ -297,6 +325,8 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
   speakers_.forget(agent);
+  round_.lost(agent, self_->clock().now());
+  settle_round();
 }
 
 void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
@@ -324,7 +354,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   watches_.watch(self_, known.handle,
                  [this, agent, link = *link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
-                        config_.possible ? config_.possible() : epoch_max});
+                        config_.possible ? config_.possible() : epoch_max,
+                        held ? known.pids : std::vector<int64_t>{}});
   if (!rendezvous_.agents().contains(agent))
     forget(agent); // It was rejected.
 }
@@ -336,15 +367,37 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   contacts_.at(agent).handle = nullptr;
   config_.links->released(agent);
   dispatch(agent_disconnected{agent});
+  round_.lost(agent, self_->clock().now());
+  settle_round();
 }
 
 // -- status -------------------------------------------------------------------
 
+// Of each round, the first answer of an agent counts, also if it is late.
+void rendezvous_coordinator_state::note(const agent_id& agent, contact& from,
+                                        const v1::NodeStatus& x) {
+  const auto number = x.request();
+  if (number == 0)
+    return note_devices(agent, from, x);
+  if (number <= from.answered || number > round_.number()) {
+    ++dropped_message_count;
+    return;
+  }
+  const auto now = self_->clock().now();
+  if (from.devices || x.gpus_size() > 0 || !x.gpu_trouble().empty())
+    note_devices(agent, from, x);
+  from.vitals = from_wire(x.vitals());
+  from.seen = now;
+  from.answered = number;
+  round_.answered(agent, number, now);
+  settle_round();
+}
+
 // An agent of this process logs it itself.
 void rendezvous_coordinator_state::note_devices(const agent_id& agent,
                                                 contact& from,
-                                                const v1::DevicesStatus& x) {
-  auto now = from_wire(x);
+                                                const v1::NodeStatus& x) {
+  auto now = devices_from_wire(x);
   const auto trouble = trouble_of(now);
   const auto known = from.devices ? trouble_of(*from.devices) : "";
   from.devices = std::move(now);
@@ -357,28 +410,39 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
                                  one_line(trouble, trouble_size_max)));
 }
 
-caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
-  auto asked = std::map<agent_id, node_agent_actor>{};
+// Calls `fn` when it is known how the nodes are doing, or not to be known soon.
+void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
+  if (waiting_.size() == waiting_max || round_.is_fresh(self_->clock().now()))
+    return fn();
+  waiting_.push_back(std::move(fn));
+  if (!round_.is_open())
+    ask_nodes();
+}
+
+void rendezvous_coordinator_state::ask_nodes() {
+  auto reachable = std::set<agent_id>{};
   for (const auto& [id, known] : contacts_)
-    if (known.devices && known.handle && asked.size() < devices_asked_max)
-      asked.emplace(id, known.handle);
-  if (asked.empty())
-    return status();
+    if (known.handle)
+      reachable.insert(id);
+  const auto asked = round_.begin(std::move(reachable), self_->clock().now());
+  auto question = v1::NodeStatusRequest{};
+  question.set_request(round_.number());
+  for (const auto& id : asked)
+    tell(self_, contacts_.at(id).handle, question);
+  if (round_.is_open())
+    tell_later(self_, status_round::timeout, status_due{round_.number()});
+  settle_round();
+}
+
+void rendezvous_coordinator_state::settle_round() {
+  if (!round_.is_open())
+    for (const auto& fn : std::exchange(waiting_, {}))
+      fn();
+}
+
+caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
   auto promise = self_->make_response_promise<v1::JobStatus>();
-  const auto left = std::make_shared<size_t>(asked.size());
-  auto count_down = [this, promise, left]() mutable {
-    if (--*left == 0)
-      promise.deliver(status());
-  };
-  for (const auto& [agent, handle] : asked)
-    ask(self_, handle, devices_timeout, v1::DevicesRequest{})
-      .then(
-        [this, id = agent, count_down](const v1::DevicesStatus& x) mutable {
-          if (const auto i = contacts_.find(id); i != contacts_.end())
-            note_devices(id, i->second, x);
-          count_down();
-        },
-        [count_down](const caf::error&) mutable { count_down(); });
+  when_seen([this, promise]() mutable { promise.deliver(status()); });
   return promise;
 }
 
@@ -396,7 +460,7 @@ void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
       return;
     }
     agent.mutable_gpus()->Swap(devices.mutable_gpus());
-    agent.set_gpu_trouble(devices.trouble());
+    agent.set_gpu_trouble(devices.gpu_trouble());
   }
 }
 
@@ -435,6 +499,12 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
     *out.add_agents() = std::move(agent);
   }
   add_devices(out, size);
+  add_vitals(out, [this, now = self_->clock().now()](const agent_id& id) {
+    const auto i = contacts_.find(id);
+    return i == contacts_.end() || i->second.seen == time_point{}
+             ? vitals_of_node{}
+             : vitals_of_node{&i->second.vitals, now - i->second.seen};
+  });
   return out;
 }
 

@@ -3,8 +3,11 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
+#include "actors/core/journal/chronicle.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
 #include "actors/core/protocol/speakers.hpp"
+#include "actors/core/protocol/status_round.hpp"
+#include "actors/core/vitals/node_vitals.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
@@ -40,6 +43,8 @@ struct rendezvous_coordinator_config {
   std::function<void(epoch_id highest)> on_number{};
   /// The highest number that an epoch can have by now. May be null: any.
   std::function<epoch_id()> possible{};
+  /// Called with what has changed, in order. Must not block; may be null.
+  std::function<void(core::journal::chronicle::records)> on_records{};
   /// Called by its host if it ends unexpectedly. May be null.
   std::function<void(const std::string& reason)> on_died{};
   /// Called once, on a scheduler thread, when every agent knows the outcome.
@@ -65,6 +70,9 @@ private:
     uint16_t liveness_port = 0;
     std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
+    core::node_vitals vitals{};                    ///< As of the last answer.
+    core::time_point seen{}; ///< When that came; none: there was none.
+    uint64_t answered = 0;   ///< The newest round that it has answered.
   };
 
   template <class Message, class Handler>
@@ -73,8 +81,13 @@ private:
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
+  void keep(core::journal::chronicle::records x);
+  void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
   void note_devices(const agent_id& agent, contact& from,
-                    const v1::DevicesStatus& x);
+                    const v1::NodeStatus& x);
+  void when_seen(std::function<void()> fn);
+  void ask_nodes();
+  void settle_round();
   caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
   void add_devices(v1::JobStatus& out, size_t size) const;
@@ -82,11 +95,14 @@ private:
   rendezvous_coordinator_actor::pointer self_;
   rendezvous_coordinator_config config_;
   core::rendezvous rendezvous_;
+  core::journal::chronicle chronicle_;
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;
   epoch_id highest_number_;
   int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
+  core::status_round round_;
+  std::vector<std::function<void()>> waiting_; ///< For the end of the round.
 };
 
 rendezvous_coordinator_actor

@@ -1,6 +1,7 @@
 #include "actors/translate.hpp"
 
 #include "actors/core/text.hpp"
+#include "messages/type_ids.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,23 @@ constexpr auto duration_max
 
 std::string cut(std::string_view text, size_t size_max) {
   return std::string{core::beginning_of(text, size_max)};
+}
+
+/// In bytes: tag and length of a worker's entry, which is short.
+constexpr auto worker_overhead = size_t{2};
+
+/// At most so many bytes by which the lengths around such entries grow, and flags.
+constexpr auto vitals_overhead = size_t{16};
+
+uint64_t to_ms(std::chrono::milliseconds x) {
+  return static_cast<uint64_t>(std::max<int64_t>(x.count(), 0));
+}
+
+std::chrono::milliseconds from_ms(uint64_t x) {
+  constexpr auto max
+    = std::chrono::duration_cast<std::chrono::milliseconds>(duration_max * 100);
+  return std::chrono::milliseconds{
+    std::min(x, static_cast<uint64_t>(max.count()))};
 }
 
 /// 0 is none.
@@ -90,6 +108,27 @@ core::gpu_status from_wire(const v1::GpuStatus& x) {
     out.utilisation = x.utilisation();
   if (x.has_temperature())
     out.temperature = x.temperature();
+  return out;
+}
+
+core::worker_vitals from_wire(const v1::WorkerVitals& x) {
+  auto out = core::worker_vitals{.local_rank = x.local_rank(),
+                                 .pid = x.pid(),
+                                 .process_count = x.process_count()};
+  if (x.has_age_ms())
+    out.age = from_ms(x.age_ms());
+  if (x.has_cpu_percent())
+    out.cpu_percent = x.cpu_percent();
+  if (x.has_memory())
+    out.memory = x.memory();
+  if (x.has_thread_count())
+    out.thread_count = x.thread_count();
+  if (x.has_state() && x.state() >= 'A' && x.state() <= 'Z')
+    out.state = static_cast<char>(x.state());
+  if (x.has_output_size())
+    out.output_size = x.output_size();
+  if (x.has_output_age_ms())
+    out.output_age = from_ms(x.output_age_ms());
   return out;
 }
 
@@ -190,13 +229,67 @@ v1::ShareState to_wire(core::share_state x) {
   return static_cast<v1::ShareState>(x);
 }
 
-v1::DevicesStatus to_wire(const core::devices_status& x) {
-  auto out = v1::DevicesStatus{};
+v1::NodeStatus to_wire(const core::devices_status& x) {
+  auto out = v1::NodeStatus{};
   const auto count = std::min(x.gpus.size(), core::gpus_per_node_max);
   for (size_t i = 0; i < count; ++i)
     *out.add_gpus() = to_wire(x.gpus[i]);
-  out.set_trouble(core::one_line(x.trouble, gpu_trouble_size_max));
+  out.set_gpu_trouble(core::one_line(x.trouble, gpu_trouble_size_max));
   return out;
+}
+
+v1::WorkerVitals to_wire(const core::worker_vitals& x) {
+  auto out = v1::WorkerVitals{};
+  out.set_local_rank(x.local_rank);
+  out.set_pid(x.pid);
+  if (x.age)
+    out.set_age_ms(to_ms(*x.age));
+  if (x.cpu_percent)
+    out.set_cpu_percent(*x.cpu_percent);
+  if (x.memory)
+    out.set_memory(*x.memory);
+  if (x.thread_count)
+    out.set_thread_count(*x.thread_count);
+  out.set_process_count(x.process_count);
+  if (x.state)
+    out.set_state(static_cast<unsigned char>(*x.state));
+  if (x.output_size)
+    out.set_output_size(*x.output_size);
+  if (x.output_age)
+    out.set_output_age_ms(to_ms(*x.output_age));
+  return out;
+}
+
+v1::NodeVitals to_wire(const core::node_vitals& x) {
+  auto out = v1::NodeVitals{};
+  if (x.load) {
+    out.set_load_1_percent(x.load->of_1_minute);
+    out.set_load_5_percent(x.load->of_5_minutes);
+    out.set_load_15_percent(x.load->of_15_minutes);
+  }
+  if (x.cpu_count)
+    out.set_cpu_count(*x.cpu_count);
+  if (x.memory) {
+    out.set_memory_total(x.memory->total);
+    out.set_memory_available(x.memory->available);
+  }
+  out.set_truncated(x.truncated);
+  return out;
+}
+
+void add_vitals(v1::NodeStatus& out, const core::node_vitals& x) {
+  auto& vitals = *out.mutable_vitals();
+  vitals = to_wire(x);
+  auto size = out.ByteSizeLong() + vitals_overhead;
+  for (const auto& worker : x.workers) {
+    auto entry = to_wire(worker);
+    size += entry.ByteSizeLong() + worker_overhead;
+    if (size > v1::message_size_max) {
+      vitals.set_truncated(true);
+      return;
+    }
+    *vitals.add_workers() = std::move(entry);
+  }
 }
 
 v1::QuarantinedNode to_wire(const core::quarantined_node& x) {
@@ -297,12 +390,29 @@ core::share_state from_wire(v1::ShareState x) {
     std::clamp<int>(x, v1::SHARE_IDLE, v1::SHARE_STOPPING));
 }
 
-core::devices_status from_wire(const v1::DevicesStatus& x) {
+core::devices_status devices_from_wire(const v1::NodeStatus& x) {
   auto out = core::devices_status{};
   for (const auto& gpu : x.gpus())
     if (out.gpus.size() < core::gpus_per_node_max)
       out.gpus.push_back(from_wire(gpu));
-  out.trouble = cut(x.trouble(), gpu_trouble_size_max);
+  out.trouble = cut(x.gpu_trouble(), gpu_trouble_size_max);
+  return out;
+}
+
+core::node_vitals from_wire(const v1::NodeVitals& x) {
+  auto out = core::node_vitals{};
+  if (x.has_load_1_percent() && x.has_load_5_percent()
+      && x.has_load_15_percent())
+    out.load = {x.load_1_percent(), x.load_5_percent(), x.load_15_percent()};
+  if (x.has_cpu_count())
+    out.cpu_count = x.cpu_count();
+  if (x.has_memory_total() && x.has_memory_available())
+    out.memory
+      = {x.memory_total(), std::min(x.memory_available(), x.memory_total())};
+  for (const auto& worker : x.workers())
+    if (out.workers.size() < core::sampled_workers_max)
+      out.workers.push_back(from_wire(worker));
+  out.truncated = x.truncated();
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/quarantine.hpp"
+#include "actors/core/vitals/node_vitals.hpp"
 
 #include "messages/job.pb.h"
 #include "messages/rendezvous.pb.h"
@@ -24,8 +25,14 @@ v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
-/// Without the agent's id. Texts are cut to what may travel.
-v1::DevicesStatus to_wire(const core::devices_status& x);
+/// Without the agent's id, without vitals. Texts are cut to what may travel.
+v1::NodeStatus to_wire(const core::devices_status& x);
+v1::WorkerVitals to_wire(const core::worker_vitals& x);
+/// Without the workers.
+v1::NodeVitals to_wire(const core::node_vitals& x);
+/// Adds the vitals of a node, with as many workers as there is room for in a
+/// message.
+void add_vitals(v1::NodeStatus& out, const core::node_vitals& x);
 v1::QuarantinedNode to_wire(const core::quarantined_node& x);
 
 /// `leased` is not on the wire: an agent that joins over a link has a lease.
@@ -41,6 +48,8 @@ core::claim from_wire(const v1::Claim& x);
 core::outcome from_wire(const v1::Outcome& x);
 core::share_state from_wire(v1::ShareState x);
 /// No more than `core::gpus_per_node_max`, texts cut.
-core::devices_status from_wire(const v1::DevicesStatus& x);
+core::devices_status devices_from_wire(const v1::NodeStatus& x);
+/// No more than `core::sampled_workers_max` workers.
+core::node_vitals from_wire(const v1::NodeVitals& x);
 
 } // namespace actorrun

@@ -405,6 +405,8 @@ void worker_supervisor_state::start() {
   is_followed_ = config_.tailer != nullptr;
   if (is_followed_)
     tell(self_, config_.tailer, follow_epoch{plan, outputs_});
+  if (config_.vitals)
+    config_.vitals->follow(plan.epoch, outputs_);
   config_.processes->start(
     plan.epoch, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/journal_commands.hpp"
 
 #include <iostream>
 
@@ -15,6 +16,12 @@ struct dispatcher {
   }
 
   int operator()(const secret_arguments& x) const { return make_secret(x); }
+
+  int operator()(const journal_arguments& x) const { return show_journal(x); }
+
+  int operator()(const why_arguments& x) const { return explain_job(x); }
+
+  int operator()(const replay_arguments& x) const { return replay(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;

@@ -7,6 +7,7 @@
 #include "cli/options/secret_file.hpp"
 #include "cli/options/spelling.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/journal.hpp"
 
 #include <utility>
 
@@ -46,7 +47,7 @@ result<job_options> job_from(const control_settings& settings,
 result<status_arguments> status_from(const control_settings& settings,
                                      const std::vector<std::string>& rest,
                                      const host_facts& world) {
-  auto out = status_arguments{settings.json, "", std::nullopt};
+  auto out = status_arguments{settings.json, settings.wide, "", std::nullopt};
   if (rest.size() > 1)
     return surplus(rest[1]);
   if (!rest.empty())
@@ -96,6 +97,10 @@ coordinator_from(const control_settings& settings,
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;
+  out.job.journal_folder = settings.journal == "none" ? ""
+                           : settings.journal
+                             ? *settings.journal
+                             : own_journal_folder(world.variable);
   out.job.timeouts = conf.timeouts;
   if (auto ok = validate(out.job); !ok)
     return ok.error();
@@ -119,6 +124,66 @@ result<secret_arguments> secret_from(const control_settings& settings,
   return secret_arguments{std::move(path), settings.force};
 }
 
+result<journal_subject> subject_of(const control_settings& settings,
+                                   const std::vector<std::string>& rest,
+                                   const host_facts& world) {
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  auto out = journal_subject{
+    settings.journal.value_or(own_journal_folder(world.variable)),
+    rest.empty() ? "" : rest.front()};
+  if (out.folder.empty() && out.name.find('/') == std::string::npos)
+    return bad_argument("there is no place for journals: neither HOME nor"
+                        " XDG_STATE_HOME is an absolute path; give --journal,"
+                        " or the path of a journal");
+  return out;
+}
+
+result<journal_arguments> journal_from(const control_settings& settings,
+                                       const std::vector<std::string>& rest,
+                                       const host_facts& world) {
+  auto what = subject_of(settings, rest, world);
+  if (!what)
+    return what.error();
+  return journal_arguments{std::move(*what), settings.json, settings.follow};
+}
+
+result<why_arguments> why_from(const control_settings& settings,
+                               const std::vector<std::string>& rest,
+                               const host_facts& world) {
+  auto what = subject_of(settings, rest, world);
+  if (!what)
+    return what.error();
+  return why_arguments{std::move(*what), settings.json, settings.all};
+}
+
+/// `+12.3s`, `-2s`
+result<journal_offset> parse_offset(const std::string& text) {
+  const auto is_signed = text.starts_with('+') || text.starts_with('-');
+  const auto by
+    = parse_span(is_signed ? std::string_view{text}.substr(1) : text,
+                 std::chrono::milliseconds{0});
+  if (!by)
+    return bad_argument("--at: " + by.error().text);
+  return journal_offset{text.starts_with('-'), *by};
+}
+
+result<replay_arguments> replay_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  auto what = subject_of(settings, rest, world);
+  if (!what)
+    return what.error();
+  auto out = replay_arguments{std::move(*what), {}};
+  if (!settings.at)
+    return out;
+  const auto at = parse_offset(*settings.at);
+  if (!at)
+    return at.error();
+  out.at = *at;
+  return out;
+}
+
 /// Reads a command by one of the functions above.
 template <auto read>
 result<control_command> command_from(const control_settings& settings,
@@ -140,6 +205,9 @@ struct control_rule {
 
 constexpr std::pair<std::string_view, control_rule> commands[]
   = {{"status", {status_rules, command_from<status_from>}},
+     {"why", {why_rules, command_from<why_from>}},
+     {"journal", {journal_rules, command_from<journal_from>}},
+     {"replay", {replay_rules, command_from<replay_from>}},
      {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
      {"secret", {secret_rules, command_from<secret_from>}}};
 
@@ -167,11 +235,26 @@ result<control_command> parse_command(const std::string& name,
   return command.finish(settings, scanned->rest, world);
 }
 
+/// `status, why and secret`
+std::string all_commands() {
+  auto out = std::string{};
+  for (size_t i = 0; i < std::size(commands); ++i)
+    out += formatted("{}{}",
+                     i == 0                         ? ""
+                     : i + 1 == std::size(commands) ? " and "
+                                                    : ", ",
+                     commands[i].first);
+  return out;
+}
+
 failure unknown_command(const std::string& name) {
-  const auto meant = guess(name, {"status", "coordinator", "secret"});
-  return bad_argument(formatted(
-    "unknown command {}{}", in_quotes(name),
-    meant.empty() ? "; status, coordinator and secret are known" : meant));
+  auto names = std::vector<std::string>{};
+  for (const auto& [known, rule] : commands)
+    names.emplace_back(known);
+  const auto meant = guess(name, names);
+  return bad_argument(
+    formatted("unknown command {}{}", in_quotes(name),
+              meant.empty() ? "; " + all_commands() + " are known" : meant));
 }
 
 } // namespace
@@ -193,9 +276,8 @@ result<control_command> parse_control(const std::vector<std::string>& words,
     return control_command{
       help{completion_script(*settings.completion, actorctl_guide())}};
   if (scanned->rest.empty())
-    return bad_argument(
-      "there is no command; status, coordinator and secret are"
-      " known, as in: actorctl status");
+    return bad_argument("there is no command; " + all_commands()
+                        + " are known, as in: actorctl status");
   const auto& name = scanned->rest.front();
   const auto command = value_of(name, commands);
   if (!command)

@@ -3,6 +3,7 @@
 
 #include "cli/actorrun_arguments.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,7 +14,8 @@ namespace actorrun::cli {
 /// `actorctl status`: print the status of jobs.
 struct status_arguments {
   bool json = false;
-  std::string job; ///< Of this host; empty: all of them.
+  bool wide = false; ///< Show each worker in the text.
+  std::string job;   ///< Of this host; empty: all of them.
   /// Asked instead of this host's jobs. Valid, with a rendezvous; only what is
   /// needed to find the job is set.
   std::optional<job_options> remote;
@@ -31,8 +33,42 @@ struct secret_arguments {
   bool replaces = false;
 };
 
-using control_command = std::variant<status_arguments, coordinator_arguments,
-                                     secret_arguments, help, version>;
+/// Which journal to read.
+struct journal_subject {
+  std::string folder; ///< Where journals are.
+  std::string name;   ///< A job, or a path with a slash; empty: the newest.
+};
+
+/// `actorctl journal`: print what has happened in a job.
+struct journal_arguments {
+  journal_subject what;
+  bool json = false;
+  bool follow = false;
+};
+
+/// `actorctl why`: explain a job.
+struct why_arguments {
+  journal_subject what;
+  bool json = false;
+  bool all = false; ///< Every epoch.
+};
+
+/// A moment of a journal.
+struct journal_offset {
+  bool from_end = false; ///< Else from its beginning.
+  std::chrono::milliseconds by{0};
+};
+
+/// `actorctl replay`: show a job as it was.
+struct replay_arguments {
+  journal_subject what;
+  std::optional<journal_offset> at; ///< None: the end.
+};
+
+using control_command
+  = std::variant<status_arguments, coordinator_arguments, secret_arguments,
+                 journal_arguments, why_arguments, replay_arguments, help,
+                 version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

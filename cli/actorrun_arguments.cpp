@@ -11,12 +11,20 @@
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/journal.hpp"
 
 #include <utility>
 
 namespace actorrun::cli {
 
 namespace {
+
+std::string journal_of(const std::optional<std::string>& typed,
+                       const host_facts& world) {
+  if (!typed)
+    return own_journal_folder(world.variable);
+  return *typed == "none" ? "" : *typed;
+}
 
 result<void> settle_secret(const run_settings& settings,
                            const host_facts& world, run_arguments& out) {
@@ -25,6 +33,7 @@ result<void> settle_secret(const run_settings& settings,
     return secret.error();
   out.job.secret = *std::move(secret);
   out.job.tls = settings.tls;
+  out.job.journal_folder = journal_of(settings.journal, world);
   if (settings.requires_secret && out.job.rendezvous && out.job.secret.empty()
       && !out.job.tls.is_set())
     return bad_argument(

@@ -345,11 +345,9 @@ int host_coordinator(const coordinator_arguments& arguments) {
 }
 
 int show_status(const status_arguments& arguments) {
-  auto config = system_config{};
-  caf::actor_system system{config};
   auto found = std::vector<v1::JobStatus>{};
   if (arguments.remote) {
-    auto status = ask_status(system, *arguments.remote, status_limit);
+    auto status = ask_status(*arguments.remote, status_limit);
     if (!status)
       leave(fail_to_find(status.error(), *arguments.remote));
     found.push_back(std::move(*status));
@@ -358,7 +356,7 @@ int show_status(const status_arguments& arguments) {
     if (!jobs)
       leave(fail(jobs.error(), "actorctl"));
     for (const auto& job : *jobs) {
-      auto status = ask_status(system, job, status_limit);
+      auto status = ask_status(job, status_limit);
       if (status)
         add_job(found, std::move(*status));
       else if (status.error().code != errc::connection_refused)
@@ -371,7 +369,8 @@ int show_status(const status_arguments& arguments) {
   if (!arguments.job.empty())
     std::erase_if(found,
                   [&](const auto& x) { return x.job_id() != arguments.job; });
-  std::cout << (arguments.json ? to_json(found) : to_text(found));
+  std::cout << (arguments.json ? to_json(found)
+                               : to_text(found, arguments.wide));
   if (found.empty() && !arguments.job.empty()) {
     std::cerr << "actorctl: error: no job '" << arguments.job
               << "' of this user runs on this host\n"

@@ -70,8 +70,8 @@ CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersStopped))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobEnded))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StatusRequest))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobStatus))
-CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::DevicesRequest))
-CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::DevicesStatus))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeStatusRequest))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeStatus))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

@@ -134,7 +134,10 @@ struct job_options {
   uint32_t agent_count_min = 1; ///< Fewest nodes that may form an epoch, ≥ 1.
   uint32_t agent_count_max = 1; ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
-  core::timeouts timeouts;        ///< Fitted to the job: `core::fitted`.
+  /// Where a coordinator of this process writes the journal of the job; made if it
+  /// is missing. Empty: nowhere.
+  std::string journal_folder{};
+  core::timeouts timeouts; ///< Fitted to the job: `core::fitted`.
 };
 
 /// In bytes; the system takes no longer path.

@@ -1,23 +1,17 @@
 #include "runtime/status.hpp"
 
 #include "actors/core/failure.hpp"
-#include "actors/interfaces.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
 #include "runtime/etcd/locator.hpp"
-#include "runtime/network/caf_links.hpp"
 #include "runtime/network/connector.hpp"
-#include "runtime/network/first_answer.hpp"
-#include "runtime/network/guarded_link.hpp"
-#include "runtime/network/listener.hpp"
-#include "runtime/network/liveness.hpp"
+#include "runtime/network/operator_client.hpp"
 #include "runtime/os/run_folder.hpp"
 #include "runtime/os/temporary_folder.hpp"
 
-#include <caf/scoped_actor.hpp>
-
 #include <algorithm>
-#include <future>
+#include <cstdint>
+#include <utility>
 
 #include <unistd.h>
 
@@ -26,8 +20,6 @@ namespace actorrun {
 using namespace detail;
 
 namespace {
-
-using actor_result = result<caf::strong_actor_ptr>;
 
 /// In bytes; longer than any of ours.
 constexpr size_t shown_text_max = 1'024;
@@ -57,47 +49,63 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   return x;
 }
 
-/// Connects with `dial`, hands the connection to CAF and asks what is there.
-template <class Dial>
-result<v1::JobStatus> ask(caf::actor_system& system, core::duration limit,
-                          const visitor& mine, Dial dial) {
-  auto promise = std::make_shared<std::promise<actor_result>>();
-  auto future = promise->get_future();
-  auto home = reactor{};
-  auto link = reactor_handle{};
-  const auto attempt = dial(home, [&, limit, promise](auto x) {
+/// What a reply says.
+result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
+  if (x.has_status())
+    return cleaned(x.status());
+  const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
+  const auto code = x.refusal().code();
+  if (code == 0 || code > last)
+    return failure{errc::not_actorrun, "the job does not say its status"};
+  return failure{static_cast<errc>(code),
+                 core::one_line(x.refusal().text(), shown_text_max)};
+}
+
+using status_callback = std::function<bool(const v1::JobStatus&)>;
+using time_point = operator_client::time_point;
+
+/// A connection, and when the first status is due.
+struct reached {
+  operator_client whom;
+  time_point due;
+};
+
+result<v1::JobStatus> ask(result<reached> there) {
+  if (!there)
+    return there.error();
+  auto request = v1::OperatorRequest{};
+  request.set_number(1);
+  request.mutable_status();
+  if (auto ok = there->whom.send(request); !ok)
+    return ok.error();
+  const auto x = there->whom.receive(there->due);
+  return x ? status_in(**x) : x.error();
+}
+
+result<void> watch(result<reached> there, const watch_options& how,
+                   const status_callback& on_status) {
+  if (!there)
+    return there.error();
+  auto& [whom, due] = *there;
+  auto request = v1::OperatorRequest{};
+  request.set_number(1);
+  request.mutable_watch()->set_interval_ms(static_cast<uint32_t>(
+    std::clamp<int64_t>(how.interval.count(), 1, UINT32_MAX)));
+  if (auto ok = whom.send(request); !ok)
+    return ok;
+  for (;;) {
+    const auto x = whom.receive(due, how.stop);
     if (!x)
-      return promise->set_value(x.error());
-    const auto answer = first_answer<actor_result>{
-      [promise](const actor_result& actor) { promise->set_value(actor); }};
-    auto opened
-      = carry(home, std::move(x->connection),
-              {.ends = {link_side::client, purpose::operate, mine.id,
-                        node_name(system)},
-               .key = x->key,
-               .trust = {mine.mine.identity, x->server_host},
-               .on_closed = [answer](const result<void>& how) {
-                 if (!how)
-                   answer(failure{how.error().code,
-                                  "the coordinator " + how.error().text});
-               }});
-    if (!opened)
-      return promise->set_value(opened.error());
-    link = std::move(opened->link);
-    attach(system, std::move(opened->for_caf), limit, answer);
-  });
-  const auto actor = future.get();
-  if (!actor)
-    return actor.error();
-  // Agents and coordinators answer this question alike.
-  const auto whom = caf::actor_cast<rendezvous_coordinator_actor>(*actor);
-  auto answer = result<v1::JobStatus>{
-    failure{errc::connection_timed_out, "the job does not answer"}};
-  caf::scoped_actor self{system};
-  self->request(whom, limit, v1::StatusRequest{})
-    .receive([&](const v1::JobStatus& x) { answer = cleaned(x); },
-             [](const caf::error&) {});
-  return answer;
+      return x.error();
+    if (!*x)
+      return {};
+    const auto status = status_in(**x);
+    if (!status)
+      return status.error();
+    if (!on_status(*status))
+      return {};
+    due = operator_client::never; // From now on, silence says: no change.
+  }
 }
 
 visitor operator_of(const credentials& mine) {
@@ -113,6 +121,39 @@ result<visitor> operator_of(const job_options& job) {
     return identity.error();
   out.mine.identity = std::move(*identity);
   return out;
+}
+
+result<reached> reach(const operator_client::dialler& dial,
+                      std::shared_ptr<const tls_identity> identity,
+                      std::chrono::milliseconds limit) {
+  const auto due = time_point::clock::now() + limit;
+  auto whom = operator_client::open(dial, std::move(identity), due);
+  if (!whom)
+    return whom.error();
+  return reached{std::move(*whom), due};
+}
+
+result<reached> reach(const local_job& job, std::chrono::milliseconds limit) {
+  const auto dial = [&](reactor& home, connect_callback on_done) {
+    return connect_unix(home, job.path, operator_of(credentials{}), limit,
+                        std::move(on_done));
+  };
+  return reach(dial, nullptr, limit);
+}
+
+result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
+  const auto mine = operator_of(job);
+  if (!mine)
+    return mine.error();
+  auto where = result<endpoint>{*job.rendezvous};
+  if (job.backend == rendezvous_backend::etcd)
+    where = find_coordinator(job, limit);
+  if (!where)
+    return where.error();
+  const auto dial = [&](reactor& home, connect_callback on_done) {
+    return connect(home, *where, *mine, limit, std::move(on_done));
+  };
+  return reach(dial, mine->mine.identity, limit);
 }
 
 } // namespace
@@ -135,29 +176,24 @@ result<std::vector<local_job>> find_local_jobs() {
   return jobs;
 }
 
-result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const local_job& job,
+result<v1::JobStatus> ask_status(const local_job& job,
                                  std::chrono::milliseconds limit) {
-  const auto mine = operator_of(credentials{});
-  return ask(system, limit, mine, [&](reactor& home, auto on_done) {
-    return connect_unix(home, job.path, mine, limit, std::move(on_done));
-  });
+  return ask(reach(job, limit));
 }
 
-result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const job_options& job,
+result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit) {
-  const auto mine = operator_of(job);
-  if (!mine)
-    return mine.error();
-  auto where = result<endpoint>{*job.rendezvous};
-  if (job.backend == rendezvous_backend::etcd)
-    where = find_coordinator(job, limit);
-  if (!where)
-    return where.error();
-  return ask(system, limit, *mine, [&](reactor& home, auto on_done) {
-    return connect(home, *where, *mine, limit, std::move(on_done));
-  });
+  return ask(reach(job, limit));
+}
+
+result<void> watch_status(const local_job& job, const watch_options& how,
+                          const status_callback& on_status) {
+  return watch(reach(job, how.limit), how, on_status);
+}
+
+result<void> watch_status(const job_options& job, const watch_options& how,
+                          const status_callback& on_status) {
+  return watch(reach(job, how.limit), how, on_status);
 }
 
 result<endpoint> find_coordinator(const job_options& job,

@@ -6,9 +6,9 @@
 
 #include "messages/job.pb.h"
 
-#include <caf/fwd.hpp>
-
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,9 +30,9 @@ result<std::vector<local_job>> find_local_jobs();
 
 /// Asks a process of this host. Blocks for at most `limit`.
 /// @retval errc::connection_refused    it has ended
+/// @retval errc::connection_failed     it ends just now
 /// @retval errc::connection_timed_out  it does not answer
-result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const local_job& job,
+result<v1::JobStatus> ask_status(const local_job& job,
                                  std::chrono::milliseconds limit);
 
 /// Asks the coordinator of a job on any host. Blocks for at most twice `limit`.
@@ -40,9 +40,32 @@ result<v1::JobStatus> ask_status(caf::actor_system& system,
 /// @pre the job has a rendezvous
 /// @retval as `ports::coordinator_locator::seek`, and as `find_coordinator` for
 ///         a job that uses etcd
-result<v1::JobStatus> ask_status(caf::actor_system& system,
-                                 const job_options& job,
+result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit);
+
+struct watch_options {
+  /// The least between two reports; 100 ms to 60 s, others are fitted.
+  std::chrono::milliseconds interval{1'000};
+  /// Timeout for connecting, and for the first status.
+  std::chrono::milliseconds limit{3'000};
+  /// A descriptor: the watch ends when it becomes readable; -1: none.
+  int stop = -1;
+};
+
+/// Gets the status now and whenever it has changed. Blocks until `on_status`
+/// returns false or `stop` becomes readable.
+/// @param on_status Called on this thread. While it runs nothing is sent but one
+///                  status, however often that changes.
+/// @retval errc::connection_failed  the process has ended; and as `ask_status`
+result<void>
+watch_status(const local_job& job, const watch_options& how,
+             const std::function<bool(const v1::JobStatus&)>& on_status);
+
+/// The same for the coordinator of a job on any host. It does not look for
+/// another one.
+result<void>
+watch_status(const job_options& job, const watch_options& how,
+             const std::function<bool(const v1::JobStatus&)>& on_status);
 
 /// Asks etcd for the address of a job's coordinator. Blocks for at most
 /// `limit`.

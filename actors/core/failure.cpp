@@ -44,15 +44,6 @@ worker_failure cut(worker_failure x, const text_limits& max) {
   return x;
 }
 
-/// With one digit behind the point: `12.0 ms`, `1.2 s`.
-std::string short_text(duration x) {
-  using namespace std::chrono_literals;
-  const auto in_seconds = x >= 1s;
-  const auto tenths = x / (in_seconds ? duration{100ms} : duration{100us});
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
-         + (in_seconds ? " s" : " ms");
-}
-
 constexpr bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -128,7 +119,7 @@ worker_failure brief(worker_failure x) {
 
 std::string overrun_text(const death_details& x) {
   return "scope \"" + one_line(x.scope, line_message_max) + "\" overran by "
-         + short_text(std::max(x.lateness, duration{0}));
+         + duration_text(x.lateness);
 }
 
 std::string one_line(std::string_view text, size_t size_max) {

@@ -15,6 +15,12 @@ struct process_stat {
   int64_t session = 0; ///< 0: it has none.
   /// In clock ticks since the system was started.
   std::optional<uint64_t> birth{};
+  int64_t parent = 0; ///< 0: it has none.
+  /// In clock ticks: of all its threads, and of child processes that have ended
+  /// and were waited for.
+  std::optional<uint64_t> cpu_ticks{};
+  std::optional<uint32_t> thread_count{};
+  std::optional<uint64_t> resident_pages{};
 
   friend bool operator==(const process_stat&, const process_stat&) = default;
 };

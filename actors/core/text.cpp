@@ -177,6 +177,23 @@ std::string to_ranges(std::span<const uint32_t> numbers) {
   return out;
 }
 
+std::string duration_text(std::chrono::nanoseconds x) {
+  using namespace std::chrono_literals;
+  x = std::max(x, 0ns);
+  if (x < 2min) {
+    const auto in_seconds = x >= 1s;
+    const auto tenths
+      = x / (in_seconds ? 100ms : std::chrono::nanoseconds{100us});
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
+           + (in_seconds ? " s" : " ms");
+  }
+  if (x < 2h)
+    return std::to_string(x / 1min) + " min " + std::to_string(x % 1min / 1s)
+           + " s";
+  return std::to_string(x / 1h) + " h " + std::to_string(x % 1h / 1min)
+         + " min";
+}
+
 std::string signal_name(int signal) {
   const auto* abbreviation = ::sigabbrev_np(signal);
   return abbreviation == nullptr ? std::string{}

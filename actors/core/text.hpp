@@ -4,6 +4,7 @@
 
 #include "messages/result.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,6 +41,10 @@ bool is_host_text(std::string_view text);
 /// Numbers as ranges: `0-3,8`. Consecutive numbers are one range.
 /// @param numbers In any order; a repeated one counts once.
 std::string to_ranges(std::span<const uint32_t> numbers);
+
+/// A length of time for people: `0.4 ms`, `12.0 s`, `3 min 12 s`, `2 h 5 min`.
+/// @param x Negative ones count as 0.
+std::string duration_text(std::chrono::nanoseconds x);
 
 /// `SIGTERM`; empty for a number that has no name here, such as a real-time
 /// signal.

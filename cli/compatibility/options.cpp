@@ -89,6 +89,8 @@ constexpr ledger_entry options[] = {
   {"--secret-file", added, "the secret that nodes need to join"},
   {"--require-secret", added,
    "several nodes run only with a secret or certificates"},
+  {"--journal", added,
+   "where the coordinator writes what happens, for `actorctl why`"},
   {"--tls-cert", added, "the certificate that this node shows the others"},
   {"--tls-key", added, "its private key"},
   {"--tls-ca", added, "the authority of the other nodes' certificates"},

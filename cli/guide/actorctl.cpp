@@ -13,10 +13,51 @@ command_guide status_guide() {
     "print the status of jobs",
     "Prints the status of this user's jobs on this host, of one of them, or of"
     " the job that meets at an endpoint.",
-    {"actorctl status [--json] [JOB]",
-     "actorctl status [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID"
+    {"actorctl status [--json | -o wide] [JOB]",
+     "actorctl status [--json | -o wide] --rdzv-endpoint=HOST[:PORT] "
+     "--rdzv-id=ID"
      " [OPTIONS]"},
     for_show(status_rules(unused)),
+  };
+}
+
+command_guide why_guide() {
+  auto unused = control_settings{};
+  return {
+    "why",
+    "explain why a job waits, regrouped or failed",
+    "Says in one sentence why a job waits, why its last epoch ended or how it"
+    " ended, and what that rests on. Reads the journal of the job, also after "
+    "its"
+    " end, on the host of its coordinator. Without JOB: the job that was last"
+    " heard of.",
+    {"actorctl why [--all] [--json] [--journal=FOLDER] [JOB|FILE]"},
+    for_show(why_rules(unused)),
+  };
+}
+
+command_guide journal_guide() {
+  auto unused = control_settings{};
+  return {
+    "journal",
+    "print what has happened in a job",
+    "Prints each event and decision of a job with its time and reason, one per"
+    " line, also after its end, on the host of its coordinator. Without JOB: "
+    "the"
+    " job that was last heard of.",
+    {"actorctl journal [-f] [--json] [--journal=FOLDER] [JOB|FILE]"},
+    for_show(journal_rules(unused)),
+  };
+}
+
+command_guide replay_guide() {
+  auto unused = control_settings{};
+  return {
+    "replay",
+    "show a job as it was at a moment",
+    "Shows the status of a job as it was at a moment, from its journal.",
+    {"actorctl replay [--at=TIME] [--journal=FOLDER] [JOB|FILE]"},
+    for_show(replay_rules(unused)),
   };
 }
 
@@ -68,18 +109,20 @@ program_guide actorctl_guide() {
   auto unused = control_settings{};
   auto out = program_guide{};
   out.name = "actorctl";
-  out.purpose
-    = "inspect jobs of actorrun, host their coordinators, make their secret";
-  out.text = "Inspects jobs of actorrun, hosts their coordinators and makes "
-             "their secret.";
+  out.purpose = "inspect and explain jobs of actorrun, host their coordinators";
+  out.text = "Inspects and explains jobs of actorrun, hosts their coordinators "
+             "and makes their secret.";
   out.usage = {"actorctl COMMAND [OPTIONS]"};
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
-  out.commands = {status_guide(), coordinator_guide(), secret_guide()};
+  out.commands = {status_guide(), why_guide(),         journal_guide(),
+                  replay_guide(), coordinator_guide(), secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},
+    {"actorctl status -o wide", "The same, with a row for each worker:"},
     {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
      "A job on other nodes, for a program:"},
+    {"actorctl why", "Why a job waits, regrouped or failed:"},
     {"actorctl secret create", "A secret for the jobs of this user:"},
     {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",
      "A coordinator that outlives the nodes of the workers, started on node0:"},

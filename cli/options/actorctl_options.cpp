@@ -20,6 +20,13 @@ option_rule endpoint_rule(control_settings& out) {
           endpoint_reader(out.rendezvous)};
 }
 
+/// Whether a row is printed for each worker.
+result<bool> parse_width(std::string_view text) {
+  if (text == "wide" || text == "text")
+    return text == "wide";
+  return bad_argument(in_quotes(text) + " is not an output; text and wide are");
+}
+
 } // namespace
 
 option_rules actorctl_rules(control_settings& out) {
@@ -30,6 +37,10 @@ option_rules actorctl_rules(control_settings& out) {
 option_rules status_rules(control_settings& out) {
   auto rules = option_rules{
     {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
+    {"--output", 'o', "text|wide", group,
+     "wide: print load and memory of each node, and a row for each worker: its"
+     " state, age, CPU use, memory, threads and output",
+     into(out.wide, parse_width)},
     endpoint_rule(out),
     {"--rdzv-id", 0, "ID", group, "job id (default: none)", verbatim(out.job)},
     {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
@@ -66,8 +77,47 @@ option_rules coordinator_rules(control_settings& out) {
     secret_rule(group, out.secret_file),
   };
   append(rules, tls_rules(group, out.tls));
-  append(rules, {help_rule(group)});
+  append(rules, {journal_rule(group, out.journal,
+                              "where the job's journal is written; none:"
+                              " nowhere"),
+                 help_rule(group)});
   return rules;
+}
+
+option_rules journal_rules(control_settings& out) {
+  return {
+    {"--follow", 'f', "", group, "go on as the job goes on, until it ends",
+     switch_on(out.follow)},
+    {"--json", 0, "", group,
+     "print the records as they are, one JSON document"
+     " per line",
+     switch_on(out.json)},
+    journal_rule(group, out.journal, "where journals are"),
+    help_rule(group),
+  };
+}
+
+option_rules why_rules(control_settings& out) {
+  return {
+    {"--all", 0, "", group, "tell of every epoch, from the first on",
+     switch_on(out.all)},
+    {"--json", 0, "", group, "print one JSON document per line",
+     switch_on(out.json)},
+    journal_rule(group, out.journal, "where journals are"),
+    help_rule(group),
+  };
+}
+
+option_rules replay_rules(control_settings& out) {
+  return {
+    {"--at", 0, "TIME", group,
+     "the moment: so much after the coordinator began (+12.3s, +5m) or before "
+     "the"
+     " end of the journal (-2s; default: its end)",
+     verbatim(out.at)},
+    journal_rule(group, out.journal, "where journals are"),
+    help_rule(group),
+  };
 }
 
 option_rules secret_rules(control_settings& out) {

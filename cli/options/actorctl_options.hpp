@@ -17,6 +17,7 @@ namespace actorrun::cli {
 struct control_settings {
   std::optional<shell> completion; ///< Print its script, and do nothing else.
   bool json = false;
+  bool wide = false; ///< Show each worker in the text.
   std::optional<node_range> nodes;
   std::string rendezvous; ///< Empty: not given.
   std::optional<rendezvous_backend> backend;
@@ -26,6 +27,10 @@ struct control_settings {
   tls_options tls;
   uint32_t restart_count_max = 0;
   bool force = false;
+  std::optional<std::string> journal; ///< A folder.
+  bool follow = false;
+  bool all = false;
+  std::optional<std::string> at;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
@@ -36,5 +41,8 @@ option_rules actorctl_rules(control_settings& out);
 option_rules status_rules(control_settings& out);
 option_rules coordinator_rules(control_settings& out);
 option_rules secret_rules(control_settings& out);
+option_rules journal_rules(control_settings& out);
+option_rules why_rules(control_settings& out);
+option_rules replay_rules(control_settings& out);
 
 } // namespace actorrun::cli

@@ -307,6 +307,18 @@ option_rules tls_rules(const std::string& heading, tls_options& target) {
   };
 }
 
+option_rule journal_rule(const std::string& heading,
+                         std::optional<std::string>& target,
+                         const std::string& help) {
+  return {
+    "--journal",
+    0,
+    "FOLDER",
+    heading,
+    help + " (default: actorrun/journal in $XDG_STATE_HOME or ~/.local/state)",
+    into(target, parse_file_name)};
+}
+
 option_rules node_rules(run_settings& out) {
   auto rules = option_rules{
     {"--nnodes", 0, "N|MIN:MAX", group,
@@ -364,6 +376,10 @@ option_rules node_rules(run_settings& out) {
      switch_on(out.requires_secret)},
   };
   append(rules, tls_rules(group, out.tls));
+  append(rules, {journal_rule(group, out.journal,
+                              "where the node that hosts the coordinator writes"
+                              " the job's journal, which actorctl why and"
+                              " actorctl journal read; none: nowhere")});
   return rules;
 }
 

@@ -18,6 +18,9 @@ option_rules node_rules(run_settings& out);
 
 option_rule secret_rule(const std::string& heading, std::string& target);
 option_rules tls_rules(const std::string& heading, tls_options& target);
+option_rule journal_rule(const std::string& heading,
+                         std::optional<std::string>& target,
+                         const std::string& help);
 
 /// Checks addresses and keeps them as they were typed: the back end decides how
 /// many there may be, and which port is the default.

@@ -28,6 +28,7 @@ struct run_settings {
   std::string secret_file; ///< Path; empty: not given.
   bool requires_secret = false;
   tls_options tls;
+  std::optional<std::string> journal; ///< A folder, or `none`.
   std::string local_address;
   std::optional<uint32_t> node_rank;
   /// Without brackets; may be empty, if a variable of the shell was.

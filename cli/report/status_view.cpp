@@ -2,24 +2,21 @@
 
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
+#include "cli/report/text_table.hpp"
+#include "cli/report/vitals_view.hpp"
 #include "messages/formatted.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 namespace actorrun::cli {
 
 namespace {
 
 using json = nlohmann::ordered_json;
-
-// Between two epochs the last one is still the newest; it runs nowhere.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
-  return agent.epoch() != 0 && agent.epoch() == job.epoch()
-         && agent.share() != v1::SHARE_IDLE;
-}
 
 std::string share_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
   if (x.leaving())
@@ -51,25 +48,14 @@ std::string pids_text(const v1::AgentStatus& x) {
   return text;
 }
 
-using row = std::vector<std::string>;
+using row = text_row;
 
-std::string table(const std::vector<row>& rows) {
-  auto widths = std::vector<size_t>(rows.front().size());
-  for (const auto& cells : rows)
-    for (size_t i = 0; i < cells.size(); ++i)
-      widths[i] = std::max(widths[i], cells[i].size());
-  auto text = std::string{};
-  for (const auto& cells : rows) {
-    auto line = std::string{"  "};
-    for (size_t i = 0; i < cells.size(); ++i)
-      line += cells[i] + std::string(widths[i] - cells[i].size() + 2, ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+void append(row& out, row more) {
+  out.insert(out.end(), std::move_iterator{more.begin()},
+             std::move_iterator{more.end()});
 }
 
-std::string to_text(const v1::JobStatus& job) {
+std::string to_text(const v1::JobStatus& job, bool is_wide) {
   auto text = formatted("job {}: {}", job.job_id(), job.phase());
   if (job.epoch() != 0)
     text += formatted(", epoch {}, world size {}",
@@ -91,21 +77,29 @@ std::string to_text(const v1::JobStatus& job) {
                    core::printable(x.agent_id()));
   if (job.agents().empty())
     return text + "  no agents\n";
-  auto rows = std::vector<row>{
-    {"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT", "WORKER PIDS"}};
-  for (const auto& x : job.agents())
+  auto rows
+    = std::vector<row>{{"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT"}};
+  append(rows.front(), is_wide ? node_vitals_heading() : row{"WORKER PIDS"});
+  for (const auto& x : job.agents()) {
     rows.push_back({in_epoch(job, x) ? std::to_string(x.node_rank()) : "-",
                     x.host(), x.address(), share_text(job, x),
-                    ranks_text(job, x), x.agent_id(), pids_text(x)});
+                    ranks_text(job, x), x.agent_id()});
+    append(rows.back(), is_wide ? node_vitals_cells(x) : row{pids_text(x)});
+  }
   std::sort(rows.begin() + 1, rows.end(), [](const row& a, const row& b) {
     const auto key = [](const row& x) {
       return x[0] == "-" ? UINT64_MAX : std::stoull(x[0]);
     };
     return key(a) < key(b);
   });
-  text += table(rows);
+  text += aligned(rows);
+  if (const auto workers = is_wide ? worker_rows(job) : std::vector<row>{};
+      !workers.empty())
+    text += "\n" + aligned(workers);
+  if (is_wide && job.vitals_truncated())
+    text += "  there are more workers than one answer can describe\n";
   if (const auto gpus = gpu_rows(job); !gpus.empty())
-    text += "\n" + table(gpus);
+    text += "\n" + aligned(gpus);
   if (job.gpus_truncated())
     text += "  there are more GPUs than one answer can hold\n";
   return text;
@@ -141,12 +135,14 @@ json quarantined_nodes_of(const v1::JobStatus& job) {
 
 json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
   auto workers = json::array();
-  for (int i = 0; i < x.pids_size(); ++i)
-    workers.push_back(
-      {{"pid", x.pids(i)},
-       {"local_rank", i},
-       {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
-                                 : json(nullptr)}});
+  for (int i = 0; i < x.pids_size(); ++i) {
+    auto& worker = workers.emplace_back(
+      json{{"pid", x.pids(i)},
+           {"local_rank", i},
+           {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
+                                     : json(nullptr)}});
+    worker.update(worker_vitals_to_json(x, uint32_t(i)));
+  }
   return workers;
 }
 
@@ -162,6 +158,7 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
           {"workers", workers_of(job, x)},
+          {"vitals", node_vitals_to_json(x)},
           {"gpus", gpus_to_json(x)},
           {"gpu_trouble", x.gpu_trouble().empty()
                             ? json(nullptr)
@@ -192,11 +189,18 @@ json to_json(const v1::JobStatus& job) {
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
           {"truncated", job.truncated()},
           {"gpus_truncated", job.gpus_truncated()},
+          {"vitals_truncated", job.vitals_truncated()},
           {"quarantined_nodes", quarantined_nodes_of(job)},
           {"agents", std::move(agents)}};
 }
 
 } // namespace
+
+// Between two epochs the last one is still the newest; it runs nowhere.
+bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
+  return agent.epoch() != 0 && agent.epoch() == job.epoch()
+         && agent.share() != v1::SHARE_IDLE;
+}
 
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
   for (auto& x : jobs) {
@@ -214,12 +218,12 @@ void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
   jobs.push_back(std::move(status));
 }
 
-std::string to_text(const std::vector<v1::JobStatus>& jobs) {
+std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
   if (jobs.empty())
     return "no jobs on this host\n";
   auto text = std::string{};
   for (const auto& job : jobs)
-    text += (text.empty() ? "" : "\n") + to_text(job);
+    text += (text.empty() ? "" : "\n") + to_text(job, is_wide);
   return text;
 }
 
@@ -233,7 +237,7 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs) {
 namespace {
 
 using json = nlohmann::ordered_json;
-using row = std::vector<std::string>;
+using row = text_row;
 
 std::string in_gib(uint64_t bytes) {
   constexpr auto gib = double(uint64_t{1} << 30);

@@ -10,13 +10,18 @@
 
 namespace actorrun::cli {
 
+/// Whether the agent has ranks in the newest epoch.
+bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
+
 /// Adds the answer of one process, unless another process has reported the same job
 /// and knows more: a coordinator's answer covers all agents of its job.
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);
 
 /// One paragraph per job: a line on the job, why it waits, a line per agent.
 /// Ends with a line end.
-std::string to_text(const std::vector<v1::JobStatus>& jobs);
+/// @param is_wide Also the load of nodes, and a line per worker.
+std::string to_text(const std::vector<v1::JobStatus>& jobs,
+                    bool is_wide = false);
 
 /// `{"version": 1, "jobs": [ … ]}`; counts and pids are numbers, what is not
 /// known is null. Ends with a line end.

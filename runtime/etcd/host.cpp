@@ -149,10 +149,9 @@ void etcd_host::close_coordinator() {
 void etcd_host::open_operator_socket() {
   if (!config_.is_alone)
     return; // Operators connect to the agent.
-  operators_ = operator_socket::open(
-    system_, *home_, config_.job.job,
-    caf::actor_cast<caf::strong_actor_ptr>(coordinator()),
-    socket_role::coordinator, config_.lines);
+  operators_ = operator_socket::open(*home_, config_.job.job,
+                                     questions_to(coordinator()),
+                                     socket_role::coordinator, config_.lines);
 }
 
 } // namespace actorrun::detail

@@ -3,6 +3,7 @@
 #include "actors/node_agent.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
+#include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/network/coordinator_link.hpp"
 #include "runtime/network/presence.hpp"
@@ -153,7 +154,25 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.on_died = [this](const std::string& why) {
     actor_died(core::actor_died::role::coordinator, why);
   };
+  out.on_records = journal_for(out);
   return out;
+}
+
+// A coordinator that comes later in this process has a journal of its own.
+std::function<void(core::journal::chronicle::records)>
+launcher::members::journal_for(const rendezvous_coordinator_config& x) const {
+  if (job.journal_folder.empty())
+    return {};
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(
+    std::chrono::system_clock::now());
+  const auto name
+    = file_name_of({x.job, x.host, now.time_since_epoch().count(), x.pid});
+  auto writer = std::make_shared<journal_writer>(
+    job.journal_folder + "/" + name,
+    [lines = lines](const std::string& what) { lines.warn(what); });
+  return [writer = std::move(writer)](core::journal::chronicle::records y) {
+    writer->write(std::move(y));
+  };
 }
 
 core::job_settings launcher::members::settings() const {
@@ -315,6 +334,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   environment.virtual_local_rank = options.virtual_local_rank;
   environment.visible_devices = options.visible_devices;
   timers->announce(environment);
+  const auto vitals = std::make_shared<proc_vitals>();
   agent = spawn_node_agent(
     system,
     {.offering = offering,
@@ -333,12 +353,14 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .timers = timers->server(),
                     .probe = std::make_shared<posix_stuck_probe>(
                       search_path_of_this_process()),
+                    .vitals = vitals,
                     .bindings = devices->bindings(),
                     .on_event = event_listener(events),
                     .lines = lines},
      .locator = make_locator(offering),
      .observers = hooks.observers,
      .devices = devices->monitor(),
+     .vitals = vitals,
      .lines = lines,
      .time_asleep = time_asleep,
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
@@ -347,9 +369,8 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
 
 void launcher::members::open_operator_socket() {
   operators = operator_socket::open(
-    system, *loop, job.job,
-    coordinator ? caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor())
-                : caf::actor_cast<caf::strong_actor_ptr>(agent),
+    *loop, job.job,
+    coordinator ? questions_to(coordinator->actor()) : questions_to(agent),
     coordinator ? socket_role::coordinator : socket_role::agent, lines);
 }
 

@@ -6,6 +6,8 @@
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
 #include "runtime/etcd/host.hpp"
+#include "runtime/journal/journal_file.hpp"
+#include "runtime/journal/journal_writer.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/logs/node_logs.hpp"
@@ -51,6 +53,8 @@ struct launcher::members {
   result<void> host_as_first();
   core::job_settings settings() const;
   rendezvous_coordinator_config coordinator_config();
+  std::function<void(core::journal::chronicle::records)>
+  journal_for(const rendezvous_coordinator_config& x) const;
   void start_guardian();
   result<void> open_etcd(const std::string& announced, bool alone);
   result<void> spawn_agent(const agent_options& options);

@@ -21,17 +21,9 @@ constexpr auto empty_message = "\0\0\x03@<>"sv;
 /// The reason of an end: a number and the name of its kind, and a message.
 constexpr size_t reason_size = 1 + 8;
 
-constexpr size_t size_offset = 4;
 constexpr size_t data_offset = 8;
 constexpr size_t source_offset = 16;
 constexpr size_t destination_offset = 24;
-
-uint64_t number_at(std::string_view bytes, size_t offset, size_t size) {
-  auto out = uint64_t{0};
-  for (const auto x : bytes.substr(offset, size))
-    out = out << 8U | static_cast<uint8_t>(x);
-  return out;
-}
 
 /// Takes a text from the front: its size, seven bits per byte with the lowest
 /// first, and its bytes.
@@ -55,24 +47,6 @@ std::optional<std::string_view> take_text(std::string_view& from) {
 }
 
 } // namespace
-
-result<std::optional<std::string_view>> frame_splitter::next() {
-  const auto rest = std::string_view{bytes_}.substr(taken_);
-  auto size = frame_header_size;
-  if (rest.size() >= size)
-    size += number_at(rest, size_offset, 4);
-  if (size > frame_header_size + frame_content_max)
-    return failure{errc::not_actorrun,
-                   "announces a message of "
-                     + std::to_string(size - frame_header_size) + " bytes"};
-  if (rest.size() < size) {
-    bytes_.erase(0, taken_);
-    taken_ = 0;
-    return std::optional<std::string_view>{};
-  }
-  taken_ += size;
-  return std::optional{rest.substr(0, size)};
-}
 
 caf_frame parse_frame(std::string_view bytes) {
   assert(bytes.size() >= frame_header_size);

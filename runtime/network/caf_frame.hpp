@@ -2,7 +2,7 @@
 // them: 32 bytes of header in network order and as much content as it says.
 #pragma once
 
-#include "messages/result.hpp"
+#include "runtime/network/frame_splitter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,20 +44,11 @@ struct caf_frame {
   std::string_view content;
 };
 
-/// Cuts a stream into frames.
-class frame_splitter {
-public:
-  void add(std::string_view bytes) { bytes_ += bytes; }
-
-  /// The next whole frame as it came, with its header; valid until the next call
-  /// of `add` or `next`. None: the rest has not arrived.
-  /// @returns a failure if a frame announces more than `frame_content_max`
-  result<std::optional<std::string_view>> next();
-
-private:
-  std::string bytes_;
-  size_t taken_ = 0; ///< Of `bytes_`, by earlier calls.
-};
+inline constexpr auto caf_frame_layout
+  = frame_layout{.header_size = frame_header_size,
+                 .size_offset = 4,
+                 .content_min = 0,
+                 .content_max = frame_content_max};
 
 /// @pre `bytes` is what `frame_splitter::next` has returned
 caf_frame parse_frame(std::string_view bytes);

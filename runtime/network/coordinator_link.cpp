@@ -67,22 +67,22 @@ void coordinator_link::on_connected(result<connected> x,
 
 void coordinator_link::attach_to(connected x, const listener& on_result) {
   const auto answer = first_answer<result<ports::location>>{on_result};
-  auto link = carry(
-    home_, std::move(x.connection),
-    {.ends = {link_side::client, purpose::join, to_.agent, node_name(system_)},
-     .key = x.key,
-     .trust = {to_.mine.identity, x.server_host},
-     .on_encrypted
-     = [this](const resumption_key& last_key) { last_key_ = last_key; },
-     .on_closed =
-       [this, answer](const result<void>& how) {
-         if (how)
-           return;
-         const auto& [code, text] = how.error();
-         lines_.warn(
-           formatted("agent cuts its link: the coordinator's side {}", text));
-         answer(failure{code, "the coordinator " + text});
-       }});
+  auto link
+    = carry(home_, std::move(x.connection),
+            {.ends = {link_side::client, to_.agent, node_name(system_)},
+             .key = x.key,
+             .trust = {to_.mine.identity, x.server_host},
+             .on_encrypted
+             = [this](const resumption_key& last_key) { last_key_ = last_key; },
+             .on_closed =
+               [this, answer](const result<void>& how) {
+                 if (how)
+                   return;
+                 const auto& [code, text] = how.error();
+                 lines_.warn(formatted(
+                   "agent cuts its link: the coordinator's side {}", text));
+                 answer(failure{code, "the coordinator " + text});
+               }});
   if (!link)
     return on_result(link.error());
   link_ = std::move(link->link);

@@ -21,24 +21,16 @@ constexpr auto of_agent = std::array<string_view, 9>{
   "actorrun::v1::JoinRequest",    "actorrun::v1::KeepAlive",
   "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
   "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
-  "actorrun::v1::LeaveNotice",    "actorrun::v1::DevicesStatus",
+  "actorrun::v1::LeaveNotice",    "actorrun::v1::NodeStatus",
   "actorrun::v1::StatusRequest",
 };
 constexpr auto of_coordinator = std::array<string_view, 8>{
   "actorrun::v1::JoinAccepted", "actorrun::v1::JoinRejected",
   "actorrun::v1::LeaseGranted", "actorrun::v1::EpochFormed",
   "actorrun::v1::EpochRevoked", "actorrun::v1::JobEnded",
-  "actorrun::v1::JobStatus",    "actorrun::v1::DevicesRequest",
+  "actorrun::v1::JobStatus",    "actorrun::v1::NodeStatusRequest",
 };
-constexpr auto of_operator
-  = std::array<string_view, 1>{"actorrun::v1::StatusRequest"};
-constexpr auto to_operator
-  = std::array<string_view, 1>{"actorrun::v1::JobStatus"};
-
-std::span<const string_view> sent_by(link_side side, purpose intent) {
-  if (intent == purpose::operate)
-    return side == link_side::client ? std::span<const string_view>{of_operator}
-                                     : to_operator;
+std::span<const string_view> sent_by(link_side side) {
   return side == link_side::client ? std::span<const string_view>{of_agent}
                                    : of_coordinator;
 }
@@ -122,7 +114,7 @@ bool frame_filter::may_leave(const caf_frame& x) {
     return false;
   if (!is(x, frame_kind::direct_message))
     return true;
-  if (!is_message_for(x, sent_by(ends_.mine, ends_.intent)))
+  if (!is_message_for(x, sent_by(ends_.mine)))
     return false;
   if (ours_.size() < actor_count_max)
     ours_.insert(x.source);
@@ -175,7 +167,7 @@ bool frame_filter::is_greeting(const caf_frame& x) {
 
 bool frame_filter::is_allowed_message(const caf_frame& x) {
   if (!ours_.contains(x.destination) || x.source == 0
-      || !is_message_for(x, sent_by(opposite(ends_.mine), ends_.intent)))
+      || !is_message_for(x, sent_by(opposite(ends_.mine))))
     return false;
   if (theirs_.size() < actor_count_max)
     theirs_.insert(x.source);

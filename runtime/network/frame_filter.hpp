@@ -51,8 +51,8 @@ private:
 
   link_ends ends_;
   host_check may_speak_for_;
-  frame_splitter arriving_;
-  frame_splitter leaving_;
+  frame_splitter arriving_{caf_frame_layout};
+  frame_splitter leaving_{caf_frame_layout};
   std::string peer_node_;     ///< From its handshake; empty: none has come.
   std::set<uint64_t> ours_;   ///< Actors here that the other side can know.
   std::set<uint64_t> theirs_; ///< Actors there that have written.

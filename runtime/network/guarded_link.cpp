@@ -1,24 +1,11 @@
 #include "runtime/network/guarded_link.hpp"
 
-#include <array>
-#include <cerrno>
 #include <string_view>
 #include <utility>
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 namespace actorrun::detail {
-
-namespace {
-
-constexpr size_t read_size_max = 32 * 1024; // bytes
-
-bool has_none_yet(ssize_t got) {
-  return got < 0 && (errno == EAGAIN || errno == EINTR);
-}
-
-} // namespace
 
 result<open_link> carry(reactor& home, unique_fd connection, link_setup setup) {
   int ends[2];
@@ -35,53 +22,47 @@ result<open_link> carry(reactor& home, unique_fd connection, link_setup setup) {
 
 guarded_link::guarded_link(reactor& home, unique_fd network, unique_fd caf,
                            link_setup setup)
-  : home_(home), network_{std::move(network)}, caf_{std::move(caf)},
+  : home_(home),
+    network_(std::move(network), setup.ends.mine, setup.key, setup.trust),
+    caf_(std::move(caf)),
+    network_watch_(home, network_.fd(), [this](uint32_t) { on_network(); }),
+    caf_watch_(home, caf_.fd(), [this](uint32_t) { on_caf(); }),
     filter_(setup.ends,
             [this](const std::string& host) {
-              return !session_ || session_->may_speak_for(host);
+              const auto& session = network_.session();
+              return !session || session->may_speak_for(host);
             }),
     on_encrypted_(std::move(setup.on_encrypted)),
-    on_closed_(std::move(setup.on_closed)) {
-  if (setup.key)
-    session_.emplace(setup.ends.mine, *setup.key, setup.trust);
-}
+    on_closed_(std::move(setup.on_closed)) {}
 
 void guarded_link::start() {
-  if (!network_.fd)
+  if (network_.is_closed())
     return;
-  if (session_) {
-    network_.waiting = session_->take_records();
-    timer_ = home_.after(encryption_limit, [this] {
-      finish(failure{errc::connection_timed_out,
-                     "does not agree on the encryption in time"});
-    });
-  }
-  write(network_);
+  if (network_.session())
+    timer_
+      = home_.after(encryption_limit, [this] { finish(late_encryption()); });
+  network_.flush();
   watch_both();
 }
 
 void guarded_link::stop() {
   on_closed_ = nullptr;
-  if (network_.fd && caf_.fd && is_open()) {
+  if (!network_.is_closed() && network_.is_open()) {
     auto is_more = true;
-    while (is_more && network_.waiting.size() < frame_content_max)
+    while (is_more && network_.unsent() < frame_content_max)
       is_more = read_caf() == progress::some;
-    if (session_) {
-      session_->close();
-      network_.waiting += session_->take_records();
-    }
-    write(network_);
+    network_.say_end();
   }
   finish({});
 }
 
 // -- events -------------------------------------------------------------------
 
-void guarded_link::on_network(uint32_t events) {
+void guarded_link::on_network() {
   const auto self = shared_from_this(); // `finish` may end the owner's share.
-  if ((events & EPOLLOUT) != 0 && !write(network_))
+  if (!network_.flush())
     return finish({});
-  if (caf_.waiting.empty()) {
+  if (caf_.unsent() == 0) {
     const auto done = read_network();
     if (!done)
       return finish(done.error());
@@ -91,119 +72,67 @@ void guarded_link::on_network(uint32_t events) {
   watch_both();
 }
 
-void guarded_link::on_caf(uint32_t events) {
+void guarded_link::on_caf() {
   const auto self = shared_from_this();
-  if ((events & EPOLLOUT) != 0 && !write(caf_))
+  if (!caf_.flush())
     return finish({});
-  if (network_.waiting.empty() && read_caf() == progress::ended)
+  if (network_.is_open() && network_.unsent() == 0
+      && read_caf() == progress::ended)
     return finish({});
   watch_both();
 }
 
 result<guarded_link::progress> guarded_link::read_network() {
-  auto buffer = std::array<char, read_size_max>{};
-  const auto got = ::recv(network_.fd.get(), buffer.data(), buffer.size(), 0);
-  if (has_none_yet(got))
-    return progress::none;
-  if (got <= 0)
-    return progress::ended;
-  const auto ok = decrypt({buffer.data(), static_cast<size_t>(got)});
-  const auto is_written = write(network_) && write(caf_);
-  if (!ok)
-    return ok.error();
-  const auto has_ended = session_ && session_->has_ended();
-  return is_written && !has_ended ? progress::some : progress::ended;
-}
-
-result<void> guarded_link::decrypt(std::string_view bytes) {
-  if (!session_)
-    return filter_.arriving(bytes, caf_.waiting);
   auto plain = std::string{};
-  const auto ok = session_->receive(bytes, plain);
-  network_.waiting += session_->take_records();
-  if (!ok)
-    return ok;
-  if (is_open() && timer_ != 0) {
+  const auto got = network_.receive(plain);
+  if (!got)
+    return got.error();
+  if (network_.is_open() && timer_ != 0) {
     home_.cancel(std::exchange(timer_, 0));
     if (on_encrypted_)
-      on_encrypted_(session_->key_to_resume());
+      on_encrypted_(network_.session()->key_to_resume());
   }
-  return filter_.arriving(plain, caf_.waiting);
+  const auto ok = pass_on(plain);
+  const auto is_written = network_.flush() && caf_.flush();
+  if (!ok)
+    return ok.error();
+  return is_written ? *got : progress::ended;
+}
+
+// Frames before a bad one arrive.
+result<void> guarded_link::pass_on(std::string_view plain) {
+  auto checked = std::string{};
+  auto ok = filter_.arriving(plain, checked);
+  caf_.send(checked);
+  return ok;
 }
 
 guarded_link::progress guarded_link::read_caf() {
-  auto buffer = std::array<char, read_size_max>{};
-  const auto got = ::recv(caf_.fd.get(), buffer.data(), buffer.size(), 0);
-  if (has_none_yet(got))
-    return progress::none;
-  if (got <= 0 || !encrypt({buffer.data(), static_cast<size_t>(got)}))
+  auto written = std::string{};
+  const auto got = caf_.receive(written);
+  auto checked = std::string{};
+  if (!got || *got == progress::ended || !filter_.leaving(written, checked)
+      || !network_.send(checked))
     return progress::ended;
-  return write(network_) ? progress::some : progress::ended;
-}
-
-result<void> guarded_link::encrypt(std::string_view bytes) {
-  if (!session_)
-    return filter_.leaving(bytes, network_.waiting);
-  auto plain = std::string{};
-  if (auto ok = filter_.leaving(bytes, plain); !ok)
-    return ok;
-  auto ok = session_->send(plain);
-  network_.waiting += session_->take_records();
-  return ok;
+  return network_.flush() ? *got : progress::ended;
 }
 
 // -- descriptors --------------------------------------------------------------
 
-bool guarded_link::write(side& to) {
-  while (!to.waiting.empty()) {
-    const auto sent
-      = ::send(to.fd.get(), to.waiting.data(), to.waiting.size(), MSG_NOSIGNAL);
-    if (sent < 0)
-      return errno == EAGAIN || errno == EINTR;
-    to.waiting.erase(0, static_cast<size_t>(sent));
-  }
-  return true;
-}
-
 void guarded_link::watch_both() {
-  const auto when = [](bool condition, uint32_t event) {
-    return condition ? event : uint32_t{0};
-  };
-  watch(network_,
-        when(caf_.waiting.empty(), EPOLLIN)
-          | when(!network_.waiting.empty(), EPOLLOUT),
-        [this](uint32_t events) { on_network(events); });
-  watch(caf_,
-        when(is_open() && network_.waiting.empty(), EPOLLIN)
-          | when(!caf_.waiting.empty(), EPOLLOUT),
-        [this](uint32_t events) { on_caf(events); });
-}
-
-// Without an event to wait for, a descriptor whose other end is closed would wake
-// up the reactor all the time.
-void guarded_link::watch(side& x, uint32_t events, reactor::handler fn) {
-  const auto before = std::exchange(x.watched, events);
-  if (before == events)
-    return;
-  if (events == 0)
-    home_.unwatch(x.fd.get());
-  else if (before == 0)
-    home_.watch(x.fd.get(), events, std::move(fn));
-  else
-    home_.rewatch(x.fd.get(), events);
+  network_watch_.expect(caf_.unsent() == 0, network_.unsent() > 0);
+  caf_watch_.expect(network_.is_open() && network_.unsent() == 0,
+                    caf_.unsent() > 0);
 }
 
 // The callback may destroy the link: call this last.
 void guarded_link::finish(const result<void>& how) {
   home_.cancel(std::exchange(timer_, 0));
-  for (auto* x : {&network_, &caf_}) {
-    if (x->watched != 0)
-      home_.unwatch(x->fd.get());
-    x->watched = 0;
-  }
+  network_watch_.end();
+  caf_watch_.end();
   // The callback comes first: CAF may report the end of its side, but not why.
-  const auto network = std::exchange(network_.fd, {});
-  const auto caf = std::exchange(caf_.fd, {});
+  const auto network = network_.take_fd();
+  const auto caf = caf_.take_fd();
   if (const auto on_closed = std::exchange(on_closed_, nullptr))
     on_closed(how);
 }

@@ -7,11 +7,11 @@
 #include "runtime/network/frame_filter.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_socket.hpp"
 #include "runtime/network/tls_session.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,9 +20,6 @@
 #include <string_view>
 
 namespace actorrun::detail {
-
-/// Timeout for both sides to agree on the encryption, which takes one round trip.
-inline constexpr auto encryption_limit = std::chrono::seconds{2};
 
 struct link_setup {
   link_ends ends;
@@ -71,32 +68,21 @@ public:
   void stop() override;
 
 private:
-  /// One of the two descriptors, and what waits to be written there.
-  struct side {
-    unique_fd fd;
-    std::string waiting{};
-    uint32_t watched = 0; ///< Events; 0: is not watched.
-  };
+  using progress = link_socket::progress;
 
-  /// What a read has brought.
-  enum class progress { some, none, ended };
-
-  void on_network(uint32_t events);
-  void on_caf(uint32_t events);
+  void on_network();
+  void on_caf();
   result<progress> read_network();
   progress read_caf();
-  result<void> decrypt(std::string_view bytes);
-  result<void> encrypt(std::string_view bytes);
-  bool is_open() const { return !session_ || session_->is_open(); }
-  static bool write(side& to);
+  result<void> pass_on(std::string_view plain);
   void watch_both();
-  void watch(side& x, uint32_t events, reactor::handler fn);
   void finish(const result<void>& how);
 
   reactor& home_;
-  side network_;
-  side caf_;
-  std::optional<tls_session> session_;
+  link_socket network_;
+  link_socket caf_;
+  socket_watch network_watch_;
+  socket_watch caf_watch_;
   frame_filter filter_;
   std::function<void(const resumption_key&)> on_encrypted_;
   std::function<void(const result<void>&)> on_closed_;

@@ -1,8 +1,6 @@
 // Says who is at the two ends of a link.
 #pragma once
 
-#include "runtime/network/frames.hpp"
-
 #include <cstdint>
 #include <string>
 
@@ -11,11 +9,10 @@ namespace actorrun::detail {
 /// Which side of a connection one is.
 enum class link_side { client, server };
 
-/// The ends of a link whose handshake was accepted.
+/// The ends of an agent's link, whose handshake was accepted.
 struct link_ends {
   link_side mine = link_side::client;
-  purpose intent = purpose::join; ///< Why the client has connected.
-  std::string client_id;          ///< As in its hello.
+  std::string client_id; ///< The agent's, as in its hello.
   /// The name of our actor system, as CAF writes it into its frames.
   std::string own_node{};
   /// The actor that a server offers; 0 at the client's side.

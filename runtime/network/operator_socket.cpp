@@ -1,10 +1,8 @@
 #include "runtime/network/operator_socket.hpp"
 
-#include "runtime/network/caf_links.hpp"
-#include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
+#include "runtime/network/operator_sessions.hpp"
 
-#include <map>
 #include <utility>
 
 #include <unistd.h>
@@ -12,41 +10,20 @@
 namespace actorrun::detail {
 
 struct operator_socket::members {
-  members(run_folder x, caf::actor_system& y, reactor& z,
-          caf::strong_actor_ptr who)
-    : folder(std::move(x)), system(y), home(z), actor(std::move(who)) {}
+  members(run_folder x, reactor& y, question_sink ask)
+    : folder(std::move(x)), home(y), operators(y, std::move(ask)) {}
 
   ~members() {
     listening.reset();
-    run_and_wait(home, [this] { links.clear(); });
+    run_and_wait(home, [this] { operators.clear(); });
     folder.remove_if_empty();
   }
 
-  void admit(unique_fd connection, const peer& who);
-
   run_folder folder;
-  caf::actor_system& system;
   reactor& home;
-  caf::strong_actor_ptr actor;
   std::optional<listener> listening;
-  // The rest belongs to the reactor's thread.
-  std::map<uint64_t, reactor_handle> links;
-  uint64_t last_link = 0;
+  operator_sessions operators; ///< Of the reactor's thread.
 };
-
-void operator_socket::members::admit(unique_fd connection, const peer& who) {
-  const auto number = ++last_link;
-  auto link = carry(home, std::move(connection),
-                    {.ends = {link_side::server, purpose::operate, who.id,
-                              node_name(system), actor->id()},
-                     .on_closed = [this, number](const result<void>&) {
-                       links.erase(number);
-                     }});
-  if (!link)
-    return;
-  links[number] = std::move(link->link);
-  serve(system, std::move(link->for_caf), actor);
-}
 
 namespace {
 
@@ -55,19 +32,19 @@ result<listener> listen_for(Members& all, const job_id& job, socket_role role) {
   const auto path = all.folder.socket_path(job, ::getpid(), role);
   if (!path)
     return path.error();
-  return listener::listen_unix(
-    all.home, *path, {},
-    {.on_peer
-     = [&all](unique_fd connection,
-              const peer& who) { all.admit(std::move(connection), who); },
-     .on_rejections = {}});
+  return listener::listen_unix(all.home, *path, {},
+                               {.on_peer =
+                                  [&all](unique_fd connection, const peer&) {
+                                    all.operators.add(std::move(connection), {},
+                                                      {}, {});
+                                  },
+                                .on_rejections = {}});
 }
 
 } // namespace
 
 std::optional<operator_socket>
-operator_socket::open(caf::actor_system& system, reactor& home,
-                      const job_id& job, const caf::strong_actor_ptr& actor,
+operator_socket::open(reactor& home, const job_id& job, question_sink ask,
                       socket_role role, const log& lines) {
   const auto warn = [&](const failure& why) {
     lines.warn("actorctl cannot reach this job: " + why.text);
@@ -76,7 +53,8 @@ operator_socket::open(caf::actor_system& system, reactor& home,
   auto folder = run_folder::open();
   if (!folder)
     return warn(folder.error());
-  auto all = std::make_shared<members>(std::move(*folder), system, home, actor);
+  auto all
+    = std::make_shared<members>(std::move(*folder), home, std::move(ask));
   auto listening = listen_for(*all, job, role);
   if (!listening)
     return warn(listening.error());

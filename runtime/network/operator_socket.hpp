@@ -3,11 +3,9 @@
 
 #include "actors/log.hpp"
 #include "messages/ids.hpp"
+#include "runtime/network/operator_session.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/run_folder.hpp"
-
-#include <caf/actor_control_block.hpp>
-#include <caf/fwd.hpp>
 
 #include <memory>
 #include <optional>
@@ -18,12 +16,13 @@ namespace actorrun::detail {
 /// folder if that was the last one.
 class operator_socket {
 public:
-  /// Connects operators to `actor`.
+  /// Passes the questions of operators to `ask`.
   /// @returns nothing, and warns, if there is no private folder or no socket
   ///          can be made in it
-  static std::optional<operator_socket>
-  open(caf::actor_system& system, reactor& home, const job_id& job,
-       const caf::strong_actor_ptr& actor, socket_role role, const log& lines);
+  static std::optional<operator_socket> open(reactor& home, const job_id& job,
+                                             question_sink ask,
+                                             socket_role role,
+                                             const log& lines);
 
 private:
   struct members;

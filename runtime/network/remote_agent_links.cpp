@@ -32,6 +32,10 @@ constexpr auto probe_count_max = size_t{1'024};
 remote_agent_links::remote_agent_links(caf::actor_system& system, reactor& home,
                                        log lines)
   : system_(system), home_(home), lines_(std::move(lines)),
+    operators_(home,
+               [this](operator_question x) {
+                 tell_anonymously(coordinator_, std::move(x));
+               }),
     cut_links_(home, report_interval, [this](const rejection_report& x) {
       lines_.warn(formatted("coordinator cut {} {}; the last was of {}: it {}",
                             x.count, x.count == 1 ? "link" : "links",
@@ -79,7 +83,7 @@ result<std::string> remote_agent_links::listen(
     home_, where, mine,
     {.on_peer
      = [this](unique_fd connection,
-              const peer& who) { encrypt(std::move(connection), who); },
+              const peer& who) { receive(std::move(connection), who); },
      .on_rejections =
        [this](const rejection_report& x) {
          lines_.warn(
@@ -101,6 +105,14 @@ result<std::string> remote_agent_links::listen(
 
 // -- links --------------------------------------------------------------------
 
+// Operators speak a protocol of ours, and CAF never sees them.
+void remote_agent_links::receive(unique_fd connection, const peer& who) {
+  if (who.intent == purpose::join)
+    return encrypt(std::move(connection), who);
+  operators_.add(std::move(connection), who.key, {mine_.identity},
+                 [this, who](const failure& why) { report_cut(who, why); });
+}
+
 // Only a link that is encrypted takes the place of another, and CAF sees no other.
 void remote_agent_links::encrypt(unique_fd connection, peer who) {
   const auto number = ++last_link_;
@@ -108,7 +120,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
     visits_.erase(visits_.begin());
   auto link = carry(
     home_, std::move(connection),
-    {.ends = {link_side::server, who.intent, who.id, node_name(system_),
+    {.ends = {link_side::server, who.id, node_name(system_),
               caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
      .key = who.key,
      .trust = {mine_.identity},
@@ -129,8 +141,6 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
 }
 
 void remote_agent_links::admit(visit x) {
-  if (x.who.intent == purpose::operate)
-    return open_operator(std::move(x));
   const auto agent = x.who.id;
   forget_old_lines();
   auto& known = links_[agent];
@@ -158,11 +168,6 @@ void remote_agent_links::open(visit x) {
   hand_to_caf(std::move(x.link.for_caf));
 }
 
-void remote_agent_links::open_operator(visit x) {
-  operators_[x.number] = std::move(x.link.link);
-  hand_to_caf(std::move(x.link.for_caf));
-}
-
 void remote_agent_links::hand_to_caf(unique_fd for_caf) {
   serve(system_, std::move(for_caf),
         caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
@@ -171,9 +176,8 @@ void remote_agent_links::hand_to_caf(unique_fd for_caf) {
 void remote_agent_links::on_closed(const peer& who, link_number number,
                                    const result<void>& how) {
   if (!how)
-    cut_links_.add(formatted("{} ({})", who.id, who.address), how.error().text);
+    report_cut(who, how.error());
   visits_.erase(number);
-  operators_.erase(number);
   const auto i = links_.find(who.id);
   if (i == links_.end())
     return;
@@ -182,6 +186,10 @@ void remote_agent_links::on_closed(const peer& who, link_number number,
     cut(known);
   if (known.next && known.next->number == number)
     known.next.reset();
+}
+
+void remote_agent_links::report_cut(const peer& who, const failure& why) {
+  cut_links_.add(formatted("{} ({})", who.id, who.address), why.text);
 }
 
 void remote_agent_links::cut(line& x) {

@@ -9,6 +9,7 @@
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
+#include "runtime/network/operator_sessions.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
 
@@ -57,7 +58,7 @@ public:
 private:
   using link_number = uint64_t; ///< Never used again.
 
-  /// A connection past its handshake, which CAF does not know yet.
+  /// An agent past its handshake, which CAF does not know yet.
   struct visit {
     peer who;
     open_link link;
@@ -77,11 +78,12 @@ private:
     reactor::timer release_timer = 0; ///< … or until this expires.
   };
 
+  void receive(unique_fd connection, const peer& who);
   void encrypt(unique_fd connection, peer who);
   void admit(visit x);
   void open(visit x);
-  void open_operator(visit x);
   void on_closed(const peer& who, link_number number, const result<void>& how);
+  void report_cut(const peer& who, const failure& why);
   void hand_to_caf(unique_fd for_caf);
   static void cut(line& x);
   void let_go(const std::string& agent);
@@ -105,7 +107,7 @@ private:
   rendezvous_coordinator_actor coordinator_;
   std::map<link_number, visit> visits_;
   std::map<std::string, line> links_;
-  std::map<link_number, reactor_handle> operators_;
+  operator_sessions operators_;
   link_number last_link_ = 0;
   rejected_peers cut_links_;
   std::map<uint64_t, reactor_handle> probes_;

@@ -8,8 +8,8 @@ using namespace actorrun::test;
 namespace {
 
 struct devices_fixture : coordinator_fixture {
-  static v1::DevicesStatus devices(const std::string& id,
-                                   const core::devices_status& x) {
+  static v1::NodeStatus devices(const std::string& id,
+                                const core::devices_status& x) {
     auto out = to_wire(x);
     out.set_agent_id(id);
     return out;
@@ -24,10 +24,9 @@ struct devices_fixture : coordinator_fixture {
 } // namespace
 
 TEST_CASE_METHOD(devices_fixture,
-                 "coordinator: an agent that has not reported devices is not "
-                 "asked for them",
+                 "coordinator: agents without devices have none in the status",
                  "[actors]") {
-  run_two(); // They would never answer.
+  run_two();
   CHECK(status().agents(0).gpus_size() == 0);
 }
 
@@ -37,7 +36,7 @@ TEST_CASE_METHOD(devices_fixture,
                  "[actors]") {
   run_two();
   announce(b, "2", one_gpu(1));
-  *b.devices = devices("2", one_gpu(5));
+  *b.status = devices("2", one_gpu(5));
   const auto seen = status();
   CHECK(seen.agents(0).gpus_size() == 0);
   REQUIRE(seen.agents(1).gpus_size() == 1);
@@ -57,7 +56,8 @@ TEST_CASE_METHOD(devices_fixture,
   run_two();
   announce(a, "1", one_gpu(1));
   announce(b, "2", one_gpu(2));
-  *a.devices = devices("1", one_gpu(7));
+  *a.status = devices("1", one_gpu(7));
+  b.status->reset();
   const auto seen = ask_status(uut);
   advance(499ms);
   CHECK_FALSE(seen->has_value());
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(devices_fixture,
         == "warning coordinator flags node node-2: GPU 0: XID 79\n");
   announce(b, "2", one_gpu(2, "XID 79"));
   CHECK(lines.told().empty());
-  *b.devices = devices("2", one_gpu(2, "XID 79"));
+  *b.status = devices("2", one_gpu(2, "XID 79"));
   CHECK(status().agents(1).gpus(0).trouble() == "XID 79");
 }
 
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(devices_fixture,
   const auto failing
     = core::devices_status{.gpus = {}, .trouble = "driver/library mismatch"};
   announce(a, "1", failing);
-  *a.devices = devices("1", failing);
+  *a.status = devices("1", failing);
   CHECK(status().agents(0).gpu_trouble() == "driver/library mismatch");
 }
 

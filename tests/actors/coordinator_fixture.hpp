@@ -50,8 +50,10 @@ struct coordinator_fixture : actor_fixture {
     return out;
   }
 
-  /// What the agent receives because of it.
+  /// What the agent receives because of it. When it is asked for its status, it
+  /// answers that it knows nothing.
   std::string join(const agent_recorder& agent, const std::string& id) {
+    agent.status->emplace().set_agent_id(id);
     send(agent.handle, uut, request(id));
     return agent.told();
   }
@@ -175,6 +177,8 @@ struct coordinator_fixture : actor_fixture {
 
   v1::JobStatus status() {
     const auto seen = ask_status(uut);
+    if (!seen->has_value())
+      advance(500ms); // An agent that has not joined by `join` does not answer.
     REQUIRE(seen->has_value());
     return **seen;
   }

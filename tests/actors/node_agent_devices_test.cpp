@@ -47,18 +47,11 @@ struct agent_devices_fixture : actor_fixture {
     return coordinator.told().find("devices") != std::string::npos;
   }
 
-  using devices = std::shared_ptr<std::optional<v1::DevicesStatus>>;
-
-  devices ask_devices() {
-    auto out = std::make_shared<std::optional<v1::DevicesStatus>>();
-    keep(system.spawn(
-      [of = uut, out](caf::event_based_actor* self) -> caf::behavior {
-        self->request(of, 60s, v1::DevicesRequest{})
-          .then([out](const v1::DevicesStatus& x) { *out = x; });
-        return {};
-      }));
-    run();
-    return out;
+  /// The coordinator asks.
+  void ask(uint64_t number) {
+    auto question = v1::NodeStatusRequest{};
+    question.set_request(number);
+    send(coordinator.handle, uut, question);
   }
 
   coordinator_recorder coordinator = record_coordinator(elsewhere);
@@ -113,63 +106,87 @@ TEST_CASE_METHOD(agent_devices_fixture,
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: a request for devices waits for a reading of the "
+                 "agent: a question for its status waits for a reading of the "
                  "monitor",
                  "[actors]") {
   join();
   tell(one_gpu(1));
   coordinator.told();
-  const auto first = ask_devices();
-  const auto second = ask_devices();
-  CHECK_FALSE(first->has_value());
+  ask(1);
+  ask(2);
+  CHECK(coordinator.told().empty());
   CHECK(monitor->asked.size() == 1); // One reading answers both.
   monitor->answer(one_gpu(6));
   run();
-  REQUIRE(first->has_value());
-  REQUIRE(second->has_value());
-  CHECK((*first)->agent_id() == "a");
-  CHECK((*first)->gpus(0).memory_used() == 6);
-  CHECK_FALSE(has_told_coordinator());
+  CHECK(coordinator.told() == "status 1; status 1");
+  CHECK(coordinator.node->agent_id() == "a");
+  CHECK(coordinator.node->request() == 2);
+  CHECK(coordinator.node->gpus(0).memory_used() == 6);
+  CHECK_FALSE(coordinator.node->has_vitals());
 }
 
 TEST_CASE_METHOD(agent_devices_fixture,
-                 "agent: with a driver that hangs a bounded number of requests "
-                 "wait, the others get the last reading",
+                 "agent: with a driver that hangs it answers with the last "
+                 "reading, 400 ms later",
                  "[actors]") {
   join();
   tell(one_gpu(1));
-  auto waiting = std::vector<devices>{};
-  for (auto i = 0; i < 64; ++i)
-    waiting.push_back(ask_devices());
-  CHECK_FALSE(waiting.back()->has_value());
-  const auto next = ask_devices();
-  REQUIRE(next->has_value());
-  CHECK((*next)->gpus(0).memory_used() == 1);
+  coordinator.told();
+  ask(1);
+  advance(399ms);
+  CHECK(coordinator.told().empty());
+  advance(1ms);
+  CHECK(coordinator.told() == "status 1");
+  CHECK(coordinator.node->gpus(0).memory_used() == 1);
+  ask(2);
+  CHECK(monitor->asked.size() == 1); // Not again while it hangs.
+  tell(one_gpu(2), "GPU 0: XID 79"); // This is no answer.
+  CHECK(coordinator.told() == "devices 1");
+  monitor->answer(one_gpu(3));
+  run();
+  CHECK(coordinator.told() == "status 1");
+  CHECK(coordinator.node->gpus(0).memory_used() == 3);
+  advance(1s); // The timer of a wait that is over.
+  CHECK(coordinator.told().empty());
+}
+
+TEST_CASE_METHOD(agent_devices_fixture,
+                 "agent: a bounded number of questions wait, the others get "
+                 "the last reading",
+                 "[actors]") {
+  join();
+  tell(one_gpu(1));
+  coordinator.told();
+  for (uint64_t i = 1; i <= 64; ++i)
+    ask(i);
+  CHECK(coordinator.told().empty());
+  ask(65);
+  CHECK(coordinator.told() == "status 1");
+  CHECK(coordinator.node->request() == 65);
 }
 
 TEST_CASE_METHOD(
   agent_devices_fixture,
   "agent: without a coordinator it shows its devices in the status",
   "[actors]") {
-  tell(one_gpu(3));
+  tell(one_gpu(1));
   const auto seen = ask_status(uut);
+  monitor->answer(one_gpu(3));
+  run();
   REQUIRE(seen->has_value());
   REQUIRE((*seen)->agents_size() == 1);
   CHECK((*seen)->agents(0).gpus(0).memory_used() == 3);
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "agent: without a monitor it has no devices", "[actors]") {
+                 "agent: without a monitor it answers at once that it has no "
+                 "devices",
+                 "[actors]") {
   join();
-  auto out = std::make_shared<std::optional<v1::DevicesStatus>>();
-  keep(system.spawn(
-    [of = uut, out](caf::event_based_actor* self) -> caf::behavior {
-      self->request(of, 60s, v1::DevicesRequest{})
-        .then([out](const v1::DevicesStatus& x) { *out = x; });
-      return {};
-    }));
-  run();
-  REQUIRE(out->has_value());
-  CHECK((*out)->agent_id() == "a");
-  CHECK((*out)->gpus_size() == 0);
+  auto question = v1::NodeStatusRequest{};
+  question.set_request(7);
+  say(question);
+  CHECK(coordinator.told() == "status 0");
+  CHECK(coordinator.node->agent_id() == "a");
+  CHECK(coordinator.node->request() == 7);
 }

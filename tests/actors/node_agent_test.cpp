@@ -293,3 +293,22 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK((*seen)->phase() == "joined");
   CHECK((*seen)->agents_size() == 1);
 }
+
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: an operator gets the coordinator's status, or its "
+  "own",
+  "[actors]") {
+  auto seen = std::vector<std::string>{};
+  auto question = operator_question{};
+  question.what.mutable_status();
+  question.reply
+    = [&](const v1::OperatorReply& x) { seen.push_back(x.status().phase()); };
+  tell_anonymously(uut, question);
+  run();
+  link_up(coordinator);
+  accept();
+  tell_anonymously(uut, question);
+  run();
+  CHECK(seen == std::vector<std::string>{"seeking", "recorded"});
+}

@@ -368,7 +368,7 @@ TEST_CASE("translate: devices arrive as they were sent", "[actors]") {
                                              .trouble = "XID 79"},
                                             {.index = 4}},
                                    .trouble = "no answer"};
-  CHECK(from_wire(to_wire(sent)) == sent);
+  CHECK(devices_from_wire(to_wire(sent)) == sent);
 }
 
 TEST_CASE("translate: devices are cut to the limits of the wire", "[actors]") {
@@ -381,11 +381,66 @@ TEST_CASE("translate: devices are cut to the limits of the wire", "[actors]") {
   CHECK(wire.gpus_size() == int(gpus_per_node_max));
   CHECK(wire.gpus(0).name().size() <= 96);
   CHECK(wire.gpus(0).trouble().size() <= 256);
-  CHECK(wire.trouble().size() <= 256);
-  auto foreign = v1::DevicesStatus{};
+  CHECK(wire.gpu_trouble().size() <= 256);
+  auto foreign = v1::NodeStatus{};
   for (size_t i = 0; i <= gpus_per_node_max; ++i)
     foreign.add_gpus()->set_name(std::string(1'000, 'n'));
-  const auto taken = from_wire(foreign);
+  const auto taken = devices_from_wire(foreign);
   CHECK(taken.gpus.size() == gpus_per_node_max);
   CHECK(taken.gpus[0].name.size() == 96);
+}
+
+TEST_CASE("translate: vitals arrive as they were sent", "[actors]") {
+  auto all = worker_vitals{.local_rank = 1, .pid = 42, .process_count = 3};
+  all.age = 12ms;
+  all.cpu_percent = 101;
+  all.memory = UINT64_MAX;
+  all.thread_count = 7;
+  all.state = 'R';
+  all.output_size = 0;
+  all.output_age = 0ms;
+  const auto sent = node_vitals{.load = node_load{1, 2, 3},
+                                .cpu_count = 64,
+                                .memory = node_memory{8, 4},
+                                .workers = {{.pid = 41}, all},
+                                .truncated = true};
+  auto wire = v1::NodeStatus{};
+  add_vitals(wire, sent);
+  CHECK(from_wire(wire.vitals()) == sent);
+  auto nothing = v1::NodeStatus{};
+  add_vitals(nothing, {});
+  CHECK(from_wire(nothing.vitals()) == node_vitals{});
+}
+
+TEST_CASE("translate: vitals of more workers than fit are cut off",
+          "[actors]") {
+  auto sent = node_vitals{};
+  for (size_t i = 0; i < sampled_workers_max; ++i)
+    sent.workers.push_back({.local_rank = uint32_t(i), .pid = INT64_MAX});
+  auto wire = v1::NodeStatus{};
+  wire.add_gpus()->set_name(std::string(30'000, 'n'));
+  add_vitals(wire, sent);
+  CHECK(wire.vitals().truncated());
+  CHECK(wire.vitals().workers_size() > 1'000);
+  CHECK(wire.ByteSizeLong() <= v1::message_size_max);
+}
+
+TEST_CASE("translate: of foreign vitals no more is taken than can be true",
+          "[actors]") {
+  auto foreign = v1::NodeVitals{};
+  foreign.set_load_1_percent(5);
+  foreign.set_memory_total(4);
+  foreign.set_memory_available(8);
+  for (size_t i = 0; i <= sampled_workers_max; ++i) {
+    auto& worker = *foreign.add_workers();
+    worker.set_state(i == 0 ? 0x1b : 'S');
+    worker.set_age_ms(UINT64_MAX);
+  }
+  const auto taken = from_wire(foreign);
+  CHECK_FALSE(taken.load); // Of three averages, one.
+  CHECK(taken.memory == node_memory{4, 4});
+  REQUIRE(taken.workers.size() == sampled_workers_max);
+  CHECK_FALSE(taken.workers[0].state);
+  CHECK(taken.workers[1].state == 'S');
+  CHECK(taken.workers[0].age > std::chrono::hours{24 * 365});
 }

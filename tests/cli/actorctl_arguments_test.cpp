@@ -44,6 +44,16 @@ TEST_CASE("actorctl: status asks for one job, options anywhere", "[cli]") {
   }
 }
 
+TEST_CASE("actorctl: status shows workers if it is asked to", "[cli]") {
+  for (const auto& line :
+       {words{"status", "-o", "wide"}, words{"status", "-owide"},
+        words{"status", "--output=wide"}, words{"status", "--output", "wide"}})
+    CHECK(control<status_arguments>(line).wide);
+  CHECK_FALSE(control<status_arguments>({"status"}).wide);
+  CHECK_FALSE(control<status_arguments>({"status", "-o", "text"}).wide);
+  CHECK(has(refused_control({"status", "-o", "tall"}), "\"tall\""));
+}
+
 TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
   const auto x
     = control<status_arguments>({"status", "--rdzv-endpoint=n1:5", "--rdzv_id",
@@ -175,10 +185,40 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(has(refused_control({}), "status, coordinator and secret"));
+  CHECK(has(refused_control({}),
+            "status, why, journal, replay, coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(has(refused_control({"begin"}), "status, coordinator and secret"));
+  CHECK(has(refused_control({"begin"}),
+            "status, why, journal, replay, coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
+}
+
+TEST_CASE("actorctl: journals are read by job or by path", "[cli]") {
+  const auto home = variables{{"HOME", "/h"}};
+  const auto x = control<journal_arguments>({"journal", "-f", "job1"}, home);
+  CHECK(x.what.folder == "/h/.local/state/actorrun/journal");
+  CHECK(x.what.name == "job1");
+  CHECK(x.follow);
+  CHECK(control<why_arguments>({"why"}, {{"XDG_STATE_HOME", "/s"}}).what.folder
+        == "/s/actorrun/journal");
+  CHECK(
+    control<why_arguments>({"why", "--all", "--journal=j"}, home).what.folder
+    == "j");
+  CHECK(has(refused_control({"why", "a", "b"}, home), "b"));
+  CHECK(has(refused_control({"why"}), "--journal"));
+  CHECK(control<why_arguments>({"why", "./x.jsonl"}).what.name == "./x.jsonl");
+}
+
+TEST_CASE("actorctl: a moment of a journal is told from either end", "[cli]") {
+  const auto at = [](const std::string& text) {
+    return control<replay_arguments>({"replay", "./x", "--at=" + text}).at;
+  };
+  CHECK_FALSE(control<replay_arguments>({"replay", "./x"}).at);
+  CHECK(at("+12.3s")->by == std::chrono::milliseconds{12'300});
+  CHECK_FALSE(at("5m")->from_end);
+  CHECK(at("-2s")->from_end);
+  CHECK(at("-2s")->by == std::chrono::milliseconds{2'000});
+  CHECK(has(refused_control({"replay", "./x", "--at=noon"}), "--at"));
 }
 
 TEST_CASE("actorctl: help and version", "[cli]") {

@@ -174,13 +174,43 @@ inline void fill(v1::GpuStatus& x) {
   x.set_trouble("XID 79");
 }
 
-inline void fill(v1::DevicesRequest&) {}
+inline void fill(v1::WorkerVitals& x) {
+  x.set_local_rank(1);
+  x.set_pid(100);
+  x.set_age_ms(0);
+  x.set_cpu_percent(101);
+  x.set_memory(UINT64_MAX);
+  x.set_thread_count(3);
+  x.set_process_count(2);
+  x.set_state('S');
+  x.set_output_size(0);
+  x.set_output_age_ms(12);
+}
 
-inline void fill(v1::DevicesStatus& x) {
+inline void fill(v1::NodeVitals& x) {
+  x.set_load_1_percent(0);
+  x.set_load_5_percent(100);
+  x.set_load_15_percent(UINT32_MAX);
+  x.set_cpu_count(64);
+  x.set_memory_total(UINT64_MAX);
+  x.set_memory_available(0);
+  fill(*x.add_workers());
+  fill(*x.add_workers());
+  x.set_truncated(true);
+  x.set_age_ms(7);
+}
+
+inline void fill(v1::NodeStatusRequest& x) {
+  x.set_request(1);
+}
+
+inline void fill(v1::NodeStatus& x) {
   x.set_agent_id("a");
   fill(*x.add_gpus());
   fill(*x.add_gpus());
-  x.set_trouble("driver not loaded");
+  x.set_gpu_trouble("driver not loaded");
+  fill(*x.mutable_vitals());
+  x.set_request(UINT64_MAX);
 }
 
 inline void fill(v1::AgentStatus& x) {
@@ -198,6 +228,7 @@ inline void fill(v1::AgentStatus& x) {
   x.add_pids(100);
   fill(*x.add_gpus());
   x.set_gpu_trouble("driver not loaded");
+  fill(*x.mutable_vitals());
 }
 
 inline void fill(v1::JobStatus& x) {
@@ -218,6 +249,7 @@ inline void fill(v1::JobStatus& x) {
   x.set_coordinator_host("node-a");
   x.set_truncated(true);
   x.set_gpus_truncated(true);
+  x.set_vitals_truncated(true);
 }
 
 // -- all of them --------------------------------------------------------------

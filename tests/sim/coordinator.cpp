@@ -81,6 +81,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
     check_master();
   }
   check_answer(event, effects);
+  check_journal(event, effects);
   if (was_stopping && brain_.epoch() == epoch && !brain_.result()
       && brain_.current_phase() != core::rendezvous::phase::stopping)
     all_.checks().settled(number_, epoch, explains(effects));
@@ -228,6 +229,50 @@ void coordinator::check_silence() {
     if (x.offering.leased && all_.now() > heard_[agent] + most)
       all_.checks().report("lease: " + agent.value
                            + " is silent, and keeps its place");
+}
+
+// What people are shown is what the coordinator knows.
+void coordinator::check_journal(
+  const core::rendezvous_event& event,
+  const std::vector<core::rendezvous_effect>& effects) {
+  using core::journal::snapshot;
+  for (const auto& x :
+       chronicle_.note(event, effects, brain_, {all_.now() + clock_, 0})) {
+    if (x.number != replayed_.number + 1)
+      all_.checks().report("journal: a record is left out");
+    replayed_.apply(x);
+  }
+  const auto differs = [&](const snapshot& x) -> std::string {
+    if (x.phase != brain_.current_phase())
+      return "phase";
+    if (x.waiting_for != brain_.waiting_for())
+      return "what it waits for";
+    if (x.nodes.size() != brain_.agents().size())
+      return "number of nodes";
+    for (const auto& [agent, record] : brain_.agents()) {
+      const auto i = x.nodes.find(agent);
+      if (i == x.nodes.end() || i->second.now.share != record.share
+          || i->second.now.epoch != record.member_of
+          || i->second.now.connected != record.connected
+          || i->second.now.leaving != record.leaving
+          || i->second.now.first_rank != record.place.first_global_rank)
+        return "node " + agent.value;
+    }
+    const auto* newest = x.newest_epoch();
+    if ((newest == nullptr ? epoch_id{} : newest->formed.epoch)
+        != brain_.epoch())
+      return "epoch";
+    if (x.result != brain_.result())
+      return "outcome";
+    return {};
+  };
+  if (std::holds_alternative<core::agent_heard>(event))
+    return; // Nothing is noted then, and nothing may have changed.
+  if (const auto what = differs(chronicle_.now()); !what.empty())
+    all_.checks().report("journal: the chronicle differs in its " + what
+                         + " after " + to_string(event));
+  if (step_count_ % 16 == 0 && !(replayed_ == chronicle_.now()))
+    all_.checks().report("journal: the records add up to something else");
 }
 
 void coordinator::ignores(const core::rendezvous_event& event) {

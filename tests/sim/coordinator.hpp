@@ -2,6 +2,7 @@
 // real system, around the shipped decisions.
 #pragma once
 
+#include "actors/core/journal/chronicle.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
@@ -90,6 +91,8 @@ private:
   void check_note(const core::rendezvous_event& event, bool is_probed);
   void check_refusal(const agent_id& agent, errc code) const;
   void check_places(const std::map<agent_id, uint32_t>& before) const;
+  void check_journal(const core::rendezvous_event& event,
+                     const std::vector<core::rendezvous_effect>& effects);
   void check_master() const;
   void send(const agent_id& agent, core::membership_event event);
 
@@ -99,6 +102,8 @@ private:
   std::optional<uint32_t> host_;
   core::duration clock_; ///< Of its machine, ahead of the simulation's.
   core::rendezvous brain_;
+  core::journal::chronicle chronicle_;
+  core::journal::snapshot replayed_; ///< From the records alone.
   punctuality times_;
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;

@@ -113,7 +113,8 @@ agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
   out.handle = system.spawn(
-    [to, reasons = out.reasons, revoked = out.revoked, devices = out.devices](
+    [to, reasons = out.reasons, revoked = out.revoked, status = out.status,
+     asked = out.asked](
       node_agent_actor::pointer self) -> node_agent_actor::behavior_type {
       return {
         [to, reasons](const v1::JoinAccepted& x) {
@@ -131,13 +132,21 @@ agent_recorder record_agent(caf::actor_system& system) {
         },
         [to](const v1::JobEnded& x) { to.write(to_text(x)); },
         [](const v1::StatusRequest&) { return v1::JobStatus{}; },
-        [self,
-         devices](const v1::DevicesRequest&) -> caf::result<v1::DevicesStatus> {
-          if (!*devices)
-            return self->make_response_promise<v1::DevicesStatus>();
-          return **devices;
+        [to](const operator_question&) { to.write("operator"); },
+        [self, status, asked](const v1::NodeStatusRequest& x) {
+          asked->push_back(x.request());
+          if (!*status)
+            return;
+          auto answer = **status;
+          answer.set_request(x.request());
+          tell(self,
+               caf::actor_cast<rendezvous_coordinator_actor>(
+                 self->current_sender()),
+               std::move(answer));
         },
         [to](const devices_report& x) { to.write("devices " + x.event); },
+        [to](const vitals_report&) { to.write("vitals"); },
+        [to](const status_due&) { to.write("status due"); },
         [to](const group_event& x) { to.write(to_text(x)); },
         [to](const core::leave_requested&) { to.write("leave requested"); },
         [to](const core::coordinator_not_found&) { to.write("not found"); },
@@ -158,7 +167,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
   using behavior = rendezvous_coordinator_actor::behavior_type;
   auto out = coordinator_recorder{};
   out.join = std::make_shared<v1::JoinRequest>();
-  out.handle = system.spawn([to = out.inbox, join = out.join,
+  out.handle = system.spawn([to = out.inbox, join = out.join, node = out.node,
                              answers](self_pointer self) -> behavior {
     const auto note = [to](const char* what, const auto& x) {
       to.write(what + (" " + std::to_string(x.epoch())));
@@ -194,9 +203,13 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         status.set_phase("recorded");
         return status;
       },
-      [to](const v1::DevicesStatus& x) {
-        to.write("devices " + std::to_string(x.gpus_size()) + x.trouble());
+      [to](const operator_question&) { to.write("operator"); },
+      [to, node](const v1::NodeStatus& x) {
+        *node = x;
+        to.write((x.request() == 0 ? "devices " : "status ")
+                 + std::to_string(x.gpus_size()) + x.gpu_trouble());
       },
+      [to](const status_due&) { to.write("status due"); },
       [to](const core::agent_lost&) { to.write("lost"); },
       [to](const core::stop_requested&) { to.write("stop requested"); },
       [to](const core::timer_fired&) { to.write("timer"); },

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace actorrun::test {
 
@@ -53,9 +54,12 @@ struct agent_recorder {
   /// The latest plan.
   std::shared_ptr<v1::EpochRevoked> revoked
     = std::make_shared<v1::EpochRevoked>();
-  /// Its answer to a request for its devices; no answer if empty.
-  std::shared_ptr<std::optional<v1::DevicesStatus>> devices
-    = std::make_shared<std::optional<v1::DevicesStatus>>();
+  /// Its answer when it is asked for its status; no answer if empty.
+  std::shared_ptr<std::optional<v1::NodeStatus>> status
+    = std::make_shared<std::optional<v1::NodeStatus>>();
+  /// The rounds in which it was asked.
+  std::shared_ptr<std::vector<uint64_t>> asked
+    = std::make_shared<std::vector<uint64_t>>();
 
   std::string told() const { return inbox.told(); }
   /// Why nothing runs yet, as given with its acceptance.
@@ -72,6 +76,8 @@ struct coordinator_recorder {
   std::string told() const { return inbox.told(); }
 
   std::shared_ptr<v1::JoinRequest> join;
+  /// The last status of a node that has come.
+  std::shared_ptr<v1::NodeStatus> node = std::make_shared<v1::NodeStatus>();
 };
 
 /// @param answers Whether a status request is answered, with phase "recorded".

@@ -35,6 +35,12 @@ public:
     return entries_[size_t(which)].timer.value != 0;
   }
 
+  /// When an alarm is due; none: it is not armed.
+  std::optional<time_point> due(Alarm which) const {
+    return is_armed(which) ? std::optional{entries_[size_t(which)].due}
+                           : std::nullopt;
+  }
+
   /// Finds the alarm of a timer that has fired, and disarms it.
   /// @returns none if the timer is abandoned or unknown
   std::optional<fired> take(timer_id timer) {

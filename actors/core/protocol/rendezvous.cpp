@@ -200,7 +200,7 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
     add_departure(*record, reason);
   agents_.remove(agent);
   leases_.drop(agent);
-  out.emplace_back(forget_agent{agent});
+  out.emplace_back(forget_agent{agent, reason});
   if (!is_missed)
     return;
   backoff_.member_departs(now);
@@ -710,6 +710,20 @@ std::string rendezvous::waiting_for() const {
       break;
   }
   return {};
+}
+
+std::optional<time_point> rendezvous::waits_until() const {
+  switch (phase_) {
+    case phase::gathering:
+      return recovery_.is_listening() ? alarms_.due(alarm::recovery)
+                                      : alarms_.due(alarm::join);
+    case phase::last_call:
+      return alarms_.due(alarm::last_call);
+    case phase::running:
+      return alarms_.due(alarm::settle);
+    default:
+      return {};
+  }
 }
 
 // When those that are not in the epoch are let in.

@@ -95,6 +95,10 @@ public:
   /// runs, in one line for people. Empty if there is nothing to wait for.
   std::string waiting_for() const;
 
+  /// When it stops waiting for that, and goes on without or gives up; none: it
+  /// waits as long as it takes.
+  std::optional<time_point> waits_until() const;
+
   /// What an agent waits for at the latest event, which may be a place in a
   /// running job.
   std::string waiting_for(const agent_id& agent) const;

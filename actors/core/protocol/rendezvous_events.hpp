@@ -29,6 +29,7 @@ struct agent_joined {
   std::optional<claim> held; ///< What it still has, if it was accepted before.
   /// No coordinator can have given a higher number by now.
   epoch_id possible = epoch_max;
+  std::vector<int64_t> pids{}; ///< Of its workers; for the journal only.
 };
 
 /// A keep-alive has arrived.
@@ -62,6 +63,7 @@ struct agent_left {
 struct workers_started {
   agent_id agent;
   epoch_id epoch;
+  std::vector<int64_t> pids{}; ///< By local rank; for the journal only.
 };
 
 struct worker_failed {
@@ -118,6 +120,7 @@ struct probe_agent {
 /// Cut the link to the agent. If it joins later, it is a new agent.
 struct forget_agent {
   agent_id agent;
+  std::string reason; ///< It has left, or why it counts as lost.
 };
 
 /// Send each member its plan.

@@ -128,7 +128,8 @@ TEST_CASE("completion: candidates depend on the help's name for a value",
 }
 
 TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
-  CHECK(offered("actorctl ''") == "status coordinator secret");
+  CHECK(offered("actorctl ''")
+        == "status why journal replay coordinator secret");
   CHECK(offered("actorctl st") == "status");
   CHECK(offered("actorctl --ver") == "--version");
   CHECK(offered("actorctl --json").empty());

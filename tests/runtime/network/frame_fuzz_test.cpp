@@ -2,12 +2,12 @@
 // thousands; ACTORRUN_FUZZ_COUNT=10000000 and a sanitizer make it a night's work.
 
 #include "runtime/network/frame_filter.hpp"
+#include "tests/runtime/memory.hpp"
 #include "tests/runtime/network/caf_links_fixture.hpp"
 #include "tests/runtime/network/frame_writer.hpp"
 #include "tests/support/sanitizer.hpp"
 
 #include <cstdlib>
-#include <fstream>
 #include <random>
 #include <string>
 
@@ -25,15 +25,6 @@ int frame_count() {
   return x == nullptr ? count_by_default : std::atoi(x);
 }
 
-/// In MiB.
-double resident_size() {
-  auto file = std::ifstream{"/proc/self/statm"};
-  auto all = 0.0;
-  auto resident = 0.0;
-  file >> all >> resident;
-  return resident * double(::sysconf(_SC_PAGESIZE)) / (1 << 20);
-}
-
 /// A peer that has the key and sends what it likes.
 struct fuzz_fixture : caf_links_fixture {
   /// A new link to the coordinator that has been greeted.
@@ -43,8 +34,8 @@ struct fuzz_fixture : caf_links_fixture {
     serve(server.system, std::move(pair.server),
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
     peer = std::move(pair.client);
-    filter.emplace(link_ends{link_side::server, purpose::join, "a",
-                             node_name(server.system), coordinator.id()});
+    filter.emplace(link_ends{link_side::server, "a", node_name(server.system),
+                             coordinator.id()});
     send(client_greeting_of_ours());
   }
 

@@ -75,8 +75,8 @@ struct guarded_fixture : caf_links_fixture {
   void serve_guarded(unique_fd connection,
                      const std::optional<link_key>& with) {
     auto x = carry(loop, std::move(connection),
-                   {.ends = {link_side::server, purpose::join, "a",
-                             node_name(server.system), coordinator.id()},
+                   {.ends = {link_side::server, "a", node_name(server.system),
+                             coordinator.id()},
                     .key = with,
                     .on_closed = [this](const result<void>& how) {
                       troubles.put(how ? "" : how.error().text);
@@ -90,10 +90,10 @@ struct guarded_fixture : caf_links_fixture {
   found attach_guarded(unique_fd connection,
                        const std::optional<link_key>& with,
                        core::duration limit = timeout) {
-    auto x = carry(loop, std::move(connection),
-                   {.ends = {link_side::client, purpose::join, "a",
-                             node_name(client.system), 0},
-                    .key = with});
+    auto x
+      = carry(loop, std::move(connection),
+              {.ends = {link_side::client, "a", node_name(client.system), 0},
+               .key = with});
     REQUIRE(x);
     link_of_client = std::move(x->link);
     return attach_to(std::move(x->for_caf), limit);
@@ -243,9 +243,8 @@ TEST_CASE_METHOD(guarded_fixture,
                  "guarded_link: what was written before the end arrives",
                  "[runtime]") {
   auto pair = connected_sockets();
-  auto x
-    = carry(loop, std::move(pair.server),
-            {.ends = {link_side::server, purpose::join, "a", node('s'), 7}});
+  auto x = carry(loop, std::move(pair.server),
+                 {.ends = {link_side::server, "a", node('s'), 7}});
   REQUIRE(x);
   auto written = std::string{};
   for (auto i = 0; i < 500; ++i)
@@ -262,9 +261,8 @@ TEST_CASE_METHOD(guarded_fixture,
                  "and costs no memory",
                  "[runtime]") {
   auto pair = connected_sockets();
-  auto x
-    = carry(loop, std::move(pair.server),
-            {.ends = {link_side::server, purpose::join, "a", node('s'), 7}});
+  auto x = carry(loop, std::move(pair.server),
+                 {.ends = {link_side::server, "a", node('s'), 7}});
   REQUIRE(x);
   const auto frame
     = write_frame({.source = 7,

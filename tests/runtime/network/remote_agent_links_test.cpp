@@ -2,6 +2,7 @@
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/system_config.hpp"
+#include "tests/runtime/network/frame_writer.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -34,9 +35,10 @@ struct fixture {
   }
 
   /// A connection that knows the last link of the agent, if there was one.
-  result<connected> try_to_connect() {
+  result<connected> try_to_connect(purpose intent = purpose::join) {
     auto done = inbox<std::shared_ptr<result<connected>>>{};
     auto who = an_agent();
+    who.intent = intent;
     who.last_link = last_key;
     const auto attempt = connect(
       home, {"127.0.0.1", port}, who, timeout, [&](result<connected> x) {
@@ -54,7 +56,7 @@ struct fixture {
     another.back() ^= 1;
     auto out = carry(
       home, std::move(got->connection),
-      {.ends = {link_side::client, purpose::join, an_agent().id, another, 0},
+      {.ends = {link_side::client, an_agent().id, another, 0},
        .key = got->key,
        .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
     REQUIRE(out);
@@ -168,4 +170,26 @@ TEST_CASE_METHOD(fixture,
   while (!second) // Until the coordinator has noticed.
     second = try_to_connect();
   CHECK(second);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "remote_agent_links: an operator's link never reaches CAF",
+                 "[runtime]") {
+  auto got = try_to_connect(purpose::operate);
+  REQUIRE(got);
+  // What an agent would say: CAF would greet, too.
+  auto another = node_name(system);
+  another.back() ^= 1;
+  auto link
+    = carry(home, std::move(got->connection),
+            {.ends = {link_side::client, an_agent().id, another, 0},
+             .key = got->key,
+             .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
+  REQUIRE(link);
+  REQUIRE(keys.take());
+  const auto greeting
+    = write_frame({.kind = frame_kind::client_handshake, .content = another});
+  REQUIRE(send_whole(link->for_caf.get(), greeting));
+  CHECK(read_up_to(link->for_caf.get(), 1).empty());
+  CHECK(is_closed(link->for_caf.get()));
 }

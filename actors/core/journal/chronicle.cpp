@@ -1,0 +1,279 @@
+#include "actors/core/journal/chronicle.hpp"
+
+#include "actors/core/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun::core::journal {
+
+namespace {
+
+/// The first effect of this kind; null: there is none.
+template <class Effect>
+const Effect* find(const std::vector<rendezvous_effect>& effects) {
+  for (const auto& x : effects)
+    if (const auto* found = std::get_if<Effect>(&x))
+      return found;
+  return nullptr;
+}
+
+/// The agent that an event is about; null: none.
+const agent_id* agent_of(const rendezvous_event& event) {
+  return std::visit(
+    [](const auto& x) -> const agent_id* {
+      if constexpr (requires { x.offering.agent; })
+        return &x.offering.agent;
+      else if constexpr (requires { x.agent; })
+        return &x.agent;
+      else
+        return nullptr;
+    },
+    event);
+}
+
+// A journal is text; workers may have written any bytes.
+worker_failure clean(worker_failure x) {
+  auto& more = x.details;
+  for (auto* text : {&x.host, &more.subject, &more.error_file, &more.message,
+                     &more.traceback, &more.scope, &more.where})
+    *text = printable(*text);
+  return x;
+}
+
+std::optional<worker_failure> clean(std::optional<worker_failure> x) {
+  return x ? std::optional{clean(*std::move(x))} : std::nullopt;
+}
+
+std::vector<worker_failure> clean(std::vector<worker_failure> all) {
+  for (auto& x : all)
+    x = clean(std::move(x));
+  return all;
+}
+
+bool is_same_worker(const worker_failure& a, const worker_failure& b) {
+  return a.agent == b.agent && a.local_rank == b.local_rank;
+}
+
+bool is_known(const epoch_entry& entry, const worker_failure& x) {
+  return (entry.cause && is_same_worker(*entry.cause, x))
+         || std::ranges::any_of(entry.others.listed, [&](const auto& y) {
+              return is_same_worker(x, y);
+            });
+}
+
+} // namespace
+
+chronicle::records chronicle::begin(const coordinator_began& x, moment now) {
+  auto out = records{{snapshot_.number + 1, now, x}};
+  snapshot_.apply(out.front());
+  return out;
+}
+
+chronicle::records
+chronicle::note(const rendezvous_event& event,
+                const std::vector<rendezvous_effect>& effects,
+                const rendezvous& after, moment now) {
+  if (std::holds_alternative<agent_heard>(event))
+    return {};
+  auto at = step{effects, after, now};
+  std::visit([&](const auto& x) { on(x, at); }, event);
+  note_departures(at);
+  note_revocation(at);
+  note_end_of_epoch(at);
+  note_new_epoch(at);
+  note_nodes(event, at);
+  note_phase(at);
+  note_end(at);
+  return std::move(at.out);
+}
+
+void chronicle::put(step& at, fact what) {
+  at.out.push_back({snapshot_.number + 1, at.now, std::move(what)});
+  snapshot_.apply(at.out.back());
+}
+
+// -- what the rendezvous was told -----------------------------------------------
+
+void chronicle::on(const agent_joined& event, step& at) {
+  const auto& who = event.offering;
+  if (const auto* refused = find<reject_agent>(at.effects))
+    return put(at,
+               node_refused{who.agent, who.host, refused->code, refused->text});
+  const auto is_back
+    = event.held.has_value() || snapshot_.nodes.contains(who.agent);
+  put(at, node_joined{who.agent, who.host, is_back});
+  if (event.held)
+    pids_[who.agent] = event.pids;
+  if (event.held && event.held->failure)
+    add_death(*event.held->failure, event.held->plan.epoch, at);
+}
+
+void chronicle::on(const agent_disconnected& event, step& at) {
+  if (at.after.agents().contains(event.agent))
+    put(at, node_out_of_touch{event.agent});
+}
+
+void chronicle::on(const agent_leaving& event, step& at) {
+  if (at.after.agents().contains(event.agent))
+    put(at, node_leaving{event.agent, event.signal});
+}
+
+void chronicle::on(const workers_started& event, step& at) {
+  if (at.after.agents().contains(event.agent))
+    pids_[event.agent] = event.pids;
+}
+
+void chronicle::on(const worker_failed& event, step& at) {
+  add_death(event.failure, event.epoch, at);
+}
+
+void chronicle::on(const workers_stopped& event, step& at) {
+  for (const auto& x : event.others.listed)
+    add_death(x, event.epoch, at);
+}
+
+void chronicle::on(const stop_requested& event, step& at) {
+  if (!snapshot_.result)
+    put(at, end_requested{event.signal});
+}
+
+// An agent that was cut off repeats its report.
+void chronicle::add_death(const worker_failure& x, epoch_id epoch, step& at) {
+  const auto* entry = snapshot_.newest_epoch();
+  if (entry != nullptr && entry->formed.epoch == epoch && !entry->stopped_at
+      && !is_known(*entry, x))
+    put(at, worker_died{epoch, clean(x)});
+}
+
+// -- what it made of it ---------------------------------------------------------
+
+void chronicle::note_departures(step& at) {
+  for (const auto& x : at.effects)
+    if (const auto* gone = std::get_if<forget_agent>(&x)) {
+      put(at, node_gone{gone->agent, gone->reason});
+      pids_.erase(gone->agent);
+    }
+}
+
+void chronicle::note_revocation(step& at) {
+  const auto* entry = snapshot_.newest_epoch();
+  if (entry == nullptr || entry->revoked_at)
+    return;
+  for (const auto& x : at.effects)
+    if (const auto* revoked = std::get_if<revoke_epoch>(&x);
+        revoked != nullptr && !revoked->is_over
+        && revoked->epoch == entry->formed.epoch)
+      return put(at, epoch_revoked{revoked->epoch, revoked->reason});
+}
+
+// The failures of an epoch are explained when there is more to say than that one
+// worker failed first.
+void chronicle::note_end_of_epoch(step& at) {
+  const auto* entry = snapshot_.newest_epoch();
+  const auto has_stopped
+    = snapshot_.phase == rendezvous::phase::stopping
+      && at.after.current_phase() != rendezvous::phase::stopping;
+  const auto has_succeeded
+    = at.after.result()
+      && at.after.result()->kind == outcome::verdict::succeeded;
+  if (entry == nullptr || entry->stopped_at || !(has_stopped || has_succeeded))
+    return;
+  auto end = epoch_stopped{.epoch = entry->formed.epoch,
+                           .restart_count = at.after.budget().restart_count()};
+  if (const auto* why = find<explain_failures>(at.effects)) {
+    end.cause = clean(why->first);
+    end.others = why->others;
+    end.others.listed = clean(std::move(end.others.listed));
+    end.exemption = why->exemption;
+  } else if (at.after.last_failure() != failure_before_) {
+    end.cause = clean(at.after.last_failure());
+  }
+  put(at, std::move(end));
+}
+
+// A successor adopts the epoch that agents bring; an agent that did not get its
+// plan gets it again.
+void chronicle::note_new_epoch(step& at) {
+  const auto* known = snapshot_.newest_epoch();
+  const auto epoch = at.after.epoch();
+  if (epoch.value == 0 || (known != nullptr && known->formed.epoch == epoch))
+    return;
+  const auto* formed = find<announce_epoch>(at.effects);
+  const auto& plan = at.after.common_plan();
+  if (formed != nullptr)
+    pids_.clear();
+  failure_before_ = at.after.last_failure();
+  put(at, epoch_formed{.epoch = epoch,
+                       .node_count = plan.node_count,
+                       .world_size = plan.world_size,
+                       .master_address = plan.master_address,
+                       .master_port = plan.master_port,
+                       .restart_count = at.after.budget().restart_count(),
+                       .reason = formed != nullptr ? formed->reason : "",
+                       .adopted = formed == nullptr});
+}
+
+// One event is about one agent at most; orders can be for all.
+void chronicle::note_nodes(const rendezvous_event& event, step& at) {
+  const auto& all = at.after.agents();
+  const auto is_for_all = find<announce_epoch>(at.effects) != nullptr
+                          || find<revoke_epoch>(at.effects) != nullptr
+                          || find<end_job>(at.effects) != nullptr
+                          || at.after.current_phase() != snapshot_.phase;
+  if (is_for_all) {
+    for (const auto& [agent, record] : all)
+      note_node(record, at);
+  } else if (const auto* agent = agent_of(event)) {
+    if (const auto i = all.find(*agent); i != all.end())
+      note_node(i->second, at);
+  }
+  if (snapshot_.quarantined != at.after.quarantined_nodes())
+    put(at, quarantine_changed{at.after.quarantined_nodes()});
+}
+
+void chronicle::note_node(const agent_record& record, step& at) {
+  const auto& offer = record.offering;
+  auto seen = node{.agent = offer.agent,
+                   .host = offer.host,
+                   .address = offer.address,
+                   .role = offer.role,
+                   .slot_count = offer.slot_count,
+                   .epoch = record.member_of,
+                   .node_rank = record.place.node_rank,
+                   .first_rank = record.place.first_global_rank,
+                   .share = record.share,
+                   .connected = record.connected,
+                   .leaving = record.leaving};
+  const auto i = pids_.find(offer.agent);
+  if (record.holds.value != 0 && i != pids_.end())
+    seen.pids = i->second;
+  const auto known = snapshot_.nodes.find(offer.agent);
+  if (known == snapshot_.nodes.end() || known->second.now != seen)
+    put(at, node_changed{std::move(seen)});
+}
+
+void chronicle::note_phase(step& at) {
+  const auto phase = at.after.current_phase();
+  const auto* entry = snapshot_.newest_epoch();
+  if (phase == rendezvous::phase::running && entry != nullptr
+      && !entry->running_at)
+    put(at, epoch_running{entry->formed.epoch});
+  if (phase != snapshot_.phase)
+    put(at, phase_changed{phase});
+  auto text = at.after.waiting_for();
+  const auto until = text.empty() ? std::nullopt : at.after.waits_until();
+  if (text != snapshot_.waiting_for || until != snapshot_.waiting_until)
+    put(at, wait_changed{std::move(text), until});
+}
+
+void chronicle::note_end(step& at) {
+  if (!at.after.result() || snapshot_.result)
+    return;
+  auto result = *at.after.result();
+  result.first_failure = clean(std::move(result.first_failure));
+  result.other_failures = clean(std::move(result.other_failures));
+  put(at, job_ended{std::move(result)});
+}
+
+} // namespace actorrun::core::journal

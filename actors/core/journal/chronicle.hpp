@@ -1,0 +1,75 @@
+// Writes the journal of a job: turns what a rendezvous was told, and has ordered,
+// into records.
+#pragma once
+
+#include "actors/core/journal/record.hpp"
+#include "actors/core/journal/snapshot.hpp"
+#include "actors/core/protocol/rendezvous_events.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace actorrun::core::journal {
+
+/// Keeps the snapshot that the records add up to. What people are shown of a job
+/// comes from there, so a live job and its journal cannot differ.
+class chronicle {
+public:
+  using records = std::vector<record>;
+
+  /// @returns the first record
+  records begin(const coordinator_began& x, moment now);
+
+  /// @param event   What the rendezvous was told …
+  /// @param effects … and what it has ordered then.
+  /// @param after   The rendezvous after that step.
+  /// O(1), except for events that form, revoke or end an epoch.
+  records note(const rendezvous_event& event,
+               const std::vector<rendezvous_effect>& effects,
+               const rendezvous& after, moment now);
+
+  const snapshot& now() const { return snapshot_; }
+
+private:
+  struct step {
+    const std::vector<rendezvous_effect>& effects;
+    const rendezvous& after;
+    moment now;
+    records out{};
+  };
+
+  void put(step& at, fact what);
+
+  // What the rendezvous was told.
+  void on(const agent_joined& event, step& at);
+  void on(const agent_disconnected& event, step& at);
+  void on(const agent_leaving& event, step& at);
+  void on(const workers_started& event, step& at);
+  void on(const worker_failed& event, step& at);
+  void on(const workers_stopped& event, step& at);
+  void on(const stop_requested& event, step& at);
+  template <class Other>
+  void on(const Other&, step&) {
+    // What follows from it shows by itself.
+  }
+  void add_death(const worker_failure& x, epoch_id epoch, step& at);
+
+  // What it made of it.
+  void note_departures(step& at);
+  void note_revocation(step& at);
+  void note_end_of_epoch(step& at);
+  void note_new_epoch(step& at);
+  void note_nodes(const rendezvous_event& event, step& at);
+  void note_node(const agent_record& record, step& at);
+  void note_phase(step& at);
+  void note_end(step& at);
+
+  snapshot snapshot_;
+  std::map<agent_id, std::vector<int64_t>> pids_; ///< As they were reported.
+  /// Before the newest epoch.
+  std::optional<worker_failure> failure_before_;
+};
+
+} // namespace actorrun::core::journal

@@ -1,0 +1,206 @@
+// Lists what a job's journal records: each change of what its coordinator knows,
+// and each event and decision with its reason.
+#pragma once
+
+#include "actors/core/epoch.hpp"
+#include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/quarantine.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/time.hpp"
+#include "messages/errc.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core::journal {
+
+/// By two clocks: the coordinator's monotonic one, which says how much later one
+/// moment was than another, and the wall clock for people.
+struct moment {
+  time_point when{};
+  int64_t wall_ms = 0; ///< Unix time.
+
+  friend bool operator==(const moment&, const moment&) = default;
+};
+
+/// A node as its coordinator sees it.
+struct node {
+  agent_id agent;
+  std::string host;
+  std::string address;
+  std::string role;
+  uint32_t slot_count = 0;
+  epoch_id epoch;          ///< That it was last a member of; 0: none.
+  uint32_t node_rank = 0;  ///< There …
+  uint32_t first_rank = 0; ///< … as this.
+  share_state share = share_state::idle;
+  bool connected = true;
+  bool leaving = false;
+  std::vector<int64_t> pids{}; ///< Of its workers, by local rank.
+
+  friend bool operator==(const node&, const node&) = default;
+};
+
+// -- what the coordinator knows -------------------------------------------------
+
+/// The first record of a coordinator.
+struct coordinator_began {
+  job_id job;
+  std::string host;
+  int64_t pid = 0;
+  bool is_successor = false; ///< There may have been one before it.
+  job_settings settings;
+
+  friend bool operator==(const coordinator_began&, const coordinator_began&)
+    = default;
+};
+
+struct phase_changed {
+  rendezvous::phase phase = rendezvous::phase::gathering;
+
+  friend bool operator==(const phase_changed&, const phase_changed&) = default;
+};
+
+/// Why no epoch runs, or who waits beside the one that runs.
+struct wait_changed {
+  std::string text; ///< Empty: there is nothing to wait for.
+  /// When it goes on without, or gives up; none: it waits as long as it takes.
+  std::optional<time_point> until{};
+
+  friend bool operator==(const wait_changed&, const wait_changed&) = default;
+};
+
+/// A node is new, or something about it is.
+struct node_changed {
+  node now;
+
+  friend bool operator==(const node_changed&, const node_changed&) = default;
+};
+
+struct quarantine_changed {
+  std::vector<quarantined_node> nodes;
+
+  friend bool operator==(const quarantine_changed&, const quarantine_changed&)
+    = default;
+};
+
+// -- what has happened, and what was decided ------------------------------------
+
+struct node_joined {
+  agent_id agent;
+  std::string host;
+  bool is_back = false; ///< After its link broke, or from another coordinator.
+
+  friend bool operator==(const node_joined&, const node_joined&) = default;
+};
+
+struct node_refused {
+  agent_id agent;
+  std::string host;
+  errc code = errc::none;
+  std::string text;
+
+  friend bool operator==(const node_refused&, const node_refused&) = default;
+};
+
+/// Its link is broken; its lease still runs.
+struct node_out_of_touch {
+  agent_id agent;
+
+  friend bool operator==(const node_out_of_touch&, const node_out_of_touch&)
+    = default;
+};
+
+struct node_leaving {
+  agent_id agent;
+  int signal = 0; ///< That made it leave; 0: none.
+
+  friend bool operator==(const node_leaving&, const node_leaving&) = default;
+};
+
+/// It has left or was lost.
+struct node_gone {
+  agent_id agent;
+  std::string reason;
+
+  friend bool operator==(const node_gone&, const node_gone&) = default;
+};
+
+struct epoch_formed {
+  epoch_id epoch;
+  uint32_t node_count = 0;
+  uint32_t world_size = 0;
+  std::string master_address;
+  uint16_t master_port = 0;
+  uint32_t restart_count = 0;
+  std::string reason;   ///< Empty: the first one.
+  bool adopted = false; ///< An earlier coordinator has formed it.
+
+  friend bool operator==(const epoch_formed&, const epoch_formed&) = default;
+};
+
+/// All its workers have been started.
+struct epoch_running {
+  epoch_id epoch;
+
+  friend bool operator==(const epoch_running&, const epoch_running&) = default;
+};
+
+/// A worker died without an order. Reports of one epoch need not come in the
+/// order of the deaths.
+struct worker_died {
+  epoch_id epoch;
+  worker_failure failure;
+
+  friend bool operator==(const worker_died&, const worker_died&) = default;
+};
+
+struct epoch_revoked {
+  epoch_id epoch;
+  std::string reason;
+
+  friend bool operator==(const epoch_revoked&, const epoch_revoked&) = default;
+};
+
+/// None of its workers runs any more, and all failures have been reported.
+struct epoch_stopped {
+  epoch_id epoch;
+  std::optional<worker_failure> cause{}; ///< None: no worker has failed.
+  collateral others{};                   ///< Ages up to the same moment.
+  std::string exemption{};    ///< Why that cost no restart; empty: it did.
+  uint32_t restart_count = 0; ///< Spent by now.
+
+  friend bool operator==(const epoch_stopped&, const epoch_stopped&) = default;
+};
+
+struct end_requested {
+  int signal = 0;
+
+  friend bool operator==(const end_requested&, const end_requested&) = default;
+};
+
+struct job_ended {
+  outcome result;
+
+  friend bool operator==(const job_ended&, const job_ended&) = default;
+};
+
+using fact
+  = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
+                 quarantine_changed, node_joined, node_refused,
+                 node_out_of_touch, node_leaving, node_gone, epoch_formed,
+                 epoch_running, worker_died, epoch_revoked, epoch_stopped,
+                 end_requested, job_ended>;
+
+struct record {
+  uint64_t number = 0; ///< From 1; one coordinator leaves none out.
+  moment at;
+  fact what;
+
+  friend bool operator==(const record&, const record&) = default;
+};
+
+} // namespace actorrun::core::journal

@@ -1,0 +1,146 @@
+#include "actors/core/journal/snapshot.hpp"
+
+#include <algorithm>
+
+namespace actorrun::core::journal {
+
+namespace {
+
+template <class T>
+void remember(std::deque<T>& all, T x, size_t count_max) {
+  all.push_back(std::move(x));
+  if (all.size() > count_max)
+    all.pop_front();
+}
+
+void shorten(epoch_entry& x) {
+  constexpr auto listed_max = size_t{4};
+  if (x.cause)
+    x.cause = brief(*std::move(x.cause));
+  auto& others = x.others;
+  if (others.listed.size() > listed_max) {
+    others.unlisted_count += uint32_t(others.listed.size() - listed_max);
+    others.listed.resize(listed_max);
+  }
+}
+
+} // namespace
+
+void snapshot::apply(const record& x) {
+  number = x.number;
+  latest = x.at;
+  std::visit([this](const auto& y) { add(y); }, x.what);
+}
+
+void snapshot::add(const coordinator_began& x) {
+  *this = {.number = number,
+           .coordinator = x,
+           .began = latest,
+           .latest = latest,
+           .phase_since = latest};
+}
+
+void snapshot::add(const phase_changed& x) {
+  phase = x.phase;
+  phase_since = latest;
+}
+
+void snapshot::add(const wait_changed& x) {
+  if (waiting_for.empty())
+    waiting_since = latest;
+  waiting_for = x.text;
+  waiting_until = x.until;
+}
+
+void snapshot::add(const node_changed& x) {
+  auto [i, is_new] = nodes.try_emplace(x.now.agent);
+  auto& known = i->second;
+  if (is_new)
+    known.joined_at = latest;
+  if (is_new || known.now.share != x.now.share
+      || known.now.connected != x.now.connected)
+    known.since = latest;
+  known.now = x.now;
+}
+
+void snapshot::add(const node_refused& x) {
+  remember(refusals, {x, latest}, refusals_remembered_max);
+}
+
+void snapshot::add(const node_gone& x) {
+  const auto gone = nodes.extract(x.agent);
+  if (gone)
+    remember(departures, {gone.mapped().now, latest, x.reason},
+             departures_remembered_max);
+}
+
+void snapshot::add(const epoch_formed& x) {
+  restart_count = x.restart_count;
+  if (epochs.size() == epochs_remembered_max)
+    ++forgotten_epoch_count;
+  remember(epochs, epoch_entry{.formed = x, .formed_at = latest},
+           epochs_remembered_max);
+  if (epochs.size() > epochs_in_full_max)
+    shorten(epochs[epochs.size() - 1 - epochs_in_full_max]);
+}
+
+void snapshot::add(const epoch_running& x) {
+  if (auto* entry = find(x.epoch))
+    entry->running_at = latest;
+}
+
+void snapshot::add(const worker_died& x) {
+  auto* entry = find(x.epoch);
+  if (entry == nullptr)
+    return;
+  if (entry->cause)
+    return entry->others.add(brief(x.failure));
+  entry->cause = x.failure;
+  entry->cause_at = latest;
+}
+
+void snapshot::add(const epoch_revoked& x) {
+  auto* entry = find(x.epoch);
+  if (entry == nullptr || entry->revoked_at)
+    return;
+  entry->revoked_at = latest;
+  entry->end_reason = x.reason;
+}
+
+void snapshot::add(const epoch_stopped& x) {
+  restart_count = x.restart_count;
+  auto* entry = find(x.epoch);
+  if (entry == nullptr)
+    return;
+  entry->stopped_at = latest;
+  entry->restart_count = x.restart_count;
+  if (!x.cause)
+    return;
+  entry->cause = x.cause;
+  entry->others = x.others;
+  entry->exemption = x.exemption;
+}
+
+void snapshot::add(const job_ended& x) {
+  result = x.result;
+  ended_at = latest;
+}
+
+epoch_entry* snapshot::find(epoch_id epoch) {
+  const auto i
+    = std::find_if(epochs.rbegin(), epochs.rend(),
+                   [&](const auto& x) { return x.formed.epoch == epoch; });
+  return i == epochs.rend() ? nullptr : &*i;
+}
+
+std::optional<duration> regroup_time(const snapshot& x, size_t index) {
+  if (index == 0 || index >= x.epochs.size())
+    return {};
+  const auto& begun = x.epochs[index].running_at;
+  const auto& ended = x.epochs[index - 1].revoked_at;
+  if (!begun || !ended)
+    return {};
+  return begun->when - ended->when;
+}
+
+} // namespace actorrun::core::journal

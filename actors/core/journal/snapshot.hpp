@@ -1,0 +1,125 @@
+// Adds up the records of a journal to what was known at a moment.
+#pragma once
+
+#include "actors/core/journal/record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::core::journal {
+
+/// At most so many of each are remembered; the oldest go first.
+inline constexpr size_t epochs_remembered_max = 64;
+/// Of older epochs than these, the failures are cut to what is told in one line.
+inline constexpr size_t epochs_in_full_max = 8;
+inline constexpr size_t departures_remembered_max = 32;
+inline constexpr size_t refusals_remembered_max = 8;
+
+/// One epoch, from its beginning to its end.
+struct epoch_entry {
+  epoch_formed formed;
+  moment formed_at;
+  std::optional<moment> running_at{};
+  std::optional<moment> revoked_at{};
+  std::string end_reason{}; ///< Of the revocation.
+  std::optional<moment> stopped_at{};
+  /// While it is being stopped: the failure that was reported first. Then the
+  /// root cause.
+  std::optional<worker_failure> cause{};
+  moment cause_at{}; ///< When it was reported.
+  collateral others{};
+  std::string exemption{};
+  uint32_t restart_count = 0; ///< Spent at its end.
+
+  friend bool operator==(const epoch_entry&, const epoch_entry&) = default;
+};
+
+/// A node that is not here any more.
+struct departure {
+  node last;
+  moment at;
+  std::string reason;
+
+  friend bool operator==(const departure&, const departure&) = default;
+};
+
+struct refusal {
+  node_refused what;
+  moment at;
+
+  friend bool operator==(const refusal&, const refusal&) = default;
+};
+
+struct node_entry {
+  node now;
+  moment joined_at{};
+  moment since{}; ///< Of its share's state, and whether it is connected.
+
+  friend bool operator==(const node_entry&, const node_entry&) = default;
+};
+
+/// What a coordinator knew of its job at one moment. Made by records only, so that
+/// a live job and a journal of it show the same.
+struct snapshot {
+  /// Records may be missing; what they changed is then unknown.
+  /// @pre `x.number > number`
+  void apply(const record& x);
+
+  uint64_t number = 0; ///< Of the last record.
+  coordinator_began coordinator{};
+  moment began{};
+  moment latest{}; ///< Of the last record.
+  rendezvous::phase phase = rendezvous::phase::gathering;
+  moment phase_since{};
+  std::string waiting_for{};
+  moment waiting_since{};
+  std::optional<time_point> waiting_until{};
+  uint32_t restart_count = 0;
+  std::map<agent_id, node_entry> nodes{};
+  std::vector<quarantined_node> quarantined{};
+  std::deque<epoch_entry> epochs{}; ///< The newest last.
+  uint64_t forgotten_epoch_count = 0;
+  std::deque<departure> departures{};
+  std::deque<refusal> refusals{};
+  std::optional<int> end_signal{}; ///< The job was asked to end.
+  std::optional<outcome> result{};
+  std::optional<moment> ended_at{};
+
+  /// The newest epoch; null before the first.
+  const epoch_entry* newest_epoch() const {
+    return epochs.empty() ? nullptr : &epochs.back();
+  }
+
+  friend bool operator==(const snapshot&, const snapshot&) = default;
+
+private:
+  void add(const coordinator_began& x);
+  void add(const phase_changed& x);
+  void add(const wait_changed& x);
+  void add(const node_changed& x);
+  void add(const quarantine_changed& x) { quarantined = x.nodes; }
+  void add(const node_joined&) {}
+  void add(const node_refused& x);
+  void add(const node_out_of_touch&) {}
+  void add(const node_leaving&) {}
+  void add(const node_gone& x);
+  void add(const epoch_formed& x);
+  void add(const epoch_running& x);
+  void add(const worker_died& x);
+  void add(const epoch_revoked& x);
+  void add(const epoch_stopped& x);
+  void add(const end_requested& x) { end_signal = x.signal; }
+  void add(const job_ended& x);
+  epoch_entry* find(epoch_id epoch);
+};
+
+/// From the revocation of the epoch before to the start of all workers of this one;
+/// none if there was none, or if it has not come to that.
+std::optional<duration> regroup_time(const snapshot& x, size_t index);
+
+} // namespace actorrun::core::journal

@@ -1,0 +1,66 @@
+// Decides which agents are asked how they are doing, and when the wait for their
+// answers is over.
+#pragma once
+
+#include "actors/core/time.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+namespace actorrun::core {
+
+/// One round of questions after the other. All requests during a round wait for
+/// its end, and those shortly after it need no new one.
+class status_round {
+public:
+  /// Longest wait for answers: less than operators wait for us. For slower
+  /// agents the last answer is shown.
+  static constexpr auto timeout = std::chrono::milliseconds{500};
+
+  /// So long after a round its answers are new enough.
+  static constexpr auto fresh = std::chrono::milliseconds{500};
+
+  /// At most so many agents are asked; more answers would not fit into a status.
+  static constexpr size_t asked_max = 256;
+
+  bool is_open() const { return is_open_; }
+
+  /// Whether the last round is so recent that no new one is needed.
+  bool is_fresh(time_point now) const {
+    return !is_open_ && ended_ && now - *ended_ < fresh;
+  }
+
+  /// Begins a round.
+  /// @param agents Those that can be asked.
+  /// @returns those to ask, the first `asked_max`; the round is over if there are
+  ///          none
+  /// @pre no round is open
+  std::set<agent_id> begin(std::set<agent_id> agents, time_point now);
+
+  /// Names the round in messages; 0: there was none.
+  uint64_t number() const { return number_; }
+
+  // Each of the following ends the round if nothing is left to wait for.
+
+  /// An agent has answered in this round, for the first time or again.
+  void answered(const agent_id& agent, uint64_t number, time_point now);
+
+  /// An agent cannot answer any more.
+  void lost(const agent_id& agent, time_point now);
+
+  /// The timeout of a round has passed.
+  void expired(uint64_t number, time_point now);
+
+private:
+  void settle(time_point now);
+
+  std::set<agent_id> awaited_{};
+  std::optional<time_point> ended_{}; ///< The last round; none: there was none.
+  uint64_t number_ = 0;
+  bool is_open_ = false;
+};
+
+} // namespace actorrun::core

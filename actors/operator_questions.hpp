@@ -1,0 +1,52 @@
+// Answers operators' questions from the messages that actors send to each other.
+#pragma once
+
+#include "actors/interfaces.hpp"
+#include "messages/caf.hpp"
+
+#include <string>
+#include <utility>
+
+namespace actorrun {
+
+/// The reply that something is not done, with a reason for people.
+inline v1::OperatorReply refusal_of(errc code, std::string text) {
+  auto out = v1::OperatorReply{};
+  out.mutable_refusal()->set_code(static_cast<uint32_t>(code));
+  out.mutable_refusal()->set_text(std::move(text));
+  return out;
+}
+
+/// Sends a request to the sender itself; the caller adds `.then(on_result,
+/// on_error)`. It needs no timeout, which CAF 0.17 would keep until it is due, also
+/// after the answer.
+template <class Self, class Handle, class T>
+auto ask_itself(Self* self, const Handle& own, T&& x) {
+#if ACTORRUN_CAF_1
+  return self->mail(std::forward<T>(x)).request(own, caf::infinite);
+#else
+  return self->request(own, caf::infinite, std::forward<T>(x));
+#endif
+}
+
+/// Has `self` ask itself: what it answers to other actors may take a while, too.
+/// @tparam Handle The typed interface of `self`.
+template <class Handle>
+void answer(typename Handle::pointer self, const operator_question& x) {
+  if (!x.what.has_status())
+    return x.reply(refusal_of(errc::protocol_mismatch,
+                              "this process does not know the request"));
+  ask_itself(self, Handle{self}, v1::StatusRequest{})
+    .then(
+      [reply = x.reply](const v1::JobStatus& status) {
+        auto out = v1::OperatorReply{};
+        *out.mutable_status() = status;
+        reply(std::move(out));
+      },
+      [reply = x.reply](const caf::error&) {
+        reply(
+          refusal_of(errc::connection_timed_out, "the job does not answer"));
+      });
+}
+
+} // namespace actorrun

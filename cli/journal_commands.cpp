@@ -1,0 +1,170 @@
+#include "cli/journal_commands.hpp"
+
+#include "actors/core/journal/story.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/values.hpp"
+#include "cli/report/exit_code.hpp"
+#include "cli/report/journal_view.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/journal.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+namespace actorrun::cli {
+
+namespace {
+
+using namespace core::journal;
+
+constexpr auto program = "actorctl";
+
+/// How often a journal that is followed is looked at.
+constexpr auto follow_interval = std::chrono::milliseconds{100};
+
+constexpr int unhealthy = 1;
+
+/// The file that a journal argument means.
+result<std::string> find_journal(const journal_subject& x) {
+  if (x.name.find('/') != std::string::npos)
+    return x.name;
+  const auto all = list_journals(x.folder);
+  const auto i = std::ranges::find_if(all, [&](const auto& y) {
+    return x.name.empty() || y.job.value == x.name;
+  });
+  if (i != all.end())
+    return i->path;
+  return failure{
+    errc::connection_refused,
+    x.name.empty()
+      ? formatted("there is no journal in {}; jobs write theirs on the host of"
+                  " their coordinator",
+                  x.folder)
+      : formatted(
+        "there is no journal of job {} in {}; jobs write theirs on the"
+        " host of their coordinator",
+        in_quotes(x.name), x.folder)};
+}
+
+result<journal_reading> open(const journal_subject& x) {
+  const auto path = find_journal(x);
+  if (!path)
+    return path.error();
+  return journal_reading::open(*path);
+}
+
+/// All of it.
+result<journal_reading> read(const journal_subject& x) {
+  auto out = open(x);
+  if (!out)
+    return out;
+  while (out->next()) {
+  }
+  if (out->known().number == 0)
+    return failure{errc::bad_argument,
+                   formatted("the journal holds no record{}{}",
+                             out->last_trouble().empty() ? "" : ": ",
+                             out->last_trouble())};
+  return out;
+}
+
+void warn_of_damage(const journal_reading& x) {
+  if (x.bad_line_count() > 0)
+    std::cerr << formatted("{}: warning: {} damaged {} of the journal left out"
+                           " ({})\n",
+                           program, x.bad_line_count(),
+                           x.bad_line_count() == 1 ? "line is" : "lines are",
+                           x.last_trouble());
+}
+
+core::time_point now_of(const snapshot& x) {
+  return may_run(x) ? std::max(journal_now(), x.latest.when) : x.latest.when;
+}
+
+void print(const explanation& x, bool json) {
+  std::cout << (json ? to_json(x) : to_text(x));
+}
+
+/// That of a job whose coordinator has ended without an outcome.
+explanation of_lost_coordinator(const snapshot& x) {
+  auto out = why(x, x.latest.when);
+  out.sentence
+    = formatted("The coordinator (pid {} on {}) has ended without an outcome;"
+                " its journal ends at {}. Until then: {}",
+                x.coordinator.pid, x.coordinator.host,
+                clock_text(x.latest.wall_ms), out.sentence);
+  return out;
+}
+
+/// So much after the beginning, or before the end.
+core::time_point moment_in(const snapshot& all,
+                           const std::optional<journal_offset>& at) {
+  if (!at)
+    return all.latest.when;
+  return at->from_end ? all.latest.when - at->by : all.began.when + at->by;
+}
+
+} // namespace
+
+int show_journal(const journal_arguments& arguments) {
+  auto journal = open(arguments.what);
+  if (!journal)
+    return fail(journal.error(), program);
+  for (;;) {
+    while (const auto x = journal->next()) {
+      if (arguments.json)
+        std::cout << journal->json();
+      else if (const auto line = line_of(*x, journal->known()))
+        std::cout << *line;
+    }
+    std::cout.flush();
+    if (!arguments.follow || !std::cout || !may_run(journal->known()))
+      break;
+    std::this_thread::sleep_for(follow_interval);
+  }
+  warn_of_damage(*journal);
+  return 0;
+}
+
+int explain_job(const why_arguments& arguments) {
+  const auto journal = read(arguments.what);
+  if (!journal)
+    return fail(journal.error(), program);
+  const auto& known = journal->known();
+  if (arguments.all)
+    for (size_t i = 0; i < known.epochs.size(); ++i)
+      print(why_epoch(known, i), arguments.json);
+  const auto is_lost = !known.result && !may_run(known);
+  print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)),
+        arguments.json);
+  warn_of_damage(*journal);
+  return is_lost || !is_healthy(known) ? unhealthy : 0;
+}
+
+int replay(const replay_arguments& arguments) {
+  const auto all = read(arguments.what);
+  if (!all)
+    return fail(all.error(), program);
+  const auto until = moment_in(all->known(), arguments.at);
+  auto journal = open(arguments.what);
+  if (!journal)
+    return fail(journal.error(), program);
+  auto shown = snapshot{};
+  while (const auto x = journal->next()) {
+    if (x->at.when > until)
+      break;
+    shown = journal->known();
+  }
+  if (shown.number == 0)
+    return fail({errc::bad_argument, "--at: the journal begins later"},
+                program);
+  std::cout << formatted("at {}, record {}:\n",
+                         clock_text(shown.latest.wall_ms), shown.number)
+            << to_text(shown, std::max(until, shown.latest.when));
+  warn_of_damage(*all);
+  return 0;
+}
+
+} // namespace actorrun::cli

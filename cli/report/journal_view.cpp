@@ -1,0 +1,201 @@
+#include "cli/report/journal_view.hpp"
+
+#include "actors/core/text.hpp"
+#include "cli/report/text_table.hpp"
+#include "messages/formatted.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+#include <vector>
+
+namespace actorrun::cli {
+
+namespace {
+
+using namespace core;
+using namespace core::journal;
+
+/// In bytes, of what other programs say.
+constexpr size_t text_size_max = 300;
+
+std::string clean(const std::string& text) {
+  return one_line(text, text_size_max);
+}
+
+std::string counted(uint64_t n, const char* noun) {
+  return formatted("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string host_of(const agent_id& agent, const snapshot& known) {
+  const auto i = known.nodes.find(agent);
+  if (i != known.nodes.end())
+    return clean(i->second.now.host);
+  for (const auto& x : known.departures)
+    if (x.last.agent == agent)
+      return clean(x.last.host);
+  return clean(agent.value);
+}
+
+/// What each kind of record says; none: nothing that others do not say better.
+struct describe {
+  const snapshot& known;
+  using text = std::optional<std::string>;
+
+  text operator()(const coordinator_began& x) const {
+    return formatted("coordinator of job {} begins: pid {} on {}, {}{}",
+                     clean(x.job.value), x.pid, clean(x.host),
+                     to_string(x.settings),
+                     x.is_successor ? ", may have had a predecessor" : "");
+  }
+  text operator()(const phase_changed&) const { return {}; }
+  text operator()(const wait_changed& x) const {
+    using enum rendezvous::phase;
+    const auto is_brief = known.phase == starting || known.phase == stopping;
+    return x.text.empty() || is_brief ? text{} : clean(x.text);
+  }
+  text operator()(const node_changed&) const { return {}; }
+  text operator()(const quarantine_changed& x) const {
+    return counted(x.nodes.size(), "node") + " in quarantine";
+  }
+  text operator()(const node_joined& x) const {
+    return formatted("node {} {} ({})", clean(x.host),
+                     x.is_back ? "is back" : "joins", clean(x.agent.value));
+  }
+  text operator()(const node_refused& x) const {
+    return formatted("node {} is refused: {}", clean(x.host), clean(x.text));
+  }
+  text operator()(const node_out_of_touch& x) const {
+    return formatted("node {} is out of touch", host_of(x.agent, known));
+  }
+  text operator()(const node_leaving& x) const {
+    return formatted("node {} is about to leave{}", host_of(x.agent, known),
+                     x.signal == 0 ? "" : formatted(" (signal {})", x.signal));
+  }
+  text operator()(const node_gone& x) const {
+    return formatted("node {} is gone: {}", host_of(x.agent, known),
+                     clean(x.reason));
+  }
+  text operator()(const epoch_formed& x) const {
+    return formatted("epoch {} {}: {}, {}{}", to_string(x.epoch),
+                     x.adopted ? "is taken over" : "is formed",
+                     counted(x.node_count, "node"),
+                     counted(x.world_size, "worker"),
+                     x.reason.empty() || has_cause(known.epochs.size() - 1)
+                       ? ""
+                       : ", because " + clean(x.reason));
+  }
+  text operator()(const epoch_running& x) const {
+    return formatted("epoch {} runs", to_string(x.epoch));
+  }
+  text operator()(const worker_died& x) const {
+    return clean(to_string(x.failure));
+  }
+  text operator()(const epoch_revoked& x) const {
+    return formatted("epoch {} is being stopped{}", to_string(x.epoch),
+                     has_cause(known.epochs.size()) ? ""
+                                                    : ": " + clean(x.reason));
+  }
+  text operator()(const epoch_stopped&) const {
+    return known.epochs.empty()
+             ? text{}
+             : why_epoch(known, known.epochs.size() - 1).sentence;
+  }
+  /// Whether the line of a death has said why the epoch before this index ended.
+  bool has_cause(size_t end) const {
+    return end > 0 && known.epochs[end - 1].cause.has_value();
+  }
+  text operator()(const end_requested& x) const {
+    return formatted("the job is asked to end (signal {})", x.signal);
+  }
+  text operator()(const job_ended& x) const {
+    return formatted("the job ends: {}: {}", to_string(x.result.kind),
+                     clean(x.result.reason));
+  }
+};
+
+std::string state_of(const node_entry& x, const snapshot& job) {
+  if (x.now.leaving)
+    return "leaving";
+  if (!x.now.connected)
+    return "out of touch";
+  const auto* newest = job.newest_epoch();
+  const auto is_member = newest != nullptr
+                         && x.now.epoch == newest->formed.epoch
+                         && x.now.share != share_state::idle;
+  if (!is_member)
+    return job.phase == rendezvous::phase::running ? "standby" : "waiting";
+  return to_string(x.now.share);
+}
+
+std::vector<text_row> rows_of(const snapshot& x, time_point now) {
+  auto out = std::vector<text_row>{
+    {"NODE", "HOST", "STATE", "SINCE", "RANKS", "AGENT", "WORKER PIDS"}};
+  for (const auto& [agent, entry] : x.nodes) {
+    const auto& node = entry.now;
+    const auto is_placed = node.share != share_state::idle;
+    auto pids = std::string{};
+    for (const auto pid : node.pids)
+      pids += (pids.empty() ? "" : " ") + std::to_string(pid);
+    out.push_back({is_placed ? std::to_string(node.node_rank) : "-",
+                   clean(node.host), state_of(entry, x),
+                   duration_text(now - entry.since.when),
+                   is_placed ? formatted("{}-{}", node.first_rank,
+                                         node.first_rank + node.slot_count - 1)
+                             : "-",
+                   clean(agent.value), pids});
+  }
+  return out;
+}
+
+} // namespace
+
+std::string clock_text(int64_t wall_ms) {
+  const auto seconds = static_cast<std::time_t>(wall_ms / 1'000);
+  auto parts = std::tm{};
+  ::localtime_r(&seconds, &parts);
+  char text[16];
+  const auto size = std::strftime(text, sizeof text, "%H:%M:%S", &parts);
+  return formatted("{}.{:03}", std::string_view{text, size}, wall_ms % 1'000);
+}
+
+std::optional<std::string> line_of(const record& x, const snapshot& known) {
+  const auto text = std::visit(describe{known}, x.what);
+  if (!text)
+    return {};
+  return formatted("{}  +{:<10}  {}\n", clock_text(x.at.wall_ms),
+                   duration_text(x.at.when - known.began.when), *text);
+}
+
+std::string to_text(const snapshot& x, time_point now) {
+  const auto& settings = x.coordinator.settings;
+  auto text = formatted("job {}: {}", clean(x.coordinator.job.value),
+                        to_string(x.phase));
+  if (const auto* epoch = x.newest_epoch())
+    text += formatted(", epoch {}, world size {}",
+                      to_string(epoch->formed.epoch), epoch->formed.world_size);
+  text += formatted(", nodes {}, restarts {} of {}\n", nodes_asked(settings),
+                    x.restart_count, settings.restart_count_max);
+  text
+    += formatted("  coordinator: pid {} on {}, for {}\n", x.coordinator.pid,
+                 clean(x.coordinator.host), duration_text(now - x.began.when));
+  text += formatted("  {}\n", why(x, now).sentence);
+  return x.nodes.empty() ? text + "  no nodes\n"
+                         : text + aligned(rows_of(x, now));
+}
+
+std::string to_text(const explanation& x) {
+  auto text = x.sentence + "\n";
+  for (const auto& line : x.evidence)
+    text += "  " + line + "\n";
+  return text;
+}
+
+std::string to_json(const explanation& x) {
+  return nlohmann::ordered_json{{"sentence", x.sentence},
+                                {"evidence", x.evidence}}
+           .dump()
+         + "\n";
+}
+
+} // namespace actorrun::cli

@@ -1,0 +1,33 @@
+// Shows journals to people: records as lines, moments as screens, explanations.
+#pragma once
+
+#include "actors/core/journal/snapshot.hpp"
+#include "actors/core/journal/story.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace actorrun::cli {
+
+/// `12:03:04.123` in the time zone of this process.
+std::string clock_text(int64_t wall_ms);
+
+/// One line per record that people care about: its time, how much later than the
+/// coordinator's beginning it was, its epoch, what has happened.
+/// @param known After the record.
+/// @returns none if the record only changes numbers behind others
+std::optional<std::string> line_of(const core::journal::record& x,
+                                   const core::journal::snapshot& known);
+
+/// The job as it was at the last record.
+/// @param now By the coordinator's clock.
+std::string to_text(const core::journal::snapshot& x, core::time_point now);
+
+/// The sentence, and the evidence below it.
+std::string to_text(const core::journal::explanation& x);
+
+/// As one line of JSON.
+std::string to_json(const core::journal::explanation& x);
+
+} // namespace actorrun::cli

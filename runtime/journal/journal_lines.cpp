@@ -1,0 +1,606 @@
+#include "runtime/journal/journal_lines.hpp"
+
+#include "messages/formatted.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using namespace core;
+using namespace core::journal;
+
+/// What is wrong with a line. Thrown and caught in this file: the place is deep in
+/// an object, and the line is given up.
+struct bad_line {
+  std::string why;
+};
+
+// -- the members of each object, for both directions ------------------------------
+
+template <class X, class T>
+concept is_a = std::same_as<std::remove_const_t<X>, T>;
+
+template <is_a<moment> X>
+void members(X& x, auto f) {
+  f("ns", x.when);
+  f("wall_ms", x.wall_ms);
+}
+
+template <is_a<job_settings> X>
+void members(X& x, auto f) {
+  f("nodes_min", x.agent_count_min);
+  f("nodes_max", x.agent_count_max);
+  f("restarts_max", x.restart_count_max);
+  f("ranked", x.ranked);
+  f("lease_ms", x.lease);
+}
+
+template <is_a<death_details> X>
+void members(X& x, auto f) {
+  f("wall_ms", x.wall_ms);
+  f("out_of_memory", x.out_of_memory);
+  f("subject", x.subject);
+  f("error_file", x.error_file);
+  f("message", x.message);
+  f("traceback", x.traceback);
+  f("is_from_stderr", x.is_from_stderr);
+  f("scope", x.scope);
+  f("lateness_ns", x.lateness);
+  f("where", x.where);
+}
+
+template <is_a<worker_failure> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("host", x.host);
+  f("rank", x.global_rank);
+  f("local_rank", x.local_rank);
+  f("pid", x.pid);
+  f("kind", x.kind);
+  f("code", x.code);
+  f("dumped", x.dumped);
+  f("age_ns", x.age);
+  f("details", x.details);
+}
+
+template <is_a<collateral> X>
+void members(X& x, auto f) {
+  f("listed", x.listed);
+  f("unlisted_count", x.unlisted_count);
+}
+
+template <is_a<outcome> X>
+void members(X& x, auto f) {
+  f("verdict", x.kind);
+  f("first_failure", x.first_failure);
+  f("other_failures", x.other_failures);
+  f("unlisted_failure_count", x.unlisted_failure_count);
+  f("signal", x.signal);
+  f("reason", x.reason);
+}
+
+template <is_a<quarantined_node> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("host", x.host);
+  f("unkillable_count", x.unkillable_count);
+}
+
+template <is_a<node> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("host", x.host);
+  f("address", x.address);
+  f("role", x.role);
+  f("slots", x.slot_count);
+  f("epoch", x.epoch);
+  f("node_rank", x.node_rank);
+  f("first_rank", x.first_rank);
+  f("share", x.share);
+  f("connected", x.connected);
+  f("leaving", x.leaving);
+  f("pids", x.pids);
+}
+
+template <is_a<coordinator_began> X>
+void members(X& x, auto f) {
+  f("job", x.job);
+  f("host", x.host);
+  f("pid", x.pid);
+  f("is_successor", x.is_successor);
+  f("settings", x.settings);
+}
+
+template <is_a<phase_changed> X>
+void members(X& x, auto f) {
+  f("phase", x.phase);
+}
+
+template <is_a<wait_changed> X>
+void members(X& x, auto f) {
+  f("text", x.text);
+  f("until_ns", x.until);
+}
+
+template <is_a<node_changed> X>
+void members(X& x, auto f) {
+  f("now", x.now);
+}
+
+template <is_a<quarantine_changed> X>
+void members(X& x, auto f) {
+  f("nodes", x.nodes);
+}
+
+template <is_a<node_joined> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("host", x.host);
+  f("is_back", x.is_back);
+}
+
+template <is_a<node_refused> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("host", x.host);
+  f("code", x.code);
+  f("text", x.text);
+}
+
+template <is_a<node_out_of_touch> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+}
+
+template <is_a<node_leaving> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("signal", x.signal);
+}
+
+template <is_a<node_gone> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("reason", x.reason);
+}
+
+template <is_a<epoch_formed> X>
+void members(X& x, auto f) {
+  f("epoch", x.epoch);
+  f("node_count", x.node_count);
+  f("world_size", x.world_size);
+  f("master_addr", x.master_address);
+  f("master_port", x.master_port);
+  f("restarts", x.restart_count);
+  f("reason", x.reason);
+  f("adopted", x.adopted);
+}
+
+template <is_a<epoch_running> X>
+void members(X& x, auto f) {
+  f("epoch", x.epoch);
+}
+
+template <is_a<worker_died> X>
+void members(X& x, auto f) {
+  f("epoch", x.epoch);
+  f("failure", x.failure);
+}
+
+template <is_a<epoch_revoked> X>
+void members(X& x, auto f) {
+  f("epoch", x.epoch);
+  f("reason", x.reason);
+}
+
+template <is_a<epoch_stopped> X>
+void members(X& x, auto f) {
+  f("epoch", x.epoch);
+  f("cause", x.cause);
+  f("others", x.others);
+  f("exemption", x.exemption);
+  f("restarts", x.restart_count);
+}
+
+template <is_a<end_requested> X>
+void members(X& x, auto f) {
+  f("signal", x.signal);
+}
+
+template <is_a<job_ended> X>
+void members(X& x, auto f) {
+  f("result", x.result);
+}
+
+template <is_a<epoch_entry> X>
+void members(X& x, auto f) {
+  f("formed", x.formed);
+  f("formed_at", x.formed_at);
+  f("running_at", x.running_at);
+  f("revoked_at", x.revoked_at);
+  f("end_reason", x.end_reason);
+  f("stopped_at", x.stopped_at);
+  f("cause", x.cause);
+  f("cause_at", x.cause_at);
+  f("others", x.others);
+  f("exemption", x.exemption);
+  f("restarts", x.restart_count);
+}
+
+template <is_a<departure> X>
+void members(X& x, auto f) {
+  f("last", x.last);
+  f("at", x.at);
+  f("reason", x.reason);
+}
+
+template <is_a<refusal> X>
+void members(X& x, auto f) {
+  f("what", x.what);
+  f("at", x.at);
+}
+
+template <is_a<node_entry> X>
+void members(X& x, auto f) {
+  f("now", x.now);
+  f("joined_at", x.joined_at);
+  f("since", x.since);
+}
+
+template <is_a<snapshot> X>
+void members(X& x, auto f) {
+  f("coordinator", x.coordinator);
+  f("began", x.began);
+  f("phase", x.phase);
+  f("phase_since", x.phase_since);
+  f("waiting_for", x.waiting_for);
+  f("waiting_since", x.waiting_since);
+  f("waiting_until_ns", x.waiting_until);
+  f("restarts", x.restart_count);
+  f("nodes", x.nodes);
+  f("quarantined", x.quarantined);
+  f("epochs", x.epochs);
+  f("forgotten_epoch_count", x.forgotten_epoch_count);
+  f("departures", x.departures);
+  f("refusals", x.refusals);
+  f("end_signal", x.end_signal);
+  f("result", x.result);
+  f("ended_at", x.ended_at);
+}
+
+template <class T>
+concept has_members = requires(T& x) {
+  members(x, [](const char*, auto&) {});
+};
+
+// -- names ------------------------------------------------------------------------
+
+constexpr auto failure_kinds = std::array{"exited", "signalled", "not_started",
+                                          "timer_expired", "unkillable"};
+
+std::string name_of(failure_kind x) {
+  return failure_kinds[static_cast<size_t>(x)];
+}
+
+std::string name_of(rendezvous::phase x) {
+  return core::to_string(x);
+}
+
+std::string name_of(share_state x) {
+  return core::to_string(x);
+}
+
+std::string name_of(outcome::verdict x) {
+  return core::to_string(x);
+}
+
+std::string name_of(errc x) {
+  return std::string{actorrun::to_string(x)};
+}
+
+template <class T>
+constexpr auto last_of = T{};
+template <>
+constexpr auto last_of<failure_kind> = failure_kind::unkillable;
+template <>
+constexpr auto last_of<rendezvous::phase> = rendezvous::phase::ended;
+template <>
+constexpr auto last_of<share_state> = share_state::stopping;
+template <>
+constexpr auto last_of<outcome::verdict> = outcome::verdict::unmet;
+template <>
+constexpr auto last_of<errc> = errc::certificate_mismatch;
+
+/// What each kind of record is called.
+template <class T>
+constexpr const char* what_of = nullptr;
+template <>
+constexpr const char* what_of<coordinator_began> = "coordinator_began";
+template <>
+constexpr const char* what_of<phase_changed> = "phase_changed";
+template <>
+constexpr const char* what_of<wait_changed> = "wait_changed";
+template <>
+constexpr const char* what_of<node_changed> = "node_changed";
+template <>
+constexpr const char* what_of<quarantine_changed> = "quarantine_changed";
+template <>
+constexpr const char* what_of<node_joined> = "node_joined";
+template <>
+constexpr const char* what_of<node_refused> = "node_refused";
+template <>
+constexpr const char* what_of<node_out_of_touch> = "node_out_of_touch";
+template <>
+constexpr const char* what_of<node_leaving> = "node_leaving";
+template <>
+constexpr const char* what_of<node_gone> = "node_gone";
+template <>
+constexpr const char* what_of<epoch_formed> = "epoch_formed";
+template <>
+constexpr const char* what_of<epoch_running> = "epoch_running";
+template <>
+constexpr const char* what_of<worker_died> = "worker_died";
+template <>
+constexpr const char* what_of<epoch_revoked> = "epoch_revoked";
+template <>
+constexpr const char* what_of<epoch_stopped> = "epoch_stopped";
+template <>
+constexpr const char* what_of<end_requested> = "end_requested";
+template <>
+constexpr const char* what_of<job_ended> = "job_ended";
+constexpr auto what_of_snapshot = "snapshot";
+
+// -- writing ----------------------------------------------------------------------
+
+template <class T>
+json encode(const T& x);
+
+template <class T>
+json encode(const std::optional<T>& x) {
+  return x ? encode(*x) : json(nullptr);
+}
+
+template <class Range>
+json encode_all(const Range& xs) {
+  auto out = json::array();
+  for (const auto& x : xs)
+    out.push_back(encode(x));
+  return out;
+}
+
+template <class T>
+json encode(const std::vector<T>& xs) {
+  return encode_all(xs);
+}
+
+template <class T>
+json encode(const std::deque<T>& xs) {
+  return encode_all(xs);
+}
+
+json encode(const std::map<agent_id, node_entry>& xs) {
+  auto out = json::array();
+  for (const auto& [agent, x] : xs)
+    out.push_back(encode(x));
+  return out;
+}
+
+void encode_members(const auto& x, json& out) {
+  members(x, [&](const char* name, const auto& y) { out[name] = encode(y); });
+}
+
+template <class T>
+json encode(const T& x) {
+  if constexpr (has_members<const T>) {
+    auto out = json::object();
+    encode_members(x, out);
+    return out;
+  } else if constexpr (std::is_enum_v<T>) {
+    return name_of(x);
+  } else if constexpr (std::same_as<T, time_point>) {
+    return x.time_since_epoch().count();
+  } else if constexpr (requires { x.count(); }) {
+    return x.count();
+  } else if constexpr (requires { x.value; }) {
+    return x.value;
+  } else {
+    return x;
+  }
+}
+
+/// The text of other programs need not be UTF-8.
+std::string dumped(const json& x) {
+  return x.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json head(uint64_t number, const moment& at, const char* what) {
+  auto out = json{{"v", journal_version}, {"n", number}};
+  encode_members(at, out);
+  out["what"] = what;
+  return out;
+}
+
+// -- reading ----------------------------------------------------------------------
+
+template <class T>
+void decode(const json& from, T& x);
+
+template <class T>
+void decode(const json& from, std::optional<T>& x) {
+  if (from.is_null())
+    x.reset();
+  else
+    decode(from, x.emplace());
+}
+
+template <class Range>
+void decode_all(const json& from, Range& xs) {
+  if (!from.is_array())
+    throw bad_line{"a list is missing"};
+  for (const auto& y : from)
+    decode(y, xs.emplace_back());
+}
+
+template <class T>
+void decode(const json& from, std::vector<T>& xs) {
+  decode_all(from, xs);
+}
+
+template <class T>
+void decode(const json& from, std::deque<T>& xs) {
+  decode_all(from, xs);
+}
+
+void decode(const json& from, std::map<agent_id, node_entry>& xs) {
+  auto list = std::vector<node_entry>{};
+  decode(from, list);
+  for (auto& x : list)
+    xs.insert_or_assign(x.now.agent, std::move(x));
+}
+
+template <class T>
+void decode_number(const json& from, T& x) {
+  if (!from.is_number_integer())
+    throw bad_line{"a number is missing"};
+  const auto is_in_range = from.is_number_unsigned()
+                             ? std::in_range<T>(from.get<uint64_t>())
+                             : std::in_range<T>(from.get<int64_t>());
+  if (!is_in_range)
+    throw bad_line{"a number is out of range"};
+  x = from.get<T>();
+}
+
+template <class T>
+void decode_name(const json& from, T& x) {
+  if (from.is_string())
+    for (int i = 0; i <= static_cast<int>(last_of<T>); ++i)
+      if (name_of(static_cast<T>(i)) == from.get_ref<const std::string&>()) {
+        x = static_cast<T>(i);
+        return;
+      }
+  throw bad_line{"a name is unknown"};
+}
+
+void decode_members(const json& from, auto& x) {
+  if (!from.is_object())
+    throw bad_line{"an object is missing"};
+  members(x, [&](const char* name, auto& y) {
+    const auto i = from.find(name);
+    if (i == from.end())
+      throw bad_line{formatted("\"{}\" is missing", name)};
+    decode(*i, y);
+  });
+}
+
+template <class T>
+void decode(const json& from, T& x) {
+  if constexpr (has_members<T>) {
+    decode_members(from, x);
+  } else if constexpr (std::is_enum_v<T>) {
+    decode_name(from, x);
+  } else if constexpr (std::same_as<T, time_point>) {
+    auto count = int64_t{0};
+    decode_number(from, count);
+    x = time_point{duration{count}};
+  } else if constexpr (requires { x.count(); }) {
+    auto count = int64_t{0};
+    decode_number(from, count);
+    x = T{count};
+  } else if constexpr (requires { x.value; }) {
+    decode(from, x.value);
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!from.is_boolean())
+      throw bad_line{"true or false is missing"};
+    x = from.get<bool>();
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (!from.is_string())
+      throw bad_line{"a text is missing"};
+    x = from.get<std::string>();
+  } else {
+    decode_number(from, x);
+  }
+}
+
+/// Tries the kinds of records one after the other.
+template <size_t index = 0>
+bool decode_fact(const std::string& what, const json& from, fact& out) {
+  if constexpr (index < std::variant_size_v<fact>) {
+    using kind = std::variant_alternative_t<index, fact>;
+    static_assert(what_of<kind> != nullptr);
+    if (what != what_of<kind>)
+      return decode_fact<index + 1>(what, from, out);
+    decode_members(from, out.emplace<index>());
+    return true;
+  } else {
+    return false;
+  }
+}
+
+journal_line decode_line(const json& from) {
+  auto version = 0;
+  auto what = std::string{};
+  auto out = record{};
+  const auto member = [&](const char* name, auto& x) {
+    if (!from.is_object() || !from.contains(name))
+      throw bad_line{"it is no record"};
+    decode(from[name], x);
+  };
+  member("v", version);
+  if (version != journal_version)
+    throw bad_line{formatted("it has version {}, this program reads version {}",
+                             version, journal_version)};
+  member("n", out.number);
+  member("what", what);
+  decode_members(from, out.at);
+  if (what == what_of_snapshot) {
+    auto all = snapshot{};
+    decode_members(from, all);
+    all.number = out.number;
+    all.latest = out.at;
+    return all;
+  }
+  if (!decode_fact(what, from, out.what))
+    return unknown_record{what};
+  return out;
+}
+
+} // namespace
+
+std::string to_line(const record& x) {
+  return std::visit(
+    [&](const auto& y) {
+      auto out
+        = head(x.number, x.at, what_of<std::remove_cvref_t<decltype(y)>>);
+      encode_members(y, out);
+      return dumped(out);
+    },
+    x.what);
+}
+
+std::string to_line(const snapshot& x) {
+  auto out = head(x.number, x.latest, what_of_snapshot);
+  encode_members(x, out);
+  return dumped(out);
+}
+
+result<journal_line> parse_journal_line(std::string_view text) {
+  const auto from = json::parse(text, nullptr, false);
+  if (from.is_discarded())
+    return failure{errc::bad_argument, "it is not JSON"};
+  try {
+    return decode_line(from);
+  } catch (const bad_line& x) {
+    return failure{errc::bad_argument, x.why};
+  }
+}
+
+} // namespace actorrun::detail

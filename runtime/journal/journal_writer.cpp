@@ -1,0 +1,163 @@
+#include "runtime/journal/journal_writer.hpp"
+
+#include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/journal/journal_file.hpp"
+#include "runtime/journal/journal_lines.hpp"
+#include "runtime/os/file.hpp"
+#include "runtime/os/unique_fd.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+/// Used by the writer's thread only.
+class journal_writer::file {
+public:
+  file(std::string path, std::function<void(const std::string&)> on_trouble,
+       uint64_t size_max)
+    : path_(std::move(path)), on_trouble_(std::move(on_trouble)),
+      size_max_(size_max) {}
+
+  /// What could not be taken is known all the same.
+  void skip(const std::vector<core::journal::record>& records) {
+    for (const auto& x : records)
+      known_.apply(x);
+    has_gap_ = true;
+    complain("is written too slowly; records are missing");
+  }
+
+  void write(const std::vector<core::journal::record>& records) {
+    auto text = std::string{};
+    const auto has_gap = has_gap_;
+    for (const auto& x : records) {
+      known_.apply(x);
+      if (!has_gap)
+        text += to_line(x);
+    }
+    if (has_gap)
+      text = to_line(known_);
+    append(text);
+  }
+
+private:
+  void append(const std::string& text) {
+    if (!open())
+      return;
+    auto bytes = std::string{};
+    std::swap(bytes, rest_); // Ends a line that was cut off.
+    bytes += text;
+    const auto before = size_;
+    if (const auto error = write_all(fd_.get(), bytes); error != 0)
+      return give_up(before, error);
+    size_ += bytes.size();
+    has_gap_ = false;
+    has_complained_ = false;
+    if (size_ > size_max_)
+      rotate();
+  }
+
+  bool open() {
+    if (fd_)
+      return true;
+    auto error = std::error_code{};
+    const auto folder = std::filesystem::path{path_}.parent_path();
+    if (!folder.empty()) {
+      std::filesystem::create_directories(folder, error);
+      remove_old_journals(folder.string(), journal_file_count_max - 1);
+    }
+    fd_ = unique_fd{::open(path_.c_str(),
+                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
+                             | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                           0600)};
+    struct stat facts {};
+    if (!fd_ || ::fstat(fd_.get(), &facts) != 0)
+      return refuse(core::error_text(errno));
+    if (!S_ISREG(facts.st_mode))
+      return refuse("it is " + kind_of_file(facts.st_mode));
+    size_ = uint64_t(facts.st_size);
+    return true;
+  }
+
+  bool refuse(const std::string& why) {
+    fd_.reset();
+    has_gap_ = true;
+    complain("cannot be opened: " + why);
+    return false;
+  }
+
+  void give_up(uint64_t before, int error) {
+    has_gap_ = true;
+    // So much of a line as there was room for.
+    if (::ftruncate(fd_.get(), off_t(before)) != 0)
+      rest_ = "\n";
+    complain("cannot be written: " + core::error_text(error));
+  }
+
+  void rotate() {
+    if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0)
+      return complain("cannot be rotated: " + core::error_text(errno));
+    fd_.reset();
+    append(to_line(known_));
+  }
+
+  void complain(const std::string& what) {
+    has_gap_ = true;
+    if (!std::exchange(has_complained_, true) && on_trouble_)
+      on_trouble_(formatted("the journal {} {}", path_, what));
+  }
+
+  std::string path_;
+  std::function<void(const std::string&)> on_trouble_;
+  uint64_t size_max_;
+  unique_fd fd_;
+  uint64_t size_ = 0;
+  core::journal::snapshot known_;
+  std::string rest_;
+  bool has_gap_ = false;
+  bool has_complained_ = false;
+};
+
+journal_writer::journal_writer(
+  std::string path, std::function<void(const std::string& what)> on_trouble,
+  const journal_limits& limits)
+  : file_(std::make_shared<file>(std::move(path), std::move(on_trouble),
+                                 limits.file_size_max)),
+    waiting_max_(limits.waiting_max) {}
+
+journal_writer::~journal_writer() {
+  flush(task_thread::end_max);
+}
+
+void journal_writer::write(std::vector<core::journal::record> records) {
+  if (records.empty())
+    return;
+  const auto count = records.size();
+  const auto is_full = waiting_->load() + count > waiting_max_;
+  if (is_full) // Only small ones are kept in memory then.
+    for (auto& x : records)
+      if (auto* died = std::get_if<core::journal::worker_died>(&x.what))
+        died->failure = core::brief(std::move(died->failure));
+  waiting_->fetch_add(count);
+  thread_.post([records = std::move(records), to = file_, waiting = waiting_,
+                count, is_full] {
+    if (is_full)
+      to->skip(records);
+    else
+      to->write(records);
+    waiting->fetch_sub(count);
+  });
+}
+
+bool journal_writer::flush(core::duration timeout) {
+  return thread_.ask(timeout, [] { return true; }).value_or(false);
+}
+
+} // namespace actorrun::detail

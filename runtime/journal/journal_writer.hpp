@@ -1,0 +1,58 @@
+// Writes the journal of a coordinator, on a thread of its own: a slow disk slows
+// no decision.
+#pragma once
+
+#include "actors/core/journal/snapshot.hpp"
+#include "runtime/os/task_thread.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+/// Limits what a journal can cost.
+struct journal_limits {
+  uint64_t file_size_max = uint64_t{8} << 20; ///< In bytes; two files are kept.
+  size_t waiting_max = 20'000;                ///< Records that are not written.
+};
+
+/// Appends lines to a file, which it makes with its first record, with mode 0600.
+/// A file that has become too long becomes `<path>.1`, and the next one begins with
+/// all that is known. Where records were lost, because the disk was full or too
+/// slow, the journal goes on with all that is known, too.
+class journal_writer {
+public:
+  /// @param on_trouble Called once for each kind of trouble in a row, on the
+  ///                   writer's thread.
+  journal_writer(std::string path,
+                 std::function<void(const std::string& what)> on_trouble,
+                 const journal_limits& limits = {});
+
+  /// Waits for what has been written to it, for a second at most.
+  ~journal_writer();
+
+  journal_writer(const journal_writer&) = delete;
+  journal_writer& operator=(const journal_writer&) = delete;
+
+  /// Never blocks. Thread-safe, but records come in their order.
+  void write(std::vector<core::journal::record> records);
+
+  /// @returns false if not all is written in time
+  bool flush(core::duration timeout);
+
+private:
+  class file;
+
+  std::shared_ptr<file> file_; ///< The writer's thread shares it.
+  size_t waiting_max_;
+  std::shared_ptr<std::atomic<size_t>> waiting_
+    = std::make_shared<std::atomic<size_t>>(0);
+  task_thread thread_{"journal"};
+};
+
+} // namespace actorrun::detail

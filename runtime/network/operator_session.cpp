@@ -1,0 +1,241 @@
+#include "runtime/network/operator_session.hpp"
+
+#include "actors/operator_questions.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+using progress = link_socket::progress;
+
+core::time_point now() {
+  return core::time_point::clock::now();
+}
+
+core::duration fitted_interval(uint32_t ms) {
+  return std::clamp(std::chrono::milliseconds{ms}, watch_interval_min,
+                    watch_interval_max);
+}
+
+} // namespace
+
+/// Brings answers from any thread to the reactor's; drops them when the session
+/// has ended, because its reactor may follow it.
+struct operator_session::return_path {
+  void bring(question_id id, v1::OperatorReply x) {
+    const auto lock = std::lock_guard{mutex};
+    if (home != nullptr)
+      home->post([to = session, id, x = std::move(x)]() mutable {
+        if (const auto alive = to.lock())
+          alive->on_answer(id, std::move(x));
+      });
+  }
+
+  void close() {
+    const auto lock = std::lock_guard{mutex};
+    home = nullptr;
+  }
+
+  std::mutex mutex;
+  reactor* home; ///< Null: closed.
+  std::weak_ptr<operator_session> session;
+};
+
+operator_session::operator_session(reactor& home, unique_fd connection,
+                                   operator_setup setup)
+  : home_(home),
+    socket_(std::move(connection), link_side::server, setup.key, setup.trust),
+    watch_socket_(home, socket_.fd(), [this](uint32_t) { go_on(); }),
+    setup_(std::move(setup)), last_request_(now()) {}
+
+void operator_session::start() {
+  if (socket_.is_closed())
+    return;
+  path_ = std::make_shared<return_path>();
+  path_->home = &home_;
+  path_->session = weak_from_this();
+  if (socket_.session())
+    encryption_timer_
+      = home_.after(encryption_limit, [this] { finish(late_encryption()); });
+  idle_timer_ = home_.after(setup_.limits.idle, [this] { end_if_idle(); });
+  go_on();
+}
+
+void operator_session::stop() {
+  setup_.on_closed = nullptr;
+  if (!socket_.is_closed())
+    socket_.say_end();
+  finish({});
+}
+
+// -- events -------------------------------------------------------------------
+
+void operator_session::go_on() {
+  const auto self = shared_from_this(); // `finish` may end the owner's share.
+  const auto done = serve();
+  if (!done)
+    return finish(done.error());
+  if (*done == progress::ended)
+    return finish({});
+  watch_socket_.expect(takes_requests(), socket_.unsent() > 0);
+}
+
+result<progress> operator_session::serve() {
+  if (!socket_.flush())
+    return progress::ended;
+  auto done = takes_requests() ? read() : progress::none;
+  if (!done)
+    return done;
+  if (const auto ok = take_requests(); !ok)
+    return ok.error();
+  return socket_.flush() ? done : progress::ended;
+}
+
+result<progress> operator_session::read() {
+  auto plain = std::string{};
+  auto done = socket_.receive(plain);
+  requests_.add(plain);
+  if (done && socket_.is_open())
+    home_.cancel(std::exchange(encryption_timer_, 0));
+  return done;
+}
+
+bool operator_session::takes_requests() const {
+  return questions_.size() < open_question_count_max && socket_.unsent() == 0;
+}
+
+void operator_session::end_if_idle() {
+  const auto self = shared_from_this();
+  const auto left = setup_.limits.idle - (now() - last_request_);
+  if (!watch_ && left <= core::duration{0})
+    return finish({});
+  idle_timer_ = home_.after(watch_ ? setup_.limits.idle : left,
+                            [this] { end_if_idle(); });
+}
+
+// -- requests -----------------------------------------------------------------
+
+result<void> operator_session::take_requests() {
+  while (socket_.is_open() && takes_requests()) {
+    const auto x = next_request(requests_);
+    if (!x)
+      return x.error();
+    if (!*x)
+      return {};
+    last_request_ = now();
+    handle(**x);
+  }
+  return {};
+}
+
+void operator_session::handle(const v1::OperatorRequest& x) {
+  switch (x.what_case()) {
+    case v1::OperatorRequest::WHAT_NOT_SET: {
+      auto reply = refusal_of(errc::protocol_mismatch,
+                              "this version does not know the request");
+      reply.set_number(x.number());
+      return send(reply);
+    }
+    case v1::OperatorRequest::kWatch:
+      return begin_watch(x);
+    default: // An actor knows it.
+      ask(x);
+  }
+}
+
+operator_session::question_id
+operator_session::ask(const v1::OperatorRequest& x, bool is_of_watch) {
+  const auto id = ++last_question_;
+  const auto on_late = [this, id] {
+    on_answer(
+      id, refusal_of(errc::connection_timed_out, "the job does not answer"));
+  };
+  questions_[id]
+    = {x.number(), is_of_watch, home_.after(setup_.limits.answer, on_late)};
+  setup_.ask({x, [path = path_, id](v1::OperatorReply reply) {
+                path->bring(id, std::move(reply));
+              }});
+  return id;
+}
+
+void operator_session::on_answer(question_id id, v1::OperatorReply x) {
+  const auto self = shared_from_this();
+  const auto known = questions_.extract(id);
+  if (!known)
+    return; // It came too late.
+  home_.cancel(known.mapped().deadline);
+  x.set_number(known.mapped().number);
+  if (!known.mapped().is_of_watch)
+    send(x);
+  else if (watch_ && watch_->asked == id) // Another may have taken its place.
+    on_watched(x);
+  go_on();
+}
+
+// Whatever is not taken at once waits for `go_on`.
+void operator_session::send(const v1::OperatorReply& x) {
+  if (!socket_.send(operator_frame(x)))
+    return; // Out of memory; the operator waits in vain.
+  socket_.flush();
+}
+
+// -- the watch ----------------------------------------------------------------
+
+void operator_session::begin_watch(const v1::OperatorRequest& x) {
+  end_watch();
+  watch_ = status_watch{.number = x.number(),
+                        .interval = fitted_interval(x.watch().interval_ms())};
+  look();
+}
+
+// Nothing is asked for an operator that has not read the last reply: it gets the
+// newest status when it has.
+void operator_session::look() {
+  watch_->timer = home_.after(watch_->interval, [this] { look(); });
+  if (watch_->asked != 0 || socket_.unsent() > 0)
+    return;
+  auto request = v1::OperatorRequest{};
+  request.set_number(watch_->number);
+  request.mutable_status();
+  watch_->asked = ask(request, true);
+}
+
+void operator_session::on_watched(const v1::OperatorReply& x) {
+  watch_->asked = 0;
+  auto bytes = x.SerializeAsString();
+  if (bytes == watch_->last_sent)
+    return;
+  watch_->last_sent = std::move(bytes);
+  send(x);
+}
+
+void operator_session::end_watch() {
+  if (!watch_)
+    return;
+  home_.cancel(watch_->timer);
+  watch_.reset();
+}
+
+// -- the end ------------------------------------------------------------------
+
+// The callback may destroy the session: call this last.
+void operator_session::finish(const result<void>& how) {
+  if (path_)
+    path_->close();
+  end_watch();
+  for (const auto& [id, x] : questions_)
+    home_.cancel(x.deadline);
+  questions_.clear();
+  home_.cancel(std::exchange(encryption_timer_, 0));
+  home_.cancel(std::exchange(idle_timer_, 0));
+  watch_socket_.end();
+  const auto fd = socket_.take_fd();
+  if (const auto on_closed = std::exchange(setup_.on_closed, nullptr))
+    on_closed(how);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,132 @@
+// Serves one operator: reads its requests, has actors answer them, and sends the
+// replies.
+#pragma once
+
+#include "actors/core/time.hpp"
+#include "actors/interfaces.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/keys.hpp"
+#include "runtime/network/link_socket.hpp"
+#include "runtime/network/operator_frames.hpp"
+#include "runtime/network/tls_session.hpp"
+#include "runtime/os/reactor.hpp"
+#include "runtime/os/unique_fd.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace actorrun::detail {
+
+/// Passes on a question; must not block. On the reactor's thread.
+using question_sink = std::function<void(operator_question)>;
+
+/// Lets an actor answer.
+template <class Actor>
+question_sink questions_to(const Actor& whom) {
+  return [whom](operator_question x) { tell_anonymously(whom, std::move(x)); };
+}
+
+struct operator_limits {
+  /// A session without a request for so long, and without a watch, ends.
+  core::duration idle = std::chrono::seconds{60};
+  /// Timeout of one answer; longer than the timeouts of what an actor may have to
+  /// ask others. Without an answer the actor is gone.
+  core::duration answer = std::chrono::seconds{5};
+};
+
+/// At most so many requests of one session wait for their answers; the next ones
+/// are not read.
+inline constexpr size_t open_question_count_max = 8;
+
+/// A watch gets replies in such intervals.
+inline constexpr auto watch_interval_min = std::chrono::milliseconds{100};
+inline constexpr auto watch_interval_max = std::chrono::milliseconds{60'000};
+
+struct operator_setup {
+  /// From the handshake. None: a Unix socket, which no other process can read.
+  std::optional<link_key> key{};
+  tls_trust trust{};
+  question_sink ask;
+  /// Called once, when the session has ended by itself, on the reactor's thread;
+  /// may destroy it.
+  /// @param how A failure: the operator has done what the text says, as a verb
+  ///            and its object. Otherwise it has left, or was idle.
+  std::function<void(const result<void>& how)> on_closed{};
+  operator_limits limits{};
+};
+
+/// Everything but the constructor runs on the reactor's thread.
+///
+/// Nothing more is read from an operator that does not read its replies, and no
+/// status asked for it: so a session holds at most one request that is not whole,
+/// one read, and the replies to those that wait for their answers.
+class operator_session : public reactor_part,
+                         public std::enable_shared_from_this<operator_session> {
+public:
+  /// @param connection Non-blocking; nothing beyond the handshake has been read.
+  operator_session(reactor& home, unique_fd connection, operator_setup setup);
+
+  void start() override;
+  void stop() override;
+
+  /// Whether it has nothing to do.
+  bool is_idle() const { return !watch_ && questions_.empty(); }
+
+  /// Or when it began.
+  core::time_point last_request() const { return last_request_; }
+
+private:
+  using question_id = uint64_t; ///< Never used again.
+  struct return_path;
+
+  struct question {
+    uint64_t number = 0; ///< The operator's.
+    bool is_of_watch = false;
+    reactor::timer deadline = 0;
+  };
+
+  struct status_watch {
+    uint64_t number = 0; ///< The operator's.
+    core::duration interval{};
+    reactor::timer timer = 0;
+    question_id asked = 0; ///< 0: no answer is missing.
+    std::string last_sent{};
+  };
+
+  void go_on();
+  result<link_socket::progress> serve();
+  result<link_socket::progress> read();
+  result<void> take_requests();
+  void handle(const v1::OperatorRequest& x);
+  void begin_watch(const v1::OperatorRequest& x);
+  void look();
+  question_id ask(const v1::OperatorRequest& x, bool is_of_watch = false);
+  void on_answer(question_id id, v1::OperatorReply x);
+  void on_watched(const v1::OperatorReply& x);
+  void send(const v1::OperatorReply& x);
+  void end_watch();
+  void end_if_idle();
+  bool takes_requests() const;
+  void finish(const result<void>& how);
+
+  reactor& home_;
+  link_socket socket_;
+  socket_watch watch_socket_;
+  operator_setup setup_;
+  frame_splitter requests_{operator_frame_layout(request_size_max)};
+  std::shared_ptr<return_path> path_; ///< Null before the start.
+  std::map<question_id, question> questions_;
+  question_id last_question_ = 0;
+  std::optional<status_watch> watch_;
+  core::time_point last_request_;
+  reactor::timer encryption_timer_ = 0;
+  reactor::timer idle_timer_ = 0;
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,120 @@
+// Tests how a node agent answers when it is asked how its node is doing.
+#include "tests/actors/node_agent_fixture.hpp"
+#include "tests/support/fake_node_vitals.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct agent_vitals_fixture : node_agent_fixture {
+  agent_vitals_fixture() {
+    end(uut);
+    auto config = node_agent_config{};
+    config.offering.agent = {"a"};
+    config.offering.slot_count = 2;
+    config.offering.master_port = 29'500;
+    config.settings = {1, 4, 3};
+    config.supervisor.workers.command = {"train"};
+    config.supervisor.workers.slot_count = 2;
+    config.supervisor.job = {{"job-1"}, "default", 3};
+    config.supervisor.processes = host;
+    config.supervisor.ports = ports;
+    config.supervisor.vitals = vitals;
+    config.locator = locator;
+    config.vitals = vitals;
+    config.on_finished = [](const core::ending&) {};
+    uut = keep(spawn_node_agent(system, config));
+    run();
+    forget();
+  }
+
+  /// The coordinator asks.
+  void ask(uint64_t number) {
+    auto question = v1::NodeStatusRequest{};
+    question.set_request(number);
+    say(question);
+  }
+
+  std::shared_ptr<fake_node_vitals> vitals
+    = std::make_shared<fake_node_vitals>();
+};
+
+} // namespace
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: it reads nothing before it is asked", "[actors]") {
+  run_workers();
+  advance(10s);
+  CHECK(vitals->asked.empty());
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: it answers with a sample of its workers", "[actors]") {
+  run_workers();
+  ask(3);
+  REQUIRE(vitals->asked.size() == 1);
+  CHECK(vitals->asked[0].epoch == epoch_id{1});
+  CHECK(vitals->asked[0].pids == std::vector<int64_t>{100, 101});
+  CHECK(coordinator.told().empty());
+  vitals->answer(vitals_of({100, 101}, 5));
+  run();
+  CHECK(coordinator.told() == "status 0");
+  const auto& seen = *coordinator.node;
+  CHECK(seen.agent_id() == "a");
+  CHECK(seen.request() == 3);
+  REQUIRE(seen.vitals().workers_size() == 2);
+  CHECK(seen.vitals().workers(1).memory() == 5);
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: the supervisor names the files of workers before they "
+                 "start",
+                 "[actors]") {
+  join();
+  CHECK(vitals->followed.empty());
+  form(1);
+  REQUIRE(vitals->followed.size() == 1);
+  CHECK(vitals->followed[0].first == epoch_id{1});
+  CHECK(vitals->followed[0].second.workers.size() == 2);
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: questions during a sample are answered by it",
+                 "[actors]") {
+  run_workers();
+  ask(3);
+  ask(4);
+  CHECK(vitals->asked.size() == 1);
+  vitals->answer(vitals_of({100, 101}, 5));
+  run();
+  CHECK(coordinator.told() == "status 0; status 0");
+  CHECK(coordinator.node->request() == 4);
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: on a machine that hangs it answers without a sample, "
+                 "400 ms later",
+                 "[actors]") {
+  run_workers();
+  ask(3);
+  advance(399ms);
+  CHECK(coordinator.told().find("status") == std::string::npos);
+  advance(1ms);
+  CHECK(coordinator.told().find("status 0") != std::string::npos);
+  CHECK_FALSE(coordinator.node->has_vitals());
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: without a coordinator its status has a new sample",
+                 "[actors]") {
+  const auto seen = ask_status(uut);
+  CHECK_FALSE(seen->has_value());
+  REQUIRE(vitals->asked.size() == 1);
+  CHECK(vitals->asked[0].pids.empty());
+  vitals->answer(vitals_of({}, 0));
+  run();
+  REQUIRE(seen->has_value());
+  CHECK((*seen)->agents(0).vitals().cpu_count() == 64);
+  CHECK((*seen)->agents(0).vitals().age_ms() == 0);
+}

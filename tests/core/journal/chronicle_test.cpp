@@ -1,0 +1,153 @@
+#include "tests/support/chronicle_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+TEST_CASE("chronicle: records say what has changed, once", "[core]") {
+  auto job = chronicle_fixture{};
+  job.begin();
+  CHECK(job.note(1ms, job.join("a")) == "joined node wait");
+  CHECK(job.note(2ms, job.heard("a")).empty());
+  CHECK(job.note(3ms, job.join("b")) == "joined node phase wait");
+  CHECK(job.note(4ms, job.join("c"))
+        == "joined formed node node node phase wait");
+  CHECK(job.note(5ms, workers_started{{"a"}, {1}, {7}}) == "node wait");
+  CHECK(job.note(6ms, workers_started{{"b"}, {1}, {8}}) == "node wait");
+  CHECK(job.note(7ms, workers_started{{"c"}, {1}, {9}})
+        == "node running phase wait");
+  CHECK(job.note(8ms, job.disconnect("a")) == "touch node");
+  CHECK(job.note(9ms, job.heard("b")).empty());
+  CHECK(job.chronicle.now().nodes.at({"c"}).now.pids
+        == std::vector<int64_t>{9});
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("chronicle: an epoch ends with its root cause and its cost",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  CHECK(job.note(1s, job.failed("b", 1))
+        == "died revoked node node node phase wait");
+  CHECK(job.note(1s, job.failed("b", 1)) == "node"); // Repeated.
+  job.stop_noted(1'100ms);
+  const auto& now = job.chronicle.now();
+  REQUIRE(now.epochs.size() == 2);
+  const auto& first = now.epochs.front();
+  CHECK(first.cause->agent == agent_id{"b"});
+  CHECK(first.exemption.empty());
+  CHECK(first.restart_count == 1);
+  CHECK(first.stopped_at->when == time_point{1'100ms});
+  CHECK(now.restart_count == 1);
+  CHECK(now.nodes.at({"a"}).now.pids.empty());
+  for (const auto* agent : {"a", "b", "c"})
+    job.note(1'200ms, workers_started{{agent}, {2}, {1}});
+  CHECK(journal::regroup_time(job.chronicle.now(), 1) == 200ms);
+  CHECK_FALSE(journal::regroup_time(job.chronicle.now(), 0));
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("chronicle: a failure that was reported later can be the cause",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  auto late = job.failed("c", 1);
+  late.failure.age = 3s;
+  job.note(1s, job.failed("b", 1));
+  job.note(1'010ms, late);
+  job.stop_noted(1'020ms);
+  const auto& first = job.chronicle.now().epochs.front();
+  CHECK(first.cause->agent == agent_id{"c"});
+  REQUIRE(first.others.listed.size() == 1);
+  CHECK(first.others.listed.front().agent == agent_id{"b"});
+}
+
+TEST_CASE("chronicle: an epoch that ended for another reason has no cause",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  CHECK(job.note(1s, job.leaving("a", 15))
+        == "leaving revoked node node node phase wait");
+  CHECK(job.note(2s, job.left("a")) == "gone wait");
+  job.note(2s, job.stopped("b", 1));
+  job.note(2s, job.stopped("c", 1));
+  const auto& first = job.chronicle.now().epochs.front();
+  CHECK_FALSE(first.cause);
+  CHECK(first.stopped_at);
+  CHECK(job.chronicle.now().departures.front().reason == "agent a left");
+  CHECK(job.chronicle.now().departures.front().last.host == "node-a");
+}
+
+TEST_CASE("chronicle: a refusal, the end on request and the end are noted",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  auto another = job.join("d");
+  another.settings.restart_count_max = 9;
+  CHECK(job.note(1s, another) == "refused");
+  CHECK(job.chronicle.now().refusals.front().what.host == "node-d");
+  CHECK(job.note(2s, stop_requested{15})
+        == "asked phase ended"); // Its agents stop by themselves.
+  CHECK(job.chronicle.now().result->kind == outcome::verdict::stopped);
+  CHECK(job.chronicle.now().end_signal == 15);
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("chronicle: success ends the epoch and the job", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  job.note(1s, job.succeeded("a", 1));
+  job.note(1s, job.succeeded("b", 1));
+  CHECK(job.note(1s, job.succeeded("c", 1)) == "stopped node phase ended");
+  CHECK(job.chronicle.now().epochs.front().stopped_at);
+  CHECK_FALSE(job.chronicle.now().epochs.front().revoked_at);
+}
+
+TEST_CASE("chronicle: a successor notes the epoch that it takes over",
+          "[core]") {
+  auto first = chronicle_fixture{};
+  first.run_noted();
+  auto job = chronicle_fixture{};
+  job.begin();
+  job.note(0ms, coordinator_started{true, {}});
+  const auto back = [&](const char* agent) {
+    auto x = job.rejoin(agent, first.plan_of(agent), share_state::running);
+    x.pids = {5, 6};
+    return x;
+  };
+  CHECK(job.note(1ms, back("a")) == "joined formed node");
+  CHECK(job.chronicle.now().newest_epoch()->formed.adopted);
+  job.note(2ms, back("b"));
+  job.note(3ms, back("c"));
+  CHECK(job.chronicle.now().phase == rendezvous::phase::running);
+  CHECK(job.chronicle.now().newest_epoch()->running_at);
+  CHECK(job.chronicle.now().nodes.at({"b"}).now.pids
+        == std::vector<int64_t>{5, 6});
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("snapshot: old epochs are shortened, then forgotten", "[core]") {
+  auto uut = journal::snapshot{};
+  auto number = uint64_t{0};
+  const auto put = [&](journal::fact x) {
+    uut.apply({++number, {}, std::move(x)});
+  };
+  auto failure = rendezvous_fixture::failure_of("a");
+  failure.details.traceback = std::string(10'000, 'x');
+  for (uint64_t i = 1; i <= 70; ++i) {
+    auto formed = journal::epoch_formed{};
+    formed.epoch = {i};
+    put(formed);
+    for (uint32_t rank = 0; rank < 20; ++rank) {
+      failure.local_rank = rank;
+      put(journal::worker_died{{i}, failure});
+    }
+  }
+  CHECK(uut.epochs.size() == journal::epochs_remembered_max);
+  CHECK(uut.forgotten_epoch_count == 6);
+  const auto& oldest = uut.epochs.front();
+  CHECK(oldest.formed.epoch == epoch_id{7});
+  CHECK(oldest.cause->details.traceback.size() == brief_traceback_max);
+  CHECK(oldest.others.listed.size() == 4);
+  CHECK(oldest.others.count() == 19);
+  CHECK(uut.epochs.back().cause->details.traceback.size() == 10'000);
+}

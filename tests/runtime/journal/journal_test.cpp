@@ -1,0 +1,326 @@
+// Journals as files: lines, writers, readers, damage.
+#include "runtime/journal.hpp"
+#include "runtime/journal/journal_file.hpp"
+#include "runtime/journal/journal_lines.hpp"
+#include "runtime/journal/journal_reader.hpp"
+#include "runtime/journal/journal_writer.hpp"
+#include "tests/runtime/folders.hpp"
+#include "tests/support/chronicle_fixture.hpp"
+
+#include <atomic>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include <sys/stat.h>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::test;
+
+namespace {
+
+/// A job in which much happens, from a seed: its records, and the snapshot after
+/// each of them.
+struct random_job : chronicle_fixture {
+  explicit random_job(unsigned seed, int steps = 300)
+    : chronicle_fixture{{1, 3, 5}}, random(seed) {
+    begin();
+    snapshots.push_back(chronicle.now());
+    for (auto i = 0; i < steps; ++i) {
+      time += std::chrono::milliseconds{random() % 50};
+      const auto first = records.size();
+      note(time, event());
+      auto known = snapshots.back();
+      for (auto j = first; j < records.size(); ++j) {
+        known.apply(records[j]);
+        snapshots.push_back(known);
+      }
+    }
+  }
+
+  rendezvous_event event() {
+    const auto agent = std::string(1, char('a' + random() % 4));
+    const auto epoch = uut.epoch();
+    switch (random() % 12) {
+      case 0:
+      case 1:
+        return join(agent);
+      case 2:
+        return disconnect(agent);
+      case 3:
+        return lose(agent);
+      case 4:
+        return random() % 4 == 0 ? rendezvous_event{leaving(agent, 15)}
+                                 : rendezvous_event{heard(agent)};
+      case 5: {
+        auto x = worker_failed{{agent}, epoch, failure_of(agent)};
+        x.failure.details.message = "bytes \xff\x1b[31m \"quoted\"\n\\ \t";
+        x.failure.details.traceback = std::string(random() % 100, 'x');
+        x.failure.local_rank = random() % 4;
+        x.failure.age = duration{random() % 1'000'000};
+        return x;
+      }
+      case 6:
+      case 7:
+        return workers_stopped{{agent}, epoch};
+      case 8:
+        return timer_fired{{1 + random() % 20}};
+      case 9:
+        return workers_started{{agent}, epoch, {int64_t(random() % 9'999)}};
+      default:
+        return workers_started{{agent}, epoch};
+    }
+  }
+
+  std::mt19937 random;
+  std::chrono::milliseconds time{0};
+  std::vector<journal::snapshot> snapshots; ///< After record 1, 2, …
+};
+
+std::string content_of(const std::string& path) {
+  auto file = std::ifstream{path};
+  auto out = std::ostringstream{};
+  out << file.rdbuf();
+  return out.str();
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  std::ofstream{path} << content;
+}
+
+struct fixture {
+  /// Writes the records in parts, as a coordinator does.
+  void write(const journal::chronicle::records& all, size_t part = 3) {
+    auto writer = journal_writer{
+      path, [this](const std::string& x) { troubles += x + "\n"; }, limits};
+    for (size_t i = 0; i < all.size(); i += part)
+      writer.write({all.begin() + ptrdiff_t(i),
+                    all.begin() + ptrdiff_t(std::min(all.size(), i + part))});
+    REQUIRE(writer.flush(30s));
+  }
+
+  test_folders::folder folder;
+  std::string path = folder / "deep/er/job.jsonl";
+  journal_limits limits;
+  std::string troubles;
+};
+
+} // namespace
+
+TEST_CASE("journal: what is read is what was known, at every record",
+          "[runtime]") {
+  const auto seed = GENERATE(1U, 2U, 3U, 4U);
+  const auto job = random_job{seed};
+  REQUIRE(job.records.size() > 100);
+  auto known = journal::snapshot{};
+  for (size_t i = 0; i < job.records.size(); ++i) {
+    auto line = to_line(job.records[i]);
+    REQUIRE(line.back() == '\n');
+    line.pop_back();
+    REQUIRE(line.find('\n') == std::string::npos);
+    const auto read = parse_journal_line(line);
+    INFO(line);
+    REQUIRE(read);
+    REQUIRE(std::get<journal::record>(*read) == job.records[i]);
+    known.apply(std::get<journal::record>(*read));
+    REQUIRE(known == job.snapshots[i]);
+    auto whole = to_line(known);
+    whole.pop_back();
+    const auto all = parse_journal_line(whole);
+    REQUIRE(all);
+    REQUIRE(std::get<journal::snapshot>(*all) == known);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "journal: it is a file of this user alone",
+                 "[runtime]") {
+  const auto job = random_job{5};
+  write(job.records);
+  struct stat facts {};
+  REQUIRE(::stat(path.c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 0777) == 0600);
+  const auto read = read_snapshot(path);
+  REQUIRE(read);
+  CHECK(*read == job.snapshots.back());
+  CHECK(troubles.empty());
+}
+
+TEST_CASE_METHOD(fixture, "journal: its files stay short, and it goes on",
+                 "[runtime]") {
+  const auto job = random_job{6, 1'000};
+  limits.file_size_max = 60'000;
+  write(job.records);
+  const auto read = read_snapshot(path);
+  REQUIRE(read);
+  CHECK(*read == job.snapshots.back());
+  CHECK(content_of(path + ".1").size() < 200'000);
+  CHECK(content_of(path).find("\"snapshot\"") < 100);
+}
+
+TEST_CASE_METHOD(fixture, "journal: a moment in the past", "[runtime]") {
+  const auto job = random_job{7};
+  write(job.records);
+  auto random = std::mt19937{8};
+  for (auto i = 0; i < 50; ++i) {
+    const auto& at = job.snapshots[random() % job.snapshots.size()];
+    auto last = at;
+    for (const auto& x : job.snapshots)
+      if (x.latest.when <= at.latest.when)
+        last = x;
+    const auto read = read_snapshot(path, at.latest.when);
+    REQUIRE(read);
+    CHECK(*read == last);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "journal: cut at any byte, it is read up to there",
+                 "[runtime]") {
+  const auto job = random_job{9, 20};
+  write(job.records);
+  const auto all = content_of(path);
+  const auto cut = folder / "cut.jsonl";
+  for (size_t size = 0; size < all.size(); size += 7) {
+    write_file(cut, all.substr(0, size));
+    const auto whole
+      = size_t(std::count(all.begin(), all.begin() + ptrdiff_t(size), '\n'));
+    const auto read = read_snapshot(cut);
+    if (whole == 0) {
+      CHECK_FALSE(read);
+      continue;
+    }
+    REQUIRE(read);
+    CHECK(*read == job.snapshots[whole - 1]);
+  }
+}
+
+TEST_CASE_METHOD(fixture, "journal: damaged lines are left out and counted",
+                 "[runtime]") {
+  const auto job = random_job{10};
+  write(job.records);
+  auto all = content_of(path);
+  auto random = std::mt19937{11};
+  for (auto i = 0; i < 200; ++i) {
+    auto bytes = all;
+    for (auto j = 0; j < 5; ++j)
+      bytes[random() % bytes.size()] = char(random());
+    write_file(folder / "bad.jsonl", bytes);
+    auto reading = journal_reading::open(folder / "bad.jsonl");
+    REQUIRE(reading);
+    while (reading->next()) {
+    }
+    CHECK(reading->bad_line_count() <= 10);
+    CHECK(reading->known().number >= job.records.size() - 10);
+  }
+}
+
+TEST_CASE("journal: what is no line of a journal is refused with its reason",
+          "[runtime]") {
+  const auto why = [](const std::string& line) {
+    const auto x = parse_journal_line(line);
+    return x ? std::string{} : x.error().text;
+  };
+  const auto with = [](const std::string& members) {
+    return R"({"v": 1, "n": 1, "ns": 1, "wall_ms": 1, "what": )" + members
+           + "}";
+  };
+  CHECK(why("") == "it is not JSON");
+  CHECK(why("[]") == "it is no record");
+  CHECK(why("{}") == "it is no record");
+  CHECK(why(R"({"v": 2})") == "it has version 2, this program reads version 1");
+  CHECK(why(with(R"("phase_changed")")) == "\"phase\" is missing");
+  CHECK(why(with(R"("phase_changed", "phase": "hungry")"))
+        == "a name is unknown");
+  CHECK(why(with(R"("node_leaving", "agent": "a", "signal": 5000000000)"))
+        == "a number is out of range");
+  CHECK(why(with(R"("node_leaving", "agent": 1, "signal": 5)"))
+        == "a text is missing");
+  const auto newer = parse_journal_line(with(R"("of_the_future", "x": 1)"));
+  REQUIRE(newer);
+  CHECK(std::get<unknown_record>(*newer).what == "of_the_future");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: a full disk is told once, and what is "
+                 "missing does not matter afterwards",
+                 "[runtime]") {
+  const auto job = random_job{12};
+  limits.waiting_max = 0; // Every record is too many.
+  const auto half = job.records.size() / 2;
+  {
+    auto writer
+      = journal_writer{path,
+                       [this](const std::string& x) { troubles += x + "\n"; },
+                       {.waiting_max = 4}};
+    writer.write({job.records.begin(), job.records.begin() + 3});
+    REQUIRE(writer.flush(30s));
+    writer.write({job.records.begin() + 3,
+                  job.records.begin() + ptrdiff_t(half)}); // Is skipped.
+    REQUIRE(writer.flush(30s));
+    for (auto i = half; i < job.records.size(); i += 3) {
+      writer.write(
+        {job.records.begin() + ptrdiff_t(i),
+         job.records.begin() + ptrdiff_t(std::min(job.records.size(), i + 3))});
+      REQUIRE(writer.flush(30s));
+    }
+  }
+  CHECK(std::count(troubles.begin(), troubles.end(), '\n') == 1);
+  CHECK(troubles.find("too slowly") != std::string::npos);
+  auto known = journal_reading::open(path);
+  REQUIRE(known);
+  while (known->next()) {
+  }
+  CHECK(known->known().phase == job.snapshots.back().phase);
+  CHECK(known->known().nodes == job.snapshots.back().nodes);
+}
+
+TEST_CASE_METHOD(fixture, "journal: a folder that cannot be made is told once",
+                 "[runtime]") {
+  write_file(folder / "deep", "a file");
+  write(random_job{13}.records);
+  CHECK(std::count(troubles.begin(), troubles.end(), '\n') == 1);
+  CHECK(troubles.find(path) != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: it is read while it is written, and when "
+                 "its file is exchanged",
+                 "[runtime]") {
+  const auto job = random_job{14, 1'000};
+  auto writer = journal_writer{path, {}, {.file_size_max = 40'000}};
+  writer.write({job.records.begin(), job.records.begin() + 1});
+  REQUIRE(writer.flush(30s));
+  auto reading = journal_reading::open(path);
+  REQUIRE(reading);
+  for (size_t i = 1; i < job.records.size(); i += 10) {
+    const auto end = std::min(job.records.size(), i + 10);
+    writer.write({job.records.begin() + ptrdiff_t(i),
+                  job.records.begin() + ptrdiff_t(end)});
+    REQUIRE(writer.flush(30s));
+    while (reading->next()) {
+    }
+    REQUIRE(reading->known() == job.snapshots[end - 1]);
+  }
+  CHECK(reading->bad_line_count() == 0);
+}
+
+TEST_CASE("journal: its name tells of which job and coordinator it is",
+          "[runtime]") {
+  const auto name
+    = journal_name{{"train/run 7.b"}, "n1.cluster", 1'785'500'000'123, 4711};
+  CHECK(file_name_of(name)
+        == "train%2Frun%207%2Eb.n1%2Ecluster.1785500000123.4711.jsonl");
+  CHECK(journal_name_of(file_name_of(name)) == name);
+  for (const auto* x :
+       {"a.jsonl", "a.b.1.2", "a.b.x.2.jsonl", "a.b.1.2.jsonl.1",
+        "a%.b.1.2.jsonl", "a%zz.b.1.2.jsonl", ".jsonl"})
+    CHECK_FALSE(journal_name_of(x));
+  const auto folder = test_folders::folder{};
+  for (auto i = 1; i <= 5; ++i)
+    write_file(folder / file_name_of({{"j" + std::to_string(i)}, "n", i, i}),
+               "{}\n");
+  CHECK(find_journals(folder.path()).size() == 5);
+  remove_old_journals(folder.path(), 2);
+  CHECK(find_journals(folder.path()).size() == 2);
+}

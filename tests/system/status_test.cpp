@@ -1,0 +1,86 @@
+// Tests what actorctl shows of nodes and workers that run.
+#include "tests/support/catch.hpp"
+#include "tests/system/scene.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+/// A busy worker that has written a line, and one that sleeps.
+constexpr auto workers = "if [ $LOCAL_RANK = 0 ]; then echo hello; "
+                         "while :; do :; done; fi; exec sleep 1000";
+
+} // namespace
+
+TEST_CASE_METHOD(scene, "status: it shows how the workers of a node are doing",
+                 "[status]") {
+  auto& job = run({"--standalone", "--nproc-per-node=2", "--redirects=3",
+                   "--log-dir=" + folder() + "/logs", "--no-python", "sh", "-c",
+                   workers});
+  // Other programs may keep all CPUs for a while.
+  const auto seen = await_status([](const json& x) {
+    const auto& all = x["agents"][0]["workers"];
+    return all.size() == 2 && all[0]["state"] == "R"
+           && all[0]["cpu_percent"].is_number() && all[0]["cpu_percent"] >= 10
+           && all[0]["output_bytes"] == 6;
+  });
+  const auto& busy = seen["agents"][0]["workers"][0];
+  CHECK(busy["memory"] > 100'000);
+  CHECK(busy["threads"] == 1);
+  CHECK(busy["processes"] == 1);
+  CHECK(busy["age_ms"] < 60'000);
+  CHECK(busy["output_age_ms"] < 60'000);
+  const auto& idle = seen["agents"][0]["workers"][1];
+  CHECK(idle["state"] == "S");
+  CHECK(idle["cpu_percent"] == 0);
+  CHECK(idle["output_bytes"] == 0);
+  CHECK(idle["output_age_ms"].is_null());
+  const auto& node = seen["agents"][0]["vitals"];
+  CHECK(node["load"].size() == 3);
+  CHECK(node["cpus"] > 0);
+  CHECK(node["memory_available"] <= node["memory_total"]);
+  ::kill(idle["pid"].get<pid_t>(), SIGSTOP);
+  await_status(
+    [](const json& x) { return x["agents"][0]["workers"][1]["state"] == "T"; });
+  const auto text = read({ACTORCTL_PROGRAM, "status", "-o", "wide"});
+  CHECK(count_of(text, "RANK  LOCAL  HOST") == 1);
+  CHECK(count_of(text, "stopped (T)") == 1);
+  const auto brief = read({ACTORCTL_PROGRAM, "status"});
+  CHECK(count_of(brief, "LOCAL") == 0);
+  job.signal(SIGTERM);
+  CHECK(job.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE_METHOD(scene,
+                 "status: a node that does not answer is shown as it was last",
+                 "[status]") {
+  const auto slow = agent_options{.conf = ",keep_alive_interval=5"};
+  agent(slow);
+  auto& b = agent(slow);
+  await_world(4);
+  const auto seen = await_status([](const json& x) {
+    return x["agents"].size() == 2 && x["agents"][0]["vitals"].is_object()
+           && x["agents"][1]["vitals"].is_object();
+  });
+  CHECK(seen["agents"][0]["workers"][1]["state"].is_string());
+  CHECK(seen["agents"][1]["workers"][1]["state"].is_string());
+  b.signal(SIGSTOP);
+  const auto later = await_status([](const json& x) {
+    return x["agents"][0]["vitals"]["age_ms"] > 1'000
+           || x["agents"][1]["vitals"]["age_ms"] > 1'000;
+  });
+  const auto is_first = later["agents"][0]["vitals"]["age_ms"] > 1'000;
+  const auto& stopped = later["agents"][is_first ? 0 : 1];
+  const auto& other = later["agents"][is_first ? 1 : 0];
+  CHECK(stopped["workers"][0]["memory"] > 100'000);
+  CHECK(other["vitals"]["age_ms"] < 1'000);
+  b.signal(SIGCONT);
+  order_end();
+  for (auto& x : programs())
+    CHECK(x.wait() == 0);
+}
+
+} // namespace actorrun::test
