@@ -5,6 +5,7 @@
 #include "messages/caf.hpp"
 
 #include "messages/job.pb.h"
+#include "messages/node.pb.h"
 #include "messages/rendezvous.pb.h"
 #include "messages/worker.pb.h"
 
@@ -72,6 +73,13 @@ CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StatusRequest))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JobStatus))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeStatusRequest))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeStatus))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::DrainNotice))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LogLevelOrder))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LogReading))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LogCredit))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::LogChunk))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StacksRequest))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StacksReport))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

@@ -17,18 +17,22 @@ namespace {
 using std::string_view;
 
 // What each role sends, with answers (actors/interfaces.hpp).
-constexpr auto of_agent = std::array<string_view, 9>{
+constexpr auto of_agent = std::array<string_view, 11>{
   "actorrun::v1::JoinRequest",    "actorrun::v1::KeepAlive",
   "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
   "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
   "actorrun::v1::LeaveNotice",    "actorrun::v1::NodeStatus",
-  "actorrun::v1::StatusRequest",
+  "actorrun::v1::StatusRequest",  "actorrun::v1::LogChunk",
+  "actorrun::v1::StacksReport",
 };
-constexpr auto of_coordinator = std::array<string_view, 8>{
-  "actorrun::v1::JoinAccepted", "actorrun::v1::JoinRejected",
-  "actorrun::v1::LeaseGranted", "actorrun::v1::EpochFormed",
-  "actorrun::v1::EpochRevoked", "actorrun::v1::JobEnded",
-  "actorrun::v1::JobStatus",    "actorrun::v1::NodeStatusRequest",
+constexpr auto of_coordinator = std::array<string_view, 13>{
+  "actorrun::v1::JoinAccepted",  "actorrun::v1::JoinRejected",
+  "actorrun::v1::LeaseGranted",  "actorrun::v1::EpochFormed",
+  "actorrun::v1::EpochRevoked",  "actorrun::v1::JobEnded",
+  "actorrun::v1::JobStatus",     "actorrun::v1::NodeStatusRequest",
+  "actorrun::v1::DrainNotice",   "actorrun::v1::LogLevelOrder",
+  "actorrun::v1::LogReading",    "actorrun::v1::LogCredit",
+  "actorrun::v1::StacksRequest",
 };
 std::span<const string_view> sent_by(link_side side) {
   return side == link_side::client ? std::span<const string_view>{of_agent}

@@ -185,6 +185,8 @@ inline void fill(v1::WorkerVitals& x) {
   x.set_state('S');
   x.set_output_size(0);
   x.set_output_age_ms(12);
+  x.set_timer_scope("step");
+  x.set_timer_age_ms(0);
 }
 
 inline void fill(v1::NodeVitals& x) {
@@ -213,6 +215,105 @@ inline void fill(v1::NodeStatus& x) {
   x.set_request(UINT64_MAX);
 }
 
+inline void fill(v1::DrainNotice& x) {
+  x.set_deadline_ms(30'000);
+  x.set_reason("an operator drains the node");
+}
+
+inline void fill(v1::LogLevelOrder& x) {
+  x.set_level("debug");
+}
+
+inline void fill(v1::LogSelection& x) {
+  x.add_ranks(0);
+  x.add_ranks(7);
+  x.set_outputs(v1::LOG_OUTPUTS_ERR);
+  x.set_previous(true);
+  x.set_follow(true);
+  x.set_since_ms(1'700'000'000'000);
+  x.set_tail(0);
+  x.set_grep("^loss");
+}
+
+inline void fill(v1::LogReading& x) {
+  x.set_reading(1);
+  fill(*x.mutable_what());
+  x.set_credit(65'536);
+}
+
+inline void fill(v1::LogCredit& x) {
+  x.set_reading(1);
+  x.set_size(1'024);
+}
+
+inline void fill(v1::LogLine& x) {
+  x.set_rank(9);
+  x.set_epoch(7);
+  x.set_is_err(true);
+  x.set_text("what a worker wrote \xff"); // No UTF-8.
+  x.set_truncated(true);
+  x.set_wall_ms(1'700'000'000'000);
+  x.set_host("node-a");
+}
+
+inline void fill(v1::LogChunk& x) {
+  x.set_agent_id("a");
+  x.set_reading(1);
+  fill(*x.add_lines());
+  fill(*x.add_lines());
+  x.set_trouble("lines are missing");
+  x.set_is_end(true);
+}
+
+inline void fill(v1::StacksRequest& x) {
+  x.set_request(UINT64_MAX);
+  x.add_ranks(3);
+}
+
+inline void fill(v1::WorkerStack& x) {
+  x.set_rank(9);
+  x.set_local_rank(1);
+  x.set_pid(100);
+  x.set_host("node-a");
+  x.set_source("kernel");
+  x.add_frames("futex_wait");
+  x.set_trouble("not allowed");
+}
+
+inline void fill(v1::StacksReport& x) {
+  x.set_agent_id("a");
+  x.set_request(1);
+  fill(*x.add_workers());
+  x.set_truncated(true);
+}
+
+inline void fill(v1::DepartedNode& x) {
+  x.set_agent_id("b");
+  x.set_host("node-b");
+  x.set_reason("its lease has expired");
+  x.set_age_ms(12);
+  x.set_node_rank(1);
+}
+
+inline void fill(v1::EpochStatus& x) {
+  x.set_epoch(7);
+  x.set_node_count(2);
+  x.set_world_size(4);
+  x.set_reason("node-b was lost");
+  x.set_age_ms(100);
+  x.set_running_age_ms(90);
+  x.set_revoked_age_ms(0);
+  x.set_regroup_us(12'345);
+  x.set_end_reason("rank 2 exited with 7");
+  x.set_cost_restart(true);
+}
+
+inline void fill(v1::ExcludedHost& x) {
+  x.set_host("node-c");
+  x.set_reason("bad memory");
+  x.set_age_ms(5);
+}
+
 inline void fill(v1::AgentStatus& x) {
   x.set_agent_id("a");
   x.set_host("node-a");
@@ -229,6 +330,11 @@ inline void fill(v1::AgentStatus& x) {
   fill(*x.add_gpus());
   x.set_gpu_trouble("driver not loaded");
   fill(*x.mutable_vitals());
+  x.set_state("running");
+  x.set_reason("drained");
+  x.set_since_ms(10);
+  x.set_lease_age_ms(30);
+  x.set_drain_left_ms(2'000);
 }
 
 inline void fill(v1::JobStatus& x) {
@@ -250,6 +356,16 @@ inline void fill(v1::JobStatus& x) {
   x.set_truncated(true);
   x.set_gpus_truncated(true);
   x.set_vitals_truncated(true);
+  x.set_sequence(99);
+  x.set_age_ms(1);
+  x.set_phase_age_ms(2);
+  x.set_waiting_age_ms(3);
+  x.set_waiting_left_ms(4);
+  fill(*x.add_epochs());
+  fill(*x.add_departed_nodes());
+  fill(*x.add_excluded_hosts());
+  x.set_is_healthy(true);
+  x.set_wall_ms(1'700'000'000'000);
 }
 
 // -- all of them --------------------------------------------------------------
