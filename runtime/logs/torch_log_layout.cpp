@@ -88,6 +88,8 @@ torch_log_layout::open(core::log_options options, const job_id& job) {
                              "system keeps the beginning of files",
                              path)};
   x->exposed_ = made.exposed();
+  if (auto ok = x->open_error_folder(); !ok)
+    return ok.error();
   x->own_ = guard(std::move(*own));
   made.keep();
   return x;
@@ -112,12 +114,28 @@ result<folder_handle> torch_log_layout::open_base(folder_path& made) {
   return folder_handle{std::move(base.fd), std::move(path)};
 }
 
+// A worker opens its error file by its path, and another user can lead that
+// elsewhere: it gets one in a folder that only we can replace.
+result<void> torch_log_layout::open_error_folder() {
+  if (exposed_.empty() || !temporary_.empty())
+    return {};
+  auto made = temporary_folder::make();
+  if (!made)
+    return made.error();
+  temporary_ = std::move(*made);
+  return {};
+}
+
 std::string torch_log_layout::warning() const {
   if (exposed_.empty())
     return {};
+  const auto elsewhere
+    = options_.folder.empty()
+        ? ""
+        : formatted("; error files are in {} instead", temporary_.path());
   return formatted("other users can write to {} and replace the log folders in "
-                   "it: run chmod +t {}, or choose another --log-dir",
-                   exposed_, exposed_);
+                   "it: run chmod +t {}, or choose another --log-dir{}",
+                   exposed_, exposed_, elsewhere);
 }
 
 // What another user has put in its place gets no worker's error file. If it was
@@ -192,6 +210,10 @@ torch_log_layout::prepare(const core::epoch_plan& plan) {
     ::unlinkat(own_->fd(), attempt->c_str(), AT_REMOVEDIR);
     return cannot_make_folder(path + "/" + name, error);
   }
+  if (has_error_folder())
+    for (uint32_t i = 0; i < count; ++i)
+      outputs.workers[i].error_file
+        = formatted("{}/{}.error_{}.json", temporary_.path(), *attempt, i);
   return outputs;
 }
 

@@ -37,7 +37,8 @@ inline constexpr size_t log_path_rest_max = 100;
 /// if no file is in it. If there is no base and no stream goes to a file
 /// either, no user expects files: the workers get no folder each, but error
 /// files `attempt_<restart count>/error_<local rank>.json`. A folder costs ext4
-/// as much as a tenth of a process.
+/// as much as a tenth of a process. If other users can replace what is in the
+/// base, the error files are in a folder for temporary files, too.
 /// @see torch/distributed/elastic/multiprocessing/api.py, `DefaultLogsSpecs`;
 ///      it deletes the folder of an attempt that begins again.
 class torch_log_layout final : public ports::log_layout {
@@ -77,12 +78,20 @@ private:
     return options_.folder.empty() && !chooses_files(options_);
   }
 
+  /// Whether error files are not in the folders of the workers.
+  bool has_error_folder() const {
+    return !options_.folder.empty() && !temporary_.empty();
+  }
+
   result<folder_handle> open_base(folder_path& made);
+  result<void> open_error_folder();
   result<void> check_place() const;
   result<std::string> make_attempt(const core::epoch_plan& plan);
 
   core::log_options options_;
-  temporary_folder temporary_; ///< The base if it is ours; else none.
+  /// The base if no other was asked for; else that of the error files, if they
+  /// must not be in the base.
+  temporary_folder temporary_;
   std::shared_ptr<const folder_handle> own_; ///< None: no files.
   std::string exposed_;
   std::set<uint32_t> restart_counts_; ///< Of the attempts so far.

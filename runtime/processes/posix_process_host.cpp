@@ -43,6 +43,9 @@ constexpr auto empty_interval = 500us;
 /// wake-ups of a node at rest.
 constexpr auto reap_interval = 800ms;
 
+/// An empty control group is removed so long after its workers.
+constexpr auto removal_delay = 100ms;
+
 std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
   auto result = std::set<pid_t>{};
   for (const auto& x : workers)
@@ -349,11 +352,20 @@ void posix_process_host::finish(epoch_id epoch) {
     loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
     return;
   }
-  if (adopts_orphans())
+  if (group.cgroup())
+    leave_for_later(group.cgroup());
+  else if (adopts_orphans())
     reap();
   for (auto& worker : group.workers)
     worker.reap();
   batches_.erase(i);
+}
+
+// The next workers need not wait until the group is removed, nor for a look at all
+// child processes: the group says which orphans were theirs, also when their
+// sessions are forgotten.
+void posix_process_host::leave_for_later(std::shared_ptr<worker_cgroup> group) {
+  loop_.after(removal_delay, [group = std::move(group)] {});
 }
 
 // @returns whether processes of the batch were left

@@ -127,6 +127,7 @@ private:
   void finish_if_done(epoch_id epoch);
   void await_empty(epoch_id epoch, core::time_point deadline);
   void report_end(epoch_id epoch, ports::process_event event);
+  void leave_for_later(std::shared_ptr<worker_cgroup> group);
   bool sweep(batch& group);
   void reap();
   void reap_later();

@@ -117,9 +117,11 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   auto socket = unique_fd{::fcntl((*held)->socket.get(), F_DUPFD_CLOEXEC, 0)};
   if (!socket)
     return refuse(core::error_text(errno));
+  if (!memory_max_)
+    memory_max_ = store_memory_max(memory_limit());
   auto server = store_server::start(
     home_, std::move(socket),
-    {.limits = {.memory_max = store_memory_max(memory_limit())},
+    {.limits = {.memory_max = *memory_max_},
      .client_count_expected
      = std::max(store_clients_expected, clients_per_worker * plan.world_size),
      .name = name,

@@ -56,6 +56,8 @@ private:
   reactor& home_;
   store_place place_;
   log lines_;
+  /// Of a store; none: not asked yet. Asked once: a restart would wait for it.
+  std::optional<size_t> memory_max_;
   std::string address_; ///< As announced; empty: not yet.
   std::optional<socket_address> where_;
   std::string trouble_; ///< Why there is no port.

@@ -384,10 +384,33 @@ TEST_CASE_METHOD(fixture, "log folders: one that others can write to is named",
   options.folder = here / "open";
   CHECK(open()->warning().empty());
   ::chmod((here / "open").c_str(), 0777);
-  CHECK(open()->warning()
-        == "other users can write to " + here.path()
-             + "/open and replace the log folders in it: run chmod +t "
-             + here.path() + "/open, or choose another --log-dir");
+  CHECK(open()->warning().starts_with(
+    "other users can write to " + here.path()
+    + "/open and replace the log folders in it: run chmod +t " + here.path()
+    + "/open, or choose another --log-dir; error files are in "));
   ::chmod((here / "open").c_str(), 01777);
   CHECK(open()->warning().empty());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "log folders: error files are not in one that others can "
+                 "write to",
+                 "[runtime][folder]") {
+  options.folder = here / "open";
+  fs::create_directory(here / "open");
+  ::chmod((here / "open").c_str(), 0777);
+  auto folder = std::string{};
+  {
+    const auto uut = open();
+    const auto workers = prepare(*uut, plan(1, 0, 2)).workers;
+    CHECK(workers[0].out.path.starts_with(here / "open/"));
+    CHECK(workers[0].error_file != workers[1].error_file);
+    folder = fs::path{workers[0].error_file}.parent_path();
+    CHECK(fs::status(folder).permissions() == fs::perms::owner_all);
+    CHECK(!folder.starts_with(here / "open"));
+    CHECK(prepare(*uut, plan(2, 1, 2)).workers[0].error_file
+          != workers[0].error_file);
+    uut->remove_if_unused();
+  }
+  CHECK(!fs::exists(folder));
 }
