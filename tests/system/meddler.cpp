@@ -1,6 +1,7 @@
 #include "tests/system/meddler.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -84,7 +85,7 @@ void meddler::meddle_now(deed what) {
   const auto to_target = any(2) == 1;
   const auto offset = any(16);
   const auto lock = std::lock_guard{mutex_};
-  next_.push_back({what, to_target, offset});
+  next_.push_back({what, to_target, offset, true});
 }
 
 uint32_t meddler::any(uint32_t below) {
@@ -136,6 +137,9 @@ void meddler::pass_on_all(connection& x) {
   }
   cut(x.from_agent);
   cut(x.to_target);
+  const auto lock = std::lock_guard{mutex_};
+  std::copy_if(plans.begin(), plans.end(), std::back_inserter(next_),
+               [](const plan& y) { return y.is_for_any; });
 }
 
 bool meddler::pass_on(int from, int to, bool to_target,

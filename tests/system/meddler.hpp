@@ -46,7 +46,8 @@ private:
   struct plan {
     deed what = deed::change;
     bool to_target = false;
-    size_t offset = 0; ///< In the bytes of this direction that come next.
+    size_t offset = 0;       ///< In the bytes of this direction that come next.
+    bool is_for_any = false; ///< If this connection ends first, the next one.
   };
 
   /// One direction of a connection at a time is read.
