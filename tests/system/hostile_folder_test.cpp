@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t nobody = 65'534;
+constexpr uid_t other_user = 65'534;
 constexpr auto precious = "precious";
 constexpr uint32_t restart_count = 5;
 
@@ -85,13 +85,13 @@ TEST_CASE_METHOD(attacked_folder,
                  "[hostile]") {
   if (::geteuid() != 0)
     return skip("root", "only root can become another user");
-  const auto attacker
-    = child_process{[] {
-                      if (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0
-                          || ::setuid(nobody) != 0)
-                        ::_exit(1);
-                    },
-                    [this] { attack(); }};
+  const auto attacker = child_process{[] {
+                                        if (::setgroups(0, nullptr) != 0
+                                            || ::setgid(other_user) != 0
+                                            || ::setuid(other_user) != 0)
+                                          ::_exit(1);
+                                      },
+                                      [this] { attack(); }};
   auto attack_count = 0;
   for (auto i = 0; i < 5; ++i) {
     auto& x = run({"--standalone", "--nproc-per-node=1",

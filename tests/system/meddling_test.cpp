@@ -31,7 +31,7 @@ struct meddled_job : scene {
   }
 
   /// Waits until both nodes run their workers. A spoilt greeting may look like one
-  /// of a stranger, so the far agent may be refused; then another one comes.
+  /// of another program, so the far agent may be refused; then another one comes.
   void await_both() {
     const auto runs = [&] {
       REQUIRE(programs().front().running());
