@@ -111,6 +111,7 @@ struct ending {
   /// killed.
   std::optional<failure> why;
   int signal = 0; ///< The signal that made it leave; 0: none.
+  bool drained = false; ///< An operator let it leave.
 
   friend bool operator==(const ending&, const ending&) = default;
 };
