@@ -106,7 +106,22 @@ struct describe {
     return end > 0 && known.epochs[end - 1].cause.has_value();
   }
   text operator()(const end_requested& x) const {
-    return formatted("the job is asked to end (signal {})", x.signal);
+    return x.by.empty()
+             ? text{formatted("the job is asked to end (signal {})", x.signal)}
+             : text{};
+  }
+  text operator()(const operator_asked& x) const {
+    return formatted("{} asks: {}; {}: {}", clean(x.by), clean(x.what),
+                     x.done ? "done" : "refused", clean(x.answer));
+  }
+  text operator()(const settings_changed& x) const {
+    return "the job has " + nodes_asked(x.settings) + " nodes";
+  }
+  text operator()(const exclusions_changed& x) const {
+    const auto is_by_itself
+      = !x.hosts.empty() && x.hosts.back().by.empty()
+        && x.hosts.size() > known.excluded.size();
+    return is_by_itself ? text{clean(to_string(x.hosts.back()))} : text{};
   }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
@@ -119,6 +134,10 @@ std::string state_of(const node_entry& x, const snapshot& job) {
     return "leaving";
   if (!x.now.connected)
     return "out of touch";
+  if (x.now.drained_at)
+    return "draining";
+  if (x.now.excluded)
+    return "excluded";
   const auto* newest = job.newest_epoch();
   const auto is_member = newest != nullptr
                          && x.now.epoch == newest->formed.epoch

@@ -96,6 +96,7 @@ private:
   void check_master() const;
   void perform(const core::notify_drain& x);
   void perform(const core::report_exclusion&) {}
+  void perform(const core::set_log_level&) {}
   void perform(const core::answer_operator&) {}
   void send(const agent_id& agent, core::membership_event event);
 

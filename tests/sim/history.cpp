@@ -108,9 +108,6 @@ struct event_writer {
   string operator()(const core::drain_ordered&) const {
     return "drain_ordered";
   }
-  string operator()(const core::workers_ready_to_end&) const {
-    return "workers_ready_to_end";
-  }
 
   // rendezvous
   string operator()(const core::coordinator_started& x) const {
@@ -159,6 +156,9 @@ struct event_writer {
   }
   string operator()(const core::exclusion_requested& x) const {
     return "exclusion_requested " + x.host;
+  }
+  string operator()(const core::log_level_requested& x) const {
+    return "log_level_requested " + x.level;
   }
   string operator()(const core::inclusion_requested& x) const {
     return "inclusion_requested " + x.host;

@@ -483,7 +483,7 @@ size_t able_count(const core::rendezvous& brain) {
 namespace {
 
 template <class Effect>
-const Effect* find(const std::vector<core::rendezvous_effect>& effects) {
+const Effect* find_in(const std::vector<core::rendezvous_effect>& effects) {
   for (const auto& x : effects)
     if (const auto* found = std::get_if<Effect>(&x))
       return found;
@@ -497,7 +497,8 @@ bool is_of_operator(const core::rendezvous_event& event) {
          || std::holds_alternative<core::resize_requested>(event)
          || std::holds_alternative<core::restart_requested>(event)
          || std::holds_alternative<core::exclusion_requested>(event)
-         || std::holds_alternative<core::inclusion_requested>(event);
+         || std::holds_alternative<core::inclusion_requested>(event)
+         || std::holds_alternative<core::log_level_requested>(event);
 }
 
 } // namespace
@@ -510,7 +511,7 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
                           const core::job_settings& before,
                           const core::rendezvous& after) {
   using phase = core::rendezvous::phase;
-  const auto* answer = find<core::answer_operator>(effects);
+  const auto* answer = find_in<core::answer_operator>(effects);
   if ((answer != nullptr) != is_of_operator(event))
     return report("steering: an operator's request has no answer, or an answer"
                   " no request");
@@ -559,10 +560,10 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       && (std::holds_alternative<core::drain_requested>(event)
           || std::holds_alternative<core::exclusion_requested>(event)
           || size != nullptr)
-      && find<core::revoke_epoch>(effects) != nullptr
+      && find_in<core::revoke_epoch>(effects) != nullptr
       && candidate_count(after) < after.settings().agent_count_min)
     report("steering: too few nodes are left");
-  if (find<core::notify_drain>(effects) != nullptr && was_active
+  if (find_in<core::notify_drain>(effects) != nullptr && was_active
       && candidate_count(after) < after.settings().agent_count_min
       && candidate_count(after) + 1 >= after.settings().agent_count_min)
     report("steering: a drain leaves too few nodes");

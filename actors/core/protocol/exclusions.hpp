@@ -25,7 +25,7 @@ struct excluded_host {
 std::string to_string(const excluded_host& x);
 
 /// At most so many hosts are listed; no more can be excluded.
-inline constexpr size_t excluded_hosts_max = 256;
+inline constexpr size_t excluded_hosts_max = 64;
 
 /// At most so many hosts' failures are counted; those of others are not.
 inline constexpr size_t failing_hosts_max = 1'024;

@@ -473,12 +473,6 @@ void membership::on(const drain_ordered& event, time_point now, effects& out) {
     give_notice(now, out);
 }
 
-void membership::on(const workers_ready_to_end&, time_point now,
-                    effects& out) {
-  if (is_draining_ && !ending_ && noticed_at_)
-    leave_drained(now, out);
-}
-
 // Workers that have not all started yet get it then.
 void membership::give_notice(time_point now, effects& out) {
   if (noticed_at_ || ending_)

@@ -42,8 +42,8 @@ namespace actorrun::core {
 ///
 /// An agent that is drained gives its workers notice. From then on the end of a
 /// worker is no failure, however it ends. The agent leaves when its workers have
-/// ended or say that they are ready, when one of them has failed, or when their
-/// time is over.
+/// ended, when one of them has ended otherwise than with 0, or when their time is
+/// over.
 class membership {
 public:
   enum class link { seeking, joining, joined, parting, finished };
@@ -129,7 +129,6 @@ private:
   void on(const job_ended& event, time_point now, effects& out);
   void on(const leave_requested& event, time_point now, effects& out);
   void on(const drain_ordered& event, time_point now, effects& out);
-  void on(const workers_ready_to_end& event, time_point now, effects& out);
   void give_notice(time_point now, effects& out);
   void say_leaving(effects& out);
   void leave_drained(time_point now, effects& out);

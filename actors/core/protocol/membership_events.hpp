@@ -104,16 +104,12 @@ struct drain_ordered {
   duration time{0};
 };
 
-/// A worker says that the workers of this node are ready to end.
-struct workers_ready_to_end {};
-
 using membership_event
   = std::variant<agent_started, coordinator_found, coordinator_not_found,
                  coordinator_disconnected, join_accepted, join_rejected,
                  control_checked, lease_granted, epoch_formed, epoch_revoked,
                  job_ended, group_started, group_failed, group_succeeded,
-                 group_stopped, leave_requested, drain_ordered,
-                 workers_ready_to_end, timer_fired>;
+                 group_stopped, leave_requested, drain_ordered, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

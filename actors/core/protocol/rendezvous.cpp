@@ -4,7 +4,9 @@
 #include "actors/core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 #include <utility>
 
 namespace actorrun::core {
@@ -14,6 +16,9 @@ namespace {
 std::string counted(size_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
+
+constexpr auto log_levels = std::array<std::string_view, 5>{
+  "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
 
 /// In the answer to an operator.
 constexpr size_t listed_agents_max = 8;
@@ -661,9 +666,42 @@ void rendezvous::on(const inclusion_requested& event, time_point,
       agents_.change(*agents_.find(id), [](auto& x) { x.excluded = false; });
   out.emplace_back(to_answer(
     event.by, what,
-    was_excluded ? result<std::string>{"host " + event.host
+    was_excluded ? actorrun::result<std::string>{"host " + event.host
                                        + " may take part again"}
                  : refused("host " + event.host + " is not excluded")));
+}
+
+void rendezvous::on(const log_level_requested& event, time_point,
+                    effects& out) {
+  const auto done = set_level(event, out);
+  out.emplace_back(to_answer(
+    event.by,
+    "loglevel " + event.level + (event.node.empty() ? "" : " on " + event.node),
+    done));
+}
+
+result<std::string> rendezvous::set_level(const log_level_requested& event,
+                                          effects& out) {
+  if (std::ranges::find(log_levels, event.level) == log_levels.end())
+    return refused("there is no level " + event.level
+                   + "; levels are DEBUG, INFO, WARNING, ERROR and CRITICAL");
+  auto order = set_log_level{{}, event.level, event.node.empty()};
+  if (order.is_for_all) {
+    for (const auto& [id, x] : agents())
+      if (x.connected)
+        order.agents.push_back(id);
+    out.emplace_back(order);
+    return counted(order.agents.size(), "node") + " and the coordinator log "
+           + event.level + " from now on";
+  }
+  const auto found = find_node(event.node);
+  if (!found)
+    return found.error();
+  if (!(*found)->connected)
+    return refused(title(**found) + " is out of touch");
+  order.agents.push_back((*found)->offering.agent);
+  out.emplace_back(std::move(order));
+  return title(**found) + " logs " + event.level + " from now on";
 }
 
 // A host that is not excluded, because too few are left, comes up again with its

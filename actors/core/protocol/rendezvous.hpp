@@ -171,12 +171,15 @@ private:
   void on(const restart_requested& event, time_point now, effects& out);
   void on(const exclusion_requested& event, time_point now, effects& out);
   void on(const inclusion_requested& event, time_point now, effects& out);
-  result<std::string> drain(const drain_requested& event, time_point now,
+  void on(const log_level_requested& event, time_point now, effects& out);
+  actorrun::result<std::string> set_level(const log_level_requested& event,
+                                          effects& out);
+  actorrun::result<std::string> drain(const drain_requested& event, time_point now,
                             effects& out);
-  result<std::string> exclude(const exclusion_requested& event, time_point now);
-  result<std::string> resize(const resize_requested& event);
+  actorrun::result<std::string> exclude(const exclusion_requested& event, time_point now);
+  actorrun::result<std::string> resize(const resize_requested& event);
   std::string why_not_now() const;
-  result<agent_record*> find_node(const std::string& name);
+  actorrun::result<agent_record*> find_node(const std::string& name);
   std::string title(const agent_record& x) const;
   bool can_spare(const agent_record& x) const;
   bool can_spare_host(const std::string& host) const;

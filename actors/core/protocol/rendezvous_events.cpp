@@ -53,6 +53,12 @@ struct effect_writer {
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;
   }
+  std::string operator()(const set_log_level& x) const {
+    auto text = "set_log_level " + x.level + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
   std::string operator()(const answer_operator& x) const {
     return std::string{"answer_operator "}
            + (x.code == errc::none ? "done" : "refused") + ": " + x.text;

@@ -127,13 +127,20 @@ struct inclusion_requested {
   std::string by{};
 };
 
+/// Nodes are to log more, or less.
+struct log_level_requested {
+  std::string level; ///< As LOGLEVEL has it: `DEBUG`.
+  std::string node{}; ///< As in `drain_requested`; empty: all of them.
+  std::string by{};
+};
+
 using rendezvous_event
   = std::variant<coordinator_started, agent_joined, agent_heard,
                  agent_disconnected, agent_lost, agent_leaving, agent_left,
                  workers_started, worker_failed, workers_succeeded,
                  workers_stopped, stop_requested, drain_requested,
                  resize_requested, restart_requested, exclusion_requested,
-                 inclusion_requested, timer_fired>;
+                 inclusion_requested, log_level_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -200,6 +207,13 @@ struct report_exclusion {
   std::string reason;
 };
 
+/// Have the agents log so much from now on.
+struct set_log_level {
+  std::vector<agent_id> agents;
+  std::string level;
+  bool is_for_all = false; ///< For the coordinator's process, too.
+};
+
 /// Answer the operator whose request this step is about.
 struct answer_operator {
   std::string by;
@@ -221,7 +235,7 @@ using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, grant_lease,
                  probe_agent, forget_agent, announce_epoch, revoke_epoch,
                  explain_failures, notify_drain, report_exclusion,
-                 answer_operator, end_job, close_job>;
+                 set_log_level, answer_operator, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

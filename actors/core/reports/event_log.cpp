@@ -97,12 +97,16 @@ event_log::lines event_log::note(const worker_group_event& event,
 event_log::lines event_log::note(const ending& how, time_point now,
                                  int64_t wall_ms) {
   const auto succeeded
-    = !how.why && how.result && how.result->kind == outcome::verdict::succeeded;
+    = !how.why
+      && (how.drained
+          || (how.result && how.result->kind == outcome::verdict::succeeded));
   auto x = about_agent(succeeded ? "SUCCEEDED" : "FAILED");
   if (how.why)
     x.raw_error = how.why->text;
   else if (!how.result)
-    x.raw_error = "left the job on signal " + std::to_string(how.signal);
+    x.raw_error = how.drained
+                    ? "left the job, as an operator has asked"
+                    : "left the job on signal " + std::to_string(how.signal);
   else if (!succeeded)
     x.raw_error = how.result->reason;
   return {text_of(x, {now, wall_ms})};
