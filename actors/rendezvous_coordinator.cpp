@@ -2,8 +2,8 @@
 
 #include "actors/core/text.hpp"
 #include "actors/operator_questions.hpp"
-#include "actors/steering.hpp"
 #include "actors/status_vitals.hpp"
+#include "actors/steering.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
@@ -198,10 +198,10 @@ struct rendezvous_coordinator_state::effect_runner {
   }
 
   void operator()(const report_exclusion& x) {
-    st.config_.lines.warn(
-      formatted("coordinator excludes host {}: {}; to let it in again: actorctl "
-                "include {}",
-                x.host, x.reason, x.host));
+    st.config_.lines.warn(formatted(
+      "coordinator excludes host {}: {}; to let it in again: actorctl "
+      "include {}",
+      x.host, x.reason, x.host));
   }
 
   void operator()(const set_log_level& x) {
@@ -560,8 +560,7 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
   add_exclusions(out);
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
-    auto agent
-      = to_status(record, rendezvous_.epoch(), self_->clock().now());
+    auto agent = to_status(record, rendezvous_.epoch(), self_->clock().now());
     const auto i = contacts_.find(id);
     if (i != contacts_.end() && record.holds.value != 0)
       agent.mutable_pids()->Assign(i->second.pids.begin(),

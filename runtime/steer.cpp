@@ -16,7 +16,8 @@ constexpr size_t shown_text_max = 1'024;
 
 result<steering_answer> answer_in(const v1::OperatorReply& x) {
   if (x.has_done())
-    return steering_answer{true, core::one_line(x.done().text(), shown_text_max)};
+    return steering_answer{true,
+                           core::one_line(x.done().text(), shown_text_max)};
   auto text = core::one_line(x.refusal().text(), shown_text_max);
   const auto code = x.refusal().code();
   if (code == static_cast<uint32_t>(errc::bad_argument))

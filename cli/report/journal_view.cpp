@@ -118,10 +118,11 @@ struct describe {
     return "the job has " + nodes_asked(x.settings) + " nodes";
   }
   text operator()(const exclusions_changed& x) const {
-    const auto is_by_itself
-      = !x.hosts.empty() && x.hosts.back().by.empty()
-        && x.hosts.size() > known.excluded.size();
-    return is_by_itself ? text{clean(to_string(x.hosts.back()))} : text{};
+    auto hosts = std::string{};
+    for (const auto& y : x.hosts)
+      hosts += (hosts.empty() ? "" : ", ") + clean(y.host);
+    return hosts.empty() ? "no host is excluded any more"
+                         : "excluded hosts: " + hosts;
   }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),

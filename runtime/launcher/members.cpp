@@ -296,11 +296,10 @@ launcher::members::make_ports(const agent_options& options) {
 std::string launcher::members::coordinator_place() const {
   if (!job.rendezvous || coordinator)
     return {};
-  return formatted("--rdzv-endpoint={} --rdzv-id={}{}",
-                   to_string(*job.rendezvous), job.job.value,
-                   job.backend == rendezvous_backend::etcd
-                     ? " --rdzv-backend=etcd"
-                     : "");
+  return formatted(
+    "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
+    job.job.value,
+    job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
 }
 
 void launcher::members::open_events(const agent_options& options) {

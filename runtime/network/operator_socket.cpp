@@ -59,17 +59,15 @@ result<listener> listen_for(Members& all, const job_id& job, socket_role role) {
   const auto path = all.folder.socket_path(job, ::getpid(), role);
   if (!path)
     return path.error();
-  return listener::listen_unix(all.home, *path, {},
-                               {.on_peer =
-                                  [&all, name = own_user_name()](
-                                    unique_fd connection, const peer&) {
-                                    auto by = name_of_peer(connection.get(),
-                                                           name);
-                                    all.operators.add(std::move(connection), {},
-                                                      {}, {std::move(by), true},
-                                                      {});
-                                  },
-                                .on_rejections = {}});
+  return listener::listen_unix(
+    all.home, *path, {},
+    {.on_peer =
+       [&all, name = own_user_name()](unique_fd connection, const peer&) {
+         auto by = name_of_peer(connection.get(), name);
+         all.operators.add(std::move(connection), {}, {}, {std::move(by), true},
+                           {});
+       },
+     .on_rejections = {}});
 }
 
 } // namespace

@@ -513,8 +513,7 @@ void agent::check_kind(const core::worker_failure& x) {
 void agent::check_told(const core::send_stopped& x) {
   // Within one tick an order may come before a death or after it.
   if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
-      && !is_draining_
-      && all_.plan().tick.count() == 0
+      && !is_draining_ && all_.plan().tick.count() == 0
       && !std::includes(reported_pids_.begin(), reported_pids_.end(),
                         failed_.begin(), failed_.end()))
     all_.checks().report("root cause: " + id().value
@@ -610,7 +609,8 @@ void agent::check_drain(const core::membership_event& event) {
   process_->after(longest, [this] {
     if (!finished() && process_->pause_count() == 0
         && brain_.current_link() == core::membership::link::joined)
-      all_.checks().report("steering: " + id().value + " is drained, and stays");
+      all_.checks().report("steering: " + id().value
+                           + " is drained, and stays");
   });
 }
 

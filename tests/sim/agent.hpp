@@ -161,7 +161,7 @@ private:
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
-  bool is_draining_ = false; ///< An operator has ordered it to leave.
+  bool is_draining_ = false;      ///< An operator has ordered it to leave.
   bool is_job_over_ = false;      ///< And it knows.
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool is_going_ = false;     ///< It has told a coordinator that it leaves, …

@@ -451,8 +451,8 @@ void operator_drains(cluster& all) {
 
 void operator_resizes(cluster& all) {
   const auto max = uint32_t(all.roll().between(0, all.plan().agent_count + 2));
-  const auto min = uint32_t(
-    all.roll().between(0, all.roll().percent(90) ? max : max + 1));
+  const auto min
+    = uint32_t(all.roll().between(0, all.roll().percent(90) ? max : max + 1));
   operator_asks(all, core::resize_requested{min, max, "bob"});
 }
 

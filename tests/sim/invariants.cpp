@@ -220,7 +220,8 @@ void invariants::check_cost(int coordinator,
           continue;
         owed->members.insert(agent);
         // Its peers miss it before it has gone.
-        if (record.is_draining() && record.share != core::share_state::succeeded) {
+        if (record.is_draining()
+            && record.share != core::share_state::succeeded) {
           owed->departed.insert(agent);
           owed->is_exempt |= agent != x->agent;
         }
@@ -284,10 +285,10 @@ void invariants::check_phase(const core::rendezvous& after) {
       continue;
     starting += x.share == share_state::starting;
     unfinished += x.share != share_state::succeeded;
-    is_broken |= x.share == share_state::failed || x.share == share_state::idle
-                 || x.share == share_state::stopping
-                 || ((x.leaving || x.excluded)
-                     && x.share != share_state::succeeded);
+    is_broken
+      |= x.share == share_state::failed || x.share == share_state::idle
+         || x.share == share_state::stopping
+         || ((x.leaving || x.excluded) && x.share != share_state::succeeded);
     ++members;
   }
   const auto fits = [&] {

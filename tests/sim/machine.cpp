@@ -83,7 +83,8 @@ void machine::notify(epoch_id epoch) {
     for (size_t i = 0; i < group->workers.size(); ++i) {
       auto& x = group->workers[i];
       x.noticed = x.running;
-      if (x.running && !x.doomed && !world_.roll.percent(ignored_notice_percent))
+      if (x.running && !x.doomed
+          && !world_.roll.percent(ignored_notice_percent))
         obey(*group, i, SIGUSR1);
     }
   });

@@ -169,9 +169,9 @@ void punctuality::check_hurry(const core::rendezvous& brain,
 void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   const auto room
     = job_.agent_count_max - std::min(job_.agent_count_max, now_is.members);
-  const auto waits
-    = now_is.newcomers > 0 && room > 0 && now_is.unfinished == now_is.members
-      && !now_is.is_draining;
+  const auto waits = now_is.newcomers > 0 && room > 0
+                     && now_is.unfinished == now_is.members
+                     && !now_is.is_draining;
   const auto is_full = waits && now_is.newcomers >= room;
   if (is_for_newcomers) {
     const auto first = newcomers_since_.value_or(now_);

@@ -356,8 +356,7 @@ void membership::forget_next() {
 
 // -- what the worker group reports --------------------------------------------
 
-void membership::on(const group_started& event, time_point now,
-                    effects& out) {
+void membership::on(const group_started& event, time_point now, effects& out) {
   if (!share_.holds(event.epoch) || share_.state() != share_state::starting)
     return;
   share_.set_state(share_state::running);

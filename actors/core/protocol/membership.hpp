@@ -178,7 +178,7 @@ private:
   uint32_t unkillable_count_ = 0;
   bool is_draining_ = false;
   std::optional<time_point> noticed_at_; ///< The workers know of it.
-  std::optional<ending> ending_; ///< Set from the decision to end.
+  std::optional<ending> ending_;         ///< Set from the decision to end.
 };
 
 std::string to_string(membership::link x);

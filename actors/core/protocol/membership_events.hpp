@@ -200,8 +200,8 @@ using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
                  check_control, send_keep_alive, send_started, send_failed,
                  send_succeeded, send_stopped, send_leaving, send_left,
-                 start_group, stop_group, kill_group, notify_workers,
-                 set_fence, finish>;
+                 start_group, stop_group, kill_group, notify_workers, set_fence,
+                 finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

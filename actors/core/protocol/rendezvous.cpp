@@ -208,8 +208,7 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
     = "agent " + event.agent.value + " leaves"
-      + (event.signal != 0
-           ? " (signal " + std::to_string(event.signal) + ")"
+      + (event.signal != 0 ? " (signal " + std::to_string(event.signal) + ")"
          : record->is_draining() ? ", as " + record->drain->by + " has asked"
                                  : std::string{});
   add_departure(*record, reason);
@@ -467,10 +466,10 @@ void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
   end({.kind = outcome::verdict::stopped,
        .first_failure = {},
        .signal = event.signal,
-       .reason = is_asked ? "the job was stopped by " + event.by
-                              + because(event.reason)
-                          : "the job was asked to end by signal "
-                              + std::to_string(event.signal)},
+       .reason
+       = is_asked ? "the job was stopped by " + event.by + because(event.reason)
+                  : "the job was asked to end by signal "
+                      + std::to_string(event.signal)},
       now, out);
 }
 
@@ -478,7 +477,8 @@ void rendezvous::on(const drain_requested& event, time_point now,
                     effects& out) {
   const auto done = drain(event, now, out);
   out.emplace_back(to_answer(
-    event.by, "drain " + event.node + " in " + duration_text(event.time), done));
+    event.by, "drain " + event.node + " in " + duration_text(event.time),
+    done));
 }
 
 result<std::string> rendezvous::drain(const drain_requested& event,
@@ -493,8 +493,7 @@ result<std::string> rendezvous::drain(const drain_requested& event,
   if (record.leaving)
     return node + " leaves already";
   if (record.is_draining())
-    return node + " leaves already, as " + record.drain->by
-           + " has asked: in "
+    return node + " leaves already, as " + record.drain->by + " has asked: in "
            + duration_text(std::max(*record.drain->due - now, duration{0}))
            + " at the latest";
   if (record.drain && event.waits)
@@ -509,13 +508,13 @@ result<std::string> rendezvous::drain(const drain_requested& event,
     return refused(node + " is out of touch: its lease decides");
   const auto can_go = can_spare(record);
   if (!can_go && (!event.waits || settings_.ranked))
-    return refused(
-      "without " + node + " there are "
-      + counted(agents_.counts().candidates - 1, "node") + ", and the job needs "
-      + std::to_string(settings_.agent_count_min)
-      + (settings_.ranked ? std::string{}
-                          : "; start another one first, or give"
-                            " --wait-for-replacement"));
+    return refused("without " + node + " there are "
+                   + counted(agents_.counts().candidates - 1, "node")
+                   + ", and the job needs "
+                   + std::to_string(settings_.agent_count_min)
+                   + (settings_.ranked ? std::string{}
+                                       : "; start another one first, or give"
+                                         " --wait-for-replacement"));
   record.drain = drain_order{event.by, event.time};
   if (!can_go) {
     waiting_drains_.push_back(record.offering.agent);
@@ -531,7 +530,8 @@ result<std::string> rendezvous::drain(const drain_requested& event,
 
 void rendezvous::begin_drain(agent_record& record, time_point now,
                              effects& out) {
-  agents_.change(record, [now](auto& x) { x.drain->due = now + x.drain->time; });
+  agents_.change(record,
+                 [now](auto& x) { x.drain->due = now + x.drain->time; });
   out.emplace_back(notify_drain{record.offering.agent, record.drain->time,
                                 "asked for by " + record.drain->by});
 }
@@ -574,8 +574,7 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
                    + (counts.candidates == 1 ? " is" : " are")
                    + " here: a minimum of " + std::to_string(min)
                    + " would end the epoch that runs");
-  if (is_active() && max < counts.members
-      && counts.unfinished < counts.members)
+  if (is_active() && max < counts.members && counts.unfinished < counts.members)
     return refused("some nodes have finished their work: a new epoch would"
                    " throw it away");
   const auto before = nodes_asked(settings_);
@@ -613,9 +612,9 @@ void rendezvous::on(const restart_requested& event, time_point, effects& out) {
 
 void rendezvous::on(const exclusion_requested& event, time_point now,
                     effects& out) {
-  out.emplace_back(to_answer(
-    event.by, "exclude " + event.host + because(event.reason),
-    exclude(event, now)));
+  out.emplace_back(to_answer(event.by,
+                             "exclude " + event.host + because(event.reason),
+                             exclude(event, now)));
 }
 
 result<std::string> rendezvous::exclude(const exclusion_requested& event,
@@ -667,7 +666,7 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   out.emplace_back(to_answer(
     event.by, what,
     was_excluded ? actorrun::result<std::string>{"host " + event.host
-                                       + " may take part again"}
+                                                 + " may take part again"}
                  : refused("host " + event.host + " is not excluded")));
 }
 
@@ -711,9 +710,9 @@ void rendezvous::count_failure(const worker_failure& x, time_point now,
   if (!exclusions_.add_failure(x.host) || exclusions_.find(x.host) != nullptr
       || exclusions_.is_full() || !can_spare_host(x.host))
     return;
-  const auto reason = std::to_string(exclusions_.failure_count(x.host))
-                      + " failures there have cost a restart, the last: "
-                      + to_string(x);
+  const auto reason
+    = std::to_string(exclusions_.failure_count(x.host))
+      + " failures there have cost a restart, the last: " + to_string(x);
   add_exclusion({x.host, reason, "", now});
   out.emplace_back(report_exclusion{x.host, reason});
 }
@@ -737,8 +736,7 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
       fits.push_back(agents_.find(id));
   if (fits.empty() && is_active())
     for (const auto& [id, x] : agents())
-      if (x.member_of == epoch()
-          && std::to_string(x.place.node_rank) == name)
+      if (x.member_of == epoch() && std::to_string(x.place.node_rank) == name)
         fits.push_back(agents_.find(id));
   if (fits.empty())
     return refused("this job has no node " + name
@@ -757,9 +755,9 @@ std::string rendezvous::title(const agent_record& x) const {
   const auto count = std::ranges::count_if(agents(), [&](const auto& y) {
     return y.second.offering.host == x.offering.host;
   });
-  return count == 1 ? "node " + x.offering.host
-                    : "agent " + x.offering.agent.value + " on "
-                        + x.offering.host;
+  return count == 1
+           ? "node " + x.offering.host
+           : "agent " + x.offering.agent.value + " on " + x.offering.host;
 }
 
 // Where too few are here anyway, one less makes no difference.

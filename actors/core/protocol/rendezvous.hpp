@@ -174,9 +174,10 @@ private:
   void on(const log_level_requested& event, time_point now, effects& out);
   actorrun::result<std::string> set_level(const log_level_requested& event,
                                           effects& out);
-  actorrun::result<std::string> drain(const drain_requested& event, time_point now,
-                            effects& out);
-  actorrun::result<std::string> exclude(const exclusion_requested& event, time_point now);
+  actorrun::result<std::string> drain(const drain_requested& event,
+                                      time_point now, effects& out);
+  actorrun::result<std::string> exclude(const exclusion_requested& event,
+                                        time_point now);
   actorrun::result<std::string> resize(const resize_requested& event);
   std::string why_not_now() const;
   actorrun::result<agent_record*> find_node(const std::string& name);

@@ -97,8 +97,8 @@ struct stop_requested {
 
 /// A node is to leave when its workers have had some time.
 struct drain_requested {
-  std::string node; ///< The id of its agent, its host, or its node rank.
-  duration time{0}; ///< That its workers get.
+  std::string node;   ///< The id of its agent, its host, or its node rank.
+  duration time{0};   ///< That its workers get.
   bool waits = false; ///< It stays until another one can take its place.
   std::string by{};
 };
@@ -129,7 +129,7 @@ struct inclusion_requested {
 
 /// Nodes are to log more, or less.
 struct log_level_requested {
-  std::string level; ///< As LOGLEVEL has it: `DEBUG`.
+  std::string level;  ///< As LOGLEVEL has it: `DEBUG`.
   std::string node{}; ///< As in `drain_requested`; empty: all of them.
   std::string by{};
 };
@@ -217,7 +217,7 @@ struct set_log_level {
 /// Answer the operator whose request this step is about.
 struct answer_operator {
   std::string by;
-  std::string what; ///< The request in a few words: `drain n2`.
+  std::string what;       ///< The request in a few words: `drain n2`.
   errc code = errc::none; ///< None: it was done.
   std::string text;       ///< What was done, or why not.
 };
