@@ -508,11 +508,11 @@ result<std::string> rendezvous::drain(const drain_requested& event,
     return refused(node + " is out of touch: its lease decides");
   const auto can_go = can_spare(record);
   if (!can_go && (!event.waits || settings_.ranked))
-    return refused("without " + node + " there are "
-                   + counted(agents_.counts().candidates - 1, "node")
-                   + ", and the job needs "
+    return refused("without " + node
+                   + " fewer nodes are left than the job needs, "
+                     "which is "
                    + std::to_string(settings_.agent_count_min)
-                   + (settings_.ranked ? std::string{}
+                   + (settings_.ranked ? ""
                                        : "; start another one first, or give"
                                          " --wait-for-replacement"));
   record.drain = drain_order{event.by, event.time};

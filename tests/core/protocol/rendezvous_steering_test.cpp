@@ -96,9 +96,11 @@ TEST_CASE_METHOD(fixture, "steering: a second drain is told what counts",
 TEST_CASE_METHOD(fixture, "steering: a drain keeps the minimum", "[core]") {
   run();
   at(0s, drain("b"));
-  CHECK(answer(drain("c"))
-        == "refused: without node node-c there are 1 node, and the job needs 2;"
-           " start another one first, or give --wait-for-replacement");
+  CHECK(
+    answer(drain("c"))
+    == "refused: without node node-c fewer nodes are left than the job needs,"
+       " which is 2; start another one first, or give"
+       " --wait-for-replacement");
 }
 
 TEST_CASE_METHOD(fixture, "steering: a drain waits for a replacement",
