@@ -516,9 +516,13 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
   if ((answer != nullptr) != is_of_operator(event))
     return report("steering: an operator's request has no answer, or an answer"
                   " no request");
-  for (const auto& x : effects)
+  for (const auto& x : effects) {
     if (const auto* y = std::get_if<core::notify_drain>(&x))
       drained_.emplace(coordinator, y->agent);
+    // Should it come back, it is a new one.
+    if (const auto* y = std::get_if<core::forget_agent>(&x))
+      drained_.erase({coordinator, y->agent});
+  }
   for (const auto& x : effects)
     if (const auto* y = std::get_if<core::report_exclusion>(&x))
       excluded_[coordinator].insert(y->host);
