@@ -52,7 +52,9 @@ TEST_CASE_METHOD(operator_fixture,
   CHECK(reply->refusal().text().find("this job has no secret")
         != std::string::npos);
   x.send(status_request(8)); // The first question that an actor sees.
-  CHECK(questions.take().what.number() == 8);
+  const auto question = questions.take();
+  REQUIRE(question);
+  CHECK(question->what.number() == 8);
 }
 
 TEST_CASE_METHOD(operator_fixture,
@@ -68,8 +70,9 @@ TEST_CASE_METHOD(operator_fixture,
   request.mutable_restart();
   x.send(request);
   const auto question = questions.take();
-  CHECK(question.by == "alice (pid 7)");
-  CHECK(question.may_steer);
+  REQUIRE(question);
+  CHECK(question->by == "alice (pid 7)");
+  CHECK(question->may_steer);
 }
 
 TEST_CASE("operator_frames: cut out of a stream at any boundary", "[runtime]") {
