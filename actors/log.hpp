@@ -27,13 +27,6 @@ public:
   /// A fault that ends the job.
   void error(std::string_view line) const;
 
-  /// Writes lines of this level and above from now on, through all copies; on any
-  /// thread.
-  /// @param name As LOGLEVEL has it, in any case: DEBUG, INFO, WARNING, ERROR or
-  ///             CRITICAL; empty: INFO.
-  /// @returns false, and changes nothing, if there is no such level
-  bool set_level(std::string_view name) const;
-
 private:
   std::shared_ptr<spdlog::logger> to_;
 };

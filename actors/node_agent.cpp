@@ -1,6 +1,7 @@
 #include "actors/node_agent.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
@@ -117,7 +118,7 @@ struct node_agent_state::effect_runner {
   }
 
   void operator()(const notify_workers&) {
-    order(notify_group{st.config_.supervisor.workers.notice_signal});
+    order(notify_group{st.config_.notice_signal});
   }
 
   // Not through the supervisor, whose mailbox may be late. And a start that was
@@ -344,7 +345,7 @@ void node_agent_state::on(const v1::JobEnded& x) {
 void node_agent_state::on(const v1::DrainNotice& x) {
   const auto time = std::chrono::milliseconds{std::min<uint64_t>(
     x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
-  const auto signal = config_.supervisor.workers.notice_signal;
+  const auto signal = config_.notice_signal;
   const auto name = core::signal_name(signal);
   config_.lines.warn(formatted(
     "this node leaves the job in {} at the latest, {}: its workers get {}",
@@ -354,7 +355,7 @@ void node_agent_state::on(const v1::DrainNotice& x) {
 }
 
 void node_agent_state::on(const v1::LogLevelOrder& x) {
-  if (config_.lines.set_level(x.level()))
+  if (set_program_log_level(x.level()))
     config_.lines.info("the log level is " + reason_line(x.level()) + " now");
 }
 

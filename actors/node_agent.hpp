@@ -9,6 +9,7 @@
 #include "actors/ports/node_vitals.hpp"
 #include "actors/worker_supervisor.hpp"
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@ struct node_agent_config {
   /// `--rdzv-endpoint=n1:29400 --rdzv-id=job1`; empty: it is in this process.
   std::string coordinator_place{};
   std::vector<job_observer_actor> observers;
+  /// Tells workers that an operator lets this node leave.
+  int notice_signal = SIGUSR1;
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.

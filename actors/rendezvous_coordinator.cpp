@@ -1,6 +1,7 @@
 #include "actors/rendezvous_coordinator.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
@@ -210,7 +211,7 @@ struct rendezvous_coordinator_state::effect_runner {
     for (const auto& agent : x.agents)
       send(agent, order);
     if (x.is_for_all)
-      st.config_.lines.set_level(x.level);
+      set_program_log_level(x.level);
   }
 
   void operator()(const answer_operator& x) {

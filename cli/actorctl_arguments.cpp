@@ -250,7 +250,6 @@ coordinator_from(const control_settings& settings,
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;
-  out.job.exclude_after = settings.exclude_after;
   out.job.journal_folder = settings.journal == "none" ? ""
                            : settings.journal
                              ? *settings.journal

@@ -138,7 +138,6 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.place = settings.conf.place;
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
-  out.job.exclude_after = settings.exclude_after;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.grace_period = settings.grace_period;

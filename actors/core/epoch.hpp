@@ -110,8 +110,7 @@ struct ending {
   /// What went wrong instead. Both are set if workers of this agent cannot be
   /// killed.
   std::optional<failure> why;
-  int signal = 0;       ///< The signal that made it leave; 0: none.
-  bool drained = false; ///< An operator let it leave.
+  int signal = 0; ///< The signal that made it leave; 0: none.
 
   friend bool operator==(const ending&, const ending&) = default;
 };

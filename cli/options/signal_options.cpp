@@ -84,11 +84,6 @@ option_rules signal_rules(run_settings& out) {
      "signal that asks workers to end (default: SIGTERM, or the signal that"
      " actorrun got)",
      into(out.stop_signal, parse_stop_signal)},
-    {"--notice-signal", 0, "SIGNAL", group,
-     "signal that tells workers that an operator lets their node leave "
-     "(actorctl"
-     " drain; default: SIGUSR1)",
-     into(out.notice_signal, parse_stop_signal)},
     {"--shutdown-timeout",
      0,
      "SECONDS",
@@ -120,8 +115,6 @@ result<void> settle_signals(const run_settings& settings,
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
   workers.is_stop_signal_fixed = settings.stop_signal.has_value();
-  workers.notice_signal
-    = settings.notice_signal.value_or(workers.notice_signal);
   out.agent.signals_to_handle = signal_names(out.signals_to_handle);
   const auto timeout
     = parse_kill_timeout(world.variable(kill_timeout_variable).value_or(""));

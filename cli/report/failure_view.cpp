@@ -48,7 +48,7 @@ std::string failure_view(std::string_view name, const core::ending& how) {
 std::optional<std::string> own_failure(const core::ending& how) {
   if (how.why)
     return coded(how.why->code, how.why->text);
-  if (!how.result && how.drained)
+  if (!how.result && how.signal == 0)
     return {};
   if (!how.result)
     return stopped_by(how.signal);

@@ -1,3 +1,4 @@
+#include "actors/log_level.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/program_support.hpp"
 
@@ -66,8 +67,10 @@ log open_log(std::shared_ptr<program_console> to, std::string_view program,
     std::string{program}, std::make_shared<console_sink>(std::move(to)));
   logger->set_level(spdlog::level::info);
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
+  set_program_log(logger);
+  const auto is_known = set_program_log_level(level);
   auto out = log{std::move(logger)};
-  if (!out.set_level(level))
+  if (!is_known)
     out.warn(formatted("LOGLEVEL: \"{}\" is not a level; INFO is used. Levels "
                        "are DEBUG, INFO, WARNING, ERROR and CRITICAL",
                        level));

@@ -633,6 +633,8 @@ void agent::perform(const core::finish& x) {
 void agent::check_end(const core::ending& how) {
   if (finished())
     all_.checks().report("I6: " + id().value + " finished twice");
+  if (!how.result && !how.why && how.signal == 0 && !is_draining_)
+    all_.checks().report("I6: " + id().value + " finished without a reason");
   if (unkillable_count_ > 0
       && (!how.why || how.why->code != errc::worker_unkillable))
     all_.checks().report("I10: " + id().value

@@ -489,7 +489,7 @@ bool membership::was_noticed(const worker_failure& x, time_point now) const {
 void membership::say_leaving(effects& out) {
   if (link_ == link::joined)
     out.emplace_back(send_leaving{0});
-  ending_ = ending{.result = {}, .why = {}, .signal = 0, .drained = true};
+  ending_ = ending{.result = {}, .why = {}, .signal = 0};
 }
 
 void membership::leave_drained(time_point now, effects& out) {

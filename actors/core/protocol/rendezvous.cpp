@@ -760,21 +760,29 @@ std::string rendezvous::title(const agent_record& x) const {
            : "agent " + x.offering.agent.value + " on " + x.offering.host;
 }
 
-// Where too few are here anyway, one less makes no difference.
 bool rendezvous::can_spare(const agent_record& x) const {
-  const auto here = agents_.counts().candidates;
-  return !x.is_candidate() || here < settings_.agent_count_min
-         || here - 1 >= settings_.agent_count_min;
+  return are_enough(agents_.counts().candidates - (x.is_candidate() ? 1 : 0),
+                    x.is_candidate());
 }
 
 bool rendezvous::can_spare_host(const std::string& host) const {
-  const auto here = agents_.counts().candidates;
-  const auto count
-    = uint32_t(std::ranges::count_if(agents(), [&](const auto& x) {
-        return x.second.is_candidate() && x.second.offering.host == host;
-      }));
-  return count == 0 || here < settings_.agent_count_min
-         || here - count >= settings_.agent_count_min;
+  auto rest = uint32_t{0};
+  auto is_missed = false;
+  for (const auto& [id, x] : agents()) {
+    if (x.offering.host != host)
+      rest += x.is_candidate();
+    else
+      is_missed |= x.is_candidate() || (is_active() && x.member_of == epoch());
+  }
+  return are_enough(rest, is_missed);
+}
+
+// Where no epoch runs and too few are here anyway, fewer make no difference.
+// Where one runs, some of its nodes may be out of touch just now.
+bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
+  const auto min = settings_.agent_count_min;
+  return !is_missed || rest >= min
+         || (!is_active() && agents_.counts().candidates < min);
 }
 
 // Why a node of the epoch has no place in it any more.

@@ -184,6 +184,7 @@ private:
   std::string title(const agent_record& x) const;
   bool can_spare(const agent_record& x) const;
   bool can_spare_host(const std::string& host) const;
+  bool are_enough(uint32_t rest, bool is_missed) const;
   void begin_drain(agent_record& record, time_point now, effects& out);
   void begin_waiting_drains(time_point now, effects& out);
   void add_exclusion(excluded_host x);

@@ -20,8 +20,6 @@ struct worker_settings {
   uint32_t slot_count = 1;
   /// Asks a worker to end.
   int stop_signal = SIGTERM;
-  /// Tells a worker that an operator lets its node leave.
-  int notice_signal = SIGUSR1;
   /// If a signal ends the agent, its workers get the stop signal
   /// instead of the same one.
   bool is_stop_signal_fixed = false;

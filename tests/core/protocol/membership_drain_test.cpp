@@ -15,8 +15,7 @@ TEST_CASE_METHOD(fixture, "membership: a drained agent gives notice and waits",
   CHECK(at(60s, fire(5)) == "send_leaving; stop_group 1");
   CHECK(at(61s, stopped(1)) == "send_stopped 1; send_left; arm_timer 6");
   at(61s, coordinator_disconnected{});
-  CHECK(last<finish>().how.drained);
-  CHECK(!last<finish>().how.why);
+  CHECK(last<finish>().how == ending{});
 }
 
 TEST_CASE_METHOD(fixture, "membership: a drained agent goes with its workers",
