@@ -145,6 +145,8 @@ struct operator_question {
   /// Takes the answer, once, on any thread; never blocks. Nothing happens when
   /// the operator is gone.
   std::function<void(v1::OperatorReply)> reply;
+  std::string by{};       ///< Who asks; one printable line.
+  bool may_steer = false; ///< It may change what the job does.
 };
 
 /// The node's kernel shows how the node and its workers are doing.
@@ -196,6 +198,10 @@ using node_agent_actor = interface<
   void(vitals_report),
   // Sent by itself: some samples are late.
   void(status_due),
+  // An operator lets this node leave: give its workers notice.
+  void(v1::DrainNotice),
+  // An operator wants other lines in this node's log.
+  void(v1::LogLevelOrder),
   // The group of this node has started, failed, succeeded, stopped.
   void(group_event),
   // A person or a system asks this node to leave.

@@ -1,7 +1,10 @@
 #include "actors/node_agent.hpp"
 
+#include "actors/core/text.hpp"
+#include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
+#include "actors/steering.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
@@ -114,6 +117,10 @@ struct node_agent_state::effect_runner {
     order(x);
   }
 
+  void operator()(const notify_workers&) {
+    order(notify_group{st.config_.notice_signal});
+  }
+
   // Not through the supervisor, whose mailbox may be late. And a start that was
   // decided before this must not be carried out after it.
   void operator()(const set_fence& x) {
@@ -166,7 +173,9 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::EpochRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
-    [this](const operator_question& x) { answer<node_agent_actor>(self_, x); },
+    [this](const operator_question& x) { on(x); },
+    [this](const v1::DrainNotice& x) { on(x); },
+    [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const devices_report& x) { on(x); },
     [this](const vitals_report& x) { on(x); },
@@ -331,6 +340,39 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
 void node_agent_state::on(const v1::JobEnded& x) {
   observe(x);
   dispatch(job_ended{from_wire(x.outcome())});
+}
+
+void node_agent_state::on(const v1::DrainNotice& x) {
+  const auto time = std::chrono::milliseconds{std::min<uint64_t>(
+    x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
+  const auto signal = config_.notice_signal;
+  const auto name = core::signal_name(signal);
+  config_.lines.warn(formatted(
+    "this node leaves the job in {} at the latest, {}: its workers get {}",
+    core::duration_text(time), reason_line(x.reason()),
+    name.empty() ? formatted("signal {}", signal) : name));
+  dispatch(drain_ordered{time});
+}
+
+void node_agent_state::on(const v1::LogLevelOrder& x) {
+  if (set_program_log_level(x.level()))
+    config_.lines.info("the log level is " + reason_line(x.level()) + " now");
+}
+
+// -- operators ----------------------------------------------------------------
+
+// The coordinator decides. One of this process is asked for the operator; that of
+// another process would have to believe us who asks.
+void node_agent_state::on(const operator_question& x) {
+  if (!is_steering(x.what))
+    return answer<node_agent_actor>(self_, x);
+  if (coordinator_ && !remote_)
+    return tell(self_, coordinator_, x);
+  x.reply(refusal_of(
+    errc::bad_argument,
+    "the coordinator decides, and it is not in this process; ask it: give "
+    "actorctl "
+      + config_.coordinator_place));
 }
 
 // -- the node -----------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "actors/ports/node_vitals.hpp"
 #include "actors/worker_supervisor.hpp"
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,7 +24,12 @@ struct node_agent_config {
   core::timeouts limits;
   worker_supervisor_config supervisor;
   std::shared_ptr<ports::coordinator_locator> locator;
+  /// The options that lead actorctl to the coordinator:
+  /// `--rdzv-endpoint=n1:29400 --rdzv-id=job1`; empty: it is in this process.
+  std::string coordinator_place{};
   std::vector<job_observer_actor> observers;
+  /// Tells workers that an operator lets this node leave.
+  int notice_signal = SIGUSR1;
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.
@@ -62,6 +68,9 @@ private:
   void on(const v1::EpochFormed& x);
   void on(const v1::EpochRevoked& x);
   void on(const v1::JobEnded& x);
+  void on(const v1::DrainNotice& x);
+  void on(const v1::LogLevelOrder& x);
+  void on(const operator_question& x);
   void seek();
   void say_missing(const failure& why);
   void link_up(const ports::location& where);

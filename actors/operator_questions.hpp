@@ -17,6 +17,13 @@ inline v1::OperatorReply refusal_of(errc code, std::string text) {
   return out;
 }
 
+/// The reply that something is done.
+inline v1::OperatorReply done(std::string text) {
+  auto out = v1::OperatorReply{};
+  out.mutable_done()->set_text(std::move(text));
+  return out;
+}
+
 /// Sends a request to the sender itself; the caller adds `.then(on_result,
 /// on_error)`. It needs no timeout, which CAF 0.17 would keep until it is due, also
 /// after the answer.

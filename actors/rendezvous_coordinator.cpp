@@ -1,8 +1,10 @@
 #include "actors/rendezvous_coordinator.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
+#include "actors/steering.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
@@ -23,6 +25,9 @@ constexpr auto entry_overhead = size_t{8};
 /// At most so many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
 
+/// At most so many bytes of the reason why a host is excluded.
+constexpr auto exclusion_size_max = size_t{320};
+
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
 
@@ -42,7 +47,13 @@ std::string trouble_of(const devices_status& x) {
   return out;
 }
 
-v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
+uint64_t milliseconds_of(duration x) {
+  return static_cast<uint64_t>(
+    std::chrono::ceil<std::chrono::milliseconds>(x).count());
+}
+
+v1::AgentStatus to_status(const agent_record& x, epoch_id epoch,
+                          time_point now) {
   auto out = v1::AgentStatus{};
   out.set_agent_id(x.offering.agent.value);
   out.set_host(x.offering.host);
@@ -51,6 +62,9 @@ v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
   out.set_slot_count(x.offering.slot_count);
   out.set_connected(x.connected);
   out.set_leaving(x.leaving);
+  if (x.is_draining())
+    out.set_drain_left_ms(
+      milliseconds_of(std::max(*x.drain->due - now, duration{0})));
   if (epoch.value != 0 && x.member_of == epoch) {
     out.set_epoch(epoch.value);
     out.set_node_rank(x.place.node_rank);
@@ -177,6 +191,42 @@ struct rendezvous_coordinator_state::effect_runner {
                                       to_string(x.epoch), to_string(other)));
   }
 
+  void operator()(const notify_drain& x) {
+    auto notice = v1::DrainNotice{};
+    notice.set_deadline_ms(milliseconds_of(x.time));
+    notice.set_reason(x.reason);
+    send(x.agent, std::move(notice));
+  }
+
+  void operator()(const report_exclusion& x) {
+    st.config_.lines.warn(formatted(
+      "coordinator excludes host {}: {}; to let it in again: actorctl "
+      "include {}",
+      x.host, x.reason, x.host));
+  }
+
+  void operator()(const set_log_level& x) {
+    auto order = v1::LogLevelOrder{};
+    order.set_level(x.level);
+    for (const auto& agent : x.agents)
+      send(agent, order);
+    if (x.is_for_all)
+      set_program_log_level(x.level);
+  }
+
+  void operator()(const answer_operator& x) {
+    const auto is_done = x.code == errc::none;
+    const auto line
+      = formatted("coordinator {} {} ({}): {}", is_done ? "obeys" : "refuses",
+                  x.by, x.what, x.text);
+    if (is_done)
+      st.config_.lines.info(line);
+    else
+      st.config_.lines.warn(line);
+    if (const auto reply = std::exchange(st.asking_, nullptr))
+      reply(is_done ? done(x.text) : refusal_of(x.code, x.text));
+  }
+
   void operator()(const end_job& x) {
     auto notice = v1::JobEnded{};
     *notice.mutable_outcome() = to_wire(x.result);
@@ -206,7 +256,8 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_actor::pointer self,
   rendezvous_coordinator_config config)
   : self_(self), config_(std::move(config)),
-    rendezvous_(config_.settings, config_.limits), watches_(self) {}
+    rendezvous_(config_.settings, config_.limits, config_.exclude_after),
+    watches_(self) {}
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
@@ -260,7 +311,10 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::StatusRequest&) { return answer_status(); },
     [this](const operator_question& x) {
-      answer<rendezvous_coordinator_actor>(self_, x);
+      if (is_steering(x.what))
+        steer(x);
+      else
+        answer<rendezvous_coordinator_actor>(self_, x);
     },
     [this](const v1::NodeStatus& x) {
       if_own(x, [&](const agent_id& agent, contact& known) {
@@ -281,6 +335,17 @@ void rendezvous_coordinator_state::on_exit() {
   waiting_.clear();
   contacts_.clear();
   config_ = {}; // Its parts keep handles to us.
+}
+
+void rendezvous_coordinator_state::steer(const operator_question& x) {
+  if (!x.may_steer)
+    return x.reply(refusal_of(errc::bad_argument, "you may not steer the job"));
+  asking_ = x.reply;
+  dispatch(steering_event(x.what, x.by));
+  if (const auto reply = std::exchange(asking_, nullptr))
+    reply(refusal_of(errc::bad_argument,
+                     "this coordinator does not decide any more: the job has"
+                     " ended, or another one takes over"));
 }
 
 // No longer the leader: a decision could contradict the successor's.
@@ -446,6 +511,15 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
   return promise;
 }
 
+void rendezvous_coordinator_state::add_exclusions(v1::JobStatus& out) const {
+  for (const auto& x : rendezvous_.excluded_hosts()) {
+    auto& host = *out.add_excluded_hosts();
+    host.set_host(x.host);
+    host.set_reason(one_line(to_string(x), exclusion_size_max));
+    host.set_age_ms(milliseconds_of(self_->clock().now() - x.since));
+  }
+}
+
 // Agents come first: their devices get what room they have left.
 void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
                                                size_t size) const {
@@ -484,9 +558,10 @@ v1::JobStatus rendezvous_coordinator_state::status() const {
     *out.mutable_outcome() = to_wire(without_others(*result));
   for (const auto& x : rendezvous_.quarantined_nodes())
     *out.add_quarantined_nodes() = to_wire(x);
+  add_exclusions(out);
   auto size = out.ByteSizeLong();
   for (const auto& [id, record] : rendezvous_.agents()) {
-    auto agent = to_status(record, rendezvous_.epoch());
+    auto agent = to_status(record, rendezvous_.epoch(), self_->clock().now());
     const auto i = contacts_.find(id);
     if (i != contacts_.end() && record.holds.value != 0)
       agent.mutable_pids()->Assign(i->second.pids.begin(),

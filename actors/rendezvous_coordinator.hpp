@@ -29,6 +29,9 @@ struct rendezvous_coordinator_config {
   int64_t pid = 0;
   /// What may have been before it.
   core::coordinator_started beginning{};
+  /// A host with so many failures that have cost a restart is excluded if enough
+  /// others are left; 0: never.
+  uint32_t exclude_after = 0;
   /// The job may have other nodes: log every epoch.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.
@@ -81,6 +84,7 @@ private:
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
+  void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
   void note_devices(const agent_id& agent, contact& from,
@@ -90,6 +94,7 @@ private:
   void settle_round();
   caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
+  void add_exclusions(v1::JobStatus& out) const;
   void add_devices(v1::JobStatus& out, size_t size) const;
 
   rendezvous_coordinator_actor::pointer self_;
@@ -100,6 +105,8 @@ private:
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;
   epoch_id highest_number_;
+  /// The operator whose request is being decided. Null: none, or it has an answer.
+  std::function<void(v1::OperatorReply)> asking_;
   int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
   core::status_round round_;
   std::vector<std::function<void()>> waiting_; ///< For the end of the round.

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
+#include "cli/steer_command.hpp"
 
 #include <iostream>
 
@@ -22,6 +23,8 @@ struct dispatcher {
   int operator()(const why_arguments& x) const { return explain_job(x); }
 
   int operator()(const replay_arguments& x) const { return replay(x); }
+
+  int operator()(const steer_arguments& x) const { return steer_job(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;

@@ -9,6 +9,9 @@
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <utility>
 
 namespace actorrun::cli {
@@ -44,6 +47,29 @@ result<job_options> job_from(const control_settings& settings,
   return out;
 }
 
+/// The job that the options lead to; none: one of this host.
+/// @param local How else to name one, as in `actorctl status JOB`.
+result<std::optional<job_options>> remote_from(const control_settings& settings,
+                                               const char* local,
+                                               const host_facts& world) {
+  const auto is_remote_option
+    = settings.job || settings.backend || settings.conf
+      || !settings.secret_file.empty() || settings.tls != tls_options{};
+  if (settings.rendezvous.empty() && is_remote_option)
+    return bad_argument(
+      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file and "
+                "--tls-… need --rdzv-endpoint; for a job of this host: {}",
+                local));
+  if (settings.rendezvous.empty())
+    return std::optional<job_options>{};
+  auto remote = job_from(settings, world);
+  if (!remote)
+    return remote.error();
+  if (auto ok = validate(*remote); !ok)
+    return ok.error();
+  return std::optional{std::move(*remote)};
+}
+
 result<status_arguments> status_from(const control_settings& settings,
                                      const std::vector<std::string>& rest,
                                      const host_facts& world) {
@@ -52,26 +78,153 @@ result<status_arguments> status_from(const control_settings& settings,
     return surplus(rest[1]);
   if (!rest.empty())
     out.job = rest.front();
-  const auto is_remote_option
-    = settings.job || settings.backend || settings.conf
-      || !settings.secret_file.empty() || settings.tls != tls_options{};
-  if (settings.rendezvous.empty() && is_remote_option)
-    return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf,"
-                        " --secret-file and --tls-… need --rdzv-endpoint; for"
-                        " a job of this host: actorctl status JOB");
-  if (settings.rendezvous.empty())
-    return out;
-  if (!out.job.empty())
+  if (!out.job.empty() && !settings.rendezvous.empty())
     return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
                         " give --rdzv-id");
-  auto remote = job_from(settings, world);
+  auto remote = remote_from(settings, "actorctl status JOB", world);
   if (!remote)
     return remote.error();
-  if (auto ok = validate(*remote); !ok)
-    return ok.error();
   out.remote = std::move(*remote);
   return out;
 }
+
+// -- steering -----------------------------------------------------------------
+
+result<steer_arguments> steer_from(const control_settings& settings,
+                                   v1::OperatorRequest request,
+                                   const host_facts& world) {
+  auto out
+    = steer_arguments{std::move(request), settings.local_job, std::nullopt};
+  if (!out.job.empty() && !settings.rendezvous.empty())
+    return bad_argument("--job is for jobs of this host; with --rdzv-endpoint,"
+                        " give --rdzv-id");
+  auto remote = remote_from(settings, "--job=JOB", world);
+  if (!remote)
+    return remote.error();
+  out.remote = std::move(*remote);
+  return out;
+}
+
+/// The only word of a command.
+/// @param what For people, as in `the node is missing`.
+result<std::string> word_of(const std::vector<std::string>& rest,
+                            const char* what) {
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  if (rest.empty() || rest.front().empty())
+    return bad_argument(std::string{what} + " is missing");
+  return rest.front();
+}
+
+result<std::string> host_in(const std::vector<std::string>& rest) {
+  auto host = word_of(rest, "the host");
+  if (host && !is_host(*host))
+    return bad_argument(in_quotes(*host) + " is no name of a host");
+  return host;
+}
+
+result<steer_arguments> drain_from(const control_settings& settings,
+                                   const std::vector<std::string>& rest,
+                                   const host_facts& world) {
+  const auto node = word_of(rest, "the node");
+  if (!node)
+    return node.error();
+  auto request = v1::OperatorRequest{};
+  auto& drain = *request.mutable_drain();
+  drain.set_node(*node);
+  if (settings.deadline) // 0 stands for the default.
+    drain.set_deadline_ms(
+      static_cast<uint64_t>(std::max<int64_t>(settings.deadline->count(), 1)));
+  drain.set_wait_for_replacement(settings.waits_for_replacement);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> resize_from(const control_settings& settings,
+                                    const std::vector<std::string>& rest,
+                                    const host_facts& world) {
+  const auto word = word_of(rest, "the number of nodes");
+  if (!word)
+    return word.error();
+  const auto range = parse_node_range(*word);
+  if (!range)
+    return range.error();
+  auto request = v1::OperatorRequest{};
+  request.mutable_resize()->set_agent_count_min(range->min);
+  request.mutable_resize()->set_agent_count_max(range->max);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> restart_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  if (!rest.empty())
+    return surplus(rest.front());
+  auto request = v1::OperatorRequest{};
+  request.mutable_restart()->set_reason(settings.reason);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> stop_from(const control_settings& settings,
+                                  const std::vector<std::string>& rest,
+                                  const host_facts& world) {
+  if (!rest.empty())
+    return surplus(rest.front());
+  auto request = v1::OperatorRequest{};
+  request.mutable_stop()->set_reason(settings.reason);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> exclude_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  const auto host = host_in(rest);
+  if (!host)
+    return host.error();
+  auto request = v1::OperatorRequest{};
+  request.mutable_exclude()->set_host(*host);
+  request.mutable_exclude()->set_reason(settings.reason);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> include_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  const auto host = host_in(rest);
+  if (!host)
+    return host.error();
+  auto request = v1::OperatorRequest{};
+  request.mutable_include()->set_host(*host);
+  return steer_from(settings, std::move(request), world);
+}
+
+result<steer_arguments> log_level_from(const control_settings& settings,
+                                       const std::vector<std::string>& rest,
+                                       const host_facts& world) {
+  static constexpr std::pair<std::string_view, std::string_view> levels[]
+    = {{"debug", "DEBUG"},
+       {"info", "INFO"},
+       {"warning", "WARNING"},
+       {"error", "ERROR"},
+       {"critical", "CRITICAL"}};
+  const auto word = word_of(rest, "the level");
+  if (!word)
+    return word.error();
+  auto lower = *word;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  const auto level = value_of(lower, levels);
+  if (!level)
+    return bad_argument(in_quotes(*word)
+                        + " is no level; debug, info, warning, error and"
+                          " critical are");
+  auto request = v1::OperatorRequest{};
+  request.mutable_log_level()->set_level(std::string{*level});
+  request.mutable_log_level()->set_node(settings.node);
+  return steer_from(settings, std::move(request), world);
+}
+
+// -- hosting ------------------------------------------------------------------
 
 result<coordinator_arguments>
 coordinator_from(const control_settings& settings,
@@ -208,6 +361,13 @@ constexpr std::pair<std::string_view, control_rule> commands[]
      {"why", {why_rules, command_from<why_from>}},
      {"journal", {journal_rules, command_from<journal_from>}},
      {"replay", {replay_rules, command_from<replay_from>}},
+     {"drain", {drain_rules, command_from<drain_from>}},
+     {"resize", {steer_rules, command_from<resize_from>}},
+     {"restart", {reasoned_rules, command_from<restart_from>}},
+     {"stop", {reasoned_rules, command_from<stop_from>}},
+     {"exclude", {reasoned_rules, command_from<exclude_from>}},
+     {"include", {steer_rules, command_from<include_from>}},
+     {"loglevel", {log_level_rules, command_from<log_level_from>}},
      {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
      {"secret", {secret_rules, command_from<secret_from>}}};
 

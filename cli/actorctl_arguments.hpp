@@ -3,6 +3,8 @@
 
 #include "cli/actorrun_arguments.hpp"
 
+#include "messages/operator.pb.h"
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -65,10 +67,19 @@ struct replay_arguments {
   std::optional<journal_offset> at; ///< None: the end.
 };
 
+/// `actorctl drain`, `resize`, `restart`, `stop`, `exclude`, `include`, `loglevel`:
+/// change what a job does.
+struct steer_arguments {
+  v1::OperatorRequest request; ///< One of those that steer.
+  std::string job;             ///< Of this host; empty: the only one.
+  /// As in `status_arguments`.
+  std::optional<job_options> remote;
+};
+
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
-                 journal_arguments, why_arguments, replay_arguments, help,
-                 version>;
+                 journal_arguments, why_arguments, replay_arguments,
+                 steer_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

@@ -133,6 +133,8 @@ int fail(const failure& why, std::string_view program) {
 int exit_code_of(const core::ending& how) {
   if (how.why)
     return static_cast<int>(exit_code_of(how.why->code));
+  if (!how.result && how.signal == 0)
+    return static_cast<int>(exit_code::succeeded);
   if (!how.result)
     return exit_code_of_signal(how.signal);
   switch (how.result->kind) {
@@ -162,7 +164,10 @@ void report_ending(const core::ending& how, const log& lines,
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
     return;
-  if (!how.result) {
+  if (!how.result && how.signal == 0) {
+    lines.info("left the job, as an operator has asked; no worker of this node"
+               " is left");
+  } else if (!how.result) {
     lines.info(formatted(
       "left the job on signal {}; no worker of this node is left", how.signal));
   } else if (how.result->kind == core::outcome::verdict::unmet) {

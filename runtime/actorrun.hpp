@@ -8,4 +8,5 @@
 #include "runtime/process_context.hpp"
 #include "runtime/start_processes.hpp"
 #include "runtime/status.hpp"
+#include "runtime/steer.hpp"
 #include "runtime/system_config.hpp"

@@ -61,6 +61,98 @@ command_guide replay_guide() {
   };
 }
 
+command_guide drain_guide() {
+  auto unused = control_settings{};
+  return {
+    "drain",
+    "let a node leave a job gently",
+    "Gives the workers of a node notice by a signal (SIGUSR1, or actorrun's"
+    " --notice-signal). The node leaves when they have ended, or at the"
+    " deadline; the others go on without it at once. That costs no restart."
+    " NODE is the node's host, its agent or its node rank, as actorctl status"
+    " shows them. Refused if too few nodes would be left.",
+    {"actorctl drain NODE [--deadline=TIME] [--wait-for-replacement] "
+     "[OPTIONS]"},
+    for_show(drain_rules(unused)),
+  };
+}
+
+command_guide resize_guide() {
+  auto unused = control_settings{};
+  return {
+    "resize",
+    "change the number of nodes of a job",
+    "Gives a job another minimum and maximum of nodes. Nodes beyond the new"
+    " maximum stand by: those with the highest ranks. Nodes that stand by get "
+    "the"
+    " new places. That costs no restart.",
+    {"actorctl resize N|MIN:MAX [OPTIONS]"},
+    for_show(steer_rules(unused)),
+  };
+}
+
+command_guide restart_guide() {
+  auto unused = control_settings{};
+  return {
+    "restart",
+    "start the workers of a job again",
+    "Stops the workers of a job on all its nodes and starts them again. That"
+    " costs no restart.",
+    {"actorctl restart [--reason=TEXT] [OPTIONS]"},
+    for_show(reasoned_rules(unused)),
+  };
+}
+
+command_guide stop_guide() {
+  auto unused = control_settings{};
+  return {
+    "stop",
+    "end a job",
+    "Stops the workers of a job on all its nodes and ends it, as SIGTERM to the"
+    " node that hosts its coordinator does: each node ends with 143.",
+    {"actorctl stop [--reason=TEXT] [OPTIONS]"},
+    for_show(reasoned_rules(unused)),
+  };
+}
+
+command_guide exclude_guide() {
+  auto unused = control_settings{};
+  return {
+    "exclude",
+    "give the nodes of a host no place in a job",
+    "Takes the nodes of a host out of a job; they stand by, also those that "
+    "come"
+    " later. The others go on without them at once, which costs no restart."
+    " Refused if too few nodes would be left.",
+    {"actorctl exclude HOST [--reason=TEXT] [OPTIONS]"},
+    for_show(reasoned_rules(unused)),
+  };
+}
+
+command_guide include_guide() {
+  auto unused = control_settings{};
+  return {
+    "include",
+    "let the nodes of an excluded host take part again",
+    "Undoes actorctl exclude, and what --exclude-after has done.",
+    {"actorctl include HOST [OPTIONS]"},
+    for_show(steer_rules(unused)),
+  };
+}
+
+command_guide log_level_guide() {
+  auto unused = control_settings{};
+  return {
+    "loglevel",
+    "change what the nodes of a job log",
+    "Has one node, or all nodes and the coordinator, log lines of LEVEL and"
+    " above: debug, info, warning, error or critical. At their start it is that"
+    " of LOGLEVEL.",
+    {"actorctl loglevel LEVEL [--node=NODE] [OPTIONS]"},
+    for_show(log_level_rules(unused)),
+  };
+}
+
 command_guide coordinator_guide() {
   auto unused = control_settings{};
   return {
@@ -109,20 +201,25 @@ program_guide actorctl_guide() {
   auto unused = control_settings{};
   auto out = program_guide{};
   out.name = "actorctl";
-  out.purpose = "inspect and explain jobs of actorrun, host their coordinators";
-  out.text = "Inspects and explains jobs of actorrun, hosts their coordinators "
-             "and makes their secret.";
+  out.purpose
+    = "inspect, explain and steer jobs of actorrun, host their coordinators";
+  out.text = "Inspects, explains and steers jobs of actorrun, hosts their "
+             "coordinators and makes their secret.";
   out.usage = {"actorctl COMMAND [OPTIONS]"};
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
-  out.commands = {status_guide(), why_guide(),         journal_guide(),
-                  replay_guide(), coordinator_guide(), secret_guide()};
+  out.commands
+    = {status_guide(),  why_guide(),     journal_guide(),   replay_guide(),
+       drain_guide(),   resize_guide(),  restart_guide(),   stop_guide(),
+       exclude_guide(), include_guide(), log_level_guide(), coordinator_guide(),
+       secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},
     {"actorctl status -o wide", "The same, with a row for each worker:"},
     {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
      "A job on other nodes, for a program:"},
     {"actorctl why", "Why a job waits, regrouped or failed:"},
+    {"actorctl drain n2 --deadline=2m", "A node leaves within two minutes:"},
     {"actorctl secret create", "A secret for the jobs of this user:"},
     {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",
      "A coordinator that outlives the nodes of the workers, started on node0:"},

@@ -20,6 +20,24 @@ option_rule endpoint_rule(control_settings& out) {
           endpoint_reader(out.rendezvous)};
 }
 
+/// Leads to a job on any host.
+option_rules remote_rules(control_settings& out) {
+  auto rules = option_rules{
+    endpoint_rule(out),
+    {"--rdzv-id", 0, "ID", group, "job id (default: none)", verbatim(out.job)},
+    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
+     "back end of the job (default: c10d); with etcd and etcd-v2, etcd is asked"
+     " where the coordinator is",
+     backend_reader(out.backend)},
+    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
+     "settings of the job, of which only the keys for etcd are used",
+     into(out.conf, parse_rendezvous_conf)},
+    secret_rule(group, out.secret_file),
+  };
+  append(rules, tls_rules(group, out.tls));
+  return rules;
+}
+
 /// Whether a row is printed for each worker.
 result<bool> parse_width(std::string_view text) {
   if (text == "wide" || text == "text")
@@ -40,19 +58,52 @@ option_rules status_rules(control_settings& out) {
     {"--output", 'o', "text|wide", group,
      "wide: print load and memory of each node, and a row for each worker: its"
      " state, age, CPU use, memory, threads and output",
-     into(out.wide, parse_width)},
-    endpoint_rule(out),
-    {"--rdzv-id", 0, "ID", group, "job id (default: none)", verbatim(out.job)},
-    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
-     "back end of the job (default: c10d); with etcd and etcd-v2, etcd is asked"
-     " where the coordinator is",
-     backend_reader(out.backend)},
-    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
-     "settings of the job, of which only the keys for etcd are used",
-     into(out.conf, parse_rendezvous_conf)},
-    secret_rule(group, out.secret_file),
-  };
-  append(rules, tls_rules(group, out.tls));
+     into(out.wide, parse_width)}};
+  append(rules, remote_rules(out));
+  append(rules, {help_rule(group)});
+  return rules;
+}
+
+option_rules drain_rules(control_settings& out) {
+  auto rules = option_rules{
+    {"--deadline", 0, "TIME", group,
+     "time that the workers of the node get (default: 60 s)",
+     into(out.deadline,
+          [](const std::string& text) {
+            return parse_span(text, std::chrono::milliseconds{0});
+          })},
+    {"--wait-for-replacement", 0, "", group,
+     "if too few nodes are left without this one, let it stay until another one"
+     " can take its place",
+     switch_on(out.waits_for_replacement)}};
+  append(rules, steer_rules(out));
+  return rules;
+}
+
+option_rules reasoned_rules(control_settings& out) {
+  auto rules = option_rules{{"--reason", 0, "TEXT", group,
+                             "why, for the job's log and journal",
+                             verbatim(out.reason)}};
+  append(rules, steer_rules(out));
+  return rules;
+}
+
+option_rules log_level_rules(control_settings& out) {
+  auto rules
+    = option_rules{{"--node", 0, "NODE", group,
+                    "this node only: its host, its agent or its node rank"
+                    " (default: all nodes and the coordinator)",
+                    verbatim(out.node)}};
+  append(rules, steer_rules(out));
+  return rules;
+}
+
+option_rules steer_rules(control_settings& out) {
+  auto rules
+    = option_rules{{"--job", 0, "JOB", group,
+                    "a job of this host (default: the only one there is)",
+                    verbatim(out.local_job)}};
+  append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
 }

@@ -7,6 +7,7 @@
 #include "cli/options/values.hpp"
 #include "runtime/options.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,11 @@ struct control_settings {
   bool follow = false;
   bool all = false;
   std::optional<std::string> at;
+  std::string local_job; ///< Of this host; empty: not given.
+  std::string reason;
+  std::string node;
+  std::optional<std::chrono::milliseconds> deadline;
+  bool waits_for_replacement = false;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
@@ -44,5 +50,11 @@ option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);
 option_rules why_rules(control_settings& out);
 option_rules replay_rules(control_settings& out);
+option_rules drain_rules(control_settings& out);
+/// Of `resize` and `include`, which have no other options.
+option_rules steer_rules(control_settings& out);
+/// Of `restart`, `stop` and `exclude`.
+option_rules reasoned_rules(control_settings& out);
+option_rules log_level_rules(control_settings& out);
 
 } // namespace actorrun::cli

@@ -48,6 +48,8 @@ std::string failure_view(std::string_view name, const core::ending& how) {
 std::optional<std::string> own_failure(const core::ending& how) {
   if (how.why)
     return coded(how.why->code, how.why->text);
+  if (!how.result && how.signal == 0)
+    return {};
   if (!how.result)
     return stopped_by(how.signal);
   switch (how.result->kind) {

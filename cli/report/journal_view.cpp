@@ -106,7 +106,23 @@ struct describe {
     return end > 0 && known.epochs[end - 1].cause.has_value();
   }
   text operator()(const end_requested& x) const {
-    return formatted("the job is asked to end (signal {})", x.signal);
+    return x.by.empty()
+             ? text{formatted("the job is asked to end (signal {})", x.signal)}
+             : text{};
+  }
+  text operator()(const operator_asked& x) const {
+    return formatted("{} asks: {}; {}: {}", clean(x.by), clean(x.what),
+                     x.done ? "done" : "refused", clean(x.answer));
+  }
+  text operator()(const settings_changed& x) const {
+    return "the job has " + nodes_asked(x.settings) + " nodes";
+  }
+  text operator()(const exclusions_changed& x) const {
+    auto hosts = std::string{};
+    for (const auto& y : x.hosts)
+      hosts += (hosts.empty() ? "" : ", ") + clean(y.host);
+    return hosts.empty() ? "no host is excluded any more"
+                         : "excluded hosts: " + hosts;
   }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
@@ -119,6 +135,10 @@ std::string state_of(const node_entry& x, const snapshot& job) {
     return "leaving";
   if (!x.now.connected)
     return "out of touch";
+  if (x.now.drained_at)
+    return "draining";
+  if (x.now.excluded)
+    return "excluded";
   const auto* newest = job.newest_epoch();
   const auto is_member = newest != nullptr
                          && x.now.epoch == newest->formed.epoch

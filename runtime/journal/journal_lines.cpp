@@ -109,6 +109,16 @@ void members(X& x, auto f) {
   f("connected", x.connected);
   f("leaving", x.leaving);
   f("pids", x.pids);
+  f("drained_at_ns", x.drained_at);
+  f("excluded", x.excluded);
+}
+
+template <is_a<excluded_host> X>
+void members(X& x, auto f) {
+  f("host", x.host);
+  f("reason", x.reason);
+  f("by", x.by);
+  f("since_ns", x.since);
 }
 
 template <is_a<coordinator_began> X>
@@ -139,6 +149,16 @@ void members(X& x, auto f) {
 template <is_a<quarantine_changed> X>
 void members(X& x, auto f) {
   f("nodes", x.nodes);
+}
+
+template <is_a<exclusions_changed> X>
+void members(X& x, auto f) {
+  f("hosts", x.hosts);
+}
+
+template <is_a<settings_changed> X>
+void members(X& x, auto f) {
+  f("settings", x.settings);
 }
 
 template <is_a<node_joined> X>
@@ -214,6 +234,16 @@ void members(X& x, auto f) {
 template <is_a<end_requested> X>
 void members(X& x, auto f) {
   f("signal", x.signal);
+  f("by", x.by);
+  f("reason", x.reason);
+}
+
+template <is_a<operator_asked> X>
+void members(X& x, auto f) {
+  f("by", x.by);
+  f("request", x.what);
+  f("done", x.done);
+  f("answer", x.answer);
 }
 
 template <is_a<job_ended> X>
@@ -249,6 +279,12 @@ void members(X& x, auto f) {
   f("at", x.at);
 }
 
+template <is_a<operator_request> X>
+void members(X& x, auto f) {
+  f("what", x.what);
+  f("at", x.at);
+}
+
 template <is_a<node_entry> X>
 void members(X& x, auto f) {
   f("now", x.now);
@@ -268,6 +304,8 @@ void members(X& x, auto f) {
   f("restarts", x.restart_count);
   f("nodes", x.nodes);
   f("quarantined", x.quarantined);
+  f("excluded", x.excluded);
+  f("requests", x.requests);
   f("epochs", x.epochs);
   f("forgotten_epoch_count", x.forgotten_epoch_count);
   f("departures", x.departures);
@@ -333,6 +371,12 @@ template <>
 constexpr const char* what_of<node_changed> = "node_changed";
 template <>
 constexpr const char* what_of<quarantine_changed> = "quarantine_changed";
+template <>
+constexpr const char* what_of<exclusions_changed> = "exclusions_changed";
+template <>
+constexpr const char* what_of<settings_changed> = "settings_changed";
+template <>
+constexpr const char* what_of<operator_asked> = "operator_asked";
 template <>
 constexpr const char* what_of<node_joined> = "node_joined";
 template <>

@@ -291,6 +291,16 @@ launcher::members::make_ports(const agent_options& options) {
   return ports;
 }
 
+// For people, who steer the job there.
+std::string launcher::members::coordinator_place() const {
+  if (!job.rendezvous || coordinator)
+    return {};
+  return formatted(
+    "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
+    job.job.value,
+    job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
+}
+
 void launcher::members::open_events(const agent_options& options) {
   if (!hooks.on_event)
     return;
@@ -358,6 +368,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .on_event = event_listener(events),
                     .lines = lines},
      .locator = make_locator(offering),
+     .coordinator_place = coordinator_place(),
      .observers = hooks.observers,
      .devices = devices->monitor(),
      .vitals = vitals,

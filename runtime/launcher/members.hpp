@@ -61,6 +61,7 @@ struct launcher::members {
   std::shared_ptr<ports::coordinator_locator>
   make_locator(const core::offer& offering);
   std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
+  std::string coordinator_place() const;
   void open_events(const agent_options& options);
   void open_operator_socket();
   void agent_finished(const core::ending& how);

@@ -1,3 +1,4 @@
+#include "actors/log_level.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/program_support.hpp"
 
@@ -5,35 +6,13 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 
-#include <algorithm>
-#include <cctype>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 
 namespace actorrun {
 
 namespace {
-
-/// @returns nothing if there is no such level
-std::optional<spdlog::level::level_enum> level_of(std::string_view text) {
-  auto name = std::string{text};
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
-  if (name == "DEBUG" || name == "NOTSET")
-    return spdlog::level::debug;
-  if (name == "WARNING" || name == "WARN")
-    return spdlog::level::warn;
-  if (name == "ERROR")
-    return spdlog::level::err;
-  if (name == "CRITICAL" || name == "FATAL")
-    return spdlog::level::critical;
-  if (name == "INFO" || name.empty())
-    return spdlog::level::info;
-  return std::nullopt;
-}
 
 // As spdlog's own sinks for terminals.
 const char* color_of(spdlog::level::level_enum level) {
@@ -86,11 +65,12 @@ log open_log(std::shared_ptr<program_console> to, std::string_view program,
              std::string_view level) {
   auto logger = std::make_shared<spdlog::logger>(
     std::string{program}, std::make_shared<console_sink>(std::move(to)));
-  const auto known = level_of(level);
-  logger->set_level(known.value_or(spdlog::level::info));
+  logger->set_level(spdlog::level::info);
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
+  set_program_log(logger);
+  const auto is_known = set_program_log_level(level);
   auto out = log{std::move(logger)};
-  if (!known)
+  if (!is_known)
     out.warn(formatted("LOGLEVEL: \"{}\" is not a level; INFO is used. Levels "
                        "are DEBUG, INFO, WARNING, ERROR and CRITICAL",
                        level));

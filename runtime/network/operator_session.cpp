@@ -1,6 +1,7 @@
 #include "runtime/network/operator_session.hpp"
 
 #include "actors/operator_questions.hpp"
+#include "actors/steering.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -15,6 +16,12 @@ using progress = link_socket::progress;
 core::time_point now() {
   return core::time_point::clock::now();
 }
+
+/// An operator proves who it is by the system, a secret or a certificate.
+constexpr auto no_right_to_steer
+  = "this job has no secret, so operators cannot prove from afar who they are:"
+    " ask on the host of its coordinator, as the user who runs it there; or"
+    " start the job with a secret: actorctl secret create (docs/security.md)";
 
 core::duration fitted_interval(uint32_t ms) {
   return std::clamp(std::chrono::milliseconds{ms}, watch_interval_min,
@@ -143,8 +150,15 @@ void operator_session::handle(const v1::OperatorRequest& x) {
     case v1::OperatorRequest::kWatch:
       return begin_watch(x);
     default: // An actor knows it.
-      ask(x);
+      break;
   }
+  if (!is_steering(x) || setup_.rights.may_steer) {
+    ask(x);
+    return;
+  }
+  auto reply = refusal_of(errc::bad_argument, no_right_to_steer);
+  reply.set_number(x.number());
+  send(reply);
 }
 
 operator_session::question_id
@@ -156,9 +170,11 @@ operator_session::ask(const v1::OperatorRequest& x, bool is_of_watch) {
   };
   questions_[id]
     = {x.number(), is_of_watch, home_.after(setup_.limits.answer, on_late)};
-  setup_.ask({x, [path = path_, id](v1::OperatorReply reply) {
+  setup_.ask({x,
+              [path = path_, id](v1::OperatorReply reply) {
                 path->bring(id, std::move(reply));
-              }});
+              },
+              setup_.rights.by, setup_.rights.may_steer});
   return id;
 }
 

@@ -48,11 +48,18 @@ inline constexpr size_t open_question_count_max = 8;
 inline constexpr auto watch_interval_min = std::chrono::milliseconds{100};
 inline constexpr auto watch_interval_max = std::chrono::milliseconds{60'000};
 
+/// Who the operator is, and what it may do.
+struct operator_rights {
+  std::string by;         ///< For the journal and the log.
+  bool may_steer = false; ///< Change what the job does; all may look.
+};
+
 struct operator_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
   tls_trust trust{};
   question_sink ask;
+  operator_rights rights{};
   /// Called once, when the session has ended by itself, on the reactor's thread;
   /// may destroy it.
   /// @param how A failure: the operator has done what the text says, as a verb

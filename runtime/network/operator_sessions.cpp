@@ -7,7 +7,8 @@ namespace actorrun::detail {
 
 void operator_sessions::add(unique_fd connection,
                             const std::optional<link_key>& key,
-                            const tls_trust& trust, cut_callback on_cut) {
+                            const tls_trust& trust, cut_callback on_cut,
+                            operator_rights rights) {
   make_room();
   const auto number = ++last_session_;
   auto session = std::make_shared<operator_session>(
@@ -16,6 +17,7 @@ void operator_sessions::add(unique_fd connection,
       .key = key,
       .trust = trust,
       .ask = ask_,
+      .rights = std::move(rights),
       .on_closed =
         [this, number, on_cut = std::move(on_cut)](const result<void>& how) {
           if (!how && on_cut)

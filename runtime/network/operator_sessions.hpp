@@ -29,9 +29,9 @@ public:
     : home_(home), ask_(std::move(ask)), limits_(limits) {}
 
   /// Serves an operator whose handshake was accepted.
-  /// @param key, trust  As in `operator_setup`.
+  /// @param key, trust, rights  As in `operator_setup`.
   void add(unique_fd connection, const std::optional<link_key>& key,
-           const tls_trust& trust, cut_callback on_cut);
+           const tls_trust& trust, operator_rights rights, cut_callback on_cut);
 
   void clear() { sessions_.clear(); }
 

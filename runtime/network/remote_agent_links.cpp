@@ -105,12 +105,15 @@ result<std::string> remote_agent_links::listen(
 
 // -- links --------------------------------------------------------------------
 
-// Operators speak a protocol of ours, and CAF never sees them.
+// Operators speak a protocol of ours, and CAF never sees them. A key that comes
+// from the job's id alone proves nothing.
 void remote_agent_links::receive(unique_fd connection, const peer& who) {
   if (who.intent == purpose::join)
     return encrypt(std::move(connection), who);
   operators_.add(std::move(connection), who.key, {mine_.identity},
-                 [this, who](const failure& why) { report_cut(who, why); });
+                 [this, who](const failure& why) { report_cut(who, why); },
+                 {formatted("{} at {}", who.id, who.address),
+                  mine_.has_secret || mine_.identity != nullptr});
 }
 
 // Only a link that is encrypted takes the place of another, and CAF sees no other.

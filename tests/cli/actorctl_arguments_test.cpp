@@ -228,3 +228,72 @@ TEST_CASE("actorctl: help and version", "[cli]") {
   CHECK(has(control<help>({"coordinator", "--help"}).text, "--max-restarts"));
   control<version>({"--version"});
 }
+
+// -- steering ------------------------------------------------------------------
+
+TEST_CASE("actorctl: drain names a node, and how long it has", "[cli]") {
+  const auto x = control<steer_arguments>(
+    {"drain", "n2", "--deadline=2m", "--wait-for-replacement", "--job=j"});
+  CHECK(x.request.drain().node() == "n2");
+  CHECK(x.request.drain().deadline_ms() == 120'000);
+  CHECK(x.request.drain().wait_for_replacement());
+  CHECK(x.job == "j");
+  CHECK_FALSE(x.remote);
+  const auto brief = control<steer_arguments>({"drain", "1"});
+  CHECK(brief.request.drain().deadline_ms() == 0); // The default.
+  const auto at_once = control<steer_arguments>({"drain", "1", "--deadline=0"});
+  CHECK(at_once.request.drain().deadline_ms() == 1);
+  CHECK(has(refused_control({"drain"}), "the node is missing"));
+  CHECK(has(refused_control({"drain", "a", "b"}), "\"b\""));
+  CHECK(has(refused_control({"drain", "a", "--deadline=soon"}), "--deadline"));
+}
+
+TEST_CASE("actorctl: resize takes a range as --nnodes does", "[cli]") {
+  const auto x = control<steer_arguments>({"resize", "2:8"});
+  CHECK(x.request.resize().agent_count_min() == 2);
+  CHECK(x.request.resize().agent_count_max() == 8);
+  CHECK(
+    control<steer_arguments>({"resize", "3"}).request.resize().agent_count_max()
+    == 3);
+  refused_control({"resize"});
+  refused_control({"resize", "3:2"});
+  refused_control({"resize", "0"});
+}
+
+TEST_CASE("actorctl: restart, stop and exclude take a reason", "[cli]") {
+  CHECK(control<steer_arguments>({"restart", "--reason=new data"})
+          .request.restart()
+          .reason()
+        == "new data");
+  CHECK(control<steer_arguments>({"stop"}).request.has_stop());
+  const auto x
+    = control<steer_arguments>({"exclude", "n2", "--reason", "bad disk"});
+  CHECK(x.request.exclude().host() == "n2");
+  CHECK(x.request.exclude().reason() == "bad disk");
+  CHECK(control<steer_arguments>({"include", "n2"}).request.include().host()
+        == "n2");
+  refused_control({"restart", "now"});
+  refused_control({"stop", "now"});
+  CHECK(has(refused_control({"exclude", "no host"}), "\"no host\""));
+  refused_control({"include"});
+  CHECK(has(refused_control({"include", "n2", "--reason=x"}), "--reason"));
+}
+
+TEST_CASE("actorctl: loglevel knows the levels", "[cli]") {
+  const auto x = control<steer_arguments>({"loglevel", "Debug", "--node=1"});
+  CHECK(x.request.log_level().level() == "DEBUG");
+  CHECK(x.request.log_level().node() == "1");
+  CHECK(has(refused_control({"loglevel", "loud"}), "\"loud\""));
+  refused_control({"loglevel"});
+}
+
+TEST_CASE("actorctl: jobs elsewhere are steered at their endpoint", "[cli]") {
+  const auto x
+    = control<steer_arguments>({"stop", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
+  REQUIRE(x.remote);
+  CHECK(x.remote->job.value == "j");
+  CHECK(has(refused_control({"stop", "--rdzv-id=j"}), "--job=JOB"));
+  CHECK(has(
+    refused_control({"stop", "--rdzv-endpoint=n1", "--rdzv-id=j", "--job=k"}),
+    "--rdzv-id"));
+}

@@ -84,6 +84,7 @@ void agent::handle(const core::membership_event& event) {
   if (std::holds_alternative<core::leave_requested>(event))
     leaving_ = true;
   is_job_over_ |= std::holds_alternative<core::job_ended>(event);
+  check_drain(event);
   for (const auto& effect : effects)
     run(effect);
   check_link();
@@ -297,7 +298,8 @@ void agent::check_share(const core::membership_event& event,
   if (told(std::get_if<core::group_failed>(&event)) && was_active)
     fits &= is_ending;
   if (told(std::get_if<core::group_succeeded>(&event)) && was_active)
-    fits &= now == share_state::succeeded;
+    fits &= now == share_state::succeeded
+            || (is_draining_ && now == share_state::idle);
   if (told(std::get_if<core::group_stopped>(&event)))
     fits &= epoch != epoch_before || now == share_state::idle
             || now == share_state::failed;
@@ -511,7 +513,7 @@ void agent::check_kind(const core::worker_failure& x) {
 void agent::check_told(const core::send_stopped& x) {
   // Within one tick an order may come before a death or after it.
   if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
-      && all_.plan().tick.count() == 0
+      && !is_draining_ && all_.plan().tick.count() == 0
       && !std::includes(reported_pids_.begin(), reported_pids_.end(),
                         failed_.begin(), failed_.end()))
     all_.checks().report("root cause: " + id().value
@@ -588,6 +590,30 @@ void agent::perform(const core::kill_group& x) {
   post_order(x.epoch, core::kill_ordered{});
 }
 
+void agent::perform(const core::notify_workers& x) {
+  if (!is_draining_)
+    all_.checks().report("steering: the workers of " + id().value
+                         + " are given notice without an order");
+  post_supervisor([this, epoch = x.epoch] { machine_.notify(epoch); });
+}
+
+// Its workers have some time, and then it leaves.
+void agent::check_drain(const core::membership_event& event) {
+  const auto* order = std::get_if<core::drain_ordered>(&event);
+  if (order == nullptr || std::exchange(is_draining_, true))
+    return;
+  const auto longest = order->time + 2 * core::duration{all_.plan().grace}
+                       + 4 * core::duration{all_.plan().kill_timeout}
+                       + all_.plan().limits.fence() + all_.plan().trouble_max
+                       + 2 * all_.plan().start_stall_max + 1s;
+  process_->after(longest, [this] {
+    if (!finished() && process_->pause_count() == 0
+        && brain_.current_link() == core::membership::link::joined)
+      all_.checks().report("steering: " + id().value
+                           + " is drained, and stays");
+  });
+}
+
 void agent::perform(const core::set_fence& x) {
   fence_count_ = machine_.set_fence(
     x.due == core::time_point::max() ? x.due : x.due - clock_);
@@ -607,6 +633,8 @@ void agent::perform(const core::finish& x) {
 void agent::check_end(const core::ending& how) {
   if (finished())
     all_.checks().report("I6: " + id().value + " finished twice");
+  if (!how.result && !how.why && how.signal == 0 && !is_draining_)
+    all_.checks().report("I6: " + id().value + " finished without a reason");
   if (unkillable_count_ > 0
       && (!how.why || how.why->code != errc::worker_unkillable))
     all_.checks().report("I10: " + id().value

@@ -61,7 +61,9 @@ public:
   const std::optional<core::ending>& how_ended() const { return ending_; }
 
   /// It takes part, and has not been ordered to leave.
-  bool active() const { return process_->alive() && !finished() && !leaving_; }
+  bool active() const {
+    return process_->alive() && !finished() && !leaving_ && !is_draining_;
+  }
 
   /// Messages arrive that are over: they must change nothing.
   void hear_late();
@@ -86,6 +88,7 @@ private:
   void perform(const core::start_group& x);
   void perform(const core::stop_group& x);
   void perform(const core::kill_group& x);
+  void perform(const core::notify_workers& x);
   void perform(const core::set_fence& x);
   void perform(const core::finish& x);
 
@@ -122,6 +125,7 @@ private:
                        const std::vector<core::membership_effect>& effects);
   void ignores(const core::membership_event& event);
   void check_end(const core::ending& how);
+  void check_drain(const core::membership_event& event);
   void check_answer(errc code, bool was_accepted, bool was_ending);
   void check_told(const core::send_stopped& x);
   void check_kind(const core::worker_failure& x);
@@ -157,6 +161,7 @@ private:
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
+  bool is_draining_ = false;      ///< An operator has ordered it to leave.
   bool is_job_over_ = false;      ///< And it knows.
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool is_going_ = false;     ///< It has told a coordinator that it leaves, …

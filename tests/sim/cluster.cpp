@@ -357,7 +357,9 @@ void cluster::heal() {
     x->process().resume();
   for (const auto& x : agents_)
     x->process().resume();
-  if (serving() && current()->brain().settings() != plan_.job)
+  if (serving()
+      && current()->brain().settings().restart_count_max
+           != plan_.job.restart_count_max)
     kill_coordinator();
   restart_coordinator();
 }
@@ -374,7 +376,7 @@ uint32_t cluster::able_count() const {
   auto count = uint32_t{0};
   auto ranks = std::set<uint32_t>{};
   for (const auto& x : agents_) {
-    if (!x->active() || x->settings() != plan_.job)
+    if (!x->active() || x->settings() != plan_.job || is_excluded(x->host()))
       continue;
     ++count;
     if (const auto rank = x->brain().offering().node_rank)
@@ -383,9 +385,17 @@ uint32_t cluster::able_count() const {
   return plan_.job.ranked ? uint32_t(ranks.size()) : count;
 }
 
+bool cluster::is_excluded(uint32_t host) const {
+  const auto is_it = [&](const auto& x) { return x.host == names_[host]; };
+  return !coordinators_.empty()
+         && std::ranges::any_of(coordinators_.back()->brain().excluded_hosts(),
+                                is_it);
+}
+
 void cluster::check_liveness() {
   const auto able = able_count();
-  if (!ran_since_ && able >= plan_.job.agent_count_min)
+  const auto& job = serving() ? current()->brain().settings() : plan_.job;
+  if (!ran_since_ && able >= job.agent_count_min)
     checks_.report("I8: " + std::to_string(able)
                    + " agents are there, and no epoch runs");
 }

@@ -129,6 +129,7 @@ private:
   void heal();
   void open_node(const std::shared_ptr<os_process>& process, bool has_agent);
   void spawn_coordinator(std::shared_ptr<os_process> process, bool misled);
+  bool is_excluded(uint32_t host) const;
   uint32_t able_count() const;
   bool run_until(core::time_point limit);
   bool job_runs() const;

@@ -26,7 +26,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          core::job_settings settings)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
-    brain_(settings, all.plan().limits),
+    brain_(settings, all.plan().limits, all.plan().exclude_after),
     times_(settings, all.plan().limits, all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
@@ -61,14 +61,18 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto* join = std::get_if<core::agent_joined>(&event);
   const auto is_new
     = join != nullptr && !brain_.agents().contains(join->offering.agent);
-  const auto was_stopping
-    = brain_.current_phase() == core::rendezvous::phase::stopping;
+  const auto phase = brain_.current_phase();
+  const auto was_stopping = phase == core::rendezvous::phase::stopping;
+  const auto asked = brain_.settings();
   const auto effects = brain_.step(event, all_.now() + clock_);
   times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
+  if (!is_heard)
+    all_.checks().answered(number_, event, effects, phase, epoch, asked,
+                           brain_);
   if (is_new)
     arrived_[join->offering.agent] = ++arrival_count_;
   if (is_new && brain_.agents().contains(join->offering.agent))
@@ -166,7 +170,7 @@ void coordinator::check_places(
       newcomers.emplace(x.place.node_rank,
                         order{who->leased(), all_.name_order(who->host()),
                               all_.birth_order(agent)});
-    } else if (!is_member && x.connected && !x.leaving && !x.shadowed) {
+    } else if (!is_member && may_be_placed(x)) {
       first_out
         = before.contains(agent) ? 0 : std::min(first_out, arrived_.at(agent));
     }
@@ -255,6 +259,8 @@ void coordinator::check_journal(
           || i->second.now.epoch != record.member_of
           || i->second.now.connected != record.connected
           || i->second.now.leaving != record.leaving
+          || i->second.now.excluded != record.excluded
+          || i->second.now.drained_at.has_value() != record.is_draining()
           || i->second.now.first_rank != record.place.first_global_rank)
         return "node " + agent.value;
     }
@@ -264,6 +270,10 @@ void coordinator::check_journal(
       return "epoch";
     if (x.result != brain_.result())
       return "outcome";
+    if (x.coordinator.settings != brain_.settings())
+      return "settings";
+    if (x.excluded != brain_.excluded_hosts())
+      return "excluded hosts";
     return {};
   };
   if (std::holds_alternative<core::agent_heard>(event))
@@ -342,7 +352,14 @@ void coordinator::hear_late(bool is_closed) {
 void coordinator::check_refusal(const agent_id& agent, errc code) const {
   const auto& asked = brain_.settings();
   const auto& x = all_.checks().offer_of(agent);
-  auto is_right = all_.find(agent)->settings() == asked;
+  const auto& at_first = all_.plan().job;
+  auto theirs = all_.find(agent)->settings();
+  if (asked.agent_count_min != at_first.agent_count_min
+      || asked.agent_count_max != at_first.agent_count_max) {
+    theirs.agent_count_min = asked.agent_count_min;
+    theirs.agent_count_max = asked.agent_count_max;
+  }
+  auto is_right = theirs == asked;
   auto is_taken = false;
   if (asked.ranked) {
     is_right = is_right && x.node_rank && *x.node_rank < asked.agent_count_max;
@@ -506,6 +523,10 @@ void coordinator::perform(const core::probe_agent& x) {
   all_.probe(*this, x.agent);
 }
 
+void coordinator::perform(const core::notify_drain& x) {
+  send(x.agent, core::drain_ordered{x.time});
+}
+
 void coordinator::perform(const core::forget_agent& x) {
   speakers_.forget(x.agent);
   if (auto known = std::exchange(links_[x.agent], nullptr))
@@ -513,7 +534,7 @@ void coordinator::perform(const core::forget_agent& x) {
 }
 
 void coordinator::perform(const core::announce_epoch& x) {
-  all_.checks().announced(number_, x);
+  all_.checks().announced(number_, x, brain_.settings());
   for (const auto& plan : x.plans)
     send(plan.own.agent, core::epoch_formed{plan});
 }

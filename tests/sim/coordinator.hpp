@@ -94,6 +94,10 @@ private:
   void check_journal(const core::rendezvous_event& event,
                      const std::vector<core::rendezvous_effect>& effects);
   void check_master() const;
+  void perform(const core::notify_drain& x);
+  void perform(const core::report_exclusion&) {}
+  void perform(const core::set_log_level&) {}
+  void perform(const core::answer_operator&) {}
   void send(const agent_id& agent, core::membership_event event);
 
   cluster& all_;

@@ -418,6 +418,64 @@ void coordinator_naps(cluster& all) {
             [x] { x->process().resume(); });
 }
 
+// -- operators ----------------------------------------------------------------
+
+void operator_asks(cluster& all, const core::rendezvous_event& what) {
+  auto* x = all.serving();
+  if (x == nullptr || x->process().paused())
+    return;
+  all.note("an operator asks: " + to_string(what));
+  x->handle(what);
+}
+
+// Its peers may miss it before it has left.
+void operator_drains(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  const auto& plan = x->brain().plan();
+  auto names = std::vector<std::string>{
+    x->id().value, all.name_of(x->host()),
+    plan ? std::to_string(plan->own.node_rank) : x->id().value};
+  const auto time = all.roll().between(core::duration{0}, 600ms);
+  operator_asks(all, core::drain_requested{all.roll().pick(names), time,
+                                           all.roll().percent(30), "alice"});
+  if (all.roll().percent(40))
+    return;
+  all.later(time / 2, [&all, epoch = x->newest()] {
+    auto* peer = any_agent(all);
+    if (peer != nullptr && peer->newest() == epoch)
+      peer->workers().break_worker(0, 1, 0);
+  });
+}
+
+void operator_resizes(cluster& all) {
+  const auto max = uint32_t(all.roll().between(0, all.plan().agent_count + 2));
+  const auto min
+    = uint32_t(all.roll().between(0, all.roll().percent(90) ? max : max + 1));
+  operator_asks(all, core::resize_requested{min, max, "bob"});
+}
+
+void operator_restarts(cluster& all) {
+  operator_asks(all, core::restart_requested{"alice", "a new file"});
+}
+
+void operator_excludes(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  const auto host = all.name_of(x->host());
+  operator_asks(all, core::exclusion_requested{host, "bob", "a bad disk"});
+  if (all.roll().percent(60))
+    all.later(trouble(all) / 2, [&all, host] {
+      operator_asks(all, core::inclusion_requested{host, "alice"});
+    });
+}
+
+void operator_stops(cluster& all) {
+  operator_asks(all, core::stop_requested{SIGTERM, "bob", "enough"});
+}
+
 // -- the tables ---------------------------------------------------------------
 
 struct fault_kind {
@@ -455,6 +513,11 @@ constexpr auto harmful = std::array{
   fault_kind{8, firewall_resets},
   fault_kind{3, timers_come_late},
   fault_kind{8, messages_come_late},
+  fault_kind{8, operator_drains},
+  fault_kind{5, operator_resizes},
+  fault_kind{5, operator_restarts},
+  fault_kind{6, operator_excludes},
+  fault_kind{1, operator_stops},
 };
 
 constexpr auto harmless = std::array{

@@ -105,6 +105,9 @@ struct event_writer {
   string operator()(const core::leave_requested& x) const {
     return "leave_requested " + std::to_string(x.signal);
   }
+  string operator()(const core::drain_ordered&) const {
+    return "drain_ordered";
+  }
 
   // rendezvous
   string operator()(const core::coordinator_started& x) const {
@@ -140,6 +143,25 @@ struct event_writer {
   }
   string operator()(const core::workers_stopped& x) const {
     return "workers_stopped " + x.agent.value + in(x.epoch) + text_of(x.others);
+  }
+  string operator()(const core::drain_requested& x) const {
+    return "drain_requested " + x.node + (x.waits ? " (waits)" : "");
+  }
+  string operator()(const core::resize_requested& x) const {
+    return "resize_requested " + std::to_string(x.agent_count_min) + ":"
+           + std::to_string(x.agent_count_max);
+  }
+  string operator()(const core::restart_requested&) const {
+    return "restart_requested";
+  }
+  string operator()(const core::exclusion_requested& x) const {
+    return "exclusion_requested " + x.host;
+  }
+  string operator()(const core::log_level_requested& x) const {
+    return "log_level_requested " + x.level;
+  }
+  string operator()(const core::inclusion_requested& x) const {
+    return "inclusion_requested " + x.host;
   }
   string operator()(const core::stop_requested& x) const {
     return "stop_requested " + std::to_string(x.signal);

@@ -21,7 +21,8 @@ void invariants::joined(int coordinator, epoch_id newest) {
   floors_[coordinator] = std::max(floors_[coordinator], newest);
 }
 
-void invariants::announced(int coordinator, const core::announce_epoch& x) {
+void invariants::announced(int coordinator, const core::announce_epoch& x,
+                           const core::job_settings& job) {
   for (const auto& plan : x.plans)
     if (unkillable_.contains({coordinator, plan.own.agent}))
       report("unkillable: epoch " + to_string(plan.epoch) + " forms with "
@@ -37,6 +38,14 @@ void invariants::announced(int coordinator, const core::announce_epoch& x) {
                + " was announced anew in another shape");
     return;
   }
+  for (const auto& plan : x.plans)
+    if (excluded_[coordinator].contains(offers_.at(plan.own.agent).host))
+      report("steering: epoch " + to_string(plan.epoch) + " forms with "
+             + plan.own.agent.value + ", whose host is excluded");
+  for (const auto& plan : x.plans)
+    if (drained_.contains({coordinator, plan.own.agent}))
+      report("steering: epoch " + to_string(plan.epoch) + " counts on "
+             + plan.own.agent.value + ", which is drained");
   for (const auto& plan : x.plans)
     if (leaving_.contains({coordinator, plan.own.agent}))
       report("I8: epoch " + to_string(plan.epoch) + " counts on "
@@ -54,8 +63,8 @@ void invariants::announced(int coordinator, const core::announce_epoch& x) {
     report("I4: epoch " + std::to_string(record->number.value)
            + " was formed after epoch " + std::to_string(newest_.value));
   newest_ = record->number;
-  if (x.plans.size() < job_.agent_count_min
-      || x.plans.size() > job_.agent_count_max)
+  if (x.plans.size() < job.agent_count_min
+      || x.plans.size() > job.agent_count_max)
     report("I3: epoch " + to_string(record->number) + " has "
            + std::to_string(x.plans.size()) + " agents");
   check_ranks(*record);
@@ -138,12 +147,18 @@ void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
     report("ranks: an agent that stays was moved for a newcomer");
 }
 
+bool may_be_placed(const core::agent_record& x) {
+  const auto is_draining = x.drain && x.drain->due;
+  return x.connected && !x.leaving && !x.shadowed && !x.excluded
+         && !is_draining;
+}
+
 namespace {
 
 uint32_t candidate_count(const core::rendezvous& brain) {
   auto n = uint32_t{0};
   for (const auto& [agent, x] : brain.agents())
-    n += x.connected && !x.leaving && !x.shadowed;
+    n += may_be_placed(x);
   return n;
 }
 
@@ -200,9 +215,17 @@ void invariants::check_cost(int coordinator,
     if (x != nullptr && is_stopping && x->epoch == epoch_before
         && !was_stopping_[coordinator]) {
       owed = debt{spent_before, {}, false, {}, {}};
-      for (const auto& [agent, record] : after.agents())
-        if (record.member_of == epoch_before)
-          owed->members.insert(agent);
+      for (const auto& [agent, record] : after.agents()) {
+        if (record.member_of != epoch_before)
+          continue;
+        owed->members.insert(agent);
+        // Its peers miss it before it has gone.
+        if (record.is_draining()
+            && record.share != core::share_state::succeeded) {
+          owed->departed.insert(agent);
+          owed->is_exempt |= agent != x->agent;
+        }
+      }
     }
     if (was_gathering_[coordinator] && is_stopping && after.last_failure())
       owed = debt_of_recovery(spent_before, after);
@@ -210,7 +233,8 @@ void invariants::check_cost(int coordinator,
     check_departures(*owed, coordinator, after);
     for (const auto& agent : owed->members) {
       const auto i = after.agents().find(agent);
-      if (i == after.agents().end() || i->second.leaving)
+      if (i == after.agents().end() || i->second.leaving
+          || i->second.is_draining())
         owed->is_exempt = true;
     }
   }
@@ -252,17 +276,20 @@ void invariants::check_phase(const core::rendezvous& after) {
   auto holding = uint32_t{0};
   auto starting = uint32_t{0};
   auto unfinished = uint32_t{0};
+  auto members = uint32_t{0};
   auto is_broken = false;
   for (const auto& [agent, x] : after.agents()) {
-    candidates += x.connected && !x.leaving && !x.shadowed;
+    candidates += may_be_placed(x);
     holding += x.holds.value != 0;
     if (x.member_of != after.epoch() || after.epoch().value == 0)
       continue;
     starting += x.share == share_state::starting;
     unfinished += x.share != share_state::succeeded;
-    is_broken |= x.share == share_state::failed || x.share == share_state::idle
-                 || x.share == share_state::stopping
-                 || (x.leaving && x.share != share_state::succeeded);
+    is_broken
+      |= x.share == share_state::failed || x.share == share_state::idle
+         || x.share == share_state::stopping
+         || ((x.leaving || x.excluded) && x.share != share_state::succeeded);
+    ++members;
   }
   const auto fits = [&] {
     const auto& asked = after.settings();
@@ -276,9 +303,11 @@ void invariants::check_phase(const core::rendezvous& after) {
                || (candidates >= asked.agent_count_min
                    && candidates < asked.agent_count_max);
       case phase::starting:
-        return starting > 0 && unfinished > 0 && !is_broken;
+        return starting > 0 && unfinished > 0 && !is_broken
+               && members <= asked.agent_count_max;
       case phase::running:
-        return starting == 0 && unfinished > 0 && !is_broken;
+        return starting == 0 && unfinished > 0 && !is_broken
+               && members <= asked.agent_count_max;
       case phase::stopping:
         return holding > 0;
       case phase::ended:
@@ -311,6 +340,9 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
     return;
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");
+  if (ended_by_operator_.contains({coordinator, epoch_before}))
+    report("steering: epoch " + to_string(epoch_before)
+           + " was ended by an operator, and cost a restart");
   attributed(*after.last_failure());
   if (is_permanent(*after.last_failure()))
     report("I5: a restart was spent on what cannot be started");
@@ -439,7 +471,7 @@ size_t able_count(const core::rendezvous& brain) {
   auto count = size_t{0};
   auto ranks = std::set<uint32_t>{};
   for (const auto& [agent, x] : brain.agents()) {
-    if (!x.connected || x.leaving)
+    if (!x.connected || x.leaving || x.excluded || x.is_draining())
       continue;
     ++count;
     ranks.insert(x.offering.node_rank.value_or(0));
@@ -448,6 +480,99 @@ size_t able_count(const core::rendezvous& brain) {
 }
 
 } // namespace
+
+namespace {
+
+template <class Effect>
+const Effect* find_in(const std::vector<core::rendezvous_effect>& effects) {
+  for (const auto& x : effects)
+    if (const auto* found = std::get_if<Effect>(&x))
+      return found;
+  return nullptr;
+}
+
+bool is_of_operator(const core::rendezvous_event& event) {
+  const auto* stop = std::get_if<core::stop_requested>(&event);
+  return (stop != nullptr && !stop->by.empty())
+         || std::holds_alternative<core::drain_requested>(event)
+         || std::holds_alternative<core::resize_requested>(event)
+         || std::holds_alternative<core::restart_requested>(event)
+         || std::holds_alternative<core::exclusion_requested>(event)
+         || std::holds_alternative<core::inclusion_requested>(event)
+         || std::holds_alternative<core::log_level_requested>(event);
+}
+
+} // namespace
+
+// Each request has one answer, and what it says is true.
+void invariants::answered(int coordinator, const core::rendezvous_event& event,
+                          const std::vector<core::rendezvous_effect>& effects,
+                          core::rendezvous::phase phase_before,
+                          epoch_id epoch_before,
+                          const core::job_settings& before,
+                          const core::rendezvous& after) {
+  using phase = core::rendezvous::phase;
+  const auto* answer = find_in<core::answer_operator>(effects);
+  if ((answer != nullptr) != is_of_operator(event))
+    return report("steering: an operator's request has no answer, or an answer"
+                  " no request");
+  for (const auto& x : effects) {
+    if (const auto* y = std::get_if<core::notify_drain>(&x))
+      drained_.emplace(coordinator, y->agent);
+    // Should it come back, it is a new one.
+    if (const auto* y = std::get_if<core::forget_agent>(&x))
+      drained_.erase({coordinator, y->agent});
+  }
+  for (const auto& x : effects)
+    if (const auto* y = std::get_if<core::report_exclusion>(&x))
+      excluded_[coordinator].insert(y->host);
+  const auto is_done = answer != nullptr && answer->code == errc::none;
+  const auto* size = std::get_if<core::resize_requested>(&event);
+  auto expected = before;
+  if (is_done && size != nullptr) {
+    expected.agent_count_min = size->agent_count_min;
+    expected.agent_count_max = size->agent_count_max;
+  }
+  const auto may_recover = std::holds_alternative<core::agent_joined>(event)
+                           || std::holds_alternative<core::timer_fired>(event);
+  if (after.settings() != expected && !may_recover)
+    report("steering: the job's settings are not those that were asked for");
+  const auto was_active
+    = phase_before == phase::starting || phase_before == phase::running;
+  const auto is_active = after.current_phase() == phase::starting
+                         || after.current_phase() == phase::running;
+  if (answer == nullptr)
+    return;
+  if (was_active && !is_active && !after.result())
+    ended_by_operator_.emplace(coordinator, epoch_before);
+  if (!is_done) {
+    if (was_active && !is_active)
+      report("steering: what was refused has ended an epoch");
+    return;
+  }
+  if (const auto* x = std::get_if<core::exclusion_requested>(&event))
+    excluded_[coordinator].insert(x->host);
+  if (const auto* x = std::get_if<core::inclusion_requested>(&event))
+    excluded_[coordinator].erase(x->host);
+  const auto restarts = std::holds_alternative<core::restart_requested>(event);
+  if (restarts && after.epoch() == epoch_before
+      && after.current_phase() != phase::stopping)
+    report("steering: the epoch goes on that was to be ended");
+  if (std::holds_alternative<core::stop_requested>(event) && !after.result())
+    report("steering: the job goes on that was to be stopped");
+  // Whoever steers must not take the job below its minimum.
+  if (was_active && !after.result()
+      && (std::holds_alternative<core::drain_requested>(event)
+          || std::holds_alternative<core::exclusion_requested>(event)
+          || size != nullptr)
+      && find_in<core::revoke_epoch>(effects) != nullptr
+      && candidate_count(after) < after.settings().agent_count_min)
+    report("steering: too few nodes are left");
+  if (find_in<core::notify_drain>(effects) != nullptr && was_active
+      && candidate_count(after) < after.settings().agent_count_min
+      && candidate_count(after) + 1 >= after.settings().agent_count_min)
+    report("steering: a drain leaves too few nodes");
+}
 
 void invariants::host_came(int coordinator, const std::string& host) {
   std::erase_if(quarantined_[coordinator],
@@ -600,8 +725,6 @@ invariants::epoch_record* invariants::begun(const core::epoch_plan& plan) {
 }
 
 void invariants::finished(const agent_id& agent, const core::ending& how) {
-  if (!how.result && !how.why && how.signal == 0)
-    report("I6: " + agent.value + " finished without a reason");
   if (!how.result)
     return;
   const auto said = [&](const auto& x) { return x.second == *how.result; };

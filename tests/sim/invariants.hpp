@@ -13,6 +13,9 @@
 
 namespace actorrun::sim {
 
+/// Whether an agent may have a place in the next epoch.
+bool may_be_placed(const core::agent_record& x);
+
 /// Sees everything from outside, and remembers the first broken invariant. One
 /// number may stand for two epochs if a coordinator died and left no trace, so
 /// an epoch is identified here by its record.
@@ -45,7 +48,16 @@ public:
   /// An agent has joined that has received epochs up to `newest`.
   void joined(int coordinator, epoch_id newest);
 
-  void announced(int coordinator, const core::announce_epoch& x);
+  /// @param job As the coordinator's operators have it by now.
+  void announced(int coordinator, const core::announce_epoch& x,
+                 const core::job_settings& job);
+
+  /// What an operator was answered.
+  void answered(int coordinator, const core::rendezvous_event& event,
+                const std::vector<core::rendezvous_effect>& effects,
+                core::rendezvous::phase phase_before, epoch_id epoch_before,
+                const core::job_settings& before,
+                const core::rendezvous& after);
 
   /// Called around each step of a coordinator.
   void stepped(int coordinator, const core::rendezvous_event& event,
@@ -169,6 +181,10 @@ private:
   std::set<std::pair<int, agent_id>> unkillable_;
   std::map<agent_id, epoch_id> begun_;
   std::set<std::pair<int, agent_id>> leaving_; ///< They have said so.
+  std::set<std::pair<int, agent_id>> drained_; ///< They were ordered to leave.
+  std::map<int, std::set<std::string>> excluded_; ///< Hosts, by coordinator.
+  /// Epochs that operators have ended: they cost nothing.
+  std::set<std::pair<int, epoch_id>> ended_by_operator_;
   /// By coordinator: agents in quarantine, with their hosts.
   std::map<int, std::vector<std::pair<agent_id, std::string>>> quarantined_;
   std::map<int, epoch_id> hung_in_; ///< Workers of this epoch hang.

@@ -15,6 +15,7 @@ constexpr auto warden_delay_max = core::duration{200us};
 constexpr auto exit_noticed_max = core::duration{300us};
 
 constexpr auto hangs_for_ever_percent = 50;
+constexpr auto ignored_notice_percent = 40;
 
 } // namespace
 
@@ -72,6 +73,20 @@ void machine::signal(epoch_id epoch, int signal) {
   agent_.at(busy_until_, [this, group = current_, signal] {
     for (size_t i = 0; i < group->workers.size(); ++i)
       deliver(*group, i, signal);
+  });
+}
+
+void machine::notify(epoch_id epoch) {
+  if (current_ == nullptr || current_->epoch != epoch)
+    return;
+  agent_.at(busy_until_, [this, group = current_] {
+    for (size_t i = 0; i < group->workers.size(); ++i) {
+      auto& x = group->workers[i];
+      x.noticed = x.running;
+      if (x.running && !x.doomed
+          && !world_.roll.percent(ignored_notice_percent))
+        obey(*group, i, SIGUSR1);
+    }
   });
 }
 
@@ -142,7 +157,7 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     return;
   if (!std::exchange(x.running, false))
     return;
-  world_.checks.died(*group.record, x.pid, x.ordered);
+  world_.checks.died(*group.record, x.pid, x.ordered || x.noticed);
   if (!agent_.alive())
     return;
   // A fact of the machine; a sleeping agent learns of it later.

@@ -38,6 +38,8 @@ public:
              invariants::epoch_record& record);
   void signal(epoch_id epoch, int signal);
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal);
+  /// Gives the workers notice: some end, in any way, and some go on.
+  void notify(epoch_id epoch);
   void release(epoch_id epoch);
   /// @returns how often the fence had fired before
   uint64_t set_fence(core::time_point due);
@@ -77,6 +79,7 @@ private:
     bool ordered = false; ///< It was ordered to end.
     bool doomed = false;  ///< SIGKILL is pending; nothing else can end it.
     bool timed = false;   ///< Signalled for its timer, not by an order.
+    bool noticed = false; ///< It knows that its node will leave.
     bool held = false;    ///< It does not continue by itself …
     bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
   };

@@ -30,8 +30,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
   x.agents.reserve(brain.agents().size());
   x.staying.reserve(brain.agents().size());
   for (const auto& [agent, record] : brain.agents()) {
-    const auto is_candidate
-      = record.connected && !record.leaving && !record.shadowed;
+    const auto is_candidate = may_be_placed(record);
     const auto is_member
       = record.member_of == x.epoch && record.member_of.value != 0;
     const auto is_working
@@ -45,6 +44,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
                 && (record.share == core::share_state::starting
                     || record.share == core::share_state::running);
     x.newcomers += is_candidate && !is_member;
+    x.is_draining |= is_working && record.is_draining();
     if (is_working)
       x.working.push_back(agent);
     if (!record.leaving)
@@ -66,6 +66,7 @@ void punctuality::after(const core::rendezvous& brain,
     was_ = is_;
   }
   const auto& now_is = is_;
+  job_ = brain.settings();
   now_ = now;
   slack_ = slack;
   if (!std::exchange(has_begun_, true))
@@ -168,8 +169,9 @@ void punctuality::check_hurry(const core::rendezvous& brain,
 void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   const auto room
     = job_.agent_count_max - std::min(job_.agent_count_max, now_is.members);
-  const auto waits
-    = now_is.newcomers > 0 && room > 0 && now_is.unfinished == now_is.members;
+  const auto waits = now_is.newcomers > 0 && room > 0
+                     && now_is.unfinished == now_is.members
+                     && !now_is.is_draining;
   const auto is_full = waits && now_is.newcomers >= room;
   if (is_for_newcomers) {
     const auto first = newcomers_since_.value_or(now_);

@@ -35,6 +35,7 @@ private:
     uint32_t active = 0; ///< Members that start workers, or run them.
     bool is_listening = false;
     uint32_t newcomers = 0;
+    bool is_draining = false;      ///< A member that has not succeeded.
     std::vector<agent_id> agents;  ///< Sorted, as are those below.
     std::vector<agent_id> working; ///< Members that have not succeeded …
     std::vector<agent_id> staying; ///< … and those that have not said goodbye.

@@ -85,6 +85,7 @@ scenario roll_scenario(uint64_t seed) {
       *limit -= *limit % std::chrono::duration_cast<milliseconds>(x.tick);
     x.registry_lease -= x.registry_lease % x.tick;
   }
+  x.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
   // More failures than a list has room for.
   if (roll.percent(1))
     x.slot_count_max = 24;

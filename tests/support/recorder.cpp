@@ -145,6 +145,10 @@ agent_recorder record_agent(caf::actor_system& system) {
                std::move(answer));
         },
         [to](const devices_report& x) { to.write("devices " + x.event); },
+        [to](const v1::DrainNotice& x) {
+          to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
+        },
+        [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
         [to](const vitals_report&) { to.write("vitals"); },
         [to](const status_due&) { to.write("status due"); },
         [to](const group_event& x) { to.write(to_text(x)); },

@@ -78,6 +78,7 @@ chronicle::note(const rendezvous_event& event,
     return {};
   auto at = step{effects, after, now};
   std::visit([&](const auto& x) { on(x, at); }, event);
+  note_answer(at);
   note_departures(at);
   note_revocation(at);
   note_end_of_epoch(at);
@@ -135,7 +136,7 @@ void chronicle::on(const workers_stopped& event, step& at) {
 
 void chronicle::on(const stop_requested& event, step& at) {
   if (!snapshot_.result)
-    put(at, end_requested{event.signal});
+    put(at, end_requested{event.signal, event.by, event.reason});
 }
 
 // An agent that was cut off repeats its report.
@@ -147,6 +148,13 @@ void chronicle::add_death(const worker_failure& x, epoch_id epoch, step& at) {
 }
 
 // -- what it made of it ---------------------------------------------------------
+
+void chronicle::note_answer(step& at) {
+  if (const auto* x = find<answer_operator>(at.effects))
+    put(at, operator_asked{x->by, x->what, x->code == errc::none, x->text});
+  if (snapshot_.coordinator.settings != at.after.settings())
+    put(at, settings_changed{at.after.settings()});
+}
 
 void chronicle::note_departures(step& at) {
   for (const auto& x : at.effects)
@@ -220,6 +228,9 @@ void chronicle::note_nodes(const rendezvous_event& event, step& at) {
   const auto is_for_all = find<announce_epoch>(at.effects) != nullptr
                           || find<revoke_epoch>(at.effects) != nullptr
                           || find<end_job>(at.effects) != nullptr
+                          || find<answer_operator>(at.effects) != nullptr
+                          || find<notify_drain>(at.effects) != nullptr
+                          || find<report_exclusion>(at.effects) != nullptr
                           || at.after.current_phase() != snapshot_.phase;
   if (is_for_all) {
     for (const auto& [agent, record] : all)
@@ -230,6 +241,8 @@ void chronicle::note_nodes(const rendezvous_event& event, step& at) {
   }
   if (snapshot_.quarantined != at.after.quarantined_nodes())
     put(at, quarantine_changed{at.after.quarantined_nodes()});
+  if (snapshot_.excluded != at.after.excluded_hosts())
+    put(at, exclusions_changed{at.after.excluded_hosts()});
 }
 
 void chronicle::note_node(const agent_record& record, step& at) {
@@ -244,7 +257,10 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .first_rank = record.place.first_global_rank,
                    .share = record.share,
                    .connected = record.connected,
-                   .leaving = record.leaving};
+                   .leaving = record.leaving,
+                   .excluded = record.excluded};
+  if (record.drain)
+    seen.drained_at = record.drain->due;
   const auto i = pids_.find(offer.agent);
   if (record.holds.value != 0 && i != pids_.end())
     seen.pids = i->second;

@@ -57,6 +57,7 @@ private:
   void add_death(const worker_failure& x, epoch_id epoch, step& at);
 
   // What it made of it.
+  void note_answer(step& at);
   void note_departures(step& at);
   void note_revocation(step& at);
   void note_end_of_epoch(step& at);

@@ -4,6 +4,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
 #include "actors/core/time.hpp"
@@ -40,6 +41,9 @@ struct node {
   bool connected = true;
   bool leaving = false;
   std::vector<int64_t> pids{}; ///< Of its workers, by local rank.
+  /// An operator lets it leave: when, at the latest.
+  std::optional<time_point> drained_at{};
+  bool excluded = false; ///< Its host is.
 
   friend bool operator==(const node&, const node&) = default;
 };
@@ -84,6 +88,21 @@ struct quarantine_changed {
   std::vector<quarantined_node> nodes;
 
   friend bool operator==(const quarantine_changed&, const quarantine_changed&)
+    = default;
+};
+
+struct exclusions_changed {
+  std::vector<excluded_host> hosts;
+
+  friend bool operator==(const exclusions_changed&, const exclusions_changed&)
+    = default;
+};
+
+/// The job has other numbers of nodes.
+struct settings_changed {
+  job_settings settings;
+
+  friend bool operator==(const settings_changed&, const settings_changed&)
     = default;
 };
 
@@ -178,8 +197,21 @@ struct epoch_stopped {
 
 struct end_requested {
   int signal = 0;
+  std::string by{}; ///< The operator; empty: a signal.
+  std::string reason{};
 
   friend bool operator==(const end_requested&, const end_requested&) = default;
+};
+
+/// An operator has asked for something, and was answered.
+struct operator_asked {
+  std::string by;
+  std::string what; ///< In a few words: `drain n2`.
+  bool done = false;
+  std::string answer; ///< What was done, or why not.
+
+  friend bool operator==(const operator_asked&, const operator_asked&)
+    = default;
 };
 
 struct job_ended {
@@ -190,10 +222,11 @@ struct job_ended {
 
 using fact
   = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
-                 quarantine_changed, node_joined, node_refused,
-                 node_out_of_touch, node_leaving, node_gone, epoch_formed,
-                 epoch_running, worker_died, epoch_revoked, epoch_stopped,
-                 end_requested, job_ended>;
+                 quarantine_changed, exclusions_changed, settings_changed,
+                 node_joined, node_refused, node_out_of_touch, node_leaving,
+                 node_gone, epoch_formed, epoch_running, worker_died,
+                 epoch_revoked, epoch_stopped, end_requested, operator_asked,
+                 job_ended>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

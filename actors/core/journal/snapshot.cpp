@@ -67,6 +67,10 @@ void snapshot::add(const node_refused& x) {
   remember(refusals, {x, latest}, refusals_remembered_max);
 }
 
+void snapshot::add(const operator_asked& x) {
+  remember(requests, {x, latest}, requests_remembered_max);
+}
+
 void snapshot::add(const node_gone& x) {
   const auto gone = nodes.extract(x.agent);
   if (gone)

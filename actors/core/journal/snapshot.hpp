@@ -19,6 +19,7 @@ inline constexpr size_t epochs_remembered_max = 64;
 inline constexpr size_t epochs_in_full_max = 8;
 inline constexpr size_t departures_remembered_max = 32;
 inline constexpr size_t refusals_remembered_max = 8;
+inline constexpr size_t requests_remembered_max = 16;
 
 /// One epoch, from its beginning to its end.
 struct epoch_entry {
@@ -55,6 +56,15 @@ struct refusal {
   friend bool operator==(const refusal&, const refusal&) = default;
 };
 
+/// What an operator has asked.
+struct operator_request {
+  operator_asked what;
+  moment at;
+
+  friend bool operator==(const operator_request&, const operator_request&)
+    = default;
+};
+
 struct node_entry {
   node now;
   moment joined_at{};
@@ -82,6 +92,8 @@ struct snapshot {
   uint32_t restart_count = 0;
   std::map<agent_id, node_entry> nodes{};
   std::vector<quarantined_node> quarantined{};
+  std::vector<excluded_host> excluded{};
+  std::deque<operator_request> requests{};
   std::deque<epoch_entry> epochs{}; ///< The newest last.
   uint64_t forgotten_epoch_count = 0;
   std::deque<departure> departures{};
@@ -103,6 +115,9 @@ private:
   void add(const wait_changed& x);
   void add(const node_changed& x);
   void add(const quarantine_changed& x) { quarantined = x.nodes; }
+  void add(const exclusions_changed& x) { excluded = x.hosts; }
+  void add(const settings_changed& x) { coordinator.settings = x.settings; }
+  void add(const operator_asked& x);
   void add(const node_joined&) {}
   void add(const node_refused& x);
   void add(const node_out_of_touch&) {}

@@ -177,6 +177,11 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
       out.push_back("out of touch for " + since + ": " + who);
     else if (entry.now.leaving)
       out.push_back("leaving: " + who);
+    else if (entry.now.drained_at)
+      out.push_back("leaves in " + duration_text(*entry.now.drained_at - now)
+                    + ", as an operator has asked: " + who);
+    else if (entry.now.excluded)
+      out.push_back("stands by, because its host is excluded: " + who);
     else if (x.phase == phase::starting
              && entry.now.share == share_state::starting)
       out.push_back("starts its workers since " + since + ": " + who);
@@ -192,6 +197,9 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
   for (const auto& y : x.refusals)
     out.push_back("refused " + duration_text(now - y.at.when)
                   + " ago: " + clean(y.what.host) + ": " + clean(y.what.text));
+  for (const auto& y : x.excluded)
+    out.push_back(clean(to_string(y)) + ", since "
+                  + duration_text(now - y.since));
   for (const auto& y : x.quarantined)
     out.push_back("in quarantine: " + clean(y.host) + ": SIGKILL has not ended "
                   + counted(y.unkillable_count, "worker") + " there");

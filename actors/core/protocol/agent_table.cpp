@@ -11,10 +11,6 @@ namespace actorrun::core {
 
 namespace {
 
-bool is_candidate(const agent_record& x) {
-  return x.connected && !x.leaving && !x.shadowed;
-}
-
 /// Orders new members: the endpoint's node first, then host names in natural
 /// order.
 bool precedes_as_newcomer(const offer& x, const offer& y) {
@@ -114,7 +110,7 @@ std::vector<agent_record*> agent_table::choose_members() {
   };
   auto chosen = std::vector<agent_record*>{};
   for (auto& [id, record] : records_)
-    if (is_candidate(record))
+    if (record.is_candidate())
       chosen.push_back(&record);
   const auto room = std::min<size_t>(chosen.size(), settings_.agent_count_max);
   const auto seniority = [&](const agent_record* x) {
@@ -196,12 +192,15 @@ std::vector<agent_id> agent_table::stop_members() {
 void agent_table::count(const agent_record& x, int sign) {
   const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
   const auto is_member = x.member_of == epoch() && epoch().value != 0;
-  add(tally_.candidates, is_candidate(x));
+  const auto is_working = is_member && x.share != share_state::succeeded;
+  add(tally_.candidates, x.is_candidate());
   add(tally_.holding, x.holds.value != 0);
   add(tally_.members, is_member);
   add(tally_.starting, is_member && x.share == share_state::starting);
-  add(tally_.unfinished, is_member && x.share != share_state::succeeded);
-  add(tally_.newcomers, is_candidate(x) && !is_member);
+  add(tally_.unfinished, is_working);
+  add(tally_.newcomers, x.is_candidate() && !is_member);
+  add(tally_.draining, is_working && x.is_draining());
+  add(tally_.excluded, is_working && x.excluded);
 }
 
 void agent_table::recount() {

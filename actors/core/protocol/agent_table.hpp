@@ -8,9 +8,18 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace actorrun::core {
+
+/// An operator lets a node leave.
+struct drain_order {
+  std::string by;
+  duration time{0}; ///< That its workers get.
+  /// When it leaves at the latest; none: it waits for a replacement.
+  std::optional<time_point> due{};
+};
 
 /// What the coordinator knows of an agent.
 struct agent_record {
@@ -25,6 +34,17 @@ struct agent_record {
   bool leaving = false;
   /// Another agent has its node rank. It waits until that agent is lost.
   bool shadowed = false;
+  /// An operator has excluded its host. It stands by.
+  bool excluded = false;
+  std::optional<drain_order> drain{};
+
+  /// Its workers have been given notice.
+  bool is_draining() const { return drain && drain->due; }
+
+  /// It may get a place in the next epoch.
+  bool is_candidate() const {
+    return connected && !leaving && !shadowed && !excluded && !is_draining();
+  }
 };
 
 /// Owns the records, the current epoch's plan, and counts that are kept up to
@@ -41,10 +61,18 @@ public:
     uint32_t starting = 0;   ///< … that have not started all their workers,
     uint32_t unfinished = 0; ///< … that have not succeeded yet.
     uint32_t newcomers = 0;  ///< Candidates that are not members.
+    /// Members that have not succeeded yet and are draining, …
+    uint32_t draining = 0;
+    uint32_t excluded = 0; ///< … or whose host is excluded.
   };
 
   /// @param settings `agent_count_max` and `ranked` count.
   explicit agent_table(const job_settings& settings) : settings_(settings) {}
+
+  /// From now on an epoch has at most so many agents.
+  void resize(uint32_t agent_count_max) {
+    settings_.agent_count_max = agent_count_max;
+  }
 
   const std::map<agent_id, agent_record>& records() const { return records_; }
   const tally& counts() const { return tally_; }

@@ -356,12 +356,14 @@ void membership::forget_next() {
 
 // -- what the worker group reports --------------------------------------------
 
-void membership::on(const group_started& event, time_point, effects& out) {
+void membership::on(const group_started& event, time_point now, effects& out) {
   if (!share_.holds(event.epoch) || share_.state() != share_state::starting)
     return;
   share_.set_state(share_state::running);
   if (is_connected())
     out.emplace_back(send_started{event.epoch, event.pids});
+  if (is_draining_)
+    give_notice(now, out);
 }
 
 void membership::on(const group_failed& event, time_point now, effects& out) {
@@ -375,6 +377,8 @@ void membership::on(const group_failed& event, time_point now, effects& out) {
   auto failure = aged(event.failure, since(event.aged_at, now));
   if (was_fenced(failure, now))
     return on_fence(now, out);
+  if (was_noticed(failure, now))
+    return leave_drained(now, out);
   share_.fail(failure, now);
   if (is_connected())
     out.emplace_back(send_failed{event.epoch, std::move(failure)});
@@ -385,8 +389,10 @@ void membership::on(const group_succeeded& event, time_point now,
                     effects& out) {
   if (!share_.holds(event.epoch))
     return;
-  // The workers ended by themselves before the order to stop had reached them.
-  if (share_.state() == share_state::stopping)
+  // The workers ended by themselves before the order to stop had reached them, or
+  // because they were given notice.
+  if (share_.state() == share_state::stopping
+      || (share_.is_active() && noticed_at_))
     return on(group_stopped{event.epoch}, now, out);
   if (!share_.is_active())
     return;
@@ -400,6 +406,8 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
     return;
   if (event.master_port != 0)
     offer_.master_port = event.master_port;
+  if (is_draining_ && !ending_)
+    say_leaving(out);
   share_.end();
   add_failures(event.others, event.aged_at, now);
   if (event.unkillable_count > 0)
@@ -420,8 +428,9 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
 void membership::add_failures(collateral failures, time_point aged_at,
                               time_point now) {
   failures = aged(std::move(failures), since(aged_at, now));
-  std::erase_if(failures.listed,
-                [&](const auto& x) { return was_fenced(x, now); });
+  std::erase_if(failures.listed, [&](const auto& x) {
+    return was_fenced(x, now) || was_noticed(x, now);
+  });
   share_.add(std::move(failures), now);
 }
 
@@ -451,6 +460,43 @@ void membership::on(const leave_requested& event, time_point now,
     out.emplace_back(send_leaving{event.signal});
   end({.result = {}, .why = {}, .signal = event.signal}, event.signal, now,
       out);
+}
+
+void membership::on(const drain_ordered& event, time_point now, effects& out) {
+  if (ending_ || std::exchange(is_draining_, true))
+    return;
+  if (!share_.may_run())
+    return leave_drained(now, out);
+  arm(alarm::drain, now + event.time, out);
+  if (share_.state() == share_state::running)
+    give_notice(now, out);
+}
+
+// Workers that have not all started yet get it then.
+void membership::give_notice(time_point now, effects& out) {
+  if (noticed_at_ || ending_)
+    return;
+  noticed_at_ = now;
+  out.emplace_back(notify_workers{share_.epoch()});
+}
+
+// The end of a worker that has been told of the end is no failure.
+bool membership::was_noticed(const worker_failure& x, time_point now) const {
+  return noticed_at_ && x.kind != failure_kind::unkillable
+         && now - x.age >= *noticed_at_;
+}
+
+void membership::say_leaving(effects& out) {
+  if (link_ == link::joined)
+    out.emplace_back(send_leaving{0});
+  ending_ = ending{.result = {}, .why = {}, .signal = 0};
+}
+
+void membership::leave_drained(time_point now, effects& out) {
+  if (ending_)
+    return;
+  say_leaving(out);
+  end(*ending_, 0, now, out);
 }
 
 // Their memory, devices and ports stay in use, so nothing more can be started on
@@ -526,6 +572,8 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       link_ = link::finished;
       out.emplace_back(finish{*ending_});
       return;
+    case alarm::drain:
+      return leave_drained(now, out);
   }
 }
 

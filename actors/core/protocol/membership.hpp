@@ -39,6 +39,11 @@ namespace actorrun::core {
 /// The agent's fence runs from the *sending* of the last keep-alive that was
 /// answered. The coordinator's lease runs from receiving it, and longer. So the
 /// workers here are dead before others can take their place.
+///
+/// An agent that is drained gives its workers notice. From then on the end of a
+/// worker is no failure, however it ends. The agent leaves when its workers have
+/// ended, when one of them has ended otherwise than with 0, or when their time is
+/// over.
 class membership {
 public:
   enum class link { seeking, joining, joined, parting, finished };
@@ -72,9 +77,17 @@ public:
 private:
   using effects = std::vector<membership_effect>;
 
-  enum class alarm { retry, seek, timeout, keep_alive, fence, parting };
+  enum class alarm {
+    retry,
+    seek,
+    timeout,
+    keep_alive,
+    fence,
+    parting,
+    drain,
+  };
 
-  static constexpr size_t alarm_count = size_t(alarm::parting) + 1;
+  static constexpr size_t alarm_count = size_t(alarm::drain) + 1;
 
   // looking for the coordinator
   void on(const agent_started& event, time_point now, effects& out);
@@ -115,6 +128,11 @@ private:
   // the end
   void on(const job_ended& event, time_point now, effects& out);
   void on(const leave_requested& event, time_point now, effects& out);
+  void on(const drain_ordered& event, time_point now, effects& out);
+  void give_notice(time_point now, effects& out);
+  void say_leaving(effects& out);
+  void leave_drained(time_point now, effects& out);
+  bool was_noticed(const worker_failure& failure, time_point now) const;
   void give_up_workers(uint32_t count);
   void end(ending how, int signal, time_point now, effects& out);
   void part(time_point now, effects& out);
@@ -158,7 +176,9 @@ private:
   /// known to last.
   std::optional<epoch_plan> next_;
   uint32_t unkillable_count_ = 0;
-  std::optional<ending> ending_; ///< Set from the decision to end.
+  bool is_draining_ = false;
+  std::optional<time_point> noticed_at_; ///< The workers know of it.
+  std::optional<ending> ending_;         ///< Set from the decision to end.
 };
 
 std::string to_string(membership::link x);

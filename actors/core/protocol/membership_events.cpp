@@ -46,6 +46,9 @@ struct effect_writer {
   std::string operator()(const stop_group& x) const {
     return "stop_group " + to_string(x.epoch);
   }
+  std::string operator()(const notify_workers& x) const {
+    return "notify_workers " + to_string(x.epoch);
+  }
   std::string operator()(const kill_group& x) const {
     return "kill_group " + to_string(x.epoch);
   }

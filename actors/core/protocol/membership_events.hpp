@@ -98,12 +98,18 @@ struct leave_requested {
   int signal = 0;
 };
 
+/// An operator lets this agent leave when its workers have had some time. Only the
+/// first order has an effect.
+struct drain_ordered {
+  duration time{0};
+};
+
 using membership_event
   = std::variant<agent_started, coordinator_found, coordinator_not_found,
                  coordinator_disconnected, join_accepted, join_rejected,
                  control_checked, lease_granted, epoch_formed, epoch_revoked,
                  job_ended, group_started, group_failed, group_succeeded,
-                 group_stopped, leave_requested, timer_fired>;
+                 group_stopped, leave_requested, drain_ordered, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -176,6 +182,11 @@ struct kill_group {
   bool is_fenced = false; ///< The coordinator does not answer.
 };
 
+/// Send the workers the notice signal: the node will leave.
+struct notify_workers {
+  epoch_id epoch;
+};
+
 /// Have the workers killed at `due`, even if this agent hangs by then.
 struct set_fence {
   time_point due; ///< `time_point::max()`: no limit.
@@ -189,7 +200,8 @@ using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
                  check_control, send_keep_alive, send_started, send_failed,
                  send_succeeded, send_stopped, send_leaving, send_left,
-                 start_group, stop_group, kill_group, set_fence, finish>;
+                 start_group, stop_group, kill_group, notify_workers, set_fence,
+                 finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

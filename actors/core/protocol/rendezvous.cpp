@@ -4,7 +4,9 @@
 #include "actors/core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 #include <utility>
 
 namespace actorrun::core {
@@ -13,6 +15,31 @@ namespace {
 
 std::string counted(size_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+constexpr auto log_levels = std::array<std::string_view, 5>{
+  "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+
+/// In the answer to an operator.
+constexpr size_t listed_agents_max = 8;
+
+/// `: bad disk`
+std::string because(const std::string& reason) {
+  return reason.empty() ? "" : ": " + reason;
+}
+
+failure refused(std::string why) {
+  return bad_argument(std::move(why));
+}
+
+answer_operator to_answer(const std::string& by, std::string what,
+                          const result<std::string>& x) {
+  return {by, std::move(what), x ? errc::none : x.error().code,
+          x ? *x : x.error().text};
+}
+
+std::string range(uint32_t min, uint32_t max) {
+  return nodes_asked({.agent_count_min = min, .agent_count_max = max});
 }
 
 /// An exempt failure does not end a job: names an unkillable worker, if there
@@ -28,9 +55,10 @@ void attribute_unkillable(outcome& how) {
 
 } // namespace
 
-rendezvous::rendezvous(job_settings settings, timeouts limits)
+rendezvous::rendezvous(job_settings settings, timeouts limits,
+                       uint32_t exclude_after)
   : settings_(settings), limits_(limits), policy_(settings.restart_count_max),
-    leases_(limits.lease()), agents_(settings),
+    leases_(limits.lease()), agents_(settings), exclusions_(exclude_after),
     backoff_(limits.join_settle, limits.rejoin_backoff) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
@@ -46,6 +74,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
   if (closed_)
     return out;
   std::visit([&](const auto& x) { on(x, now, out); }, event);
+  begin_waiting_drains(now, out);
   auto before = phase_;
   do {
     before = phase_;
@@ -54,8 +83,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
   if (const auto due = leases_.next_due();
       due && !alarms_.is_armed(alarm::lease))
     arm(alarm::lease, *due, out);
-  assert(member_count() <= settings_.agent_count_max
-         || recovery_.is_listening());
+  assert(member_count() <= settings_.agent_count_max || !is_active());
   return out;
 }
 
@@ -86,6 +114,8 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
       x.connected = true;
     });
   }
+  const auto is_excluded = exclusions_.find(event.offering.host) != nullptr;
+  agents_.change(*record, [=](auto& x) { x.excluded = is_excluded; });
   if (event.offering.leased)
     leases_.renew(agent, now);
   out.emplace_back(accept_agent{agent});
@@ -93,11 +123,16 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     out.emplace_back(end_job{*result_, {agent}});
   else
     reconcile(*record, event.held, now, out);
+  // The notice may have been lost with the link.
+  if (phase_ != phase::ended && record->is_draining())
+    out.emplace_back(
+      notify_drain{agent, std::max(*record->drain->due - now, duration{0}),
+                   "asked for by " + record->drain->by});
 }
 
 std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   const auto& x = event.offering;
-  if (event.settings != settings_)
+  if (!fits(event.settings))
     return failure{errc::settings_mismatch,
                    "the job runs with " + describe(settings_, event.settings)
                      + ", agent " + x.agent.value + " asks for "
@@ -173,8 +208,9 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
     = "agent " + event.agent.value + " leaves"
-      + (event.signal == 0 ? std::string{}
-                           : " (signal " + std::to_string(event.signal) + ")");
+      + (event.signal != 0 ? " (signal " + std::to_string(event.signal) + ")"
+         : record->is_draining() ? ", as " + record->drain->by + " has asked"
+                                 : std::string{});
   add_departure(*record, reason);
   if (!is_active() || record->member_of != epoch()
       || record->share == share_state::succeeded)
@@ -302,6 +338,17 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
   const auto found = recovery_.conclude(agents_);
   if (!found.has_epoch)
     return;
+  // An operator may have given the job other numbers of nodes before.
+  const auto count = common_plan().node_count;
+  if (!settings_.ranked && count <= agents_per_epoch_max
+      && (count > settings_.agent_count_max
+          || count < settings_.agent_count_min)) {
+    settings_.agent_count_max = std::max(settings_.agent_count_max, count);
+    settings_.agent_count_min = std::min(settings_.agent_count_min, count);
+    agents_.resize(settings_.agent_count_max);
+    resize_reason_ = "epoch " + to_string(epoch()) + " was found with "
+                     + counted(count, "node");
+  }
   for (const auto& x : found.stale)
     out.emplace_back(
       revoke_epoch{x.epoch, {x.agent}, "the epoch is over", {}, true});
@@ -402,17 +449,363 @@ void rendezvous::put_in_quarantine(agent_record& record,
   has_quarantined_ = true;
 }
 
-// -- requests and timers ------------------------------------------------------
+// -- what operators ask -------------------------------------------------------
 
 void rendezvous::on(const stop_requested& event, time_point now, effects& out) {
-  if (phase_ != phase::ended)
-    end({.kind = outcome::verdict::stopped,
-         .first_failure = {},
-         .signal = event.signal,
-         .reason = "the job was asked to end by signal "
-                   + std::to_string(event.signal)},
-        now, out);
+  const auto is_asked = !event.by.empty();
+  if (phase_ == phase::ended) {
+    if (is_asked)
+      out.emplace_back(to_answer(event.by, "stop", refused(why_not_now())));
+    return;
+  }
+  if (is_asked)
+    out.emplace_back(to_answer(
+      event.by, "stop" + because(event.reason),
+      std::string{"the job is being stopped; its nodes end with code "}
+        + std::to_string(128 + event.signal)));
+  end({.kind = outcome::verdict::stopped,
+       .first_failure = {},
+       .signal = event.signal,
+       .reason
+       = is_asked ? "the job was stopped by " + event.by + because(event.reason)
+                  : "the job was asked to end by signal "
+                      + std::to_string(event.signal)},
+      now, out);
 }
+
+void rendezvous::on(const drain_requested& event, time_point now,
+                    effects& out) {
+  const auto done = drain(event, now, out);
+  out.emplace_back(to_answer(
+    event.by, "drain " + event.node + " in " + duration_text(event.time),
+    done));
+}
+
+result<std::string> rendezvous::drain(const drain_requested& event,
+                                      time_point now, effects& out) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  const auto found = find_node(event.node);
+  if (!found)
+    return found.error();
+  auto& record = **found;
+  const auto node = title(record);
+  if (record.leaving)
+    return node + " leaves already";
+  if (record.is_draining())
+    return node + " leaves already, as " + record.drain->by + " has asked: in "
+           + duration_text(std::max(*record.drain->due - now, duration{0}))
+           + " at the latest";
+  if (record.drain && event.waits)
+    return node + " waits for a replacement already, as " + record.drain->by
+           + " has asked, and then leaves in "
+           + duration_text(record.drain->time);
+  if (!record.offering.leased)
+    return refused(node
+                   + " hosts the coordinator, and the job would end with it;"
+                     " to end the job: actorctl stop");
+  if (!record.connected)
+    return refused(node + " is out of touch: its lease decides");
+  const auto can_go = can_spare(record);
+  if (!can_go && (!event.waits || settings_.ranked))
+    return refused("without " + node
+                   + " fewer nodes are left than the job needs, "
+                     "which is "
+                   + std::to_string(settings_.agent_count_min)
+                   + (settings_.ranked ? ""
+                                       : "; start another one first, or give"
+                                         " --wait-for-replacement"));
+  record.drain = drain_order{event.by, event.time};
+  if (!can_go) {
+    waiting_drains_.push_back(record.offering.agent);
+    return node + " leaves when another node can take its place";
+  }
+  std::erase(waiting_drains_, record.offering.agent);
+  begin_drain(record, now, out);
+  if (record.holds.value == 0)
+    return node + " leaves; it has no workers";
+  return node + " leaves in " + duration_text(event.time)
+         + " at the latest, or when its workers have ended";
+}
+
+void rendezvous::begin_drain(agent_record& record, time_point now,
+                             effects& out) {
+  agents_.change(record,
+                 [now](auto& x) { x.drain->due = now + x.drain->time; });
+  out.emplace_back(notify_drain{record.offering.agent, record.drain->time,
+                                "asked for by " + record.drain->by});
+}
+
+// One after the other: the first may take the place that the second waits for.
+void rendezvous::begin_waiting_drains(time_point now, effects& out) {
+  if (waiting_drains_.empty() || phase_ == phase::ended)
+    return;
+  std::erase_if(waiting_drains_, [&](const agent_id& agent) {
+    auto* record = agents_.find(agent);
+    if (record == nullptr || record->leaving || !record->drain)
+      return true;
+    if (!record->connected || !can_spare(*record))
+      return false;
+    begin_drain(*record, now, out);
+    return true;
+  });
+}
+
+void rendezvous::on(const resize_requested& event, time_point, effects& out) {
+  out.emplace_back(to_answer(
+    event.by, "resize " + range(event.agent_count_min, event.agent_count_max),
+    resize(event)));
+}
+
+result<std::string> rendezvous::resize(const resize_requested& event) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  const auto min = event.agent_count_min;
+  const auto max = event.agent_count_max;
+  if (min < 1 || min > max || max > agents_per_epoch_max)
+    return refused("a job has 1 to " + std::to_string(agents_per_epoch_max)
+                   + " nodes, and no more as its minimum than as its maximum");
+  if (settings_.ranked)
+    return refused("the nodes of this job have fixed ranks"
+                   " (--rdzv-backend=static), so their number is fixed");
+  const auto& counts = agents_.counts();
+  if (is_active() && min > counts.candidates)
+    return refused(counted(counts.candidates, "node")
+                   + (counts.candidates == 1 ? " is" : " are")
+                   + " here: a minimum of " + std::to_string(min)
+                   + " would end the epoch that runs");
+  if (is_active() && max < counts.members && counts.unfinished < counts.members)
+    return refused("some nodes have finished their work: a new epoch would"
+                   " throw it away");
+  const auto before = nodes_asked(settings_);
+  const auto now = range(min, max);
+  settings_.agent_count_min = min;
+  settings_.agent_count_max = max;
+  agents_.resize(max);
+  resize_reason_ = "resized to " + now + " nodes by " + event.by;
+  const auto surplus = counts.members - std::min(counts.members, max);
+  return "the job has " + now + " nodes now, and not " + before + " any more"
+         + (is_active() && surplus > 0
+              ? "; " + counted(surplus, "node")
+                  + (surplus == 1 ? " stands by" : " stand by")
+              : std::string{});
+}
+
+void rendezvous::on(const restart_requested& event, time_point, effects& out) {
+  const auto what = "restart" + because(event.reason);
+  auto why = why_not_now();
+  if (why.empty() && !is_active())
+    why = phase_ == phase::stopping
+            ? "epoch " + to_string(epoch()) + " is being stopped already ("
+                + reason_ + ")"
+            : "no epoch runs: " + waiting_for();
+  if (!why.empty()) {
+    out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
+    return;
+  }
+  out.emplace_back(to_answer(event.by, what,
+                             "epoch " + to_string(epoch())
+                               + " is being stopped, and the next one follows;"
+                                 " that costs no restart"));
+  revoke("restarted by " + event.by + because(event.reason), std::nullopt, out);
+}
+
+void rendezvous::on(const exclusion_requested& event, time_point now,
+                    effects& out) {
+  out.emplace_back(to_answer(event.by,
+                             "exclude " + event.host + because(event.reason),
+                             exclude(event, now)));
+}
+
+result<std::string> rendezvous::exclude(const exclusion_requested& event,
+                                        time_point now) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  if (!is_host_text(event.host))
+    return refused("that is no name of a host");
+  if (const auto* known = exclusions_.find(event.host))
+    return to_string(*known) + "; it stays so";
+  if (exclusions_.is_full())
+    return refused(std::to_string(excluded_hosts_max)
+                   + " hosts are excluded, and no more can be");
+  if (!can_spare_host(event.host))
+    return refused("without host " + event.host
+                   + " fewer nodes are left than the job needs, which is "
+                   + std::to_string(settings_.agent_count_min)
+                   + (settings_.ranked ? ""
+                                       : "; start another one first, or give"
+                                         " the job fewer: actorctl resize"));
+  add_exclusion({event.host, event.reason, event.by, now});
+  const auto count = std::ranges::count_if(agents(), [&](const auto& x) {
+    return x.second.offering.host == event.host;
+  });
+  return "host " + event.host + " is excluded"
+         + (count == 0 ? std::string{"; no node of it is here"}
+                       : "; " + counted(size_t(count), "node") + " of it "
+                           + (count == 1 ? "stands by" : "stand by"));
+}
+
+void rendezvous::add_exclusion(excluded_host x) {
+  for (const auto& [id, record] : agents())
+    if (record.offering.host == x.host)
+      agents_.change(*agents_.find(id), [](auto& y) { y.excluded = true; });
+  exclusions_.add(std::move(x));
+}
+
+void rendezvous::on(const inclusion_requested& event, time_point,
+                    effects& out) {
+  const auto what = "include " + event.host;
+  if (auto why = why_not_now(); !why.empty()) {
+    out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
+    return;
+  }
+  const auto was_excluded = exclusions_.remove(event.host);
+  for (const auto& [id, record] : agents())
+    if (record.excluded && record.offering.host == event.host)
+      agents_.change(*agents_.find(id), [](auto& x) { x.excluded = false; });
+  out.emplace_back(to_answer(
+    event.by, what,
+    was_excluded ? actorrun::result<std::string>{"host " + event.host
+                                                 + " may take part again"}
+                 : refused("host " + event.host + " is not excluded")));
+}
+
+void rendezvous::on(const log_level_requested& event, time_point,
+                    effects& out) {
+  const auto done = set_level(event, out);
+  out.emplace_back(to_answer(
+    event.by,
+    "loglevel " + event.level + (event.node.empty() ? "" : " on " + event.node),
+    done));
+}
+
+result<std::string> rendezvous::set_level(const log_level_requested& event,
+                                          effects& out) {
+  if (std::ranges::find(log_levels, event.level) == log_levels.end())
+    return refused("there is no level " + event.level
+                   + "; levels are DEBUG, INFO, WARNING, ERROR and CRITICAL");
+  auto order = set_log_level{{}, event.level, event.node.empty()};
+  if (order.is_for_all) {
+    for (const auto& [id, x] : agents())
+      if (x.connected)
+        order.agents.push_back(id);
+    out.emplace_back(order);
+    return counted(order.agents.size(), "node") + " and the coordinator log "
+           + event.level + " from now on";
+  }
+  const auto found = find_node(event.node);
+  if (!found)
+    return found.error();
+  if (!(*found)->connected)
+    return refused(title(**found) + " is out of touch");
+  order.agents.push_back((*found)->offering.agent);
+  out.emplace_back(std::move(order));
+  return title(**found) + " logs " + event.level + " from now on";
+}
+
+// A host that is not excluded, because too few are left, comes up again with its
+// next failure.
+void rendezvous::count_failure(const worker_failure& x, time_point now,
+                               effects& out) {
+  if (!exclusions_.add_failure(x.host) || exclusions_.find(x.host) != nullptr
+      || exclusions_.is_full() || !can_spare_host(x.host))
+    return;
+  const auto reason
+    = std::to_string(exclusions_.failure_count(x.host))
+      + " failures there have cost a restart, the last: " + to_string(x);
+  add_exclusion({x.host, reason, "", now});
+  out.emplace_back(report_exclusion{x.host, reason});
+}
+
+// Empty: it can be done now.
+std::string rendezvous::why_not_now() const {
+  if (phase_ == phase::ended)
+    return "the job has ended: " + result_->reason;
+  if (recovery_.is_listening())
+    return "the coordinator has just begun, and waits for the nodes of the one"
+           " before it; ask again in a few seconds";
+  return {};
+}
+
+result<agent_record*> rendezvous::find_node(const std::string& name) {
+  if (auto* record = agents_.find({name}))
+    return record;
+  auto fits = std::vector<agent_record*>{};
+  for (const auto& [id, x] : agents())
+    if (x.offering.host == name)
+      fits.push_back(agents_.find(id));
+  if (fits.empty() && is_active())
+    for (const auto& [id, x] : agents())
+      if (x.member_of == epoch() && std::to_string(x.place.node_rank) == name)
+        fits.push_back(agents_.find(id));
+  if (fits.empty())
+    return refused("this job has no node " + name
+                   + "; it is named by its host, its agent or its node rank,"
+                     " as in actorctl status");
+  if (fits.size() == 1)
+    return fits.front();
+  auto listed = std::string{};
+  for (size_t i = 0; i < std::min(fits.size(), listed_agents_max); ++i)
+    listed += (i == 0 ? "" : ", ") + fits[i]->offering.agent.value;
+  return refused("host " + name + " has several agents; name one of them: "
+                 + listed + (fits.size() > listed_agents_max ? ", ..." : ""));
+}
+
+std::string rendezvous::title(const agent_record& x) const {
+  const auto count = std::ranges::count_if(agents(), [&](const auto& y) {
+    return y.second.offering.host == x.offering.host;
+  });
+  return count == 1
+           ? "node " + x.offering.host
+           : "agent " + x.offering.agent.value + " on " + x.offering.host;
+}
+
+bool rendezvous::can_spare(const agent_record& x) const {
+  return are_enough(agents_.counts().candidates - (x.is_candidate() ? 1 : 0),
+                    x.is_candidate());
+}
+
+bool rendezvous::can_spare_host(const std::string& host) const {
+  auto rest = uint32_t{0};
+  auto is_missed = false;
+  for (const auto& [id, x] : agents()) {
+    if (x.offering.host != host)
+      rest += x.is_candidate();
+    else
+      is_missed |= x.is_candidate() || (is_active() && x.member_of == epoch());
+  }
+  return are_enough(rest, is_missed);
+}
+
+// Where no epoch runs and too few are here anyway, fewer make no difference.
+// Where one runs, some of its nodes may be out of touch just now.
+bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
+  const auto min = settings_.agent_count_min;
+  return !is_missed || rest >= min
+         || (!is_active() && agents_.counts().candidates < min);
+}
+
+// Why a node of the epoch has no place in it any more.
+std::string rendezvous::exclusion_of_member() const {
+  for (const auto& [id, x] : agents())
+    if (x.excluded && x.member_of == epoch()
+        && x.share != share_state::succeeded)
+      if (const auto* why = exclusions_.find(x.offering.host))
+        return to_string(*why);
+  return {};
+}
+
+// Nodes that come after a resize may ask for the old numbers or for the new.
+bool rendezvous::fits(const job_settings& asked) const {
+  auto x = asked;
+  if (!resize_reason_.empty()) {
+    x.agent_count_min = settings_.agent_count_min;
+    x.agent_count_max = settings_.agent_count_max;
+  }
+  return x == settings_;
+}
+
+// -- timers -------------------------------------------------------------------
 
 void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
   const auto fired = alarms_.take(event.timer);
@@ -527,20 +920,26 @@ void rendezvous::supervise(time_point now, effects& out) {
        .signal = 0,
        .reason = "all workers of epoch " + to_string(epoch()) + " succeeded"},
       now, out);
+  if (agents_.counts().excluded > 0)
+    return revoke(exclusion_of_member(), std::nullopt, out);
+  if (agents_.counts().members > settings_.agent_count_max)
+    return revoke(resize_reason_, std::nullopt, out);
   if (agents_.counts().starting == 0)
     phase_ = phase::running;
   admit_newcomers(now, out);
 }
 
 // If some agents have succeeded already, the job is about to end: a new epoch
-// would throw their work away.
+// would throw their work away. If one is draining, it will end this epoch in any
+// case, and its workers have been promised some time.
 void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
   const auto room = settings_.agent_count_max
                     - std::min(settings_.agent_count_max, counts.members);
   const auto is_finishing = counts.unfinished < counts.members;
   const auto is_full = counts.newcomers >= room;
-  if (counts.newcomers == 0 || room == 0 || is_finishing) {
+  if (counts.newcomers == 0 || room == 0 || is_finishing
+      || counts.draining > 0) {
     alarms_.disarm(alarm::settle);
   } else if (is_full && now >= backoff_.due()) {
     revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
@@ -582,6 +981,11 @@ void rendezvous::revoke(const std::string& reason,
 void rendezvous::fail(effects& out) {
   failures_.end_epoch();
   revoke(to_string(failures_.first()), failures_.first(), out);
+  if (agents_.counts().draining > 0)
+    for (const auto& [id, x] : agents())
+      if (x.is_draining())
+        add_departure(x, "agent " + id.value + " leaves, as " + x.drain->by
+                           + " has asked");
   update_cause();
 }
 
@@ -642,10 +1046,11 @@ void rendezvous::settle_failures(time_point now, effects& out) {
     how.reason = to_string(*how.first_failure)
                  + "; too few nodes are left: " + quarantine_.text();
     end(std::move(how), now, out);
-  } else if (exemption == nullptr
-             && policy_.on_failure(epoch(), first)
-                  == restart_policy::answer::give_up) {
-    end(std::move(how), now, out);
+  } else if (exemption == nullptr) {
+    if (policy_.on_failure(epoch(), first) == restart_policy::answer::give_up)
+      end(std::move(how), now, out);
+    else
+      count_failure(first, now, out);
   }
 }
 
@@ -734,6 +1139,9 @@ std::string rendezvous::admission(const std::string& with,
                        + counted(counts.members, "node");
   if (counts.members >= settings_.agent_count_max)
     return running + ", the most there may be; " + otherwise;
+  if (counts.draining > 0)
+    return running + "; the job starts again " + with
+           + " when a node has left that is to leave";
   if (counts.unfinished < counts.members)
     return running + " and is about to end; " + otherwise;
   if (const auto left = backoff_.due() - now_; left > duration::zero())
@@ -748,6 +1156,11 @@ std::string rendezvous::admission(const std::string& with,
 std::string rendezvous::waiting_for(const agent_id& agent) const {
   const auto is_placed
     = agents().contains(agent) && agents().at(agent).member_of == epoch();
+  if (agents().contains(agent) && agents().at(agent).excluded) {
+    const auto& host = agents().at(agent).offering.host;
+    if (const auto* why = exclusions_.find(host))
+      return to_string(*why) + "; to let it in again: actorctl include " + host;
+  }
   if (!is_active())
     return waiting_for();
   if (is_placed)

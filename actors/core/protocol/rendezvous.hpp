@@ -6,6 +6,7 @@
 #include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/epoch_failures.hpp"
 #include "actors/core/protocol/epoch_recovery.hpp"
+#include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/lease_table.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rejoin_backoff.hpp"
@@ -38,12 +39,20 @@ namespace actorrun::core {
 /// restart is left, the minimum is not met in time, or the job is stopped on
 /// request. The job also ends if workers of a node cannot be killed and too few
 /// nodes are left without that node: a restart might wait for another forever.
+///
+/// What operators ask is answered in the same step. It never costs a restart, and
+/// is refused where it would leave a job that runs with too few nodes. A
+/// successor does not know what its predecessor was asked: of a new number of
+/// nodes it knows as many as run, of excluded hosts and drains nothing.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
 
+  /// @param exclude_after A host with so many failures that have cost a restart
+  ///                      is excluded if enough others are left; 0: never.
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_epoch_max`
-  rendezvous(job_settings settings, timeouts limits);
+  rendezvous(job_settings settings, timeouts limits,
+             uint32_t exclude_after = 0);
 
   /// Applies one event and returns its effects. Deterministic. O(1), except for
   /// forming, revoking and ending an epoch, which are O(agents).
@@ -71,7 +80,12 @@ public:
 
   const restart_policy& budget() const { return policy_; }
 
+  /// As they are now: an operator may change the numbers of nodes.
   const job_settings& settings() const { return settings_; }
+
+  const std::vector<excluded_host>& excluded_hosts() const {
+    return exclusions_.list();
+  }
 
   /// What is equal in all plans of the current epoch.
   const epoch_plan& common_plan() const { return agents_.common_plan(); }
@@ -150,8 +164,34 @@ private:
   void on(const workers_stopped& event, time_point now, effects& out);
   void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
 
-  // requests and timers
+  // what operators ask
   void on(const stop_requested& event, time_point now, effects& out);
+  void on(const drain_requested& event, time_point now, effects& out);
+  void on(const resize_requested& event, time_point now, effects& out);
+  void on(const restart_requested& event, time_point now, effects& out);
+  void on(const exclusion_requested& event, time_point now, effects& out);
+  void on(const inclusion_requested& event, time_point now, effects& out);
+  void on(const log_level_requested& event, time_point now, effects& out);
+  actorrun::result<std::string> set_level(const log_level_requested& event,
+                                          effects& out);
+  actorrun::result<std::string> drain(const drain_requested& event,
+                                      time_point now, effects& out);
+  actorrun::result<std::string> exclude(const exclusion_requested& event,
+                                        time_point now);
+  actorrun::result<std::string> resize(const resize_requested& event);
+  std::string why_not_now() const;
+  actorrun::result<agent_record*> find_node(const std::string& name);
+  std::string title(const agent_record& x) const;
+  bool can_spare(const agent_record& x) const;
+  bool can_spare_host(const std::string& host) const;
+  bool are_enough(uint32_t rest, bool is_missed) const;
+  void begin_drain(agent_record& record, time_point now, effects& out);
+  void begin_waiting_drains(time_point now, effects& out);
+  void add_exclusion(excluded_host x);
+  void count_failure(const worker_failure& x, time_point now, effects& out);
+  std::string exclusion_of_member() const;
+  bool fits(const job_settings& asked) const;
+
   void on(const timer_fired& event, time_point now, effects& out);
 
   // what follows, whatever the event was
@@ -193,6 +233,11 @@ private:
   epoch_recovery recovery_;
   epoch_failures failures_; ///< Of the current epoch.
   quarantine quarantine_;
+  exclusions exclusions_;
+  std::vector<agent_id> waiting_drains_; ///< In the order of the requests.
+  /// Why the job has other numbers of nodes than at the beginning; empty: it has
+  /// not.
+  std::string resize_reason_;
   rejoin_backoff backoff_;
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;

@@ -47,6 +47,22 @@ struct effect_writer {
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
            + (x.exemption.empty() ? "" : ", exempt");
   }
+  std::string operator()(const notify_drain& x) const {
+    return "notify_drain " + x.agent.value;
+  }
+  std::string operator()(const report_exclusion& x) const {
+    return "report_exclusion " + x.host;
+  }
+  std::string operator()(const set_log_level& x) const {
+    auto text = "set_log_level " + x.level + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
+  std::string operator()(const answer_operator& x) const {
+    return std::string{"answer_operator "}
+           + (x.code == errc::none ? "done" : "refused") + ": " + x.text;
+  }
   std::string operator()(const end_job& x) const {
     auto text = "end_job " + to_string(x.result.kind) + ":";
     for (const auto& agent : x.agents)

@@ -88,13 +88,59 @@ struct workers_stopped {
 /// The operator or the coordinator's agent ends the job.
 struct stop_requested {
   int signal = 0;
+  std::string by{}; ///< The operator; empty: a signal. Then there is no answer.
+  std::string reason{};
+};
+
+// What operators ask, each answered at once by `answer_operator`. The texts are
+// printable, one line each.
+
+/// A node is to leave when its workers have had some time.
+struct drain_requested {
+  std::string node;   ///< The id of its agent, its host, or its node rank.
+  duration time{0};   ///< That its workers get.
+  bool waits = false; ///< It stays until another one can take its place.
+  std::string by{};
+};
+
+struct resize_requested {
+  uint32_t agent_count_min = 0;
+  uint32_t agent_count_max = 0;
+  std::string by{};
+};
+
+/// A new epoch is wanted, with the same nodes.
+struct restart_requested {
+  std::string by{};
+  std::string reason{}; ///< May be empty.
+};
+
+/// No node of the host is to take part any more.
+struct exclusion_requested {
+  std::string host;
+  std::string by{};
+  std::string reason{}; ///< May be empty.
+};
+
+struct inclusion_requested {
+  std::string host;
+  std::string by{};
+};
+
+/// Nodes are to log more, or less.
+struct log_level_requested {
+  std::string level;  ///< As LOGLEVEL has it: `DEBUG`.
+  std::string node{}; ///< As in `drain_requested`; empty: all of them.
+  std::string by{};
 };
 
 using rendezvous_event
   = std::variant<coordinator_started, agent_joined, agent_heard,
                  agent_disconnected, agent_lost, agent_leaving, agent_left,
                  workers_started, worker_failed, workers_succeeded,
-                 workers_stopped, stop_requested, timer_fired>;
+                 workers_stopped, stop_requested, drain_requested,
+                 resize_requested, restart_requested, exclusion_requested,
+                 inclusion_requested, log_level_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -147,6 +193,35 @@ struct explain_failures {
   std::string exemption; ///< Why they cost no restart; empty: they cost one.
 };
 
+/// Have the agent give its workers notice; it leaves when they have ended, or
+/// after this time.
+struct notify_drain {
+  agent_id agent;
+  duration time{0};
+  std::string reason;
+};
+
+/// Log that a host was excluded without an operator.
+struct report_exclusion {
+  std::string host;
+  std::string reason;
+};
+
+/// Have the agents log so much from now on.
+struct set_log_level {
+  std::vector<agent_id> agents;
+  std::string level;
+  bool is_for_all = false; ///< For the coordinator's process, too.
+};
+
+/// Answer the operator whose request this step is about.
+struct answer_operator {
+  std::string by;
+  std::string what;       ///< The request in a few words: `drain n2`.
+  errc code = errc::none; ///< None: it was done.
+  std::string text;       ///< What was done, or why not.
+};
+
 /// Send these agents the outcome of the job.
 struct end_job {
   outcome result;
@@ -159,7 +234,8 @@ struct close_job {};
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, grant_lease,
                  probe_agent, forget_agent, announce_epoch, revoke_epoch,
-                 explain_failures, end_job, close_job>;
+                 explain_failures, notify_drain, report_exclusion,
+                 set_log_level, answer_operator, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -96,13 +96,19 @@ event_log::lines event_log::note(const worker_group_event& event,
 
 event_log::lines event_log::note(const ending& how, time_point now,
                                  int64_t wall_ms) {
+  // An operator let it leave.
+  const auto is_drained = !how.why && !how.result && how.signal == 0;
   const auto succeeded
-    = !how.why && how.result && how.result->kind == outcome::verdict::succeeded;
+    = !how.why
+      && (is_drained
+          || (how.result && how.result->kind == outcome::verdict::succeeded));
   auto x = about_agent(succeeded ? "SUCCEEDED" : "FAILED");
   if (how.why)
     x.raw_error = how.why->text;
   else if (!how.result)
-    x.raw_error = "left the job on signal " + std::to_string(how.signal);
+    x.raw_error = is_drained
+                    ? "left the job, as an operator has asked"
+                    : "left the job on signal " + std::to_string(how.signal);
   else if (!succeeded)
     x.raw_error = how.result->reason;
   return {text_of(x, {now, wall_ms})};

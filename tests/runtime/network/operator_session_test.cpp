@@ -38,6 +38,43 @@ link_key key_of(uint8_t x) {
 
 } // namespace
 
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: who may not steer is refused at once",
+                 "[runtime]") {
+  auto x = connect();
+  auto request = v1::OperatorRequest{};
+  request.set_number(7);
+  request.mutable_stop();
+  x.send(request);
+  const auto reply = x.receive();
+  REQUIRE(reply);
+  CHECK(reply->number() == 7);
+  CHECK(reply->refusal().text().find("this job has no secret")
+        != std::string::npos);
+  x.send(status_request(8)); // The first question that an actor sees.
+  const auto question = questions.take();
+  REQUIRE(question);
+  CHECK(question->what.number() == 8);
+}
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: who may steer is named to the actor",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  run_and_wait(loop, [&] {
+    sessions.add(std::move(pair.server), {}, {}, {}, {"alice (pid 7)", true});
+  });
+  auto x = raw_operator{std::move(pair.client)};
+  auto request = v1::OperatorRequest{};
+  request.set_number(1);
+  request.mutable_restart();
+  x.send(request);
+  const auto question = questions.take();
+  REQUIRE(question);
+  CHECK(question->by == "alice (pid 7)");
+  CHECK(question->may_steer);
+}
+
 TEST_CASE("operator_frames: cut out of a stream at any boundary", "[runtime]") {
   const auto stream
     = operator_frame(status_request(1)) + operator_frame(watch_request(2));

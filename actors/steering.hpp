@@ -1,0 +1,28 @@
+// Translates what operators ask of a job into events of its rendezvous.
+#pragma once
+
+#include "actors/core/protocol/rendezvous_events.hpp"
+
+#include "messages/operator.pb.h"
+
+#include <chrono>
+#include <string>
+
+namespace actorrun {
+
+/// Time that the workers of a drained node get if the operator names none.
+inline constexpr auto drain_time_default = std::chrono::seconds{60};
+
+/// A longer time is shortened to this.
+inline constexpr auto drain_time_max = std::chrono::hours{7 * 24};
+
+/// Whether a request changes what the job does; others only look.
+bool is_steering(const v1::OperatorRequest& x);
+
+/// The event of a request. Its texts are cut to one printable line each.
+/// @param by Who asks.
+/// @pre `is_steering(x)`
+core::rendezvous_event steering_event(const v1::OperatorRequest& x,
+                                      const std::string& by);
+
+} // namespace actorrun

@@ -1,0 +1,12 @@
+// Runs the commands that change what a job does: arguments in, exit code out.
+#pragma once
+
+#include "cli/actorctl_arguments.hpp"
+
+namespace actorrun::cli {
+
+/// Asks the job, and prints what it has done or why not.
+/// @returns 0: it was done; 1: it was refused; otherwise as `exit_code_of`
+int steer_job(const steer_arguments& arguments);
+
+} // namespace actorrun::cli

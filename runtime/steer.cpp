@@ -1,0 +1,58 @@
+#include "runtime/steer.hpp"
+
+#include "actors/core/failure.hpp"
+#include "runtime/network/operator_reach.hpp"
+
+#include <cstdint>
+
+namespace actorrun {
+
+using namespace detail;
+
+namespace {
+
+/// In bytes; longer than any of ours.
+constexpr size_t shown_text_max = 1'024;
+
+result<steering_answer> answer_in(const v1::OperatorReply& x) {
+  if (x.has_done())
+    return steering_answer{true,
+                           core::one_line(x.done().text(), shown_text_max)};
+  auto text = core::one_line(x.refusal().text(), shown_text_max);
+  const auto code = x.refusal().code();
+  if (code == static_cast<uint32_t>(errc::bad_argument))
+    return steering_answer{false, std::move(text)};
+  if (code == static_cast<uint32_t>(errc::connection_timed_out))
+    return failure{errc::connection_timed_out, std::move(text)};
+  if (code == static_cast<uint32_t>(errc::protocol_mismatch))
+    return failure{errc::protocol_mismatch, std::move(text)};
+  return failure{errc::not_actorrun, "the job gives an answer that is none"};
+}
+
+result<steering_answer> ask(result<reached> there,
+                            const v1::OperatorRequest& request) {
+  if (!there)
+    return there.error();
+  auto numbered = request;
+  numbered.set_number(1);
+  if (auto ok = there->whom.send(numbered); !ok)
+    return ok.error();
+  const auto x = there->whom.receive(there->due);
+  return x ? answer_in(**x) : x.error();
+}
+
+} // namespace
+
+result<steering_answer> steer(const local_job& job,
+                              const v1::OperatorRequest& request,
+                              std::chrono::milliseconds limit) {
+  return ask(reach(job, limit), request);
+}
+
+result<steering_answer> steer(const job_options& job,
+                              const v1::OperatorRequest& request,
+                              std::chrono::milliseconds limit) {
+  return ask(reach(job, limit), request);
+}
+
+} // namespace actorrun

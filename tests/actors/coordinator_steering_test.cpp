@@ -1,0 +1,101 @@
+// Tests how a coordinator answers operators that steer.
+#include "actors/steering.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
+
+#include <memory>
+#include <optional>
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : coordinator_fixture {
+  fixture() : coordinator_fixture{{1, 2, 1}} {}
+
+  /// The answer to an operator.
+  v1::OperatorReply ask(const v1::OperatorRequest& what,
+                        bool may_steer = true) {
+    auto out = std::make_shared<std::optional<v1::OperatorReply>>();
+    tell_anonymously(uut, operator_question{
+                            what,
+                            [out](v1::OperatorReply x) { *out = std::move(x); },
+                            "alice (pid 7)", may_steer});
+    run();
+    REQUIRE(out->has_value());
+    return **out;
+  }
+};
+
+v1::OperatorRequest drain(const std::string& node) {
+  auto out = v1::OperatorRequest{};
+  out.mutable_drain()->set_node(node);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "coordinator: a drained agent gets notice",
+                 "[actor]") {
+  run_two_leased();
+  const auto reply = ask(drain("node-2"));
+  CHECK(reply.done().text()
+        == "node node-2 leaves in 60.0 s at the latest, or when its workers"
+           " have ended");
+  CHECK(b.told() == "drain in 60000 ms");
+  CHECK(a.told().empty());
+  const auto now = status();
+  CHECK(now.agents(1).drain_left_ms() == 60'000);
+  CHECK_FALSE(now.agents(0).has_drain_left_ms());
+}
+
+TEST_CASE_METHOD(fixture, "coordinator: a refusal says why", "[actor]") {
+  run_two_leased();
+  const auto reply = ask(drain("node-9"));
+  CHECK(reply.refusal().code() == uint32_t(errc::bad_argument));
+  CHECK(reply.refusal().text().find("no node node-9") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "coordinator: whoever may not steer is refused",
+                 "[actor]") {
+  run_two_leased();
+  CHECK(ask(drain("node-2"), false).has_refusal());
+  CHECK(b.told().empty());
+}
+
+TEST_CASE_METHOD(fixture, "coordinator: texts of operators are one line",
+                 "[actor]") {
+  run_two_leased();
+  auto request = v1::OperatorRequest{};
+  request.mutable_exclude()->set_host("n9");
+  request.mutable_exclude()->set_reason("bad\n\x1b[31mdisk"
+                                        + std::string(999, 'x'));
+  CHECK(ask(request).has_done());
+  const auto now = status();
+  REQUIRE(now.excluded_hosts_size() == 1);
+  CHECK(now.excluded_hosts(0).host() == "n9");
+  CHECK(now.excluded_hosts(0).reason().starts_with(
+    "host n9 is excluded by alice (pid 7): bad diskxxx"));
+  CHECK(now.excluded_hosts(0).reason().size() < 256);
+}
+
+TEST_CASE_METHOD(fixture, "coordinator: agents log as they are told",
+                 "[actor]") {
+  run_two_leased();
+  auto request = v1::OperatorRequest{};
+  request.mutable_log_level()->set_level("DEBUG");
+  CHECK(ask(request).has_done());
+  CHECK(a.told() == "log DEBUG");
+  CHECK(b.told() == "log DEBUG");
+}
+
+TEST_CASE_METHOD(fixture, "coordinator: a job ends as an operator asks",
+                 "[actor]") {
+  run_two_leased();
+  auto request = v1::OperatorRequest{};
+  request.mutable_stop()->set_reason("enough");
+  CHECK(ask(request).has_done());
+  CHECK(status().outcome().reason()
+        == "the job was stopped by alice (pid 7): enough");
+  CHECK(ask(request).has_refusal());
+}

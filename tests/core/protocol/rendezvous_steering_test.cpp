@@ -1,0 +1,361 @@
+// Tests what operators ask of a job, and what they are answered.
+#include "tests/support/rendezvous_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : rendezvous_fixture {
+  using rendezvous_fixture::rendezvous_fixture;
+
+  static drain_requested drain(const std::string& node, bool waits = false) {
+    return {node, 60s, waits, "alice"};
+  }
+
+  static resize_requested resize(uint32_t min, uint32_t max) {
+    return {min, max, "alice"};
+  }
+
+  static exclusion_requested exclude(const std::string& host) {
+    return {host, "bob", "bad disk"};
+  }
+
+  static inclusion_requested include(const std::string& host) {
+    return {host, "bob"};
+  }
+
+  /// The text of the answer, with `refused: ` in front if it is a refusal.
+  std::string answer(const rendezvous_event& event, milliseconds t = 0s) {
+    at(t, event);
+    const auto& x = last<answer_operator>();
+    return (x.code == errc::none ? "" : "refused: ") + x.text;
+  }
+
+  /// Has all workers of an epoch stopped.
+  void stop_all(uint64_t epoch) {
+    for (const auto* agent : {"a", "b", "c"})
+      at(0s, stopped(agent, epoch));
+  }
+};
+
+} // namespace
+
+// -- drain ---------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "steering: a drained node gets notice, leaves, and costs no "
+                 "restart",
+                 "[core]") {
+  run();
+  CHECK(at(1s, drain("node-b"))
+        == "notify_drain b; answer_operator done: node node-b leaves in 60.0 s"
+           " at the latest, or when its workers have ended");
+  CHECK(last<notify_drain>().time == 60s);
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(5s, leaving("b")) == "revoke_epoch 1: a b c");
+  CHECK(last<revoke_epoch>().reason == "agent b leaves, as alice has asked");
+  at(5s, stopped("b", 1));
+  at(5s, left("b"));
+  at(5s, stopped("a", 1));
+  CHECK(at(5s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "steering: nodes have three names", "[core]") {
+  run();
+  CHECK(answer(drain("1")).starts_with("node node-b leaves in"));
+  CHECK(answer(drain("b")).starts_with("node node-b leaves already"));
+  CHECK(answer(drain("node-x"))
+        == "refused: this job has no node node-x; it is named by its host, its"
+           " agent or its node rank, as in actorctl status");
+}
+
+TEST_CASE("steering: a host with several agents is no name of a node",
+          "[core]") {
+  auto x = fixture{{1, 3, 1}};
+  auto second = x.join("b");
+  second.offering.host = "node-a";
+  x.at(0s, x.join("a"));
+  x.at(0s, second);
+  CHECK(x.answer(fixture::drain("node-a"))
+        == "refused: host node-a has several agents; name one of them: a, b");
+  CHECK(x.answer(fixture::drain("b"))
+        == "agent b on node-a leaves; it has no workers");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a second drain is told what counts",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  CHECK(at(10s, drain("b"))
+        == "answer_operator done: node node-b leaves already, as alice has"
+           " asked: in 50.0 s at the latest");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a drain keeps the minimum", "[core]") {
+  run();
+  at(0s, drain("b"));
+  CHECK(
+    answer(drain("c"))
+    == "refused: without node node-c fewer nodes are left than the job needs,"
+       " which is 2; start another one first, or give"
+       " --wait-for-replacement");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a drain waits for a replacement",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  CHECK(answer(drain("c", true))
+        == "node node-c leaves when another node can take its place");
+  CHECK(answer(drain("c", true), 1s).starts_with("node node-c waits"));
+  CHECK(at(2s, join("d")) == "accept_agent d; notify_drain c");
+  CHECK(uut.agents().at({"c"}).is_draining());
+}
+
+TEST_CASE("steering: the coordinator's node cannot be drained", "[core]") {
+  auto x = fixture{{1, 2, 0}};
+  x.at(0s, x.join_here("a"));
+  x.at(0s, x.join("b"));
+  CHECK(x.answer(fixture::drain("node-a"))
+          .starts_with("refused: node node-a hosts the coordinator"));
+}
+
+TEST_CASE_METHOD(fixture, "steering: what peers of a drained node do is free",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  at(1s, failed("a", 1));
+  CHECK(uut.current_phase() == phase::stopping);
+  stop_all(1);
+  CHECK(uut.budget().restart_count() == 0);
+  CHECK(uut.epoch() == epoch_id{2});
+  CHECK(uut.agents().at({"b"}).member_of == epoch_id{1});
+}
+
+TEST_CASE_METHOD(fixture, "steering: newcomers let a drained node finish",
+                 "[core]") {
+  run_two();
+  at(4s, join("c"));
+  CHECK(uut.current_phase() == phase::stopping); // It fills the job.
+  at(4s, stopped("a", 1));
+  at(4s, stopped("b", 1));
+  for (const auto* agent : {"a", "b", "c"})
+    at(4s, started(agent, 2));
+  at(5s, resize(2, 4));
+  at(5s, drain("c"));
+  CHECK(at(6s, join("d")) == "accept_agent d");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(7s, leaving("c")) == "revoke_epoch 2: a b c");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a notice is repeated after a lost link",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  at(1s, disconnect("b"));
+  auto back = rejoin("b", plan_of("b"), share_state::running);
+  CHECK(at(2s, back) == "accept_agent b; notify_drain b");
+  CHECK(last<notify_drain>().time == 58s);
+}
+
+// -- resize --------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
+                 "[core]") {
+  run();
+  CHECK(at(1s, resize(1, 2))
+        == "answer_operator done: the job has 1:2 nodes now, and not 2:3 any"
+           " more; 1 node stands by; revoke_epoch 1: a b c");
+  CHECK(last<revoke_epoch>().reason == "resized to 1:2 nodes by alice");
+  at(1s, stopped("a", 1));
+  at(1s, stopped("b", 1));
+  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(uut.agents().contains({"c"}));
+  CHECK(uut.budget().restart_count() == 0);
+  for (const auto* agent : {"a", "b"})
+    at(1s, started(agent, 2));
+  // Growing lets it in again.
+  CHECK(at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b"));
+}
+
+TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
+  run();
+  CHECK(answer(resize(0, 2)).starts_with("refused: a job has 1 to 100000"));
+  CHECK(answer(resize(3, 2)).starts_with("refused: a job has 1 to 100000"));
+  CHECK(answer(resize(1, 100'001)).starts_with("refused: a job has 1"));
+  CHECK(answer(resize(4, 5))
+        == "refused: 3 nodes are here: a minimum of 4 would end the epoch that"
+           " runs");
+  CHECK(answer(resize(3, 100'000)).starts_with("the job has 3:100000 nodes"));
+  CHECK(uut.current_phase() == phase::running);
+}
+
+TEST_CASE("steering: fixed ranks have a fixed number", "[core]") {
+  auto x = fixture{{1, 1, 0, true}};
+  CHECK(x.answer(fixture::resize(1, 2)).starts_with("refused: the nodes of"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "steering: after a resize agents bring what they like",
+                 "[core]") {
+  run();
+  at(0s, resize(1, 4));
+  CHECK(at(0s, join("d")).starts_with("accept_agent d"));
+  auto other = join("e");
+  other.settings = {1, 4, 1};
+  CHECK(at(0s, other).starts_with("accept_agent e"));
+  other.offering.agent = {"f"};
+  other.settings = {1, 4, 2};
+  CHECK(at(0s, other).starts_with("reject_agent f: settings_mismatch"));
+}
+
+TEST_CASE_METHOD(fixture, "steering: a successor takes as many as it finds",
+                 "[core]") {
+  run();
+  const auto plan = [this](const std::string& agent) { return plan_of(agent); };
+  auto next = fixture{{1, 2, 1}};
+  next.at(0s, coordinator_started{.successor = true});
+  for (const auto* agent : {"a", "b", "c"})
+    next.at(0s, next.rejoin(agent, plan(agent), share_state::running));
+  CHECK(next.uut.current_phase() == phase::running);
+  CHECK(next.uut.settings().agent_count_max == 3);
+}
+
+// -- restart and stop ----------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "steering: a restart is free", "[core]") {
+  run();
+  CHECK(at(0s, restart_requested{"alice", "new data"})
+        == "answer_operator done: epoch 1 is being stopped, and the next one"
+           " follows; that costs no restart; revoke_epoch 1: a b c");
+  CHECK(answer(restart_requested{"bob", ""})
+        == "refused: epoch 1 is being stopped already (restarted by alice: new"
+           " data)");
+  stop_all(1);
+  CHECK(uut.epoch() == epoch_id{2});
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "steering: without an epoch there is no restart",
+                 "[core]") {
+  at(0s, join("a"));
+  CHECK(answer(restart_requested{"alice", ""})
+        == "refused: no epoch runs: waiting for 1 more node: 1 of 2:3 nodes are"
+           " here");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a stop is an outcome", "[core]") {
+  run();
+  CHECK(at(0s, stop_requested{15, "alice", "enough"})
+          .starts_with("answer_operator done: the job is being stopped; its"
+                       " nodes end with code 143; end_job stopped: a b c"));
+  REQUIRE(uut.result());
+  CHECK(uut.result()->signal == 15);
+  CHECK(uut.result()->reason == "the job was stopped by alice: enough");
+  CHECK(answer(stop_requested{15, "bob", ""})
+        == "refused: the job has ended: the job was stopped by alice: enough");
+  CHECK(answer(drain("b")).starts_with("refused: the job has ended"));
+}
+
+TEST_CASE_METHOD(fixture, "steering: a new successor has to listen first",
+                 "[core]") {
+  at(0s, coordinator_started{.successor = true});
+  for (const auto& event :
+       {rendezvous_event{drain("a")}, rendezvous_event{resize(1, 2)},
+        rendezvous_event{restart_requested{"alice", ""}},
+        rendezvous_event{exclude("node-a")},
+        rendezvous_event{include("node-a")}})
+    CHECK(answer(event).starts_with("refused: the coordinator has just begun"));
+}
+
+// -- exclude and include -------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
+  run();
+  CHECK(at(0s, exclude("node-b"))
+        == "answer_operator done: host node-b is excluded; 1 node of it stands"
+           " by; revoke_epoch 1: a b c");
+  CHECK(last<revoke_epoch>().reason
+        == "host node-b is excluded by bob: bad disk");
+  at(0s, stopped("a", 1));
+  at(0s, stopped("b", 1));
+  CHECK(at(0s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(uut.waiting_for({"b"})
+        == "host node-b is excluded by bob: bad disk; to let it in again:"
+           " actorctl include node-b");
+  for (const auto* agent : {"a", "c"})
+    at(0s, started(agent, 2));
+  auto late = join("d");
+  late.offering.host = "node-b";
+  CHECK(at(1s, late) == "accept_agent d");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(1s, include("node-b")).ends_with("revoke_epoch 2: a c"));
+  CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
+}
+
+TEST_CASE_METHOD(fixture, "steering: an exclusion keeps the minimum",
+                 "[core]") {
+  run();
+  at(0s, exclude("node-b"));
+  CHECK(answer(exclude("node-c"))
+          .starts_with("refused: without host node-c fewer nodes are left"));
+  CHECK(answer(exclude("node-x"))
+        == "host node-x is excluded; no node of it is here");
+  CHECK(answer(exclude("node-x")).ends_with("it stays so"));
+  CHECK(answer(exclude("no host")) == "refused: that is no name of a host");
+}
+
+TEST_CASE_METHOD(fixture, "steering: the list of excluded hosts has a bound",
+                 "[core]") {
+  for (size_t i = 0; i < excluded_hosts_max; ++i)
+    REQUIRE(answer(exclude("h" + std::to_string(i))).ends_with("is here"));
+  CHECK(answer(exclude("more"))
+        == "refused: 64 hosts are excluded, and no more"
+           " can be");
+}
+
+TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
+  auto x = fixture{{2, 3, 5}};
+  x.uut = rendezvous{{2, 3, 5}, {}, 2};
+  x.run();
+  x.at(0s, x.failed("b", 1));
+  x.stop_all(1);
+  CHECK(x.uut.excluded_hosts().empty());
+  for (const auto* agent : {"a", "b", "c"})
+    x.at(1s, x.started(agent, 2));
+  x.at(1s, x.failed("b", 2));
+  x.at(1s, x.stopped("a", 2));
+  x.at(1s, x.stopped("b", 2));
+  CHECK(x.at(1s, x.stopped("c", 2))
+        == "report_exclusion node-b; announce_epoch 3: a=0+1 c=1+1");
+  CHECK(x.last<report_exclusion>().reason.starts_with(
+    "2 failures there have cost a restart, the last: rank 1"));
+  // Not below the minimum.
+  for (const auto epoch : {3, 4}) {
+    x.at(2s, x.started("a", epoch));
+    x.at(2s, x.started("c", epoch));
+    x.at(2s, x.failed("c", epoch));
+    x.at(2s, x.stopped("a", epoch));
+    x.at(2s, x.stopped("c", epoch));
+  }
+  CHECK(x.uut.excluded_hosts().size() == 1);
+  CHECK(x.uut.epoch() == epoch_id{5});
+}
+
+// -- logs ----------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "steering: the log level is one node's or all's",
+                 "[core]") {
+  run();
+  CHECK(
+    at(0s, log_level_requested{"DEBUG", "node-b", "alice"})
+    == "set_log_level DEBUG: b; answer_operator done: node node-b logs DEBUG"
+       " from now on");
+  CHECK(at(0s, log_level_requested{"ERROR", "", "alice"})
+        == "set_log_level ERROR: a b c; answer_operator done: 3 nodes and the"
+           " coordinator log ERROR from now on");
+  CHECK(answer(log_level_requested{"LOUD", "", "alice"})
+          .starts_with("refused: there is no level LOUD"));
+}

@@ -1,0 +1,185 @@
+// Tests how operators steer a job that runs.
+#include "tests/support/catch.hpp"
+#include "tests/system/scene.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+/// Exits with 0 on the notice signal, and leaves a file that says so; else sleeps.
+constexpr auto noticing_worker = "trap 'touch noticed-$RANK; exit 0' USR1; "
+                                 "echo up > up-$ACTORRUN_EPOCH-$RANK;"
+                                 " while :; do sleep 0.05; done";
+
+struct steering_scene : scene {
+  /// Runs actorctl with these words. @returns its output
+  std::string control(words more) {
+    more.insert(more.begin(), ACTORCTL_PROGRAM);
+    return read(std::move(more), &code);
+  }
+
+  json await_nodes(uint32_t count) {
+    return await_status([count](const json& x) {
+      return x["phase"] == "running" && x["world_size"] == 2 * count;
+    });
+  }
+
+  int code = -1; ///< The last exit code.
+};
+
+/// The host of all agents here is one, so nodes are named by their ranks.
+std::string agent_of(const json& status, uint32_t rank) {
+  for (const auto& x : status["agents"])
+    if (x["node_rank"] == rank)
+      return x["agent"];
+  return "none";
+}
+
+} // namespace
+
+TEST_CASE_METHOD(steering_scene,
+                 "steering: a drained node's workers get notice, the others go "
+                 "on, at no cost",
+                 "[steering]") {
+  const auto options = words{"--nnodes=1:3",
+                             "--nproc-per-node=2",
+                             "--rdzv-endpoint=" + endpoint(),
+                             "--rdzv-id=job",
+                             "--no-python",
+                             "sh",
+                             "-c",
+                             noticing_worker};
+  auto first = options;
+  first.insert(first.begin(), "--rdzv-conf=is_host=1,quiet_period=0.2");
+  auto other = options;
+  other.insert(other.begin(), "--rdzv-conf=is_host=0");
+  run(first);
+  auto& b = run(other);
+  auto& c = run(other);
+  const auto before = await_nodes(3);
+  const auto said = control({"drain", "1", "--deadline=30s"});
+  CHECK(code == 0);
+  CHECK(count_of(said, "leaves in 30.0 s at the latest") == 1);
+  const auto after = await_nodes(2);
+  CHECK(after["restarts"] == 0);
+  CHECK(after["epoch"] > before["epoch"]);
+  // One of the two is gone, in order.
+  REQUIRE(eventually([&] { return !b.running() || !c.running(); }));
+  auto& gone = b.running() ? c : b;
+  CHECK(gone.wait() == 0);
+  CHECK(count_of(gone.output(), "its workers get SIGUSR1") == 1);
+  CHECK(count_of(gone.output(), "left the job, as an operator has asked") == 1);
+  CHECK(!content_of(folder() + "/up-"
+                    + std::to_string(after["epoch"].get<uint64_t>()) + "-0")
+           .empty());
+  const auto journal = control({"journal"});
+  CHECK(count_of(journal, "asks: drain 1 in 30.0 s; done") == 1);
+  // The last one is the coordinator's.
+  control({"drain", agent_of(await_nodes(2), 1)});
+  CHECK(code == 0);
+  await_nodes(1);
+  CHECK(count_of(control({"drain", "0"}), "hosts the coordinator") == 1);
+  CHECK(code == 1);
+  control({"stop", "--reason=enough"});
+  CHECK(code == 0);
+  CHECK(programs().front().wait() == 143);
+  CHECK(count_of(control({"why"}), "enough") == 1);
+}
+
+TEST_CASE_METHOD(steering_scene, "steering: a job that needs a node keeps it",
+                 "[steering]") {
+  agent({});
+  agent({});
+  await_world(4);
+  const auto said = control({"drain", "1"});
+  CHECK(code == 1);
+  CHECK(count_of(said, "refused: without agent") == 1);
+  CHECK(count_of(said, "the job needs, which is 2") == 1);
+  control({"stop"});
+  CHECK(code == 0);
+}
+
+TEST_CASE_METHOD(steering_scene, "steering: a job shrinks and grows again",
+                 "[steering]") {
+  for (auto i = 0; i < 3; ++i)
+    agent({.nodes = "1:3"});
+  const auto first = await_world(6);
+  const auto said = control({"resize", "1:2"});
+  CHECK(code == 0);
+  CHECK(count_of(said, "1 node stands by") == 1);
+  const auto small = await_world(4, first[0].epoch);
+  CHECK(small[0].restart_count == 0);
+  control({"resize", "1:3"});
+  CHECK(code == 0);
+  const auto large = await_world(6, small[0].epoch);
+  control({"restart", "--reason=again"});
+  CHECK(code == 0);
+  const auto again = await_world(6, large[0].epoch);
+  CHECK(again[0].restart_count == 0);
+  control({"resize", "4:5"});
+  CHECK(code == 1);
+  control({"resize", "3:2"});
+  CHECK(code == 2);
+  CHECK(count_of(control({"loglevel", "debug"}), "3 nodes and the coordinator")
+        == 1);
+  for (auto& node : programs())
+    if (count_of(node.output(), "actorrun") > 0)
+      CHECK(node.says("the log level is DEBUG now"));
+  order_end();
+  CHECK(programs().front().wait() == 0);
+}
+
+TEST_CASE_METHOD(steering_scene, "steering: hosts are excluded and included",
+                 "[steering]") {
+  agent({.nodes = "1:2"});
+  await_world(2);
+  const auto host = status()["agents"][0]["host"].get<std::string>();
+  control({"exclude", host});
+  CHECK(code == 1); // No node would be left.
+  CHECK(count_of(control({"exclude", "n9", "--reason=bad disk"}),
+                 "no node of it is here")
+        == 1);
+  CHECK(count_of(control({"include", "n9"}), "may take part again") == 1);
+  CHECK(count_of(control({"include", "n9"}), "n9 is not excluded") == 1);
+  CHECK(code == 1);
+  order_end();
+}
+
+TEST_CASE_METHOD(steering_scene,
+                 "steering: from afar only those steer that have a secret",
+                 "[steering]") {
+  auto& a = agent({.nodes = "1:2"});
+  await_world(2);
+  const auto remote = words{"--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"};
+  auto ask = words{"restart"};
+  ask.insert(ask.end(), remote.begin(), remote.end());
+  const auto said = control(ask);
+  CHECK(code == 1);
+  CHECK(count_of(said, "this job has no secret") == 1);
+  control({"stop"});
+  CHECK(code == 0);
+  CHECK(a.wait() == 143);
+}
+
+TEST_CASE_METHOD(steering_scene, "steering: with the secret others steer, too",
+                 "[steering]") {
+  const auto secret = "--secret-file=" + write("secret", "open sesame\n");
+  auto& a = agent({.nodes = "1:2", .more = {secret}});
+  await_world(2);
+  control({"stop", secret, "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"});
+  CHECK(code == 0);
+  CHECK(a.wait() == 143);
+}
+
+TEST_CASE_METHOD(steering_scene, "steering: without a job nothing is done",
+                 "[steering]") {
+  control({"restart"});
+  CHECK(code == 3);
+  control({"drain"});
+  CHECK(code == 2);
+}
+
+} // namespace actorrun::test
