@@ -11,8 +11,8 @@
 #include "actors/ports/blocking_tasks.hpp"
 #include "actors/ports/failure_evidence.hpp"
 #include "actors/ports/log_layout.hpp"
-#include "actors/ports/master_ports.hpp"
 #include "actors/ports/log_reader.hpp"
+#include "actors/ports/master_ports.hpp"
 #include "actors/ports/node_vitals.hpp"
 #include "actors/ports/stuck_probe.hpp"
 

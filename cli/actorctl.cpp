@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
+#include "cli/log_commands.hpp"
 
 #include <iostream>
 
@@ -22,6 +23,10 @@ struct dispatcher {
   int operator()(const why_arguments& x) const { return explain_job(x); }
 
   int operator()(const replay_arguments& x) const { return replay(x); }
+
+  int operator()(const logs_arguments& x) const { return show_logs(x); }
+
+  int operator()(const stacks_arguments& x) const { return show_stacks(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;

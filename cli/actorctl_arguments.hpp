@@ -1,6 +1,7 @@
 // Reads the command line of `actorctl`, or reports what is wrong with it.
 #pragma once
 
+#include "actors/core/logs/log_selection.hpp"
 #include "cli/actorrun_arguments.hpp"
 
 #include <chrono>
@@ -65,10 +66,32 @@ struct replay_arguments {
   std::optional<journal_offset> at; ///< None: the end.
 };
 
+/// Which job to ask.
+struct asked_job {
+  std::string local; ///< Of this host; empty: the only one.
+  /// Asked instead; as in `status_arguments`.
+  std::optional<job_options> remote;
+};
+
+/// `actorctl logs`: print what workers have written to log files.
+struct logs_arguments {
+  asked_job job;
+  core::log_selection what;                       ///< Without `since_ms`.
+  std::optional<std::chrono::milliseconds> since; ///< Before now.
+  std::string node;
+};
+
+/// `actorctl stacks`: print where workers are.
+struct stacks_arguments {
+  asked_job job;
+  std::vector<uint32_t> ranks; ///< Empty: all.
+  bool json = false;
+};
+
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
-                 journal_arguments, why_arguments, replay_arguments, help,
-                 version>;
+                 journal_arguments, why_arguments, replay_arguments,
+                 logs_arguments, stacks_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

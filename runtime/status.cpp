@@ -4,16 +4,13 @@
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
 #include "runtime/etcd/locator.hpp"
-#include "runtime/network/connector.hpp"
-#include "runtime/network/operator_client.hpp"
+#include "runtime/network/operator_reach.hpp"
 #include "runtime/os/run_folder.hpp"
 #include "runtime/os/temporary_folder.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-
-#include <unistd.h>
 
 namespace actorrun {
 
@@ -23,10 +20,6 @@ namespace {
 
 /// In bytes; longer than any of ours.
 constexpr size_t shown_text_max = 1'024;
-
-std::string operator_name() {
-  return "actorctl-" + std::to_string(::getpid());
-}
 
 /// What comes from another process goes to terminals and into JSON.
 void clean(std::string& text) {
@@ -53,22 +46,11 @@ v1::JobStatus cleaned(v1::JobStatus x) {
 result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
   if (x.has_status())
     return cleaned(x.status());
-  const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
-  const auto code = x.refusal().code();
-  if (code == 0 || code > last)
-    return failure{errc::not_actorrun, "the job does not say its status"};
-  return failure{static_cast<errc>(code),
-                 core::one_line(x.refusal().text(), shown_text_max)};
+  return refusal_in(x, "its status");
 }
 
 using status_callback = std::function<bool(const v1::JobStatus&)>;
 using time_point = operator_client::time_point;
-
-/// A connection, and when the first status is due.
-struct reached {
-  operator_client whom;
-  time_point due;
-};
 
 result<v1::JobStatus> ask(result<reached> there) {
   if (!there)
@@ -108,54 +90,6 @@ result<void> watch(result<reached> there, const watch_options& how,
   }
 }
 
-visitor operator_of(const credentials& mine) {
-  return {mine, purpose::operate, operator_name()};
-}
-
-result<visitor> operator_of(const job_options& job) {
-  auto out = operator_of(credentials_of(job.job, job.secret));
-  if (!job.tls.is_set())
-    return out;
-  auto identity = tls_identity::load(job.tls);
-  if (!identity)
-    return identity.error();
-  out.mine.identity = std::move(*identity);
-  return out;
-}
-
-result<reached> reach(const operator_client::dialler& dial,
-                      std::shared_ptr<const tls_identity> identity,
-                      std::chrono::milliseconds limit) {
-  const auto due = time_point::clock::now() + limit;
-  auto whom = operator_client::open(dial, std::move(identity), due);
-  if (!whom)
-    return whom.error();
-  return reached{std::move(*whom), due};
-}
-
-result<reached> reach(const local_job& job, std::chrono::milliseconds limit) {
-  const auto dial = [&](reactor& home, connect_callback on_done) {
-    return connect_unix(home, job.path, operator_of(credentials{}), limit,
-                        std::move(on_done));
-  };
-  return reach(dial, nullptr, limit);
-}
-
-result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
-  const auto mine = operator_of(job);
-  if (!mine)
-    return mine.error();
-  auto where = result<endpoint>{*job.rendezvous};
-  if (job.backend == rendezvous_backend::etcd)
-    where = find_coordinator(job, limit);
-  if (!where)
-    return where.error();
-  const auto dial = [&](reactor& home, connect_callback on_done) {
-    return connect(home, *where, *mine, limit, std::move(on_done));
-  };
-  return reach(dial, mine->mine.identity, limit);
-}
-
 } // namespace
 
 result<std::vector<local_job>> find_local_jobs() {
@@ -178,7 +112,7 @@ result<std::vector<local_job>> find_local_jobs() {
 
 result<v1::JobStatus> ask_status(const local_job& job,
                                  std::chrono::milliseconds limit) {
-  return ask(reach(job, limit));
+  return ask(reach(job.path, limit));
 }
 
 result<v1::JobStatus> ask_status(const job_options& job,
@@ -188,7 +122,7 @@ result<v1::JobStatus> ask_status(const job_options& job,
 
 result<void> watch_status(const local_job& job, const watch_options& how,
                           const status_callback& on_status) {
-  return watch(reach(job, how.limit), how, on_status);
+  return watch(reach(job.path, how.limit), how, on_status);
 }
 
 result<void> watch_status(const job_options& job, const watch_options& how,

@@ -7,9 +7,11 @@
 #include "cli/options/values.hpp"
 #include "runtime/options.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -31,6 +33,15 @@ struct control_settings {
   bool follow = false;
   bool all = false;
   std::optional<std::string> at;
+  std::vector<uint32_t> ranks; ///< Empty: all.
+  std::string node;
+  std::optional<std::chrono::milliseconds> since; ///< Before now.
+  std::optional<uint32_t> tail;
+  std::string grep;
+  bool previous = false;
+  bool only_out = false;
+  bool only_err = false;
+  std::string local_job; ///< Of this host; empty: the only one.
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
@@ -44,5 +55,11 @@ option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);
 option_rules why_rules(control_settings& out);
 option_rules replay_rules(control_settings& out);
+option_rules logs_rules(control_settings& out);
+option_rules stacks_rules(control_settings& out);
+
+/// Numbers and ranges between commas, `0,2-5`; in order, each once.
+/// @retval errc::bad_argument  it is something else, or names too many
+result<std::vector<uint32_t>> parse_ranks(std::string_view text);
 
 } // namespace actorrun::cli

@@ -89,6 +89,14 @@ bool log_fanout::ended(uint64_t reading, const agent_id& agent) {
   return true;
 }
 
+bool log_fanout::lost(uint64_t reading, const agent_id& agent) {
+  const auto i = readings_.find(reading);
+  if (i == readings_.end() || !i->second.follows)
+    return ended(reading, agent);
+  i->second.parts.erase(agent);
+  return false;
+}
+
 std::set<agent_id> log_fanout::end(uint64_t reading) {
   auto out = std::set<agent_id>{};
   if (const auto x = readings_.extract(reading))

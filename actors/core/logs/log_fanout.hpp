@@ -41,7 +41,7 @@ public:
   /// Begins a reading.
   /// @param agents  Those that read, the first `agent_count_max` of them.
   /// @param window  In bytes, for all agents; each gets `share_min` at least.
-  /// @param follows It goes on when an agent that reads is lost.
+  /// @param follows It goes on when all agents are lost.
   /// @returns its number; none: there are too many
   std::optional<uint64_t> begin(const std::set<agent_id>& agents,
                                 uint32_t window, bool follows);
@@ -62,9 +62,12 @@ public:
   /// @returns what agents are to be told; little is kept until it is more
   std::vector<credit_grant> taken(uint64_t reading, uint64_t size);
 
-  /// An agent has sent all, or is lost.
+  /// An agent has sent all.
   /// @returns true: nothing follows, from no agent; the reading is forgotten
   bool ended(uint64_t reading, const agent_id& agent);
+
+  /// The same for an agent that is lost. A reading that follows waits for others.
+  bool lost(uint64_t reading, const agent_id& agent);
 
   /// The operator is gone, or wants no more.
   /// @returns those that still read; the reading is forgotten

@@ -1,0 +1,83 @@
+#include "runtime/network/operator_reach.hpp"
+
+#include "actors/core/failure.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/status.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// In bytes; longer than any of ours.
+constexpr size_t shown_text_max = 1'024;
+
+std::string operator_name() {
+  return "actorctl-" + std::to_string(::getpid());
+}
+
+visitor operator_of(const credentials& mine) {
+  return {mine, purpose::operate, operator_name()};
+}
+
+result<visitor> operator_of(const job_options& job) {
+  auto out = operator_of(credentials_of(job.job, job.secret));
+  if (!job.tls.is_set())
+    return out;
+  auto identity = tls_identity::load(job.tls);
+  if (!identity)
+    return identity.error();
+  out.mine.identity = std::move(*identity);
+  return out;
+}
+
+result<reached> reach(const operator_client::dialler& dial,
+                      std::shared_ptr<const tls_identity> identity,
+                      std::chrono::milliseconds limit) {
+  const auto due = operator_client::time_point::clock::now() + limit;
+  auto whom = operator_client::open(dial, std::move(identity), due);
+  if (!whom)
+    return whom.error();
+  return reached{std::move(*whom), due};
+}
+
+} // namespace
+
+result<reached> reach(const std::string& path,
+                      std::chrono::milliseconds limit) {
+  const auto dial = [&](reactor& home, connect_callback on_done) {
+    return connect_unix(home, path, operator_of(credentials{}), limit,
+                        std::move(on_done));
+  };
+  return reach(dial, nullptr, limit);
+}
+
+result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
+  const auto mine = operator_of(job);
+  if (!mine)
+    return mine.error();
+  auto where = result<endpoint>{*job.rendezvous};
+  if (job.backend == rendezvous_backend::etcd)
+    where = find_coordinator(job, limit);
+  if (!where)
+    return where.error();
+  const auto dial = [&](reactor& home, connect_callback on_done) {
+    return connect(home, *where, *mine, limit, std::move(on_done));
+  };
+  return reach(dial, mine->mine.identity, limit);
+}
+
+failure refusal_in(const v1::OperatorReply& x, const std::string& wanted) {
+  const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
+  const auto code = x.refusal().code();
+  if (code == 0 || code > last)
+    return {errc::not_actorrun, "the job does not say " + wanted};
+  return {static_cast<errc>(code),
+          core::one_line(x.refusal().text(), shown_text_max)};
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,34 @@
+// Connects an operator to a process of a job.
+#pragma once
+
+#include "messages/result.hpp"
+#include "runtime/network/operator_client.hpp"
+#include "runtime/options.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace actorrun::detail {
+
+/// A connection, and when the first reply is due.
+struct reached {
+  operator_client whom;
+  operator_client::time_point due;
+};
+
+/// Connects to a process of this host.
+/// @param path Of its socket.
+/// @retval as `connect_unix`
+result<reached> reach(const std::string& path, std::chrono::milliseconds limit);
+
+/// Connects to the coordinator of a job on any host. Blocks for at most twice
+/// `limit`.
+/// @pre the job has a rendezvous
+/// @retval as `connect`, and as `find_coordinator` for a job that uses etcd
+result<reached> reach(const job_options& job, std::chrono::milliseconds limit);
+
+/// What a reply refuses.
+/// @param wanted Is not in it, for people.
+failure refusal_in(const v1::OperatorReply& x, const std::string& wanted);
+
+} // namespace actorrun::detail
