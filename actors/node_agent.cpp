@@ -2,6 +2,7 @@
 
 #include "actors/log_messages.hpp"
 #include "actors/operator_questions.hpp"
+#include "actors/operator_readings.hpp"
 #include "actors/operator_stacks.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/translate.hpp"

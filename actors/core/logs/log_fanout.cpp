@@ -33,7 +33,8 @@ bool log_fanout::add(uint64_t reading, const agent_id& agent) {
   const auto i = readings_.find(reading);
   if (i == readings_.end() || i->second.parts.size() == agent_count_max)
     return false;
-  return i->second.parts.emplace(agent, part{credit_window{i->second.share}})
+  return i->second.parts
+    .emplace(agent, participant{credit_window{i->second.share}})
     .second;
 }
 

@@ -80,7 +80,7 @@ public:
   size_t size() const { return readings_.size(); }
 
 private:
-  struct part {
+  struct participant {
     credit_window window;
     uint32_t owed = 0; ///< Taken by the operator, and not told.
   };
@@ -90,14 +90,14 @@ private:
     uint64_t cost = 0;
   };
 
-  struct reading {
+  struct entry {
     uint32_t share = 0;
     bool follows = false;
-    std::map<agent_id, part> parts{};  ///< Those that still read.
-    std::deque<delivery> deliveries{}; ///< On their way to the operator.
+    std::map<agent_id, participant> parts{}; ///< Those that still read.
+    std::deque<delivery> deliveries{};       ///< On their way to the operator.
   };
 
-  std::map<uint64_t, reading> readings_{};
+  std::map<uint64_t, entry> readings_{};
   uint64_t last_reading_ = 0;
 };
 
