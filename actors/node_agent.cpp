@@ -67,7 +67,9 @@ struct node_agent_state::effect_runner {
     st.config_.locator->drop();
   }
 
+  // What the last link was for has no reader any more.
   void operator()(const send_join& x) {
+    st.readings_.lose_coordinator();
     auto request = v1::JoinRequest{};
     *request.mutable_offer() = to_wire(x.offering);
     request.mutable_offer()->set_liveness_port(st.liveness_port_);

@@ -369,6 +369,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto offering = from_wire(x.offer());
   offering.leased
     = config_.lease_all || sender->node() != self_->system().node();
+  readings_.lost(agent); // If we do not know yet that its last link is down.
+  stacks_.lost(agent);
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
