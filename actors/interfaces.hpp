@@ -3,9 +3,11 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
+#include "actors/core/logs/log_selection.hpp"
 #include "actors/core/logs/tail_streams.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
+#include "actors/core/reports/worker_stack.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
@@ -143,10 +145,34 @@ struct devices_report {
 struct operator_question {
   v1::OperatorRequest what;
   /// Takes the answer, once, on any thread; never blocks. Nothing happens when
-  /// the operator is gone.
+  /// the operator is gone. A `ReadLogs` is answered at once and again and again,
+  /// until a reply is a refusal or has `is_end`; when the operator is gone before
+  /// that, an `AddLogCredit` of 0 says so.
   std::function<void(v1::OperatorReply)> reply;
   std::string by{};       ///< Who asks; one printable line.
   bool may_steer = false; ///< It may change what the job does.
+  /// Names the operator's link in this process; its requests belong together.
+  uint64_t session = 0;
+};
+
+/// Lines of workers' log files were read for an operator.
+struct log_lines_read {
+  uint64_t reading = 0; ///< The node agent's own number.
+  core::log_chunk chunk;
+};
+
+/// No lines are read any more, or that takes too long.
+struct logs_drained {};
+
+/// Where some workers were.
+struct stacks_seen {
+  uint64_t request = 0; ///< The node agent's own number.
+  std::vector<core::worker_stack> workers;
+};
+
+/// The timeout of a wait for stacks has passed.
+struct stacks_due {
+  uint64_t request = 0;
 };
 
 /// The node's kernel shows how the node and its workers are doing.
@@ -192,6 +218,14 @@ using node_agent_actor = interface<
   void(operator_question),
   // The coordinator asks for the status of this node: answer with a NodeStatus.
   void(v1::NodeStatusRequest),
+  // The coordinator wants lines of log files: answer with LogChunks.
+  void(v1::LogReading),
+  // It takes more of them, or no more.
+  void(v1::LogCredit),
+  // It wants to know where workers are: answer with a StacksReport.
+  void(v1::StacksRequest),
+  // What was read, and seen.
+  void(log_lines_read), void(logs_drained), void(stacks_seen),
   // The status of the devices, or what has happened to one.
   void(devices_report),
   // How the node and its workers are doing.
@@ -241,7 +275,11 @@ using rendezvous_coordinator_actor = interface<
   // The status of the agent's node; asked for, or of its devices only.
   void(v1::NodeStatus),
   // Sent by itself: some agents do not answer.
-  void(status_due),
+  void(status_due), void(stacks_due),
+  // Lines of log files of the agent's node, for an operator.
+  void(v1::LogChunk),
+  // Where workers of the agent's node are.
+  void(v1::StacksReport),
   // The machine of an agent proves that it has ended.
   void(core::agent_lost),
   // A person or a system asks the job to end.
@@ -322,6 +360,10 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_expired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::operator_question)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::log_lines_read)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_drained)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::stacks_seen)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::stacks_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::vitals_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::status_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_event)

@@ -2,7 +2,10 @@
 
 #include "actors/core/text.hpp"
 #include "actors/log_level.hpp"
+#include "actors/log_messages.hpp"
 #include "actors/operator_questions.hpp"
+#include "actors/operator_readings.hpp"
+#include "actors/operator_stacks.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
@@ -22,6 +25,15 @@ constexpr auto status_timeout = std::chrono::seconds{2};
 /// late is shown as last seen.
 constexpr auto sample_timeout = std::chrono::milliseconds{400};
 
+/// Longest wait for operators to take the last lines before the end of the job.
+constexpr auto drain_timeout = std::chrono::milliseconds{400};
+
+/// Timeout for seeing where workers are: less than the coordinator waits.
+constexpr auto stacks_limit = std::chrono::milliseconds{3'500};
+
+/// At most so many such questions at a time.
+constexpr auto stacks_count_max = size_t{8};
+
 /// At most so many questions wait for samples; others get the last ones.
 constexpr auto waiting_max = size_t{64};
 
@@ -30,6 +42,15 @@ ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
                                          std::string event) {
     tell_anonymously(handle, devices_report{std::move(now), std::move(event)});
   };
+}
+
+/// What is missing where an agent answers in the coordinator's place.
+std::string only_own_node(const std::string& host) {
+  return formatted(
+    "this is an agent of the job: it knows the workers of {} only; "
+    "on the coordinator's host, or with --rdzv-endpoint, all nodes "
+    "are there",
+    host);
 }
 
 } // namespace
@@ -49,7 +70,9 @@ struct node_agent_state::effect_runner {
     st.config_.locator->drop();
   }
 
+  // What the last link was for has no reader any more.
   void operator()(const send_join& x) {
+    st.readings_.lose_coordinator();
     auto request = v1::JoinRequest{};
     *request.mutable_offer() = to_wire(x.offering);
     request.mutable_offer()->set_liveness_port(st.liveness_port_);
@@ -150,7 +173,11 @@ struct node_agent_state::effect_runner {
 node_agent_state::node_agent_state(node_agent_actor::pointer self,
                                    node_agent_config config)
   : self_(self), config_(std::move(config)),
-    membership_(config_.offering, config_.limits), watches_(self) {}
+    membership_(config_.offering, config_.limits), watches_(self),
+    readings_(config_.supervisor.reader,
+              [handle = node_agent_actor{self}](log_lines_read x) {
+                tell_anonymously(handle, std::move(x));
+              }) {}
 
 node_agent_actor::behavior_type node_agent_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
@@ -177,6 +204,17 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::DrainNotice& x) { on(x); },
     [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
+    [this](const v1::LogReading& x) { on(x); },
+    [this](const v1::LogCredit& x) {
+      readings_.add_credit({0, x.reading()}, x.size());
+    },
+    [this](const v1::StacksRequest& x) { on(x); },
+    [this](const log_lines_read& x) { readings_.on(x); },
+    [this](const logs_drained&) {
+      if (const auto x = std::exchange(ended_, {}))
+        end_job(*x);
+    },
+    [this](const stacks_seen& x) { on(x); },
     [this](const devices_report& x) { on(x); },
     [this](const vitals_report& x) { on(x); },
     [this](const status_due& x) { on(x); },
@@ -204,6 +242,8 @@ void node_agent_state::on_exit() {
   supervisor_ = nullptr;
   coordinator_ = nullptr;
   waiting_.clear();
+  readings_.clear();
+  stacks_.clear();
   config_ = {}; // Its parts keep handles to us.
 }
 
@@ -275,6 +315,7 @@ void node_agent_state::link_up(const ports::location& where) {
   liveness_port_ = where.liveness_port;
   watches_.watch(self_, coordinator_, [this] {
     coordinator_ = nullptr;
+    readings_.lose_coordinator();
     dispatch(coordinator_disconnected{});
   });
   dispatch(coordinator_found{remote_});
@@ -337,8 +378,20 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
   dispatch(epoch_revoked{{x.epoch()}});
 }
 
+// Operators that follow the logs want the last lines, too.
 void node_agent_state::on(const v1::JobEnded& x) {
   observe(x);
+  if (readings_.empty())
+    return end_job(x);
+  if (std::exchange(ended_, x))
+    return;
+  readings_.drain([handle = node_agent_actor{self_}] {
+    tell_anonymously(handle, logs_drained{});
+  });
+  tell_later(self_, drain_timeout, logs_drained{});
+}
+
+void node_agent_state::end_job(const v1::JobEnded& x) {
   dispatch(job_ended{from_wire(x.outcome())});
 }
 
@@ -365,7 +418,7 @@ void node_agent_state::on(const v1::LogLevelOrder& x) {
 // another process would have to believe us who asks.
 void node_agent_state::on(const operator_question& x) {
   if (!is_steering(x.what))
-    return answer<node_agent_actor>(self_, x);
+    return answer_question(x);
   if (coordinator_ && !remote_)
     return tell(self_, coordinator_, x);
   x.reply(refusal_of(
@@ -457,6 +510,117 @@ v1::NodeStatus node_agent_state::devices_status() const {
   auto out = to_wire(devices_.value_or(core::devices_status{}));
   out.set_agent_id(id());
   return out;
+}
+
+// -- logs and stacks ----------------------------------------------------------
+
+void node_agent_state::answer_question(const operator_question& x) {
+  switch (x.what.what_case()) {
+    case v1::OperatorRequest::kLogs:
+      return read_logs(x);
+    case v1::OperatorRequest::kLogCredit:
+      return readings_.add_credit({x.session, x.what.log_credit().number()},
+                                  x.what.log_credit().size());
+    case v1::OperatorRequest::kStacks:
+      return read_stacks(x);
+    default:
+      return answer<node_agent_actor>(self_, x);
+  }
+}
+
+void node_agent_state::on(const v1::LogReading& x) {
+  readings_.begin({0, x.reading()}, from_wire(x.what()), x.credit(),
+                  [this, reading = x.reading()](v1::LogChunk y) {
+                    y.set_agent_id(id());
+                    y.set_reading(reading);
+                    report(std::move(y));
+                  });
+}
+
+void node_agent_state::read_logs(const operator_question& x) {
+  const auto& request = x.what.logs();
+  const auto host = membership_.offering().host;
+  auto node = named_node{host, {}};
+  if (membership_.plan())
+    node.node_rank = membership_.plan()->own.node_rank;
+  const auto world_size
+    = membership_.plan() ? membership_.plan()->world_size : 0;
+  auto why = objection_to_ranks(request.what().ranks(),
+                                request.what().previous() ? 0 : world_size);
+  if (const auto ok = check_pattern(request.what().grep()); !ok)
+    why = ok.error().text;
+  if (!means(request.node(), membership_.offering().agent, node))
+    why = only_own_node(host);
+  if (!why.empty())
+    return x.reply(refusal_of(errc::bad_argument, why));
+  auto first = v1::LogChunk{};
+  if (config_.settings.agent_count_max > 1)
+    first.set_trouble(only_own_node(host));
+  x.reply(to_reply(std::move(first), host));
+  readings_.begin({x.session, x.what.number()}, from_wire(request.what()),
+                  request.window(), [reply = x.reply, host](v1::LogChunk y) {
+                    reply(to_reply(std::move(y), host));
+                  });
+}
+
+void node_agent_state::on(const v1::StacksRequest& x) {
+  see_stacks({x.ranks().begin(), x.ranks().end()},
+             [this, request = x.request()](std::vector<worker_stack> workers) {
+               auto out = to_wire(workers);
+               out.set_agent_id(id());
+               out.set_request(request);
+               report(std::move(out));
+             });
+}
+
+void node_agent_state::read_stacks(const operator_question& x) {
+  const auto host = membership_.offering().host;
+  const auto world_size
+    = membership_.plan() ? membership_.plan()->world_size : 0;
+  const auto& ranks = x.what.stacks().ranks();
+  if (const auto why = objection_to_ranks(ranks, world_size); !why.empty())
+    return x.reply(refusal_of(errc::bad_argument, why));
+  see_stacks({ranks.begin(), ranks.end()},
+             [reply = x.reply, host,
+              is_alone = config_.settings.agent_count_max
+                         == 1](std::vector<worker_stack> workers) {
+               auto seen = to_wire(workers);
+               auto out = v1::OperatorReply{};
+               auto& stacks = *out.mutable_stacks();
+               stacks.mutable_workers()->Swap(seen.mutable_workers());
+               for (auto& worker : *stacks.mutable_workers())
+                 worker.set_host(host);
+               stacks.set_truncated(seen.truncated());
+               if (!is_alone)
+                 stacks.set_trouble(only_own_node(host));
+               reply(std::move(out));
+             });
+}
+
+void node_agent_state::see_stacks(const std::vector<uint32_t>& ranks,
+                                  stacks_sink to) {
+  const auto& plan = membership_.plan();
+  auto workers = std::vector<ports::probed_worker>{};
+  for (uint32_t i = 0; plan && i < pids_.size(); ++i) {
+    const auto rank = plan->own.first_global_rank + i;
+    if (ranks.empty() || std::ranges::find(ranks, rank) != ranks.end())
+      workers.push_back({i, rank, pids_[i], {}});
+  }
+  const auto& probe = config_.supervisor.probe;
+  if (!probe || workers.empty() || stacks_.size() == stacks_count_max)
+    return to({});
+  const auto request = ++last_stacks_;
+  stacks_.emplace(request, std::move(to));
+  probe->see(
+    std::move(workers), stacks_limit,
+    [handle = node_agent_actor{self_}, request](std::vector<worker_stack> x) {
+      tell_anonymously(handle, stacks_seen{request, std::move(x)});
+    });
+}
+
+void node_agent_state::on(const stacks_seen& x) {
+  if (const auto known = stacks_.extract(x.request))
+    known.mapped()(x.workers);
 }
 
 // -- status -------------------------------------------------------------------

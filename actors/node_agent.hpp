@@ -5,12 +5,14 @@
 #include "actors/core/protocol/membership.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "actors/node_readings.hpp"
 #include "actors/ports/device_monitor.hpp"
 #include "actors/ports/node_vitals.hpp"
 #include "actors/worker_supervisor.hpp"
 
 #include <csignal>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +85,15 @@ private:
   void on(const vitals_report& x);
   void on(const status_due& x);
   void on(const v1::NodeStatusRequest& x);
+  void on(const v1::LogReading& x);
+  void on(const v1::StacksRequest& x);
+  void on(const stacks_seen& x);
+  void read_logs(const operator_question& x);
+  void read_stacks(const operator_question& x);
+  void answer_question(const operator_question& x);
+  using stacks_sink = std::function<void(std::vector<core::worker_stack>)>;
+  void see_stacks(const std::vector<uint32_t>& ranks, stacks_sink to);
+  void end_job(const v1::JobEnded& x);
   void announce_devices();
   void sample();
   void when_sampled(std::function<void()> fn);
@@ -129,6 +140,10 @@ private:
   pending_samples pending_;
   std::vector<std::function<void()>> waiting_; ///< For the end of `pending_`.
   uint64_t wait_count_ = 0;                    ///< Names the newest wait.
+  node_readings readings_;
+  std::map<uint64_t, stacks_sink> stacks_; ///< For what is being seen.
+  uint64_t last_stacks_ = 0;
+  std::optional<v1::JobEnded> ended_; ///< Waits until all lines are read.
   uint16_t liveness_port_ = 0; ///< Where this process can be probed; or 0.
   errc missing_ = errc::none;  ///< Why there is no coordinator, as last logged.
   bool has_met_ = false;       ///< There was one.

@@ -74,6 +74,14 @@ v1::AgentStatus to_status(const agent_record& x, epoch_id epoch,
   return out;
 }
 
+/// How operators name it.
+named_node node_of(const agent_record& x, epoch_id epoch) {
+  auto out = named_node{x.offering.host, std::nullopt};
+  if (epoch.value != 0 && x.member_of == epoch)
+    out.node_rank = x.place.node_rank;
+  return out;
+}
+
 // All of them would fill the message.
 outcome without_others(outcome x) {
   x.unlisted_failure_count += uint32_t(x.other_failures.size());
@@ -240,17 +248,22 @@ struct rendezvous_coordinator_state::effect_runner {
   void operator()(const close_job&) {
     st.round_.expired(st.round_.number(), st.self_->clock().now());
     st.settle_round(); // Agents answer no more.
+    st.readings_.close();
     st.config_.on_closed(*st.rendezvous_.result());
     st.self_->quit();
   }
 
   template <class T>
   void send(const agent_id& agent, T x) {
-    if (auto i = st.contacts_.find(agent);
-        i != st.contacts_.end() && i->second.handle)
-      tell(st.self_, i->second.handle, std::move(x));
+    st.send(agent, std::move(x));
   }
 };
+
+template <class T>
+void rendezvous_coordinator_state::send(const agent_id& agent, T x) {
+  if (auto i = contacts_.find(agent); i != contacts_.end() && i->second.handle)
+    tell(self_, i->second.handle, std::move(x));
+}
 
 rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_actor::pointer self,
@@ -314,7 +327,7 @@ rendezvous_coordinator_state::make_behavior() {
       if (is_steering(x.what))
         steer(x);
       else
-        answer<rendezvous_coordinator_actor>(self_, x);
+        answer_question(x);
     },
     [this](const v1::NodeStatus& x) {
       if_own(x, [&](const agent_id& agent, contact& known) {
@@ -324,6 +337,19 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const status_due& x) {
       round_.expired(x.number, self_->clock().now());
       settle_round();
+    },
+    [this](const stacks_due& x) { stacks_.expired(x.request); },
+    [this](const v1::LogChunk& x) {
+      if_own(x, [&](const agent_id& agent, contact&) {
+        if (!readings_.on_chunk(agent, x))
+          ++dropped_message_count;
+      });
+    },
+    [this](const v1::StacksReport& x) {
+      if_own(x, [&](const agent_id& agent, contact&) {
+        if (!stacks_.on_report(agent, x))
+          ++dropped_message_count;
+      });
     },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const stop_requested& x) { dispatch(x); },
@@ -389,6 +415,8 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
+  readings_.lost(agent);
+  stacks_.lost(agent);
   speakers_.forget(agent);
   round_.lost(agent, self_->clock().now());
   settle_round();
@@ -408,6 +436,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto offering = from_wire(x.offer());
   offering.leased
     = config_.lease_all || sender->node() != self_->system().node();
+  readings_.lost(agent); // If we do not know yet that its last link is down.
+  stacks_.lost(agent);
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
@@ -421,8 +451,10 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
                         config_.possible ? config_.possible() : epoch_max,
                         held ? known.pids : std::vector<int64_t>{}});
-  if (!rendezvous_.agents().contains(agent))
-    forget(agent); // It was rejected.
+  const auto record = rendezvous_.agents().find(agent);
+  if (record == rendezvous_.agents().end())
+    return forget(agent); // It was rejected.
+  readings_.joined(agent, node_of(record->second, rendezvous_.epoch()));
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,
@@ -432,8 +464,50 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   contacts_.at(agent).handle = nullptr;
   config_.links->released(agent);
   dispatch(agent_disconnected{agent});
+  readings_.lost(agent);
+  stacks_.lost(agent);
   round_.lost(agent, self_->clock().now());
   settle_round();
+}
+
+// -- logs and stacks ----------------------------------------------------------
+
+void rendezvous_coordinator_state::answer_question(const operator_question& x) {
+  const auto world_size
+    = rendezvous_.epoch().value == 0 ? 0 : rendezvous_.common_plan().world_size;
+  switch (x.what.what_case()) {
+    case v1::OperatorRequest::kLogs:
+      return readings_.begin(x, named_nodes(), world_size);
+    case v1::OperatorRequest::kLogCredit:
+      return readings_.add_credit(x);
+    case v1::OperatorRequest::kStacks:
+      if (const auto id = stacks_.begin(x, ranks_of_nodes(), world_size))
+        tell_later(self_, operator_stacks::timeout, stacks_due{id});
+      return;
+    default:
+      return answer<rendezvous_coordinator_actor>(self_, x);
+  }
+}
+
+operator_readings::node_map rendezvous_coordinator_state::named_nodes() const {
+  auto out = operator_readings::node_map{};
+  for (const auto& [id, record] : rendezvous_.agents())
+    if (const auto i = contacts_.find(id);
+        i != contacts_.end() && i->second.handle)
+      out.emplace(id, node_of(record, rendezvous_.epoch()));
+  return out;
+}
+
+operator_stacks::node_map rendezvous_coordinator_state::ranks_of_nodes() const {
+  auto out = operator_stacks::node_map{};
+  const auto epoch = rendezvous_.epoch();
+  for (const auto& [id, x] : rendezvous_.agents())
+    if (const auto i = contacts_.find(id);
+        i != contacts_.end() && i->second.handle && epoch.value != 0
+        && x.member_of == epoch)
+      out.emplace(id, node_ranks{x.offering.host, x.place.first_global_rank,
+                                 x.place.slot_count});
+  return out;
 }
 
 // -- status -------------------------------------------------------------------

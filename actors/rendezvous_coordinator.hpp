@@ -10,6 +10,8 @@
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "actors/operator_readings.hpp"
+#include "actors/operator_stacks.hpp"
 #include "actors/ports/agent_links.hpp"
 
 #include <functional>
@@ -92,6 +94,11 @@ private:
   void when_seen(std::function<void()> fn);
   void ask_nodes();
   void settle_round();
+  void answer_question(const operator_question& x);
+  operator_readings::node_map named_nodes() const;
+  operator_stacks::node_map ranks_of_nodes() const;
+  template <class T>
+  void send(const agent_id& agent, T x);
   caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
   void add_exclusions(v1::JobStatus& out) const;
@@ -110,6 +117,11 @@ private:
   int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
   core::status_round round_;
   std::vector<std::function<void()>> waiting_; ///< For the end of the round.
+  operator_readings readings_{
+    {[this](const agent_id& to, const v1::LogReading& x) { send(to, x); },
+     [this](const agent_id& to, const v1::LogCredit& x) { send(to, x); }}};
+  operator_stacks stacks_{
+    [this](const agent_id& to, const v1::StacksRequest& x) { send(to, x); }};
 };
 
 rendezvous_coordinator_actor

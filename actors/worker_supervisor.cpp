@@ -407,6 +407,8 @@ void worker_supervisor_state::start() {
     tell(self_, config_.tailer, follow_epoch{plan, outputs_});
   if (config_.vitals)
     config_.vitals->follow(plan.epoch, outputs_);
+  if (config_.reader)
+    config_.reader->follow(plan, outputs_);
   config_.processes->start(
     plan.epoch, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {

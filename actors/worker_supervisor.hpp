@@ -11,6 +11,7 @@
 #include "actors/ports/blocking_tasks.hpp"
 #include "actors/ports/failure_evidence.hpp"
 #include "actors/ports/log_layout.hpp"
+#include "actors/ports/log_reader.hpp"
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/node_vitals.hpp"
 #include "actors/ports/stuck_probe.hpp"
@@ -50,6 +51,8 @@ struct worker_supervisor_config {
   std::shared_ptr<ports::stuck_probe> probe{};
   /// Learns where the output of workers goes. May be null.
   std::shared_ptr<ports::node_vitals> vitals{};
+  /// As well; may be null.
+  std::shared_ptr<ports::log_reader> reader{};
   /// By local rank; empty: workers are not bound. Without effect on processes
   /// that `processes_of` makes.
   std::vector<core::process_binding> bindings{};

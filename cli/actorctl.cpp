@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
+#include "cli/log_commands.hpp"
 #include "cli/steer_command.hpp"
 
 #include <iostream>
@@ -25,6 +26,10 @@ struct dispatcher {
   int operator()(const replay_arguments& x) const { return replay(x); }
 
   int operator()(const steer_arguments& x) const { return steer_job(x); }
+
+  int operator()(const logs_arguments& x) const { return show_logs(x); }
+
+  int operator()(const stacks_arguments& x) const { return show_stacks(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;

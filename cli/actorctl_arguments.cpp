@@ -7,6 +7,7 @@
 #include "cli/options/secret_file.hpp"
 #include "cli/options/spelling.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/job_logs.hpp"
 #include "runtime/journal.hpp"
 
 #include <algorithm>
@@ -47,44 +48,70 @@ result<job_options> job_from(const control_settings& settings,
   return out;
 }
 
-/// The job that the options lead to; none: one of this host.
-/// @param local How else to name one, as in `actorctl status JOB`.
-result<std::optional<job_options>> remote_from(const control_settings& settings,
-                                               const char* local,
-                                               const host_facts& world) {
+/// @param local The job of this host that was named; may be empty.
+/// @param how   How to name one, for messages.
+result<asked_job> asked_from(const control_settings& settings,
+                             std::string local, const std::string& how,
+                             const host_facts& world) {
   const auto is_remote_option
     = settings.job || settings.backend || settings.conf
       || !settings.secret_file.empty() || settings.tls != tls_options{};
   if (settings.rendezvous.empty() && is_remote_option)
     return bad_argument(
-      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file and "
-                "--tls-… need --rdzv-endpoint; for a job of this host: {}",
-                local));
+      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file and"
+                " --tls-… need --rdzv-endpoint; for a job of this host: {}",
+                how));
   if (settings.rendezvous.empty())
-    return std::optional<job_options>{};
+    return asked_job{std::move(local), std::nullopt};
+  if (!local.empty())
+    return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
+                        " give --rdzv-id");
   auto remote = job_from(settings, world);
   if (!remote)
     return remote.error();
   if (auto ok = validate(*remote); !ok)
     return ok.error();
-  return std::optional{std::move(*remote)};
+  return asked_job{"", std::move(*remote)};
 }
 
 result<status_arguments> status_from(const control_settings& settings,
                                      const std::vector<std::string>& rest,
                                      const host_facts& world) {
-  auto out = status_arguments{settings.json, settings.wide, "", std::nullopt};
   if (rest.size() > 1)
     return surplus(rest[1]);
-  if (!rest.empty())
-    out.job = rest.front();
-  if (!out.job.empty() && !settings.rendezvous.empty())
-    return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
-                        " give --rdzv-id");
-  auto remote = remote_from(settings, "actorctl status JOB", world);
-  if (!remote)
-    return remote.error();
-  out.remote = std::move(*remote);
+  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
+                        "actorctl status JOB", world);
+  if (!job)
+    return job.error();
+  return status_arguments{settings.json, settings.wide, std::move(job->local),
+                          std::move(job->remote)};
+}
+
+result<logs_arguments> logs_from(const control_settings& settings,
+                                 const std::vector<std::string>& rest,
+                                 const host_facts& world) {
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  if (settings.previous && settings.follow)
+    return bad_argument("--previous is over: --follow makes no sense with it");
+  if (auto ok = check_log_pattern(settings.grep); !ok)
+    return bad_argument("--grep: " + ok.error().text);
+  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
+                        "actorctl logs JOB", world);
+  if (!job)
+    return job.error();
+  auto out = logs_arguments{.job = std::move(*job),
+                            .what = {},
+                            .since = settings.since,
+                            .node = settings.node};
+  out.what.ranks = settings.ranks;
+  out.what.previous = settings.previous;
+  out.what.follow = settings.follow;
+  out.what.tail = settings.tail;
+  out.what.grep = settings.grep;
+  if (settings.only_out != settings.only_err)
+    out.what.outputs
+      = settings.only_out ? core::std_streams::out : core::std_streams::err;
   return out;
 }
 
@@ -93,16 +120,10 @@ result<status_arguments> status_from(const control_settings& settings,
 result<steer_arguments> steer_from(const control_settings& settings,
                                    v1::OperatorRequest request,
                                    const host_facts& world) {
-  auto out
-    = steer_arguments{std::move(request), settings.local_job, std::nullopt};
-  if (!out.job.empty() && !settings.rendezvous.empty())
-    return bad_argument("--job is for jobs of this host; with --rdzv-endpoint,"
-                        " give --rdzv-id");
-  auto remote = remote_from(settings, "--job=JOB", world);
-  if (!remote)
-    return remote.error();
-  out.remote = std::move(*remote);
-  return out;
+  auto job = asked_from(settings, settings.local_job, "--job=JOB", world);
+  if (!job)
+    return job.error();
+  return steer_arguments{std::move(request), std::move(*job)};
 }
 
 /// The only word of a command.
@@ -225,6 +246,23 @@ result<steer_arguments> log_level_from(const control_settings& settings,
 }
 
 // -- hosting ------------------------------------------------------------------
+
+result<stacks_arguments> stacks_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  auto ranks = std::vector<uint32_t>{};
+  if (!rest.empty()) {
+    auto parsed = parse_ranks(joined_with(rest, ","));
+    if (!parsed)
+      return parsed.error();
+    ranks = std::move(*parsed);
+  }
+  auto job = asked_from(settings, settings.local_job,
+                        "actorctl stacks --job=JOB", world);
+  if (!job)
+    return job.error();
+  return stacks_arguments{std::move(*job), std::move(ranks), settings.json};
+}
 
 result<coordinator_arguments>
 coordinator_from(const control_settings& settings,
@@ -368,6 +406,8 @@ constexpr std::pair<std::string_view, control_rule> commands[]
      {"exclude", {reasoned_rules, command_from<exclude_from>}},
      {"include", {steer_rules, command_from<include_from>}},
      {"loglevel", {log_level_rules, command_from<log_level_from>}},
+     {"logs", {logs_rules, command_from<logs_from>}},
+     {"stacks", {stacks_rules, command_from<stacks_from>}},
      {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
      {"secret", {secret_rules, command_from<secret_from>}}};
 

@@ -1,6 +1,7 @@
 // Reads the command line of `actorctl`, or reports what is wrong with it.
 #pragma once
 
+#include "actors/core/logs/log_selection.hpp"
 #include "cli/actorrun_arguments.hpp"
 
 #include "messages/operator.pb.h"
@@ -67,19 +68,40 @@ struct replay_arguments {
   std::optional<journal_offset> at; ///< None: the end.
 };
 
+/// Which job to ask.
+struct asked_job {
+  std::string local; ///< Of this host; empty: the only one.
+  /// Asked instead; as in `status_arguments`.
+  std::optional<job_options> remote;
+};
+
 /// `actorctl drain`, `resize`, `restart`, `stop`, `exclude`, `include`, `loglevel`:
 /// change what a job does.
 struct steer_arguments {
   v1::OperatorRequest request; ///< One of those that steer.
-  std::string job;             ///< Of this host; empty: the only one.
-  /// As in `status_arguments`.
-  std::optional<job_options> remote;
+  asked_job job;
+};
+
+/// `actorctl logs`: print what workers have written to log files.
+struct logs_arguments {
+  asked_job job;
+  core::log_selection what;                       ///< Without `since_ms`.
+  std::optional<std::chrono::milliseconds> since; ///< Before now.
+  std::string node;
+};
+
+/// `actorctl stacks`: print where workers are.
+struct stacks_arguments {
+  asked_job job;
+  std::vector<uint32_t> ranks; ///< Empty: all.
+  bool json = false;
 };
 
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
-                 steer_arguments, help, version>;
+                 steer_arguments, logs_arguments, stacks_arguments, help,
+                 version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

@@ -3,6 +3,7 @@
 
 #include "runtime/devices.hpp"
 #include "runtime/entry_points.hpp"
+#include "runtime/job_logs.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_context.hpp"

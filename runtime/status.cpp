@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace actorrun {
@@ -46,15 +48,12 @@ v1::JobStatus cleaned(v1::JobStatus x) {
 result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
   if (x.has_status())
     return cleaned(x.status());
-  const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
-  const auto code = x.refusal().code();
-  if (code == 0 || code > last)
-    return failure{errc::not_actorrun, "the job does not say its status"};
-  return failure{static_cast<errc>(code),
-                 core::one_line(x.refusal().text(), shown_text_max)};
+  return refusal_in(x, "its status");
 }
 
 using status_callback = std::function<bool(const v1::JobStatus&)>;
+using time_point = operator_client::time_point;
+
 result<v1::JobStatus> ask(result<reached> there) {
   if (!there)
     return there.error();
@@ -111,6 +110,40 @@ result<std::vector<local_job>> find_local_jobs() {
     return a.is_coordinator > b.is_coordinator;
   });
   return jobs;
+}
+
+// A socket whose process has been killed stays behind, so each is asked.
+result<local_job> find_local_job(const std::string& job,
+                                 std::chrono::milliseconds limit) {
+  auto all = find_local_jobs();
+  if (!all)
+    return all.error();
+  auto living = std::vector<local_job>{};
+  auto ids = std::set<std::string>{};
+  for (auto& x : *all) {
+    const auto status = ask_status(x, limit);
+    if (!status
+        || (!job.empty() && status->job_id() != job
+            && std::to_string(x.pid) != job))
+      continue;
+    ids.insert(status->job_id());
+    living.push_back(std::move(x));
+  }
+  if (living.empty())
+    return failure{errc::connection_refused,
+                   job.empty()
+                     ? "no job of this user runs on this host; a job elsewhere"
+                       " needs --rdzv-endpoint and --rdzv-id"
+                     : formatted("no job '{}' of this user runs on this host",
+                                 core::one_line(job, shown_text_max))};
+  if (ids.size() == 1)
+    return living.front(); // Coordinators come first.
+  auto list = std::string{};
+  for (const auto& id : ids)
+    list += (list.empty() ? "" : ", ") + id;
+  return failure{
+    errc::bad_argument,
+    formatted("several jobs run on this host: {}; say which", list)};
 }
 
 result<v1::JobStatus> ask_status(const local_job& job,

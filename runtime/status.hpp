@@ -28,6 +28,15 @@ struct local_job {
 ///         used
 result<std::vector<local_job>> find_local_jobs();
 
+/// Finds a job of this user on this host: its coordinator if that is here, else one
+/// of its agents. Asks each process; blocks for at most `limit` for each.
+/// @param job Its id, or the number of a process of it; empty: the only one.
+/// @retval errc::connection_refused  there is none
+/// @retval errc::bad_argument        there are several, which the text names
+/// @retval errc::cannot_listen       as `find_local_jobs`
+result<local_job> find_local_job(const std::string& job,
+                                 std::chrono::milliseconds limit);
+
 /// Asks a process of this host. Blocks for at most `limit`.
 /// @retval errc::connection_refused    it has ended
 /// @retval errc::connection_failed     it ends just now

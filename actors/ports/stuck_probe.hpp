@@ -1,6 +1,7 @@
 // Finds out where stuck workers are, without their help.
 #pragma once
 
+#include "actors/core/reports/worker_stack.hpp"
 #include "messages/ids.hpp"
 
 #include <chrono>
@@ -32,6 +33,15 @@ public:
   virtual void look(std::vector<probed_worker> workers, uint32_t overdue,
                     std::chrono::milliseconds limit,
                     std::function<void(std::string summary)> on_done)
+    = 0;
+
+  /// Returns at once and finds out meanwhile where each of the workers is, for at
+  /// most `limit`.
+  /// @param on_done Is called once, on any thread, with all workers in their order;
+  ///                never when the probe is gone.
+  virtual void
+  see(std::vector<probed_worker> workers, std::chrono::milliseconds limit,
+      std::function<void(std::vector<core::worker_stack> seen)> on_done)
     = 0;
 
   /// Where a process is that outlived SIGKILL: one printable line, as

@@ -153,6 +153,45 @@ command_guide log_level_guide() {
   };
 }
 
+command_guide logs_guide() {
+  auto unused = control_settings{};
+  return {
+    "logs",
+    "print what workers have written to log files",
+    "Prints the lines of the workers' log files, from all nodes, each behind "
+    "its"
+    " global rank. Without JOB: the only job of this host. An agent of this "
+    "host"
+    " knows the workers of its node only; with --rdzv-endpoint the coordinator "
+    "is"
+    " asked. Output that goes to the console alone is in no file: actorrun "
+    "needs"
+    " --tee or --redirects.",
+    {"actorctl logs [-f] [--rank=RANK,...] [--node=NODE] [--tail=N] "
+     "[--since=TIME]"
+     " [--grep=RE] [--previous] [--stdout|--stderr] [JOB]",
+     "actorctl logs [...] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID [OPTIONS]"},
+    for_show(logs_rules(unused)),
+  };
+}
+
+command_guide stacks_guide() {
+  auto unused = control_settings{};
+  return {
+    "stacks",
+    "print where workers are now, and who is the odd one out",
+    "Prints where each worker is: its Python stack, where py-spy is installed "
+    "on"
+    " its node and may look at it, else what the kernel shows. If one is"
+    " elsewhere than all others, it is named first.",
+    {"actorctl stacks [--json] [--job=JOB] [RANK...]",
+     "actorctl stacks [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+     "[OPTIONS]"
+     " [RANK...]"},
+    for_show(stacks_rules(unused)),
+  };
+}
+
 command_guide coordinator_guide() {
   auto unused = control_settings{};
   return {
@@ -209,16 +248,19 @@ program_guide actorctl_guide() {
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
   out.commands
-    = {status_guide(),  why_guide(),     journal_guide(),   replay_guide(),
-       drain_guide(),   resize_guide(),  restart_guide(),   stop_guide(),
-       exclude_guide(), include_guide(), log_level_guide(), coordinator_guide(),
-       secret_guide()};
+    = {status_guide(),    why_guide(),         journal_guide(), replay_guide(),
+       logs_guide(),      stacks_guide(),      drain_guide(),   resize_guide(),
+       restart_guide(),   stop_guide(),        exclude_guide(), include_guide(),
+       log_level_guide(), coordinator_guide(), secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},
     {"actorctl status -o wide", "The same, with a row for each worker:"},
     {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
      "A job on other nodes, for a program:"},
     {"actorctl why", "Why a job waits, regrouped or failed:"},
+    {"actorctl logs -f --rank=3",
+     "What the worker of rank 3 writes, from now on:"},
+    {"actorctl stacks", "Where all workers are:"},
     {"actorctl drain n2 --deadline=2m", "A node leaves within two minutes:"},
     {"actorctl secret create", "A secret for the jobs of this user:"},
     {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",

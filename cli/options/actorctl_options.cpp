@@ -1,7 +1,10 @@
 #include "cli/options/actorctl_options.hpp"
 
+#include "actors/core/logs/log_selection.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/worker_options.hpp"
+
+#include <set>
 
 namespace actorrun::cli {
 
@@ -47,6 +50,26 @@ result<bool> parse_width(std::string_view text) {
 
 } // namespace
 
+result<std::vector<uint32_t>> parse_ranks(std::string_view text) {
+  auto out = std::set<uint32_t>{};
+  for (const auto part : split(text, ',')) {
+    const auto ends = split(trimmed(part), '-');
+    constexpr auto rank_max = uint32_t{1'000'000};
+    const auto first = parse_count(ends.front(), 0, rank_max);
+    const auto last = parse_count(ends.back(), 0, rank_max);
+    if (!first || !last || ends.size() > 2 || *first > *last)
+      return bad_argument(in_quotes(part)
+                          + " is no rank; ranks are written as 3 or 0,2-5");
+    if (*last - *first >= core::selected_ranks_max)
+      return bad_argument(in_quotes(part) + " are too many ranks");
+    for (auto i = *first; i <= *last; ++i)
+      out.insert(i);
+  }
+  if (out.size() > core::selected_ranks_max)
+    return bad_argument(in_quotes(text) + " are too many ranks");
+  return std::vector<uint32_t>{out.begin(), out.end()};
+}
+
 option_rules actorctl_rules(control_settings& out) {
   return {help_rule(group), version_rule(group),
           completion_rule("actorctl", group, out.completion)};
@@ -59,6 +82,49 @@ option_rules status_rules(control_settings& out) {
      "wide: print load and memory of each node, and a row for each worker: its"
      " state, age, CPU use, memory, threads and output",
      into(out.wide, parse_width)}};
+  append(rules, remote_rules(out));
+  append(rules, {help_rule(group)});
+  return rules;
+}
+
+option_rules logs_rules(control_settings& out) {
+  const auto parse_since = [](std::string_view text) {
+    return parse_span(text, std::chrono::milliseconds{1});
+  };
+  auto rules = option_rules{
+    {"--follow", 'f', "", group,
+     "go on as the workers write, also in later epochs, until the job ends",
+     switch_on(out.follow)},
+    {"--rank", 0, "RANK,...", group, "only these workers, as 0,2-5",
+     into(out.ranks, parse_ranks)},
+    {"--node", 0, "NODE", group,
+     "only the workers of this node: its host, node rank or agent id",
+     verbatim(out.node)},
+    {"--tail", 0, "N", group,
+     "only the last N lines of each output of a worker",
+     into(out.tail, count_parser(0, 1'000'000'000))},
+    {"--since", 0, "TIME", group,
+     "only outputs that have changed within this time (30s, 5m)",
+     into(out.since, parse_since)},
+    {"--grep", 0, "RE", group,
+     "only lines that this extended regular expression matches",
+     verbatim(out.grep)},
+    {"--previous", 0, "", group, "of the epoch before the newest one",
+     switch_on(out.previous)},
+    {"--stdout", 0, "", group, "only standard output", switch_on(out.only_out)},
+    {"--stderr", 0, "", group, "only standard error", switch_on(out.only_err)},
+  };
+  append(rules, remote_rules(out));
+  append(rules, {help_rule(group)});
+  return rules;
+}
+
+option_rules stacks_rules(control_settings& out) {
+  auto rules = option_rules{
+    {"--job", 0, "JOB", group, "a job of this host (default: the only one)",
+     verbatim(out.local_job)},
+    {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
+  };
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -32,11 +33,18 @@ struct control_settings {
   bool follow = false;
   bool all = false;
   std::optional<std::string> at;
-  std::string local_job; ///< Of this host; empty: not given.
+  std::string local_job; ///< Of this host; empty: the only one.
   std::string reason;
   std::string node;
   std::optional<std::chrono::milliseconds> deadline;
   bool waits_for_replacement = false;
+  std::vector<uint32_t> ranks;                    ///< Empty: all.
+  std::optional<std::chrono::milliseconds> since; ///< Before now.
+  std::optional<uint32_t> tail;
+  std::string grep;
+  bool previous = false;
+  bool only_out = false;
+  bool only_err = false;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
@@ -50,11 +58,17 @@ option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);
 option_rules why_rules(control_settings& out);
 option_rules replay_rules(control_settings& out);
-option_rules drain_rules(control_settings& out);
-/// Of `resize` and `include`, which have no other options.
-option_rules steer_rules(control_settings& out);
-/// Of `restart`, `stop` and `exclude`.
-option_rules reasoned_rules(control_settings& out);
-option_rules log_level_rules(control_settings& out);
+  std::string local_job; ///< Of this host; empty: the only one.
+  std::string reason;
+  std::string node;
+  std::optional<std::chrono::milliseconds> deadline;
+  bool waits_for_replacement = false;
+  std::vector<uint32_t> ranks;                    ///< Empty: all.
+  std::optional<std::chrono::milliseconds> since; ///< Before now.
+  std::optional<uint32_t> tail;
+  std::string grep;
+  bool previous = false;
+  bool only_out = false;
+  bool only_err = false;
 
 } // namespace actorrun::cli

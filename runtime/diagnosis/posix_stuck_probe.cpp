@@ -5,6 +5,7 @@
 #include "runtime/diagnosis/py_spy.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/folder.hpp"
+#include "runtime/os/thread.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -163,6 +164,20 @@ void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
   shared_->changed.notify_all();
 }
 
+void posix_stuck_probe::see(
+  std::vector<ports::probed_worker> workers, std::chrono::milliseconds limit,
+  std::function<void(std::vector<core::worker_stack>)> on_done) {
+  auto task
+    = [to = shared_, workers = std::move(workers),
+       due = steady_clock::now() + limit, on_done = std::move(on_done)] {
+        auto seen = see_stacks(workers, find_py_spy(to->search_path), due);
+        const auto guard = std::lock_guard{to->mutex};
+        if (!to->is_over)
+          on_done(std::move(seen));
+      };
+  run_aside(std::move(task)); // Without a thread there is no answer.
+}
+
 std::string posix_stuck_probe::summarize(int64_t pid) {
   const auto snapshot = see_hanging_thread(pid);
   return snapshot.stat == core::process_stat{} ? "" : core::place_of(snapshot);
@@ -200,6 +215,44 @@ group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
     if (!stacks[i].empty())
       out.details += "  py-spy:\n" + stacks[i];
     out.details += "\n";
+  }
+  return out;
+}
+
+std::vector<core::worker_stack>
+see_stacks(const std::vector<ports::probed_worker>& workers,
+           const std::string& py_spy, core::time_point deadline) {
+  auto out = std::vector<core::worker_stack>{};
+  // Of all at nearly the same time; what takes longer comes later.
+  for (const auto& x : workers) {
+    const auto seen = see_process(x.pid);
+    auto& added = out.emplace_back(
+      core::worker_stack{x.global_rank, x.local_rank, x.pid});
+    if (seen.stat == core::process_stat{}) {
+      added.trouble = "the process has ended";
+      continue;
+    }
+    added.source = "kernel";
+    added.frames = core::kernel_frames(seen, kernel_stack_of(x.pid));
+  }
+  if (py_spy.empty())
+    return out;
+  auto pids = std::vector<int64_t>{};
+  for (const auto& x : out)
+    if (x.trouble.empty())
+      pids.push_back(x.pid);
+  const auto dumps = python_stacks(py_spy, pids, deadline - answer_reserve);
+  for (auto& x : out) {
+    const auto i = std::ranges::find(pids, x.pid);
+    if (i == pids.end())
+      continue;
+    auto frames
+      = core::python_frames(dumps[static_cast<size_t>(i - pids.begin())]);
+    if (frames.empty())
+      continue;
+    frames.push_back("in the kernel: " + x.frames.front());
+    x.frames = std::move(frames);
+    x.source = "py-spy";
   }
   return out;
 }

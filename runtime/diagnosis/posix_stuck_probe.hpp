@@ -38,6 +38,12 @@ public:
             std::chrono::milliseconds limit,
             std::function<void(std::string summary)> on_done) override;
 
+  /// On a thread of its own, so that the question of an operator holds up no other.
+  void
+  see(std::vector<ports::probed_worker> workers,
+      std::chrono::milliseconds limit,
+      std::function<void(std::vector<core::worker_stack>)> on_done) override;
+
   std::string summarize(int64_t pid) override;
 
 private:
@@ -53,6 +59,12 @@ std::string search_path_of_this_process();
 group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
                            const std::string& py_spy,
                            core::time_point deadline);
+
+/// Finds out where all workers are, in their order.
+/// @param py_spy Empty: no Python stacks.
+std::vector<core::worker_stack>
+see_stacks(const std::vector<ports::probed_worker>& workers,
+           const std::string& py_spy, core::time_point deadline);
 
 /// Beside an error file: `…/2/error.json` → `…/2/stuck.txt`,
 /// `…/error_2.json` → `…/stuck_2.txt`; of another name, behind it.

@@ -143,6 +143,10 @@ std::string describe_process(int64_t pid, core::time_point deadline) {
   return out;
 }
 
+std::string kernel_stack_of(int64_t pid) {
+  return read_kernel_text(folder_of(pid, pid) + "stack");
+}
+
 // The calls that wait; their numbers differ between architectures.
 std::string system_call_name(int64_t number) {
   static constexpr auto names = std::array{

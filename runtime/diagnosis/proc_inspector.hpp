@@ -30,6 +30,10 @@ core::thread_snapshot see_hanging_thread(int64_t pid);
 /// @param deadline Threads that it does not reach are counted only.
 std::string describe_process(int64_t pid, core::time_point deadline);
 
+/// The functions in the kernel that the first thread of a process is in; empty
+/// without the privilege to trace the kernel.
+std::string kernel_stack_of(int64_t pid);
+
 /// The name of a system call of this machine, `futex`; of one that seldom
 /// hangs the number, `syscall 16`.
 std::string system_call_name(int64_t number);

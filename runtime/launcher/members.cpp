@@ -364,6 +364,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .probe = std::make_shared<posix_stuck_probe>(
                       search_path_of_this_process()),
                     .vitals = vitals,
+                    .reader = logs->reader(),
                     .bindings = devices->bindings(),
                     .on_event = event_listener(events),
                     .lines = lines},

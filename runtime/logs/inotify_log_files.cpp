@@ -46,8 +46,9 @@ bool has_little_space(int fd) {
 
 } // namespace
 
-inotify_log_files::inotify_log_files(reactor& loop)
-  : loop_(loop), alive_(std::make_shared<bool>(true)) {}
+inotify_log_files::inotify_log_files(reactor& loop,
+                                     std::shared_ptr<rotation_book> book)
+  : loop_(loop), book_(std::move(book)), alive_(std::make_shared<bool>(true)) {}
 
 inotify_log_files::~inotify_log_files() {
   run_and_wait(loop_, [this] {
@@ -73,7 +74,8 @@ result<ports::log_file_id> inotify_log_files::open(const std::string& path) {
   const auto lock = std::lock_guard{mutex_};
   files_.emplace(id, entry{.fd = std::move(fd),
                            .bytes = {.fd = number, .path = path},
-                           .device = info.st_dev});
+                           .device = info.st_dev,
+                           .shift = book_ ? book_->of(path) : nullptr});
   return id;
 }
 
@@ -96,11 +98,23 @@ uint64_t inotify_log_files::size(ports::log_file_id file) const {
 
 result<uint64_t> inotify_log_files::rotate(ports::log_file_id file,
                                            uint64_t limit, uint32_t keep) {
-  return detail::rotate(of(file).bytes, limit, keep);
+  auto& x = of(file);
+  if (x.shift)
+    x.shift->begin();
+  auto done = detail::rotate(x.bytes, limit, keep);
+  if (x.shift)
+    x.shift->end(done ? *done : 0);
+  return done;
 }
 
 uint64_t inotify_log_files::discard(ports::log_file_id file, uint64_t limit) {
-  return detail::discard(of(file).bytes, limit);
+  auto& x = of(file);
+  if (x.shift)
+    x.shift->begin();
+  const auto done = detail::discard(x.bytes, limit);
+  if (x.shift)
+    x.shift->end(done);
+  return done;
 }
 
 bool inotify_log_files::is_short_of_space(ports::log_file_id file) const {

@@ -4,6 +4,7 @@
 #include "actors/core/time.hpp"
 #include "actors/ports/log_files.hpp"
 #include "runtime/logs/rotation.hpp"
+#include "runtime/logs/rotation_book.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -37,7 +38,9 @@ inline constexpr auto unwatched_interval = std::chrono::milliseconds{100};
 class inotify_log_files final : public ports::log_files {
 public:
   /// @param loop Lives longer.
-  explicit inotify_log_files(reactor& loop);
+  /// @param book Learns of each rotation; null: nobody else reads the files.
+  explicit inotify_log_files(reactor& loop,
+                             std::shared_ptr<rotation_book> book = nullptr);
 
   /// No call is made from then on.
   ~inotify_log_files() override;
@@ -66,7 +69,8 @@ private:
     unique_fd fd;
     rotating_file bytes;
     uint64_t device = 0;
-    int watch = -1;               ///< Guarded by mutex_; -1: not armed.
+    std::shared_ptr<file_shift> shift{}; ///< May be null.
+    int watch = -1;                      ///< Guarded by mutex_; -1: not armed.
     std::function<void()> call{}; ///< Guarded by mutex_; empty: none waits.
   };
 
@@ -86,7 +90,8 @@ private:
   void wake_later(ports::log_file_id file);
 
   reactor& loop_;
-  std::shared_ptr<bool> alive_; ///< The reactor's thread's.
+  std::shared_ptr<rotation_book> book_; ///< May be null.
+  std::shared_ptr<bool> alive_;         ///< The reactor's thread's.
   uint64_t last_id_ = 0;
   mutable std::map<uint64_t, space> spaces_; ///< By device.
 

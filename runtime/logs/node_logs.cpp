@@ -59,7 +59,7 @@ result<void> node_logs::make_folders() {
 }
 
 void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {
-  auto files = std::make_unique<inotify_log_files>(*loop);
+  auto files = std::make_unique<inotify_log_files>(*loop, book_);
   auto console = config_.console;
   if (!console)
     console = own_console_ = std::make_shared<posix_console>();

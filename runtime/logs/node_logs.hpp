@@ -7,8 +7,10 @@
 #include "actors/log.hpp"
 #include "actors/ports/console.hpp"
 #include "actors/ports/log_layout.hpp"
+#include "actors/ports/log_reader.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
+#include "runtime/logs/file_log_reader.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/reactor.hpp"
@@ -62,6 +64,9 @@ public:
   /// Null: no line is shown.
   const log_tailer_actor& tailer() const { return tailer_; }
 
+  /// For operators.
+  const std::shared_ptr<ports::log_reader>& reader() const { return reader_; }
+
   /// Calls `on_flushed` once, on some thread, when the console has everything
   /// that the workers have written; however long that takes. A console of our
   /// own has written it by then. Call it once.
@@ -95,6 +100,9 @@ private:
   log_tailer_actor tailer_;
   std::shared_ptr<task_thread> files_
     = std::make_shared<task_thread>("actorrun-files");
+  std::shared_ptr<rotation_book> book_ = std::make_shared<rotation_book>();
+  std::shared_ptr<ports::log_reader> reader_
+    = std::make_shared<file_log_reader>(book_);
   std::shared_ptr<waiter> waiter_ = std::make_shared<waiter>();
 };
 

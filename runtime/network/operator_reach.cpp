@@ -1,9 +1,9 @@
 #include "runtime/network/operator_reach.hpp"
 
+#include "actors/core/failure.hpp"
 #include "runtime/network/connector.hpp"
 
-#include <memory>
-#include <string>
+#include <cstdint>
 #include <utility>
 
 #include <unistd.h>
@@ -12,7 +12,8 @@ namespace actorrun::detail {
 
 namespace {
 
-using time_point = operator_client::time_point;
+/// In bytes; longer than any of ours.
+constexpr size_t shown_text_max = 1'024;
 
 std::string operator_name() {
   return "actorctl-" + std::to_string(::getpid());
@@ -36,7 +37,7 @@ result<visitor> operator_of(const job_options& job) {
 result<reached> reach(const operator_client::dialler& dial,
                       std::shared_ptr<const tls_identity> identity,
                       std::chrono::milliseconds limit) {
-  const auto due = time_point::clock::now() + limit;
+  const auto due = operator_client::time_point::clock::now() + limit;
   auto whom = operator_client::open(dial, std::move(identity), due);
   if (!whom)
     return whom.error();
@@ -66,6 +67,15 @@ result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
     return connect(home, *where, *mine, limit, std::move(on_done));
   };
   return reach(dial, mine->mine.identity, limit);
+}
+
+failure refusal_in(const v1::OperatorReply& x, const std::string& wanted) {
+  const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
+  const auto code = x.refusal().code();
+  if (code == 0 || code > last)
+    return {errc::not_actorrun, "the job does not say " + wanted};
+  return {static_cast<errc>(code),
+          core::one_line(x.refusal().text(), shown_text_max)};
 }
 
 } // namespace actorrun::detail

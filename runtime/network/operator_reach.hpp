@@ -1,11 +1,13 @@
-// Reaches a process of a job, to ask it as an operator.
+// Connects an operator to a process of a job.
 #pragma once
 
+#include "messages/result.hpp"
 #include "runtime/network/operator_client.hpp"
 #include "runtime/options.hpp"
 #include "runtime/status.hpp"
 
 #include <chrono>
+#include <string>
 
 namespace actorrun::detail {
 
@@ -15,11 +17,18 @@ struct reached {
   operator_client::time_point due;
 };
 
-/// Blocks for at most `limit`; see `ask_status` for the errors of both.
+/// Connects to a process of this host.
+/// @retval as `connect_unix`
 result<reached> reach(const local_job& job, std::chrono::milliseconds limit);
 
-/// The coordinator of a job on any host. Blocks for at most twice `limit`.
+/// Connects to the coordinator of a job on any host. Blocks for at most twice
+/// `limit`.
 /// @pre the job has a rendezvous
+/// @retval as `connect`, and as `find_coordinator` for a job that uses etcd
 result<reached> reach(const job_options& job, std::chrono::milliseconds limit);
+
+/// What a reply refuses.
+/// @param wanted Is not in it, for people.
+failure refusal_in(const v1::OperatorReply& x, const std::string& wanted);
 
 } // namespace actorrun::detail

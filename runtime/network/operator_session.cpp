@@ -4,6 +4,7 @@
 #include "actors/steering.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -22,6 +23,11 @@ constexpr auto no_right_to_steer
   = "this job has no secret, so operators cannot prove from afar who they are:"
     " ask on the host of its coordinator, as the user who runs it there; or"
     " start the job with a secret: actorctl secret create (docs/security.md)";
+
+uint64_t next_session() {
+  static auto last = std::atomic<uint64_t>{0};
+  return ++last;
+}
 
 core::duration fitted_interval(uint32_t ms) {
   return std::clamp(std::chrono::milliseconds{ms}, watch_interval_min,
@@ -57,7 +63,7 @@ operator_session::operator_session(reactor& home, unique_fd connection,
   : home_(home),
     socket_(std::move(connection), link_side::server, setup.key, setup.trust),
     watch_socket_(home, socket_.fd(), [this](uint32_t) { go_on(); }),
-    setup_(std::move(setup)), last_request_(now()) {}
+    setup_(std::move(setup)), number_(next_session()), last_request_(now()) {}
 
 void operator_session::start() {
   if (socket_.is_closed())
@@ -112,15 +118,18 @@ result<progress> operator_session::read() {
 }
 
 bool operator_session::takes_requests() const {
-  return questions_.size() < open_question_count_max && socket_.unsent() == 0;
+  const auto unsent_max = streams_.empty() ? 0 : stream_unsent_max;
+  return questions_.size() < open_question_count_max
+         && socket_.unsent() <= unsent_max;
 }
 
 void operator_session::end_if_idle() {
   const auto self = shared_from_this();
   const auto left = setup_.limits.idle - (now() - last_request_);
-  if (!watch_ && left <= core::duration{0})
+  const auto is_served = watch_ || !streams_.empty();
+  if (!is_served && left <= core::duration{0})
     return finish({});
-  idle_timer_ = home_.after(watch_ ? setup_.limits.idle : left,
+  idle_timer_ = home_.after(is_served ? setup_.limits.idle : left,
                             [this] { end_if_idle(); });
 }
 
@@ -149,6 +158,10 @@ void operator_session::handle(const v1::OperatorRequest& x) {
     }
     case v1::OperatorRequest::kWatch:
       return begin_watch(x);
+    case v1::OperatorRequest::kLogs:
+      return begin_stream(x);
+    case v1::OperatorRequest::kLogCredit: // It has no answer.
+      return pass_on(0, x);
     default: // An actor knows it.
       break;
   }
@@ -170,16 +183,23 @@ operator_session::ask(const v1::OperatorRequest& x, bool is_of_watch) {
   };
   questions_[id]
     = {x.number(), is_of_watch, home_.after(setup_.limits.answer, on_late)};
+  pass_on(id, x);
+  return id;
+}
+
+/// @param id 0: no answer is expected.
+void operator_session::pass_on(question_id id, const v1::OperatorRequest& x) {
   setup_.ask({x,
               [path = path_, id](v1::OperatorReply reply) {
                 path->bring(id, std::move(reply));
               },
-              setup_.rights.by, setup_.rights.may_steer});
-  return id;
+              setup_.rights.by, setup_.rights.may_steer, number_});
 }
 
 void operator_session::on_answer(question_id id, v1::OperatorReply x) {
   const auto self = shared_from_this();
+  if (streams_.contains(id))
+    return on_streamed(id, std::move(x));
   const auto known = questions_.extract(id);
   if (!known)
     return; // It came too late.
@@ -197,6 +217,53 @@ void operator_session::send(const v1::OperatorReply& x) {
   if (!socket_.send(operator_frame(x)))
     return; // Out of memory; the operator waits in vain.
   socket_.flush();
+}
+
+// -- readings -----------------------------------------------------------------
+
+void operator_session::begin_stream(const v1::OperatorRequest& x) {
+  const auto is_known = std::ranges::any_of(
+    streams_, [&](const auto& y) { return y.second.number == x.number(); });
+  if (is_known || streams_.size() == open_stream_count_max) {
+    auto reply
+      = refusal_of(errc::bad_argument,
+                   is_known ? "a reading of this number is going on"
+                            : "too many readings are going on in one session");
+    reply.set_number(x.number());
+    return send(reply);
+  }
+  const auto id = ++last_question_;
+  const auto on_late = [this, id] {
+    stop_stream(streams_.at(id).number);
+    on_answer(
+      id, refusal_of(errc::connection_timed_out, "the job does not answer"));
+  };
+  streams_[id] = {x.number(), home_.after(setup_.limits.answer, on_late)};
+  pass_on(id, x);
+}
+
+void operator_session::on_streamed(question_id id, v1::OperatorReply x) {
+  auto& known = streams_.at(id);
+  home_.cancel(std::exchange(known.deadline, 0));
+  x.set_number(known.number);
+  if (!x.has_logs() || x.logs().is_end())
+    streams_.erase(id);
+  send(x);
+  go_on();
+}
+
+// Whoever reads for it must not wait for more credit for ever.
+void operator_session::stop_stream(uint64_t number) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_log_credit()->set_number(number);
+  pass_on(0, request);
+}
+
+void operator_session::end_streams() {
+  for (const auto& [id, x] : std::exchange(streams_, {})) {
+    home_.cancel(x.deadline);
+    stop_stream(x.number);
+  }
 }
 
 // -- the watch ----------------------------------------------------------------
@@ -243,6 +310,7 @@ void operator_session::finish(const result<void>& how) {
   if (path_)
     path_->close();
   end_watch();
+  end_streams();
   for (const auto& [id, x] : questions_)
     home_.cancel(x.deadline);
   questions_.clear();

@@ -44,6 +44,13 @@ struct operator_limits {
 /// are not read.
 inline constexpr size_t open_question_count_max = 8;
 
+/// At most so many readings of logs of one session.
+inline constexpr size_t open_stream_count_max = 4;
+
+/// While a session has some, requests are read although so many bytes of replies
+/// wait: what is asked for them may let more come.
+inline constexpr size_t stream_unsent_max = 256 * 1024;
+
 /// A watch gets replies in such intervals.
 inline constexpr auto watch_interval_min = std::chrono::milliseconds{100};
 inline constexpr auto watch_interval_max = std::chrono::milliseconds{60'000};
@@ -72,7 +79,8 @@ struct operator_setup {
 ///
 /// Nothing more is read from an operator that does not read its replies, and no
 /// status asked for it: so a session holds at most one request that is not whole,
-/// one read, and the replies to those that wait for their answers.
+/// one read, and the replies to those that wait for their answers. Of the logs that
+/// it reads it gets no more than its window.
 class operator_session : public reactor_part,
                          public std::enable_shared_from_this<operator_session> {
 public:
@@ -83,7 +91,9 @@ public:
   void stop() override;
 
   /// Whether it has nothing to do.
-  bool is_idle() const { return !watch_ && questions_.empty(); }
+  bool is_idle() const {
+    return !watch_ && questions_.empty() && streams_.empty();
+  }
 
   /// Or when it began.
   core::time_point last_request() const { return last_request_; }
@@ -106,11 +116,22 @@ private:
     std::string last_sent{};
   };
 
+  /// A reading of logs.
+  struct stream {
+    uint64_t number = 0;         ///< The operator's.
+    reactor::timer deadline = 0; ///< For the first reply; 0: it has come.
+  };
+
   void go_on();
   result<link_socket::progress> serve();
   result<link_socket::progress> read();
   result<void> take_requests();
   void handle(const v1::OperatorRequest& x);
+  void begin_stream(const v1::OperatorRequest& x);
+  void on_streamed(question_id id, v1::OperatorReply x);
+  void stop_stream(uint64_t number);
+  void end_streams();
+  void pass_on(question_id id, const v1::OperatorRequest& x);
   void begin_watch(const v1::OperatorRequest& x);
   void look();
   question_id ask(const v1::OperatorRequest& x, bool is_of_watch = false);
@@ -129,6 +150,8 @@ private:
   frame_splitter requests_{operator_frame_layout(request_size_max)};
   std::shared_ptr<return_path> path_; ///< Null before the start.
   std::map<question_id, question> questions_;
+  std::map<question_id, stream> streams_;
+  uint64_t number_; ///< Names the session in this process.
   question_id last_question_ = 0;
   std::optional<status_watch> watch_;
   core::time_point last_request_;

@@ -237,8 +237,8 @@ TEST_CASE("actorctl: drain names a node, and how long it has", "[cli]") {
   CHECK(x.request.drain().node() == "n2");
   CHECK(x.request.drain().deadline_ms() == 120'000);
   CHECK(x.request.drain().wait_for_replacement());
-  CHECK(x.job == "j");
-  CHECK_FALSE(x.remote);
+  CHECK(x.job.local == "j");
+  CHECK_FALSE(x.job.remote);
   const auto brief = control<steer_arguments>({"drain", "1"});
   CHECK(brief.request.drain().deadline_ms() == 0); // The default.
   const auto at_once = control<steer_arguments>({"drain", "1", "--deadline=0"});
@@ -290,8 +290,8 @@ TEST_CASE("actorctl: loglevel knows the levels", "[cli]") {
 TEST_CASE("actorctl: jobs elsewhere are steered at their endpoint", "[cli]") {
   const auto x
     = control<steer_arguments>({"stop", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
-  REQUIRE(x.remote);
-  CHECK(x.remote->job.value == "j");
+  REQUIRE(x.job.remote);
+  CHECK(x.job.remote->job.value == "j");
   CHECK(has(refused_control({"stop", "--rdzv-id=j"}), "--job=JOB"));
   CHECK(has(
     refused_control({"stop", "--rdzv-endpoint=n1", "--rdzv-id=j", "--job=k"}),

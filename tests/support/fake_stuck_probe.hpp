@@ -26,6 +26,17 @@ public:
     answers_.push_back(std::move(on_done));
   }
 
+  void
+  see(std::vector<ports::probed_worker> workers, std::chrono::milliseconds,
+      std::function<void(std::vector<core::worker_stack>)> on_done) override {
+    auto text = std::string{"see"};
+    for (const auto& x : workers)
+      text += " " + std::to_string(x.local_rank) + "/"
+              + std::to_string(x.global_rank) + "/" + std::to_string(x.pid);
+    calls_.write(text);
+    sights_.push_back(std::move(on_done));
+  }
+
   std::string summarize(int64_t pid) override {
     calls_.write("summarize " + std::to_string(pid));
     return "uninterruptible in nfs_wait";
@@ -39,9 +50,15 @@ public:
     answers_.at(question)(std::move(summary));
   }
 
+  /// The same for `see`.
+  void answer(size_t question, std::vector<core::worker_stack> seen) {
+    sights_.at(question)(std::move(seen));
+  }
+
 private:
   recorder calls_;
   std::vector<std::function<void(std::string)>> answers_;
+  std::vector<std::function<void(std::vector<core::worker_stack>)>> sights_;
 };
 
 } // namespace actorrun::test

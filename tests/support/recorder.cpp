@@ -144,6 +144,23 @@ agent_recorder record_agent(caf::actor_system& system) {
                  self->current_sender()),
                std::move(answer));
         },
+        [to](const v1::LogReading& x) {
+          to.write("read " + std::to_string(x.reading()) + ", credit "
+                   + std::to_string(x.credit())
+                   + (x.what().has_tail()
+                        ? ", tail " + std::to_string(x.what().tail())
+                        : ""));
+        },
+        [to](const v1::LogCredit& x) {
+          to.write("credit " + std::to_string(x.reading()) + " "
+                   + std::to_string(x.size()));
+        },
+        [to](const v1::StacksRequest& x) {
+          to.write("stacks " + std::to_string(x.request()));
+        },
+        [to](const log_lines_read&) { to.write("lines"); },
+        [to](const logs_drained&) { to.write("drained"); },
+        [to](const stacks_seen&) { to.write("seen"); },
         [to](const devices_report& x) { to.write("devices " + x.event); },
         [to](const v1::DrainNotice& x) {
           to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
@@ -214,6 +231,17 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
                  + std::to_string(x.gpus_size()) + x.gpu_trouble());
       },
       [to](const status_due&) { to.write("status due"); },
+      [to](const stacks_due&) { to.write("stacks due"); },
+      [to](const v1::LogChunk& x) {
+        auto text = "lines " + std::to_string(x.reading()) + ":";
+        for (const auto& line : x.lines())
+          text += " " + std::to_string(line.rank()) + " " + line.text() + ";";
+        to.write(text + x.trouble() + (x.is_end() ? " end" : ""));
+      },
+      [to](const v1::StacksReport& x) {
+        to.write("stacks " + std::to_string(x.request()) + " of "
+                 + std::to_string(x.workers_size()));
+      },
       [to](const core::agent_lost&) { to.write("lost"); },
       [to](const core::stop_requested&) { to.write("stop requested"); },
       [to](const core::timer_fired&) { to.write("timer"); },

@@ -1,0 +1,134 @@
+#include "runtime/job_logs.hpp"
+
+#include "actors/core/failure.hpp"
+#include "actors/core/logs/log_selection.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/logs/log_pattern.hpp"
+#include "runtime/network/operator_reach.hpp"
+#include "runtime/os/run_folder.hpp"
+
+#include <utility>
+
+namespace actorrun {
+
+using namespace detail;
+
+namespace {
+
+using line_callback = std::function<bool(const v1::LogLines&)>;
+
+/// In bytes.
+constexpr auto usual_window = uint32_t{512} * 1024;
+
+/// In bytes; longer than any of ours.
+constexpr size_t shown_text_max = 1'024;
+
+void clean(std::string& text) {
+  text = core::one_line(text, shown_text_max);
+}
+
+uint32_t cost_of(const v1::LogLines& x) {
+  auto out = size_t{0};
+  for (const auto& line : x.lines())
+    out += core::log_line_cost(line.text().size());
+  return static_cast<uint32_t>(out);
+}
+
+v1::LogLines cleaned(v1::LogLines x) {
+  clean(*x.mutable_trouble());
+  for (auto& line : *x.mutable_lines())
+    clean(*line.mutable_host());
+  return x;
+}
+
+result<void> read(result<reached> there, const log_reading_options& how,
+                  const line_callback& on_lines) {
+  if (!there)
+    return there.error();
+  auto& [whom, due] = *there;
+  auto request = v1::OperatorRequest{};
+  request.set_number(1);
+  *request.mutable_logs() = how.what;
+  if (how.what.window() == 0)
+    request.mutable_logs()->set_window(usual_window);
+  if (auto ok = whom.send(request); !ok)
+    return ok;
+  auto credit = v1::OperatorRequest{};
+  credit.mutable_log_credit()->set_number(request.number());
+  for (;;) {
+    auto x = whom.receive(due, how.stop);
+    if (!x)
+      return x.error();
+    if (!*x)
+      return {};
+    if (!(*x)->has_logs())
+      return refusal_in(**x, "what its workers have written");
+    const auto lines = cleaned(std::move(*(*x)->mutable_logs()));
+    if (!on_lines(lines) || lines.is_end())
+      return {};
+    due = operator_client::
+      never; // From now on, silence says: nothing was written.
+    if (lines.lines().empty())
+      continue;
+    credit.mutable_log_credit()->set_size(cost_of(lines));
+    if (auto ok = whom.send(credit); !ok)
+      return ok;
+  }
+}
+
+result<v1::Stacks> ask(result<reached> there,
+                       const std::vector<uint32_t>& ranks) {
+  if (!there)
+    return there.error();
+  auto request = v1::OperatorRequest{};
+  request.set_number(1);
+  request.mutable_stacks()->mutable_ranks()->Assign(ranks.begin(), ranks.end());
+  if (auto ok = there->whom.send(request); !ok)
+    return ok.error();
+  auto x = there->whom.receive(there->due);
+  if (!x)
+    return x.error();
+  if (!(*x)->has_stacks())
+    return refusal_in(**x, "where its workers are");
+  auto out = std::move(*(*x)->mutable_stacks());
+  clean(*out.mutable_trouble());
+  for (auto& worker : *out.mutable_workers()) {
+    for (auto* text : {worker.mutable_host(), worker.mutable_source(),
+                       worker.mutable_trouble()})
+      clean(*text);
+    for (auto& frame : *worker.mutable_frames())
+      clean(frame);
+  }
+  return out;
+}
+
+} // namespace
+
+result<void> read_logs(const local_job& job, const log_reading_options& how,
+                       const line_callback& on_lines) {
+  return read(reach(job, how.limit), how, on_lines);
+}
+
+result<void> read_logs(const job_options& job, const log_reading_options& how,
+                       const line_callback& on_lines) {
+  return read(reach(job, how.limit), how, on_lines);
+}
+
+result<v1::Stacks> read_stacks(const local_job& job,
+                               const std::vector<uint32_t>& ranks,
+                               std::chrono::milliseconds limit) {
+  return ask(reach(job, limit), ranks);
+}
+
+result<v1::Stacks> read_stacks(const job_options& job,
+                               const std::vector<uint32_t>& ranks,
+                               std::chrono::milliseconds limit) {
+  return ask(reach(job, limit), ranks);
+}
+
+result<void> check_log_pattern(const std::string& text) {
+  const auto x = log_pattern::parse(text);
+  return x ? result<void>{} : x.error();
+}
+
+} // namespace actorrun

@@ -1,0 +1,516 @@
+#include "runtime/logs/file_log_reader.hpp"
+
+#include "actors/core/logs/credit_window.hpp"
+#include "actors/core/logs/line_splitter.hpp"
+#include "actors/core/logs/tail_search.hpp"
+#include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/logs/log_history.hpp"
+#include "runtime/logs/log_pattern.hpp"
+#include "runtime/os/thread.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace actorrun::detail {
+
+namespace {
+
+using namespace std::chrono;
+
+/// Bytes read at once.
+constexpr auto read_max = size_t{64} * 1024;
+
+/// A file that grows all the time gets no more turns than others.
+constexpr auto reads_per_turn = 4;
+
+int64_t unix_ms() {
+  return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
+}
+
+/// The files of one epoch.
+struct epoch_files {
+  core::epoch_plan plan{};
+  core::epoch_outputs outputs{};
+  int64_t begun_ms = 0; ///< Unix time.
+};
+
+/// One stream of one worker.
+struct stream {
+  uint32_t rank = 0;
+  bool is_err = false;
+  std::string path{};
+  std::shared_ptr<file_shift> shift{};
+  std::optional<log_history> file{}; ///< None: it is not there yet.
+  uint64_t offset = 0;               ///< All before was read.
+  core::line_splitter lines{};
+};
+
+/// So many epochs are known; a follower that lags behind misses older ones.
+constexpr auto epoch_count_max = size_t{16};
+
+using epoch_list = std::deque<std::shared_ptr<const epoch_files>>;
+
+/// The first one after an epoch; null: there is none yet.
+std::shared_ptr<const epoch_files> after(const epoch_list& all, epoch_id x) {
+  const auto i = std::ranges::find_if(
+    all, [x](const auto& y) { return y->plan.epoch > x; });
+  return i == all.end() ? nullptr : *i;
+}
+
+} // namespace
+
+// What is asked for is kept here and not with the threads, so that it is gone
+// when the port is. Listeners run under the lock: none outlives it.
+struct file_log_reader::shared {
+  struct reading {
+    core::credit_window window;
+    listener on_lines;
+    bool drains = false; ///< It ends at the end of the files.
+  };
+
+  class reader;
+
+  explicit shared(std::shared_ptr<rotation_book> x) : book(std::move(x)) {}
+
+  void forget(uint64_t id) {
+    readings.erase(id);
+    changed.notify_all();
+    if (!readings.empty())
+      return;
+    for (const auto& fn : std::exchange(on_drained, {}))
+      fn();
+  }
+
+  const std::shared_ptr<rotation_book> book;
+  std::mutex mutex; // Guards what follows.
+  std::condition_variable changed;
+  epoch_list epochs; ///< The newest last.
+  std::map<uint64_t, reading> readings;
+  std::vector<std::function<void()>> on_drained;
+  uint64_t last_reading = 0;
+};
+
+// -- one reading --------------------------------------------------------------
+
+/// Runs on the thread of one reading.
+class file_log_reader::shared::reader {
+public:
+  reader(std::shared_ptr<shared> home, uint64_t id, core::log_selection what)
+    : home_(std::move(home)), id_(id), what_(std::move(what)) {}
+
+  void run() {
+    if (read_all())
+      send_end();
+  }
+
+private:
+  // All of these return false when the reading was ended.
+
+  bool read_all();
+  bool read_past(const epoch_files& from);
+  bool read_on();
+  bool show_new(stream& x, uint64_t to, bool& has_grown);
+  bool show_rest(stream& x);
+  bool put(const stream& x, core::split_line line, epoch_id epoch);
+  void note(std::string trouble);
+  bool say(const std::string& trouble);
+  bool flush();
+
+  bool choose_streams(const epoch_files& from);
+  void open_file(stream& x);
+  uint64_t first_offset(const stream& x, const epoch_files& from);
+  std::shared_ptr<const epoch_files> next_epoch();
+  bool pause();
+  bool is_wanted();
+  bool is_draining();
+  void send_end();
+
+  std::shared_ptr<shared> home_;
+  uint64_t id_;
+  core::log_selection what_;
+  std::optional<log_pattern> pattern_{};
+  std::vector<stream> streams_{};
+  epoch_id epoch_{}; ///< The one that is being read.
+  core::log_chunk batch_{};
+  size_t batch_cost_ = 0;
+  bool is_live_ = false; ///< What comes now is just being written.
+};
+
+bool file_log_reader::shared::reader::read_all() {
+  if (!what_.grep.empty()) {
+    auto parsed = log_pattern::parse(what_.grep);
+    if (!parsed)
+      return say(parsed.error().text);
+    pattern_ = std::move(*parsed);
+  }
+  auto is_first = true;
+  for (;;) {
+    const auto files = next_epoch();
+    if (!files && is_first && what_.previous)
+      return say("there is no epoch before this one");
+    if (!files && is_first && !what_.follow)
+      return say("no worker was started here yet");
+    if (!files) {
+      if (is_draining())
+        return true;
+      if (!pause())
+        return false;
+      is_first = false;
+      continue;
+    }
+    epoch_ = files->plan.epoch;
+    if (!choose_streams(*files))
+      return flush();
+    if (is_first && !read_past(*files))
+      return false;
+    is_first = false;
+    if (!what_.follow)
+      return true;
+    if (!read_on())
+      return false;
+  }
+}
+
+// What is there already, one file after the other.
+bool file_log_reader::shared::reader::read_past(const epoch_files& from) {
+  for (auto& x : streams_) {
+    open_file(x);
+    if (!x.file)
+      continue;
+    const auto end = x.file->end();
+    x.offset = first_offset(x, from);
+    for (auto has_grown = true; has_grown && x.offset < end;)
+      if (!show_new(x, end, has_grown))
+        return false;
+    if (!what_.follow && !show_rest(x))
+      return false;
+  }
+  return flush();
+}
+
+// Until there is a newer epoch: then nothing is added to these files any more.
+bool file_log_reader::shared::reader::read_on() {
+  is_live_ = true;
+  for (auto is_last = false;;) {
+    auto has_grown = false;
+    for (auto& x : streams_) {
+      open_file(x);
+      if (!x.file)
+        continue;
+      const auto to
+        = std::min(x.file->end(), x.offset + reads_per_turn * read_max);
+      for (auto goes_on = true; goes_on && x.offset < to;) {
+        if (!show_new(x, to, goes_on))
+          return false;
+        has_grown = has_grown || goes_on;
+      }
+    }
+    if (!flush())
+      return false;
+    if (has_grown)
+      continue;
+    if (is_last)
+      break;
+    // What was written before the answer came is read once more.
+    is_last = is_draining() || next_epoch() != nullptr;
+    if (!is_last && !pause())
+      return false;
+  }
+  for (auto& x : streams_)
+    if (!show_rest(x))
+      return false;
+  return flush();
+}
+
+/// Reads once, and shows the lines that have become complete.
+/// @param has_grown Whether there was anything.
+bool file_log_reader::shared::reader::show_new(stream& x, uint64_t to,
+                                               bool& has_grown) {
+  auto part
+    = x.file->read(x.offset, std::min<uint64_t>(read_max, to - x.offset));
+  if (part.lost > 0) {
+    x.lines.break_off();
+    if (!say(formatted("{} bytes of rank {} were rotated away before they were "
+                       "read",
+                       part.lost, x.rank)))
+      return false;
+  }
+  has_grown = !part.bytes.empty();
+  x.offset += part.lost + part.bytes.size();
+  x.lines.add(std::move(part.bytes));
+  while (const auto line = x.lines.next())
+    if (!put(x, *line, epoch_))
+      return false;
+  return true;
+}
+
+bool file_log_reader::shared::reader::show_rest(stream& x) {
+  const auto line = x.lines.rest();
+  return !line || put(x, *line, epoch_);
+}
+
+// -- streams ------------------------------------------------------------------
+
+/// @returns false: nothing will ever be written to a file that was asked for
+bool file_log_reader::shared::reader::choose_streams(const epoch_files& from) {
+  streams_.clear();
+  auto missing = std::vector<uint32_t>{};
+  auto is_anyone = false;
+  for (uint32_t i = 0; i < from.outputs.workers.size(); ++i) {
+    const auto rank = from.plan.own.first_global_rank + i;
+    if (!what_.has_rank(rank))
+      continue;
+    is_anyone = true;
+    for (const auto which :
+         {core::output_stream::out, core::output_stream::err}) {
+      if (!contains(what_.outputs, which))
+        continue;
+      const auto is_err = which == core::output_stream::err;
+      const auto& target
+        = is_err ? from.outputs.workers[i].err : from.outputs.workers[i].out;
+      if (target.where == core::stream_target::kind::file)
+        streams_.push_back({.rank = rank,
+                            .is_err = is_err,
+                            .path = target.path,
+                            .shift = home_->book->of(target.path)});
+      else if (missing.empty() || missing.back() != rank)
+        missing.push_back(rank);
+    }
+  }
+  if (!missing.empty())
+    note(formatted(
+      "{} of {}{} goes to the console of actorrun and to no file: start it "
+      "with -t 3 (--tee), which fills both, or with -r 3 (--redirects)",
+      streams_.empty() ? "the output" : "a part of the output",
+      missing.size() == 1 ? "rank " : "ranks ", core::to_ranges(missing)));
+  return !is_anyone || !streams_.empty();
+}
+
+void file_log_reader::shared::reader::open_file(stream& x) {
+  if (x.file || x.path.empty())
+    return;
+  auto opened = log_history::open(x.path, x.shift);
+  if (opened && *opened) {
+    x.file = std::move(**opened);
+    x.offset = x.file->begin();
+  } else if (!opened) {
+    note(formatted("the output of rank {}: {}", x.rank,
+                   core::printable(opened.error().text)));
+    x.path.clear(); // It is not tried again.
+  }
+}
+
+uint64_t
+file_log_reader::shared::reader::first_offset(const stream& x,
+                                              const epoch_files& from) {
+  const auto& file = *x.file;
+  const auto end = file.end();
+  if (what_.since_ms > 0 && file.changed_ms() < what_.since_ms)
+    return end;
+  if (what_.since_ms > from.begun_ms && !what_.tail)
+    note(
+      formatted("log files do not say when a line was written: of those that "
+                "have changed since, all lines of epoch {} follow; --tail "
+                "limits them",
+                to_string(epoch_)));
+  if (!what_.tail)
+    return file.begin();
+  auto counts = core::tail_search::filter{};
+  if (pattern_)
+    counts = [this](std::string_view line) { return pattern_->matches(line); };
+  auto search
+    = core::tail_search{file.begin(), end, *what_.tail, std::move(counts)};
+  while (const auto block = search.next()) {
+    if (!is_wanted())
+      return end;
+    auto bytes = std::string{};
+    while (bytes.size() < block->size) {
+      auto part
+        = file.read(block->offset + bytes.size(), block->size - bytes.size());
+      if (part.lost > 0 || part.bytes.empty())
+        break;
+      bytes += part.bytes;
+    }
+    search.take(bytes);
+  }
+  return search.result();
+}
+
+// -- the way out --------------------------------------------------------------
+
+bool file_log_reader::shared::reader::put(const stream& x,
+                                          core::split_line line,
+                                          epoch_id epoch) {
+  if (pattern_ && !pattern_->matches(line.text))
+    return true;
+  const auto cost = core::log_line_cost(line.text.size());
+  if (batch_cost_ + cost > core::log_chunk_max && !flush())
+    return false;
+  auto guard = std::unique_lock{home_->mutex};
+  for (;;) {
+    const auto i = home_->readings.find(id_);
+    if (i == home_->readings.end())
+      return false;
+    if (i->second.window.take(cost))
+      break;
+    if (batch_cost_ > 0) { // The operator may wait for these.
+      guard.unlock();
+      if (!flush())
+        return false;
+      guard.lock();
+      continue;
+    }
+    home_->changed.wait(guard);
+  }
+  batch_cost_ += cost;
+  batch_.lines.push_back({.rank = x.rank,
+                          .epoch = epoch,
+                          .is_err = x.is_err,
+                          .text = std::string{line.text},
+                          .truncated = line.truncated,
+                          .wall_ms = is_live_ ? unix_ms() : 0});
+  return true;
+}
+
+void file_log_reader::shared::reader::note(std::string trouble) {
+  batch_.trouble += (batch_.trouble.empty() ? "" : "; ") + std::move(trouble);
+}
+
+bool file_log_reader::shared::reader::say(const std::string& trouble) {
+  note(trouble);
+  return flush();
+}
+
+bool file_log_reader::shared::reader::flush() {
+  if (batch_.lines.empty() && batch_.trouble.empty())
+    return true;
+  auto chunk = std::exchange(batch_, {});
+  batch_cost_ = 0;
+  const auto guard = std::lock_guard{home_->mutex};
+  const auto i = home_->readings.find(id_);
+  if (i == home_->readings.end())
+    return false;
+  i->second.on_lines(std::move(chunk));
+  return true;
+}
+
+void file_log_reader::shared::reader::send_end() {
+  const auto guard = std::lock_guard{home_->mutex};
+  const auto i = home_->readings.find(id_);
+  if (i == home_->readings.end())
+    return;
+  batch_.is_end = true;
+  i->second.on_lines(std::move(batch_));
+  home_->forget(id_);
+}
+
+// -- waiting ------------------------------------------------------------------
+
+/// The epoch to be read after the present one; null: there is none yet.
+std::shared_ptr<const epoch_files>
+file_log_reader::shared::reader::next_epoch() {
+  const auto guard = std::lock_guard{home_->mutex};
+  const auto& all = home_->epochs;
+  if (epoch_ != epoch_id{})
+    return after(all, epoch_);
+  const auto age = what_.previous ? size_t{2} : size_t{1};
+  return all.size() < age ? nullptr : all[all.size() - age];
+}
+
+bool file_log_reader::shared::reader::pause() {
+  auto guard = std::unique_lock{home_->mutex};
+  home_->changed.wait_for(guard, poll_interval);
+  return home_->readings.contains(id_);
+}
+
+bool file_log_reader::shared::reader::is_wanted() {
+  const auto guard = std::lock_guard{home_->mutex};
+  return home_->readings.contains(id_);
+}
+
+bool file_log_reader::shared::reader::is_draining() {
+  const auto guard = std::lock_guard{home_->mutex};
+  const auto i = home_->readings.find(id_);
+  return i == home_->readings.end() || i->second.drains;
+}
+
+// -- the port -----------------------------------------------------------------
+
+file_log_reader::file_log_reader(std::shared_ptr<rotation_book> book)
+  : shared_(std::make_shared<shared>(std::move(book))) {}
+
+file_log_reader::~file_log_reader() {
+  const auto guard = std::lock_guard{shared_->mutex};
+  shared_->readings.clear();
+  shared_->on_drained.clear();
+  shared_->changed.notify_all();
+}
+
+void file_log_reader::follow(const core::epoch_plan& plan,
+                             const core::epoch_outputs& outputs) {
+  auto x = std::make_shared<const epoch_files>(
+    epoch_files{plan, outputs, unix_ms()});
+  const auto guard = std::lock_guard{shared_->mutex};
+  shared_->epochs.push_back(std::move(x));
+  if (shared_->epochs.size() > epoch_count_max)
+    shared_->epochs.pop_front();
+  shared_->changed.notify_all();
+}
+
+uint64_t file_log_reader::begin(core::log_selection what, uint32_t credit,
+                                listener on_lines) {
+  auto id = uint64_t{0};
+  {
+    const auto guard = std::lock_guard{shared_->mutex};
+    if (shared_->readings.size() == reading_count_max)
+      return 0;
+    id = ++shared_->last_reading;
+    shared_->readings.emplace(
+      id, shared::reading{core::credit_window{credit}, std::move(on_lines)});
+  }
+  auto task = [home = shared_, id, what = std::move(what)]() mutable {
+    shared::reader{home, id, std::move(what)}.run();
+  };
+  if (run_aside(std::move(task)))
+    return id;
+  end(id);
+  return 0;
+}
+
+void file_log_reader::add_credit(uint64_t reading, uint32_t size) {
+  const auto guard = std::lock_guard{shared_->mutex};
+  const auto i = shared_->readings.find(reading);
+  if (i == shared_->readings.end())
+    return;
+  i->second.window.add(size);
+  shared_->changed.notify_all();
+}
+
+void file_log_reader::end(uint64_t reading) {
+  const auto guard = std::lock_guard{shared_->mutex};
+  if (shared_->readings.contains(reading))
+    shared_->forget(reading);
+}
+
+void file_log_reader::drain(std::function<void()> on_done) {
+  {
+    const auto guard = std::lock_guard{shared_->mutex};
+    if (!shared_->readings.empty()) {
+      for (auto& [id, x] : shared_->readings)
+        x.drains = true;
+      shared_->on_drained.push_back(std::move(on_done));
+      shared_->changed.notify_all();
+      return;
+    }
+  }
+  on_done();
+}
+
+} // namespace actorrun::detail

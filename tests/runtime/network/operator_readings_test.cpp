@@ -1,0 +1,136 @@
+// Tests sessions of operators that read logs: many replies to one request.
+#include "tests/runtime/network/operator_fixture.hpp"
+
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+struct hasty_fixture : operator_fixture {
+  hasty_fixture() : operator_fixture({.idle = 100ms, .answer = 50ms}) {}
+};
+
+v1::OperatorRequest logs_request(uint64_t number) {
+  auto out = v1::OperatorRequest{};
+  out.set_number(number);
+  out.mutable_logs()->set_window(1'000'000);
+  return out;
+}
+
+v1::OperatorRequest credit_request(uint64_t number, uint32_t size) {
+  auto out = v1::OperatorRequest{};
+  out.mutable_log_credit()->set_number(number);
+  out.mutable_log_credit()->set_size(size);
+  return out;
+}
+
+v1::OperatorReply lines_reply(const std::string& text, bool is_end = false) {
+  auto out = v1::OperatorReply{};
+  out.mutable_logs()->add_lines()->set_text(text);
+  out.mutable_logs()->set_is_end(is_end);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: a reading has replies until its end",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  const auto question = questions.take();
+  REQUIRE(question);
+  CHECK(question->session != 0);
+  for (const auto* text : {"a", "b", "c"}) {
+    question->reply(lines_reply(text));
+    const auto got = uut.receive();
+    REQUIRE(got);
+    CHECK(got->number() == 7);
+    CHECK(got->logs().lines(0).text() == text);
+  }
+  uut.send(credit_request(7, 65));
+  const auto credit = questions.take();
+  REQUIRE(credit);
+  CHECK(credit->session == question->session);
+  CHECK(credit->what.log_credit().size() == 65);
+  question->reply(lines_reply("d", true));
+  CHECK(uut.receive()->logs().is_end());
+  question->reply(lines_reply("late"));
+  uut.send(status_request(8));
+  questions.take()->reply(status_reply("x"));
+  CHECK(uut.receive()->number() == 8);
+}
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: who leaves ends his readings",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  const auto question = questions.take();
+  question->reply(lines_reply("a"));
+  REQUIRE(uut.receive());
+  uut.connection.reset();
+  const auto end = questions.take();
+  REQUIRE(end);
+  CHECK(end->session == question->session);
+  CHECK(end->what.log_credit().number() == 7);
+  CHECK(end->what.log_credit().size() == 0);
+}
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: credit is read while replies wait",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  const auto question = questions.take();
+  // More than the socket takes; the session still reads.
+  auto sent = size_t{0};
+  for (; sent < 400'000; sent += 40'000)
+    question->reply(lines_reply(std::string(40'000, 'x')));
+  uut.send(credit_request(7, 1));
+  auto read = size_t{0};
+  for (; read < sent; read += 40'000)
+    REQUIRE(uut.receive());
+  CHECK(questions.take()->what.log_credit().size() == 1);
+}
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: too many readings are refused",
+                 "[runtime]") {
+  auto uut = connect();
+  for (uint64_t i = 1; i <= open_stream_count_max; ++i)
+    uut.send(logs_request(i));
+  uut.send(logs_request(1));
+  auto got = uut.receive();
+  REQUIRE(got);
+  CHECK(got->refusal().text() == "a reading of this number is going on");
+  uut.send(logs_request(99));
+  got = uut.receive();
+  REQUIRE(got);
+  CHECK(got->number() == 99);
+  CHECK(got->has_refusal());
+}
+
+TEST_CASE_METHOD(hasty_fixture,
+                 "operator_session: only the first reply of a reading has a "
+                 "deadline, and it is not idle",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  const auto question = questions.take();
+  question->reply(lines_reply("a"));
+  REQUIRE(uut.receive());
+  CHECK_FALSE(uut.receive(400ms));
+  question->reply(lines_reply("b"));
+  REQUIRE(uut.receive());
+  uut.send(logs_request(8));
+  questions.take(); // It is not answered.
+  const auto refused = uut.receive();
+  REQUIRE(refused);
+  CHECK(refused->number() == 8);
+  CHECK(refused->refusal().code() == uint32_t(errc::connection_timed_out));
+  CHECK(questions.take()->what.log_credit().number() == 8); // It is ended.
+}

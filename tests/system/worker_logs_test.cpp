@@ -1,0 +1,186 @@
+// Tests what actorctl shows of workers' log files and of where workers are.
+#include "tests/support/catch.hpp"
+#include "tests/system/log_scene.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+/// A node of a job of two nodes, whose workers run a script of the shell.
+program& node_of_two(scene& here, const std::string& script,
+                     const words& more = {"-r3"}) {
+  const auto is_first = here.programs().empty();
+  auto line
+    = words{"--nnodes=2",
+            "--nproc-per-node=2",
+            "--rdzv-id=job",
+            "--rdzv-endpoint=" + here.endpoint(),
+            std::string{"--rdzv-conf=is_host="} + (is_first ? "1" : "0"),
+            "--log-dir=" + here.folder() + "/logs"};
+  line.insert(line.end(), more.begin(), more.end());
+  for (const auto& word : {"--no-python", "sh", "-c", script.c_str()})
+    line.emplace_back(word);
+  return here.run(std::move(line));
+}
+
+/// Waits until a command prints this.
+std::string await_output(scene& here, const words& command,
+                         const std::string& wanted) {
+  auto last = std::string{};
+  const auto is_there = [&] {
+    last = here.read(command);
+    return last.find(wanted) != last.npos;
+  };
+  scene::require(eventually(is_there), wanted + " is in: " + last);
+  return last;
+}
+
+constexpr auto speak = "echo out $RANK; echo err $RANK >&2; exec sleep 1000";
+
+} // namespace
+
+TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
+                 "[logs]") {
+  auto& x = job({"-r3", "--log-dir=" + logs()},
+                "for i in 1 2 3; do echo out $i of $RANK; done;"
+                "echo err $RANK >&2; exec sleep 1000",
+                2);
+  await_output(*this, {ACTORCTL_PROGRAM, "logs", "--stderr"}, "err 1");
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--stdout", "--rank=1"})
+        == "[rank1]:out 1 of 1\n[rank1]:out 2 of 1\n[rank1]:out 3 of 1\n");
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--tail=1", "job"})
+        == "[rank0]:out 3 of 0\n[rank0]:err 0\n"
+           "[rank1]:out 3 of 1\n[rank1]:err 1\n");
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--grep=2 of|err", "--rank=0"})
+        == "[rank0]:out 2 of 0\n[rank0]:err 0\n");
+  auto code = 0;
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--rank=2"}, &code)
+        == "actorctl: error: the job has no rank 2: its ranks are 0-1\n");
+  CHECK(code == 1);
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--previous"}, &code)
+          .find("there is no epoch before this one")
+        != std::string::npos);
+  CHECK(code == 0);
+  read({ACTORCTL_PROGRAM, "logs", "no-such-job"}, &code);
+  CHECK(code == 3);
+  read({ACTORCTL_PROGRAM, "logs", "--grep=("}, &code);
+  CHECK(code == 2);
+  x.signal(SIGTERM);
+  x.wait();
+}
+
+TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: without log files it says what makes "
+                 "them",
+                 "[logs]") {
+  auto& x = job({}, "echo $RANK is there; exec sleep 1000", 1);
+  scene::require(x.says("0 is there"), "the worker runs");
+  const auto text = read({ACTORCTL_PROGRAM, "logs", "-f"});
+  CHECK(text.find("the output of rank 0 goes to the console") != text.npos);
+  CHECK(text.find("-t 3 (--tee)") != text.npos);
+  x.signal(SIGTERM);
+  x.wait();
+}
+
+TEST_CASE_METHOD(log_scene, "actorctl logs: all nodes, from one without a job",
+                 "[logs]") {
+  node_of_two(*this, speak);
+  auto& second = node_of_two(*this, speak);
+  const auto remote = words{ACTORCTL_PROGRAM, "logs",
+                            "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"};
+  const auto all
+    = words{"[rank0]:err 0", "[rank0]:out 0", "[rank1]:err 1", "[rank1]:out 1",
+            "[rank2]:err 2", "[rank2]:out 2", "[rank3]:err 3", "[rank3]:out 3"};
+  auto last = std::string{};
+  const auto is_all = [&] {
+    last = read(remote);
+    return sorted_lines(last) == all;
+  };
+  CHECK(eventually(is_all));
+  INFO(last);
+  auto by_node = remote;
+  by_node.insert(by_node.end(), {"--node=1", "--stdout"});
+  CHECK(sorted_lines(read(by_node)).size() == 2);
+  // An agent knows its own node only.
+  const auto own = read(
+    {ACTORCTL_PROGRAM, "logs", "--stdout", std::to_string(second.pid())});
+  CHECK(own.find("this is an agent of the job") != own.npos);
+  CHECK(lines_of(own).size() == 3);
+  for (auto& x : programs())
+    x.signal(SIGTERM);
+  for (auto& x : programs())
+    x.wait();
+}
+
+TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: follows into the next epoch and to the end",
+                 "[logs]") {
+  const auto script = "echo epoch $TORCHELASTIC_RESTART_COUNT of $RANK;"
+                      "while [ ! -e "
+                      + folder()
+                      + "/go$TORCHELASTIC_RESTART_COUNT ]; do "
+                        "sleep 0.02; done; echo last words of $RANK;"
+                        "exit $((1 - TORCHELASTIC_RESTART_COUNT))";
+  auto& x = job({"-r3", "--max-restarts=1", "--log-dir=" + logs()}, script, 2);
+  await_output(*this, {ACTORCTL_PROGRAM, "logs"}, "epoch 0 of 1");
+  auto& follower = start({ACTORCTL_PROGRAM, "logs", "-f"});
+  require(follower.says("epoch 0 of 1"), "it shows what was there");
+  write("go0", "");
+  require(follower.says("epoch 1 of 1"), "it shows the next epoch");
+  write("go1", "");
+  CHECK(x.wait() == 0);
+  CHECK(follower.wait() == 0);
+  CHECK(count_of(follower.output(), "last words of 0") == 2);
+  CHECK(count_of(follower.output(), "last words of 1") >= 1);
+}
+
+TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: a signal ends it, and a reader that is "
+                 "stopped holds up nothing",
+                 "[logs]") {
+  auto& x = job({"-r3", "--log-dir=" + logs()},
+                "yes 'one line of many that are never read' | head -c 50000000;"
+                "exec sleep 1000",
+                1);
+  auto& stopped = start({ACTORCTL_PROGRAM, "logs", "-f"});
+  require(stopped.says("one line"), "it reads");
+  stopped.signal(SIGSTOP);
+  auto& other = start({ACTORCTL_PROGRAM, "logs", "-f", "--tail=1"});
+  require(other.says("one line"), "another one reads");
+  other.signal(SIGINT);
+  CHECK(other.wait() == 0);
+  CHECK(status()["phase"] == "running");
+  x.signal(SIGTERM);
+  CHECK(x.wait() == 128 + SIGTERM);
+  stopped.signal(SIGCONT);
+  CHECK(stopped.wait() == 0);
+}
+
+TEST_CASE_METHOD(log_scene, "actorctl stacks: names the odd one out",
+                 "[logs]") {
+  auto& x = job({"-r3", "--log-dir=" + logs()},
+                "if [ $RANK = 2 ]; then while :; do :; done; fi;"
+                "exec sleep 1000");
+  const auto text = await_output(*this, {ACTORCTL_PROGRAM, "stacks"},
+                                 "rank 2 is the odd one");
+  CHECK(text.find("ranks 0-1,3 in ") != text.npos);
+  CHECK(text.find("\nrank 3 (local rank 3, pid ") != text.npos);
+  auto code = 0;
+  const auto one
+    = json::parse(read({ACTORCTL_PROGRAM, "stacks", "--json", "2"}, &code));
+  CHECK(code == 0);
+  REQUIRE(one["workers"].size() == 1);
+  CHECK(one["workers"][0]["frames"][0] == "running");
+  CHECK(read({ACTORCTL_PROGRAM, "stacks", "4"}, &code)
+        == "actorctl: error: the job has no rank 4: its ranks are 0-3\n");
+  CHECK(code == 1);
+  x.signal(SIGTERM);
+  x.wait();
+}
+
+} // namespace actorrun::test
