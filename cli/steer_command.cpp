@@ -20,6 +20,9 @@ constexpr auto program = "actorctl";
 /// Longer than what a job takes to answer, however busy it is.
 constexpr auto limit = std::chrono::seconds{6};
 
+/// For the id of a job.
+constexpr auto id_limit = std::chrono::seconds{2};
+
 constexpr auto refused = 1;
 
 /// The process to ask: the coordinator of the job, or else one of its agents, which
@@ -33,7 +36,7 @@ result<local_job> find_job(const std::string& name) {
   auto living = std::vector<local_job>{};
   auto ids = std::vector<std::string>{};
   for (auto& job : *jobs) {
-    const auto status = ask_status(job, limit);
+    const auto status = ask_status(job, id_limit);
     if (!status || (!name.empty() && status->job_id() != name))
       continue;
     if (std::ranges::find(ids, status->job_id()) == ids.end())

@@ -39,6 +39,9 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto& node : *x.mutable_quarantined_nodes())
     for (auto* text : {node.mutable_agent_id(), node.mutable_host()})
       clean(*text);
+  for (auto& host : *x.mutable_excluded_hosts())
+    for (auto* text : {host.mutable_host(), host.mutable_reason()})
+      clean(*text);
   return x;
 }
 
@@ -55,6 +58,7 @@ result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
 }
 
 using status_callback = std::function<bool(const v1::JobStatus&)>;
+
 result<v1::JobStatus> ask(result<reached> there) {
   if (!there)
     return there.error();
