@@ -16,12 +16,15 @@ constexpr auto program = "actorctl";
 /// Longer than what a job takes to answer, however busy it is.
 constexpr auto limit = std::chrono::seconds{6};
 
+/// For the id of a job.
+constexpr auto id_limit = std::chrono::seconds{2};
+
 constexpr auto refused = 1;
 
 result<steering_answer> ask(const steer_arguments& x) {
   if (x.job.remote)
     return steer(*x.job.remote, x.request, limit);
-  const auto job = find_local_job(x.job.local, limit);
+  const auto job = find_local_job(x.job.local, id_limit);
   return job ? steer(*job, x.request, limit) : job.error();
 }
 

@@ -41,6 +41,9 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto& node : *x.mutable_quarantined_nodes())
     for (auto* text : {node.mutable_agent_id(), node.mutable_host()})
       clean(*text);
+  for (auto& host : *x.mutable_excluded_hosts())
+    for (auto* text : {host.mutable_host(), host.mutable_reason()})
+      clean(*text);
   return x;
 }
 

@@ -568,9 +568,13 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       && find_in<core::revoke_epoch>(effects) != nullptr
       && candidate_count(after) < after.settings().agent_count_min)
     report("steering: too few nodes are left");
-  if (find_in<core::notify_drain>(effects) != nullptr && was_active
-      && candidate_count(after) < after.settings().agent_count_min
-      && candidate_count(after) + 1 >= after.settings().agent_count_min)
+  const auto* drained = find_in<core::notify_drain>(effects);
+  if (drained == nullptr || !was_active)
+    return;
+  auto drained_one = after.agents().at(drained->agent);
+  drained_one.drain.reset();
+  if (may_be_placed(drained_one)
+      && candidate_count(after) < after.settings().agent_count_min)
     report("steering: a drain leaves too few nodes");
 }
 
