@@ -1,11 +1,14 @@
 #include "actors/rendezvous_coordinator.hpp"
 
+#include "actors/core/journal/story.hpp"
 #include "actors/core/text.hpp"
+#include "actors/job_status.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -16,9 +19,6 @@ namespace actorrun {
 using namespace core;
 
 namespace {
-
-// At most so many bytes for tag and length of an entry and the truncation flags.
-constexpr auto entry_overhead = size_t{8};
 
 /// At most so many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
@@ -42,29 +42,28 @@ std::string trouble_of(const devices_status& x) {
   return out;
 }
 
-v1::AgentStatus to_status(const agent_record& x, epoch_id epoch) {
-  auto out = v1::AgentStatus{};
-  out.set_agent_id(x.offering.agent.value);
-  out.set_host(x.offering.host);
-  out.set_address(x.offering.address);
-  out.set_role(x.offering.role);
-  out.set_slot_count(x.offering.slot_count);
-  out.set_connected(x.connected);
-  out.set_leaving(x.leaving);
-  if (epoch.value != 0 && x.member_of == epoch) {
-    out.set_epoch(epoch.value);
-    out.set_node_rank(x.place.node_rank);
-    out.set_first_global_rank(x.place.first_global_rank);
-    out.set_share(to_wire(x.share));
+/// Adds as many explanations as fit into a message, the newest ones. Evidence of
+/// older ones is the first to go.
+void fill(v1::Explanations& out,
+          const std::vector<journal::explanation>& told) {
+  auto entries = std::vector<v1::Explanation>{};
+  auto size = out.ByteSizeLong() + status_overhead;
+  for (auto i = told.rbegin(); i != told.rend(); ++i) {
+    auto entry = v1::Explanation{};
+    entry.set_sentence(i->sentence);
+    size += entry.ByteSizeLong() + status_overhead;
+    if (size > v1::message_size_max)
+      break;
+    for (const auto& line : i->evidence) {
+      if (size + line.size() + status_overhead > v1::message_size_max)
+        break;
+      size += line.size() + status_overhead;
+      entry.add_evidence(line);
+    }
+    entries.push_back(std::move(entry));
   }
-  return out;
-}
-
-// All of them would fill the message.
-outcome without_others(outcome x) {
-  x.unlisted_failure_count += uint32_t(x.other_failures.size());
-  x.other_failures.clear();
-  return x;
+  for (auto i = entries.rbegin(); i != entries.rend(); ++i)
+    *out.add_parts() = std::move(*i);
 }
 
 } // namespace
@@ -220,8 +219,9 @@ rendezvous_coordinator_state::make_behavior() {
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
-      if_own(x, [&](const agent_id& agent, contact&) {
+      if_own(x, [&](const agent_id& agent, contact& known) {
         heard_ns_ = x.sent_ns();
+        known.heard = self_->clock().now();
         dispatch(agent_heard{agent, time_point{duration{heard_ns_}}});
       });
     },
@@ -260,6 +260,8 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::StatusRequest&) { return answer_status(); },
     [this](const operator_question& x) {
+      if (x.what.has_explain())
+        return x.reply(explanations(x.what.explain()));
       answer<rendezvous_coordinator_actor>(self_, x);
     },
     [this](const v1::NodeStatus& x) {
@@ -293,9 +295,10 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
     highest_number_ = rendezvous_.highest_number();
     config_.on_number(highest_number_);
   }
+  auto records = chronicle_.note(event, effects, rendezvous_, moment_of(now));
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
-  keep(chronicle_.note(event, effects, rendezvous_, moment_of(now)));
+  keep(std::move(records));
 }
 
 void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
@@ -346,6 +349,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
+  if (offering.leased)
+    known.heard = self_->clock().now();
   auto held = std::optional<claim>{};
   if (x.has_claim()) {
     held = from_wire(x.claim());
@@ -412,7 +417,9 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
 
 // Calls `fn` when it is known how the nodes are doing, or not to be known soon.
 void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
-  if (waiting_.size() == waiting_max || round_.is_fresh(self_->clock().now()))
+  if (waiting_.size() == waiting_max
+      || round_.is_fresh(self_->clock().now(),
+                         rendezvous_.common_plan().world_size))
     return fn();
   waiting_.push_back(std::move(fn));
   if (!round_.is_open())
@@ -446,15 +453,29 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
   return promise;
 }
 
+// The journal does not tell of keep-alives: there are too many.
+void rendezvous_coordinator_state::add_leases(v1::JobStatus& out,
+                                              time_point now) const {
+  for (auto& agent : *out.mutable_agents()) {
+    const auto i = contacts_.find({agent.agent_id()});
+    if (i == contacts_.end() || !i->second.heard)
+      continue;
+    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
+      now - *i->second.heard);
+    agent.set_lease_age_ms(
+      static_cast<uint64_t>(std::max<int64_t>(age.count(), 0)));
+  }
+}
+
 // Agents come first: their devices get what room they have left.
-void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
-                                               size_t size) const {
+void rendezvous_coordinator_state::add_devices(v1::JobStatus& out) const {
+  auto size = out.ByteSizeLong();
   for (auto& agent : *out.mutable_agents()) {
     const auto i = contacts_.find({agent.agent_id()});
     if (i == contacts_.end() || !i->second.devices)
       continue;
     auto devices = to_wire(*i->second.devices);
-    size += devices.ByteSizeLong() + entry_overhead;
+    size += devices.ByteSizeLong() + status_overhead;
     if (size > v1::message_size_max) {
       out.set_gpus_truncated(true);
       return;
@@ -465,46 +486,32 @@ void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
 }
 
 v1::JobStatus rendezvous_coordinator_state::status() const {
-  auto out = v1::JobStatus{};
-  out.set_job_id(config_.job.value);
-  out.set_phase(to_string(rendezvous_.current_phase()));
-  out.set_epoch(rendezvous_.epoch().value);
-  *out.mutable_settings() = to_wire(rendezvous_.settings());
-  out.set_restart_count(rendezvous_.budget().restart_count());
-  out.set_waiting_for(rendezvous_.waiting_for());
-  out.set_coordinator_pid(config_.pid);
-  out.set_coordinator_host(config_.host);
-  const auto& common = rendezvous_.common_plan();
-  out.set_world_size(common.world_size);
-  out.set_master_address(common.master_address);
-  out.set_master_port(common.master_port);
-  if (const auto& failure = rendezvous_.last_failure())
-    *out.mutable_last_failure() = to_wire(*failure);
-  if (const auto& result = rendezvous_.result())
-    *out.mutable_outcome() = to_wire(without_others(*result));
-  for (const auto& x : rendezvous_.quarantined_nodes())
-    *out.add_quarantined_nodes() = to_wire(x);
-  auto size = out.ByteSizeLong();
-  for (const auto& [id, record] : rendezvous_.agents()) {
-    auto agent = to_status(record, rendezvous_.epoch());
-    const auto i = contacts_.find(id);
-    if (i != contacts_.end() && record.holds.value != 0)
-      agent.mutable_pids()->Assign(i->second.pids.begin(),
-                                   i->second.pids.end());
-    size += agent.ByteSizeLong() + entry_overhead;
-    if (size > v1::message_size_max) {
-      out.set_truncated(true);
-      break;
-    }
-    *out.add_agents() = std::move(agent);
-  }
-  add_devices(out, size);
-  add_vitals(out, [this, now = self_->clock().now()](const agent_id& id) {
+  const auto now = self_->clock().now();
+  auto out = status_of(chronicle_.now(), moment_of(now));
+  add_leases(out, now);
+  add_devices(out);
+  add_vitals(out, [this, now](const agent_id& id) {
     const auto i = contacts_.find(id);
     return i == contacts_.end() || i->second.seen == time_point{}
              ? vitals_of_node{}
              : vitals_of_node{&i->second.vitals, now - i->second.seen};
   });
+  return out;
+}
+
+v1::OperatorReply
+rendezvous_coordinator_state::explanations(const v1::Explain& what) const {
+  const auto& known = chronicle_.now();
+  auto out = v1::OperatorReply{};
+  auto& all = *out.mutable_explanations();
+  all.set_is_healthy(journal::is_healthy(known));
+  auto now = journal::why(known, self_->clock().now());
+  auto told = std::vector<journal::explanation>{};
+  if (what.all())
+    for (size_t i = 0; i < known.epochs.size(); ++i)
+      told.push_back(journal::why_epoch(known, i));
+  told.push_back(std::move(now));
+  fill(all, told);
   return out;
 }
 

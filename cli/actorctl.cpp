@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
+#include "cli/top/command.hpp"
 
 #include <iostream>
 
@@ -10,6 +11,8 @@ namespace {
 
 struct dispatcher {
   int operator()(const status_arguments& x) const { return show_status(x); }
+
+  int operator()(const top_arguments& x) const { return top::run(x); }
 
   int operator()(const coordinator_arguments& x) const {
     return host_coordinator(x);

@@ -44,24 +44,25 @@ result<job_options> job_from(const control_settings& settings,
   return out;
 }
 
-result<status_arguments> status_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
-                                     const host_facts& world) {
-  auto out = status_arguments{settings.json, settings.wide, "", std::nullopt};
+/// The job of another host that is meant; none: one of this host is.
+/// @param command For an example.
+result<std::optional<job_options>>
+remote_from(const control_settings& settings,
+            const std::vector<std::string>& rest, const host_facts& world,
+            std::string_view command) {
   if (rest.size() > 1)
     return surplus(rest[1]);
-  if (!rest.empty())
-    out.job = rest.front();
   const auto is_remote_option
     = settings.job || settings.backend || settings.conf
       || !settings.secret_file.empty() || settings.tls != tls_options{};
   if (settings.rendezvous.empty() && is_remote_option)
     return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf,"
                         " --secret-file and --tls-… need --rdzv-endpoint; for"
-                        " a job of this host: actorctl status JOB");
+                        " a job of this host: actorctl "
+                        + std::string{command} + " JOB");
   if (settings.rendezvous.empty())
-    return out;
-  if (!out.job.empty())
+    return std::optional<job_options>{};
+  if (!rest.empty())
     return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
                         " give --rdzv-id");
   auto remote = job_from(settings, world);
@@ -69,8 +70,33 @@ result<status_arguments> status_from(const control_settings& settings,
     return remote.error();
   if (auto ok = validate(*remote); !ok)
     return ok.error();
-  out.remote = std::move(*remote);
-  return out;
+  return std::optional{std::move(*remote)};
+}
+
+result<status_arguments> status_from(const control_settings& settings,
+                                     const std::vector<std::string>& rest,
+                                     const host_facts& world) {
+  auto remote = remote_from(settings, rest, world, "status");
+  if (!remote)
+    return remote.error();
+  return status_arguments{
+    .json = settings.json,
+    .wide = settings.wide,
+    .job = rest.empty() ? "" : rest.front(),
+    .journal_folder
+    = settings.journal.value_or(own_journal_folder(world.variable)),
+    .remote = std::move(*remote)};
+}
+
+result<top_arguments> top_from(const control_settings& settings,
+                               const std::vector<std::string>& rest,
+                               const host_facts& world) {
+  auto remote = remote_from(settings, rest, world, "top");
+  if (!remote)
+    return remote.error();
+  return top_arguments{.job = rest.empty() ? "" : rest.front(),
+                       .once = settings.once,
+                       .remote = std::move(*remote)};
 }
 
 result<coordinator_arguments>
@@ -151,10 +177,18 @@ result<journal_arguments> journal_from(const control_settings& settings,
 result<why_arguments> why_from(const control_settings& settings,
                                const std::vector<std::string>& rest,
                                const host_facts& world) {
+  auto remote = remote_from(settings, rest, world, "why");
+  if (!remote)
+    return remote.error();
+  if (*remote)
+    return why_arguments{.what = {},
+                         .json = settings.json,
+                         .all = settings.all,
+                         .remote = std::move(*remote)};
   auto what = subject_of(settings, rest, world);
   if (!what)
     return what.error();
-  return why_arguments{std::move(*what), settings.json, settings.all};
+  return why_arguments{std::move(*what), settings.json, settings.all, {}};
 }
 
 /// `+12.3s`, `-2s`
@@ -205,6 +239,7 @@ struct control_rule {
 
 constexpr std::pair<std::string_view, control_rule> commands[]
   = {{"status", {status_rules, command_from<status_from>}},
+     {"top", {top_rules, command_from<top_from>}},
      {"why", {why_rules, command_from<why_from>}},
      {"journal", {journal_rules, command_from<journal_from>}},
      {"replay", {replay_rules, command_from<replay_from>}},

@@ -16,6 +16,7 @@ struct status_arguments {
   bool json = false;
   bool wide = false; ///< Show each worker in the text.
   std::string job;   ///< Of this host; empty: all of them.
+  std::string journal_folder; ///< Of jobs that have ended; empty: nowhere.
   /// Asked instead of this host's jobs. Valid, with a rendezvous; only what is
   /// needed to find the job is set.
   std::optional<job_options> remote;
@@ -51,6 +52,16 @@ struct why_arguments {
   journal_subject what;
   bool json = false;
   bool all = false; ///< Every epoch.
+  /// Its coordinator is asked, instead of a journal. Valid, with a rendezvous.
+  std::optional<job_options> remote{};
+};
+
+/// `actorctl top`: watch jobs.
+struct top_arguments {
+  std::string job;   ///< Of this host; empty: all of them.
+  bool once = false; ///< Print one picture.
+  /// Watched instead of this host's jobs. Valid, with a rendezvous.
+  std::optional<job_options> remote;
 };
 
 /// A moment of a journal.
@@ -67,7 +78,8 @@ struct replay_arguments {
 
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
-                 journal_arguments, why_arguments, replay_arguments, help,
+                 journal_arguments, why_arguments, replay_arguments,
+                 top_arguments, help,
                  version>;
 
 /// @param words Without the program's name.

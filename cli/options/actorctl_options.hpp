@@ -30,6 +30,7 @@ struct control_settings {
   std::optional<std::string> journal; ///< A folder.
   bool follow = false;
   bool all = false;
+  bool once = false; ///< Do not go on.
   std::optional<std::string> at;
 };
 
@@ -39,6 +40,7 @@ struct control_settings {
 /// The options in front of a command.
 option_rules actorctl_rules(control_settings& out);
 option_rules status_rules(control_settings& out);
+option_rules top_rules(control_settings& out);
 option_rules coordinator_rules(control_settings& out);
 option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);

@@ -48,6 +48,9 @@ inline constexpr size_t open_question_count_max = 8;
 inline constexpr auto watch_interval_min = std::chrono::milliseconds{100};
 inline constexpr auto watch_interval_max = std::chrono::milliseconds{60'000};
 
+/// A watch whose job does not change gets a reply so often: it lives.
+inline constexpr auto watch_silence_max = std::chrono::milliseconds{1'000};
+
 struct operator_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
@@ -96,7 +99,8 @@ private:
     core::duration interval{};
     reactor::timer timer = 0;
     question_id asked = 0; ///< 0: no answer is missing.
-    std::string last_sent{};
+    std::string last_news{};
+    core::time_point told{}; ///< When a reply was sent; none: there was none.
   };
 
   void go_on();
