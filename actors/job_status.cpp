@@ -78,9 +78,9 @@ v1::EpochStatus to_status(const snapshot& job, size_t index, time_point now) {
       std::chrono::duration_cast<std::chrono::microseconds>(*time).count(),
       0)));
   if (x.revoked_at || x.stopped_at) {
-    const auto why = x.cause         ? to_string(*x.cause)
-                     : x.revoked_at  ? x.end_reason
-                                     : "all its workers exited with 0";
+    const auto why = x.cause        ? to_string(*x.cause)
+                     : x.revoked_at ? x.end_reason
+                                    : "all its workers exited with 0";
     out.set_end_reason(has_texts ? reason(why) : untold);
   }
   out.set_cost_restart(x.restart_count > x.formed.restart_count);

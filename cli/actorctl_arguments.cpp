@@ -79,13 +79,12 @@ result<status_arguments> status_from(const control_settings& settings,
   auto remote = remote_from(settings, rest, world, "status");
   if (!remote)
     return remote.error();
-  return status_arguments{
-    .json = settings.json,
-    .wide = settings.wide,
-    .job = rest.empty() ? "" : rest.front(),
-    .journal_folder
-    = settings.journal.value_or(own_journal_folder(world.variable)),
-    .remote = std::move(*remote)};
+  return status_arguments{.json = settings.json,
+                          .wide = settings.wide,
+                          .job = rest.empty() ? "" : rest.front(),
+                          .journal_folder = settings.journal.value_or(
+                            own_journal_folder(world.variable)),
+                          .remote = std::move(*remote)};
 }
 
 result<top_arguments> top_from(const control_settings& settings,

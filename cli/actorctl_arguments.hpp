@@ -14,8 +14,8 @@ namespace actorrun::cli {
 /// `actorctl status`: print the status of jobs.
 struct status_arguments {
   bool json = false;
-  bool wide = false; ///< Show each worker in the text.
-  std::string job;   ///< Of this host; empty: all of them.
+  bool wide = false;          ///< Show each worker in the text.
+  std::string job;            ///< Of this host; empty: all of them.
   std::string journal_folder; ///< Of jobs that have ended; empty: nowhere.
   /// Asked instead of this host's jobs. Valid, with a rendezvous; only what is
   /// needed to find the job is set.
@@ -79,8 +79,7 @@ struct replay_arguments {
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
-                 top_arguments, help,
-                 version>;
+                 top_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

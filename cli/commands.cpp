@@ -388,10 +388,11 @@ int show_status(const status_arguments& arguments) {
   if (!arguments.job.empty())
     std::erase_if(found,
                   [&](const auto& x) { return x.job_id() != arguments.job; });
-  const auto ended = arguments.remote
-                       ? std::vector<ended_job>{}
-                       : find_ended_jobs(arguments.journal_folder,
-                                         arguments.job, ids_of(found), now_ms());
+  const auto ended
+    = arguments.remote
+        ? std::vector<ended_job>{}
+        : find_ended_jobs(arguments.journal_folder, arguments.job,
+                          ids_of(found), now_ms());
   if (arguments.json)
     std::cout << to_json(found, ended);
   else
@@ -401,8 +402,8 @@ int show_status(const status_arguments& arguments) {
               << "' of this user runs on this host\n"
                  "  try: actorctl status, which lists those that do\n";
   }
-  leave(static_cast<int>(
-    exit_code_of(found, arguments.job.empty() ? std::vector<ended_job>{} : ended)));
+  leave(static_cast<int>(exit_code_of(
+    found, arguments.job.empty() ? std::vector<ended_job>{} : ended)));
 }
 
 } // namespace actorrun::cli

@@ -34,15 +34,13 @@ std::vector<ended_job> find_ended_jobs(const std::string& folder,
   if (folder.empty())
     return out;
   const auto due = clock::now() + reading_limit;
-  const auto oldest
-    = now_ms - std::chrono::milliseconds{ended_age_max}.count();
+  const auto oldest = now_ms - std::chrono::milliseconds{ended_age_max}.count();
   auto seen = std::set<std::string>{};
   for (const auto& x : list_journals(folder)) {
     if (x.changed_ms < oldest || out.size() == ended_count_max
         || clock::now() > due)
       break;
-    if (running.contains(x.job.value)
-        || (!job.empty() && x.job.value != job))
+    if (running.contains(x.job.value) || (!job.empty() && x.job.value != job))
       continue;
     const auto known = end_of(x.path);
     if (!known || may_run(*known))

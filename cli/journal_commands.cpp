@@ -115,9 +115,10 @@ core::time_point moment_in(const snapshot& all,
 /// The later of the two, by both clocks.
 moment moment_after(const moment& known, core::time_point when) {
   const auto by = std::max(when - known.when, core::duration{0});
-  return {known.when + by,
-          known.wall_ms
-            + std::chrono::duration_cast<std::chrono::milliseconds>(by).count()};
+  return {
+    known.when + by,
+    known.wall_ms
+      + std::chrono::duration_cast<std::chrono::milliseconds>(by).count()};
 }
 
 } // namespace

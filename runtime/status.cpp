@@ -75,8 +75,9 @@ result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
 result<v1::Explanations> explanations_in(const v1::OperatorReply& x) {
   if (!x.has_explanations()) {
     const auto status = status_in(x);
-    return status ? failure{errc::not_actorrun, "the job does not explain itself"}
-                  : status.error();
+    return status
+             ? failure{errc::not_actorrun, "the job does not explain itself"}
+             : status.error();
   }
   auto out = x.explanations();
   for (auto& part : *out.mutable_parts()) {

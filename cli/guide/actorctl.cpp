@@ -13,7 +13,8 @@ command_guide status_guide() {
     "print the status of jobs",
     "Prints the status of this user's jobs on this host, of one of them, or of"
     " the job that meets at an endpoint, and lists the jobs of this host that"
-    " ended in the last day. The exit code is 0 if all that run are healthy, 1 if"
+    " ended in the last day. The exit code is 0 if all that run are healthy, 1 "
+    "if"
     " one waits or is degraded, 3 if there is none.",
     {"actorctl status [--json | -o wide] [JOB]",
      "actorctl status [--json | -o wide] --rdzv-endpoint=HOST[:PORT] "
@@ -29,11 +30,14 @@ command_guide top_guide() {
     "top",
     "watch jobs, their nodes and workers",
     "Shows jobs, their nodes and workers on the terminal, and each change at"
-    " once: of this user's jobs on this host, of one of them, or of the job that"
-    " meets at an endpoint. The key ? lists the keys. A job whose coordinator is"
+    " once: of this user's jobs on this host, of one of them, or of the job "
+    "that"
+    " meets at an endpoint. The key ? lists the keys. A job whose coordinator "
+    "is"
     " gone is looked for again.",
     {"actorctl top [--once] [JOB]",
-     "actorctl top [--once] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID [OPTIONS]"},
+     "actorctl top [--once] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+     "[OPTIONS]"},
     for_show(top_rules(unused)),
   };
 }
@@ -137,7 +141,7 @@ program_guide actorctl_guide() {
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
   out.commands
-    = {status_guide(),  top_guide(),    why_guide(),         journal_guide(),
+    = {status_guide(), top_guide(),         why_guide(),   journal_guide(),
        replay_guide(), coordinator_guide(), secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},

@@ -44,10 +44,9 @@ std::string ended_to_text(const std::vector<ended_job>& ended) {
   auto rows = std::vector<text_row>{
     {"ENDED", "JOB", "HOW", "EPOCHS", "RESTARTS", "WHY"}};
   for (const auto& x : ended)
-    rows.push_back({clock_text(x.ended_ms), x.job, x.how,
-                    std::to_string(x.epoch_count),
-                    formatted("{} of {}", x.restart_count, x.restart_count_max),
-                    x.why});
+    rows.push_back(
+      {clock_text(x.ended_ms), x.job, x.how, std::to_string(x.epoch_count),
+       formatted("{} of {}", x.restart_count, x.restart_count_max), x.why});
   return aligned(rows);
 }
 

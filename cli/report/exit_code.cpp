@@ -60,7 +60,8 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
   static constexpr std::pair<exit_code, const char*> table[] = {
     {exit_code::succeeded, "the job succeeded; of actorctl status and"
                            " why: the jobs are healthy"},
-    {exit_code::workers_failed, "workers failed and no restart was left; of actorctl status and why: a job"
+    {exit_code::workers_failed,
+     "workers failed and no restart was left; of actorctl status and why: a job"
      " waits, is degraded or has failed"},
     {exit_code::bad_arguments, "wrong arguments"},
     {exit_code::rendezvous_failed,

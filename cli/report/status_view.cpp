@@ -23,8 +23,8 @@ using json = nlohmann::ordered_json;
 constexpr int epochs_shown_max = 8;
 
 std::string span_of(uint64_t ms) {
-  return core::duration_text(std::chrono::milliseconds{
-    std::min<uint64_t>(ms, uint64_t{1} << 50)});
+  return core::duration_text(
+    std::chrono::milliseconds{std::min<uint64_t>(ms, uint64_t{1} << 50)});
 }
 
 std::string known_or_dash(const std::string& text) {
@@ -138,9 +138,9 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
     text += departures_text(job);
   if (job.agents().empty())
     return text + "  no agents\n";
-  const auto has_reasons = std::any_of(
-    job.agents().begin(), job.agents().end(),
-    [](const auto& x) { return !x.reason().empty(); });
+  const auto has_reasons
+    = std::any_of(job.agents().begin(), job.agents().end(),
+                  [](const auto& x) { return !x.reason().empty(); });
   auto rows = std::vector<row>{{"NODE", "HOST", "ADDRESS", "STATE"}};
   append(rows.front(), is_wide ? row{"SINCE", "LEASE"} : row{});
   append(rows.front(), {"RANKS", "AGENT"});
@@ -151,9 +151,9 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
       row{in_epoch(job, x) ? std::to_string(x.node_rank()) : "-", x.host(),
           x.address(), known_or_dash(x.state())});
     if (is_wide)
-      append(cells,
-             {span_text(x.since_ms()),
-              x.has_lease_age_ms() ? formatted("{} ms", x.lease_age_ms()) : "-"});
+      append(cells, {span_text(x.since_ms()),
+                     x.has_lease_age_ms() ? formatted("{} ms", x.lease_age_ms())
+                                          : "-"});
     append(cells, {ranks_text(job, x), x.agent_id()});
     append(cells, is_wide ? node_vitals_cells(x) : row{pids_text(x)});
     append(cells, has_reasons ? row{core::printable(x.reason())} : row{});
@@ -387,16 +387,16 @@ exit_code exit_code_of(const std::vector<v1::JobStatus>& jobs,
   if (jobs.empty() && ended.empty())
     return exit_code::rendezvous_failed;
   const auto is_good
-    = jobs.empty()
-        ? ended.front().how == core::to_string(core::outcome::verdict::succeeded)
-        : std::all_of(jobs.begin(), jobs.end(),
-                      [](const auto& x) { return x.is_healthy(); });
+    = jobs.empty() ? ended.front().how
+                       == core::to_string(core::outcome::verdict::succeeded)
+                   : std::all_of(jobs.begin(), jobs.end(),
+                                 [](const auto& x) { return x.is_healthy(); });
   return is_good ? exit_code::succeeded : exit_code::workers_failed;
 }
 
 std::string regroup_text(uint64_t us) {
-  return core::duration_text(std::chrono::microseconds{
-    std::min<uint64_t>(us, uint64_t{1} << 50)});
+  return core::duration_text(
+    std::chrono::microseconds{std::min<uint64_t>(us, uint64_t{1} << 50)});
 }
 
 namespace {

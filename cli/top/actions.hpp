@@ -13,11 +13,11 @@ namespace actorrun::cli::top {
 
 /// What the selected row is about.
 struct target {
-  std::string job;                          ///< Its id.
-  std::optional<std::string> agent{};       ///< None: the whole job.
-  std::optional<std::string> host{};        ///< Of the agent.
-  std::optional<uint32_t> rank{};           ///< Of the worker, if it has one.
-  std::optional<uint32_t> local_rank{};     ///< None: the whole node.
+  std::string job;                      ///< Its id.
+  std::optional<std::string> agent{};   ///< None: the whole job.
+  std::optional<std::string> host{};    ///< Of the agent.
+  std::optional<uint32_t> rank{};       ///< Of the worker, if it has one.
+  std::optional<uint32_t> local_rank{}; ///< None: the whole node.
 };
 
 /// On which rows a key works.

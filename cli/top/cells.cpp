@@ -34,8 +34,8 @@ glyph first_of(std::string_view text) {
     return {text.substr(0, 1), 1, false};
   auto code = static_cast<wchar_t>(lead & (0xff >> (length + 1)));
   for (size_t i = 1; i < length; ++i)
-    code = static_cast<wchar_t>(
-      (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3f));
+    code = static_cast<wchar_t>((code << 6)
+                                | (static_cast<unsigned char>(text[i]) & 0x3f));
   const auto width = ::wcwidth(code);
   return {text.substr(0, length), width < 0 ? 1 : static_cast<size_t>(width),
           width >= 0};

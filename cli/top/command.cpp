@@ -168,7 +168,8 @@ private:
     ::pollfd all[] = {{STDIN_FILENO, POLLIN, 0},
                       {inbox_.fd(), POLLIN, 0},
                       {signals_.fd(), POLLIN, 0}};
-    ::poll(all, std::size(all), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    ::poll(all, std::size(all),
+           static_cast<int>(std::max<int64_t>(left.count(), 0)));
     if ((all[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
       is_done_ = true; // The terminal is gone.
   }
@@ -256,9 +257,8 @@ size printed_space() {
 int print_once(const top_arguments& arguments) {
   auto shown = model{name_of(arguments), {}, clock::now()};
   auto found = std::vector<v1::JobStatus>{};
-  const auto show = [&](v1::JobStatus status) {
-    add_job(found, std::move(status));
-  };
+  const auto show
+    = [&](v1::JobStatus status) { add_job(found, std::move(status)); };
   if (arguments.remote) {
     auto status = ask_status(*arguments.remote, status_limit);
     if (!status)
@@ -274,10 +274,11 @@ int print_once(const top_arguments& arguments) {
           show(std::move(*status));
   }
   if (found.empty()) {
-    std::cerr << formatted("{}: error: there is no {}{}\n  try: actorctl status,"
-                           " which lists jobs\n",
-                           program, name_of(arguments),
-                           arguments.job.empty() ? "" : " on this host");
+    std::cerr << formatted(
+      "{}: error: there is no {}{}\n  try: actorctl status,"
+      " which lists jobs\n",
+      program, name_of(arguments),
+      arguments.job.empty() ? "" : " on this host");
     return static_cast<int>(exit_code::rendezvous_failed);
   }
   for (const auto& x : found)

@@ -38,9 +38,8 @@ std::string ms_text(uint64_t ms) {
 }
 
 void add_worker(std::vector<line>& out, const row& x, time_point now) {
-  const auto& known = x.vitals != nullptr
-                        ? *x.vitals
-                        : v1::WorkerVitals::default_instance();
+  const auto& known
+    = x.vitals != nullptr ? *x.vitals : v1::WorkerVitals::default_instance();
   const auto ago = [&](uint64_t ms) {
     return span_text(age_now(ms + x.node->vitals().age_ms(), *x.job, now));
   };
@@ -57,7 +56,8 @@ void add_worker(std::vector<line>& out, const row& x, time_point now) {
       text_or_dash(known.has_thread_count(), known.thread_count()));
   add(out, "processes",
       text_or_dash(known.process_count() > 0, known.process_count()));
-  add(out, "output", known.has_output_size() ? size_text(known.output_size()) : "-");
+  add(out, "output",
+      known.has_output_size() ? size_text(known.output_size()) : "-");
   add(out, "last line",
       known.has_output_age_ms() ? ago(known.output_age_ms()) + " ago" : "-");
   if (known.has_timer_age_ms())
@@ -67,8 +67,9 @@ void add_worker(std::vector<line>& out, const row& x, time_point now) {
 }
 
 void add_gpu(std::vector<line>& out, const v1::GpuStatus& x) {
-  auto text = formatted("{}, {} of {}", core::printable(x.name()),
-                        size_text(x.memory_used()), size_text(x.memory_total()));
+  auto text
+    = formatted("{}, {} of {}", core::printable(x.name()),
+                size_text(x.memory_used()), size_text(x.memory_total()));
   if (x.has_utilisation())
     text += formatted(", {} % used", x.utilisation());
   if (x.has_temperature())
@@ -119,8 +120,9 @@ void add_node(std::vector<line>& out, const row& x, time_point now) {
 
 void add_epoch(std::vector<line>& out, const v1::EpochStatus& x,
                const job_picture& job, time_point now) {
-  auto text = formatted("{} nodes, {} workers, formed {} ago", x.node_count(),
-                        x.world_size(), span_text(age_now(x.age_ms(), job, now)));
+  auto text
+    = formatted("{} nodes, {} workers, formed {} ago", x.node_count(),
+                x.world_size(), span_text(age_now(x.age_ms(), job, now)));
   if (x.has_regroup_us())
     text += ", regrouped in " + regroup_text(x.regroup_us());
   if (x.cost_restart())
@@ -194,7 +196,8 @@ std::vector<line> help_of(const model& x) {
   auto out = std::vector<line>{};
   constexpr size_t keys_width = 30;
   const auto put = [&](const std::string& keys, const std::string& name) {
-    out.push_back({{" " + fitted(keys, keys_width) + " ", style::strong}, {name}});
+    out.push_back(
+      {{" " + fitted(keys, keys_width) + " ", style::strong}, {name}});
   };
   for (const auto& y : own_keys())
     put(y.keys, y.name);
@@ -203,8 +206,9 @@ std::vector<line> help_of(const model& x) {
   out.emplace_back();
   out.push_back({{" STATE: ! has failed or is out of reach, * is on its way;"
                   " of workers as ps(1) has it"}});
-  out.push_back({{" SILENT: since the last line of output; LEASE: since the last"
-                  " keep-alive"}});
+  out.push_back(
+    {{" SILENT: since the last line of output; LEASE: since the last"
+      " keep-alive"}});
   return out;
 }
 

@@ -65,8 +65,7 @@ void inbox::put(event x) {
 std::vector<event> inbox::take() {
   const auto lock = std::lock_guard{mutex_};
   auto count = uint64_t{0};
-  [[maybe_unused]] const auto size
-    = ::read(ready_.get(), &count, sizeof count);
+  [[maybe_unused]] const auto size = ::read(ready_.get(), &count, sizeof count);
   return std::exchange(waiting_, {});
 }
 
@@ -80,9 +79,8 @@ feed::~feed() {
 }
 
 void feed::run() {
-  const auto how = watch_options{.interval = watch_interval,
-                                 .limit = watch_limit,
-                                 .stop = stop_.get()};
+  const auto how = watch_options{
+    .interval = watch_interval, .limit = watch_limit, .stop = stop_.get()};
   const auto on_status = [this](const v1::JobStatus& x) {
     to_.put(status_came{what_.key, x});
     return true;

@@ -18,7 +18,8 @@ bool is_on(const action_scope& on, const row& x) {
 
 /// Characters of UTF-8 end together.
 void cut_last(std::string& text) {
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
+  while (!text.empty()
+         && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
     text.pop_back();
   if (!text.empty())
     text.pop_back();
@@ -302,8 +303,8 @@ void model::move(int64_t by) {
   if (all.empty())
     return;
   const auto place = static_cast<int64_t>(cursor_in(all)) + by;
-  move_to(static_cast<size_t>(
-            std::clamp<int64_t>(place, 0, static_cast<int64_t>(all.size()) - 1)),
+  move_to(static_cast<size_t>(std::clamp<int64_t>(
+            place, 0, static_cast<int64_t>(all.size()) - 1)),
           all);
 }
 

@@ -62,9 +62,10 @@ uint64_t urgency(const row& x, order by) {
 }
 
 void sort(std::vector<row>& rows, order by) {
-  std::stable_sort(rows.begin(), rows.end(), [by](const auto& a, const auto& b) {
-    return urgency(a, by) > urgency(b, by);
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [by](const auto& a, const auto& b) {
+                     return urgency(a, by) > urgency(b, by);
+                   });
 }
 
 std::vector<row> workers_of(const row& above, order by) {
@@ -98,7 +99,8 @@ std::vector<row> nodes_of(const row& above, order by) {
   }
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const row& x) {
-      return in_epoch(job, *x.node) ? uint64_t{x.node->node_rank()} : UINT64_MAX;
+      return in_epoch(job, *x.node) ? uint64_t{x.node->node_rank()}
+                                    : UINT64_MAX;
     };
     return key(a) < key(b);
   });
@@ -194,10 +196,9 @@ std::string text_of(const row& x) {
   if (x.node == nullptr)
     return lower(x.job->status ? x.job->status->job_id() : x.id.job);
   if (x.is_worker())
-    return lower(formatted("rank {} local {} pid {} {} {}",
-                           x.rank ? std::to_string(*x.rank) : "-",
-                           *x.id.local_rank, x.pid, x.node->host(),
-                           state_of(x)));
+    return lower(formatted(
+      "rank {} local {} pid {} {} {}", x.rank ? std::to_string(*x.rank) : "-",
+      *x.id.local_rank, x.pid, x.node->host(), state_of(x)));
   return lower(formatted("{} {} {} {} {}", x.node->host(), x.node->agent_id(),
                          x.node->address(), x.node->state(), x.node->reason()));
 }
@@ -239,7 +240,9 @@ std::optional<uint64_t> cpu_of(const row& x) {
 std::optional<uint64_t> memory_of(const row& x) {
   return figure_of(
     x,
-    [](const auto& y) { return y.has_memory() ? figure{y.memory()} : figure{}; },
+    [](const auto& y) {
+      return y.has_memory() ? figure{y.memory()} : figure{};
+    },
     std::plus<uint64_t>{});
 }
 
@@ -255,7 +258,9 @@ std::optional<uint64_t> silence_of(const row& x) {
 std::optional<uint64_t> age_of(const row& x) {
   return figure_of(
     x,
-    [](const auto& y) { return y.has_age_ms() ? figure{y.age_ms()} : figure{}; },
+    [](const auto& y) {
+      return y.has_age_ms() ? figure{y.age_ms()} : figure{};
+    },
     smaller);
 }
 

@@ -52,10 +52,10 @@ struct tree_options {
 struct row {
   row_id id;
   const job_picture* job = nullptr;
-  const v1::AgentStatus* node = nullptr;       ///< Null: a job.
-  std::optional<uint32_t> rank{};              ///< Of a worker, global.
-  const v1::WorkerVitals* vitals = nullptr;    ///< Null: not known.
-  int64_t pid = 0;                             ///< Of a worker.
+  const v1::AgentStatus* node = nullptr;    ///< Null: a job.
+  std::optional<uint32_t> rank{};           ///< Of a worker, global.
+  const v1::WorkerVitals* vitals = nullptr; ///< Null: not known.
+  int64_t pid = 0;                          ///< Of a worker.
   size_t depth = 0;
   bool is_folded = false;
 

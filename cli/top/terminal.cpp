@@ -168,8 +168,8 @@ void terminal::paint(const screen& x) {
   for (size_t i = 0; i < x.lines.size(); ++i) {
     ::wmove(::stdscr, static_cast<int>(i), 0);
     for (const auto& part : x.lines[i]) {
-      ::wattrset(::stdscr, static_cast<int>(attribute_of(
-                             part.look, members_->has_colours)));
+      ::wattrset(::stdscr, static_cast<int>(
+                             attribute_of(part.look, members_->has_colours)));
       const auto text = members_->is_unicode ? part.text : ascii(part.text);
       ::waddnstr(::stdscr, text.c_str(), static_cast<int>(text.size()));
     }

@@ -67,7 +67,8 @@ std::string span_or_dash(std::optional<uint64_t> ms) {
 /// Ages of vitals go on from when the node has answered.
 std::optional<uint64_t> sampled_ago(std::optional<uint64_t> ms, const row& x,
                                     time_point now) {
-  return ms ? std::optional{age_now(*ms + x.node->vitals().age_ms(), *x.job, now)}
+  return ms ? std::optional{age_now(*ms + x.node->vitals().age_ms(), *x.job,
+                                    now)}
             : std::nullopt;
 }
 
@@ -90,9 +91,8 @@ std::string since_text(const row& x, time_point now) {
     return x.job->status
              ? span_text(age_now(x.job->status->phase_age_ms(), *x.job, now))
              : "-";
-  return x.is_worker()
-           ? span_or_dash(sampled_ago(age_of(x), x, now))
-           : span_text(age_now(x.node->since_ms(), *x.job, now));
+  return x.is_worker() ? span_or_dash(sampled_ago(age_of(x), x, now))
+                       : span_text(age_now(x.node->since_ms(), *x.job, now));
 }
 
 std::string pid_text(const row& x, time_point) {
@@ -119,9 +119,9 @@ std::string lease_text(const row& x, time_point now) {
 /// In order of their value: the last ones go first where there is no room.
 const std::vector<column>& all_columns() {
   static const auto columns = std::vector<column>{
-    {"CPU", 7, true, cpu_text},      {"MEMORY", 10, true, memory_text},
+    {"CPU", 7, true, cpu_text},        {"MEMORY", 10, true, memory_text},
     {"SILENT", 8, true, silence_text}, {"SINCE", 8, true, since_text},
-    {"PID", 8, true, pid_text},      {"THREADS", 8, true, threads_text},
+    {"PID", 8, true, pid_text},        {"THREADS", 8, true, threads_text},
     {"LEASE", 8, true, lease_text},
   };
   return columns;
@@ -163,12 +163,11 @@ layout layout_for(size_t width, size_t name_wanted) {
 }
 
 std::string name_of(const row& x, look with) {
-  const auto fold = x.is_folded ? (with.unicode ? "▸ " : "+ ")
-                                : (with.unicode ? "▾ " : "- ");
+  const auto fold
+    = x.is_folded ? (with.unicode ? "▸ " : "+ ") : (with.unicode ? "▾ " : "- ");
   const auto indent = std::string(x.depth * 2, ' ');
   if (x.node == nullptr)
-    return indent + fold
-           + (x.job->status ? x.job->status->job_id() : x.id.job);
+    return indent + fold + (x.job->status ? x.job->status->job_id() : x.id.job);
   if (!x.is_worker())
     return indent + fold + core::printable(x.node->host());
   return indent + "  "
@@ -192,7 +191,8 @@ std::string note_of(const row& x, time_point now) {
     return x.node->reason();
   for (const auto& gpu : x.node->gpus())
     if (!gpu.trouble().empty())
-      return formatted("GPU {}: {}", gpu.index(), core::printable(gpu.trouble()));
+      return formatted("GPU {}: {}", gpu.index(),
+                       core::printable(gpu.trouble()));
   const auto& vitals = x.node->vitals();
   auto out = std::string{};
   if (vitals.has_load_1_percent())
@@ -218,11 +218,10 @@ style note_look(const row& x) {
 
 line line_of(const row& x, const layout& how, time_point now, look with) {
   const auto state = state_of(x);
-  auto out = line{
-    {fitted(name_of(x, with), how.name) + " ",
-     x.is_worker() ? style::plain : style::strong},
-    {fitted(with_sign(state.empty() ? "-" : state), state_width),
-     look_of(state)}};
+  auto out = line{{fitted(name_of(x, with), how.name) + " ",
+                   x.is_worker() ? style::plain : style::strong},
+                  {fitted(with_sign(state.empty() ? "-" : state), state_width),
+                   look_of(state)}};
   for (size_t i = 0; i < how.column_count; ++i) {
     const auto& y = all_columns()[i];
     out.push_back({" " + fitted(y.text(x, now), y.width, y.is_right)});
@@ -235,10 +234,13 @@ line line_of(const row& x, const layout& how, time_point now, look with) {
 line heading_line(const layout& how, order by) {
   auto text = fitted("NODE", how.name) + " " + fitted(" STATE", state_width);
   for (size_t i = 0; i < how.column_count; ++i)
-    text += " " + fitted(all_columns()[i].heading, all_columns()[i].width, true);
+    text
+      += " " + fitted(all_columns()[i].heading, all_columns()[i].width, true);
   if (how.note > 0)
-    text += "  " + fitted(by == order::rank ? "NOTE" : "NOTE (by "
-                            + to_string(by) + ")", how.note);
+    text += "  "
+            + fitted(by == order::rank ? "NOTE"
+                                       : "NOTE (by " + to_string(by) + ")",
+                     how.note);
   return {{text, style::heading}};
 }
 
@@ -312,10 +314,11 @@ line reason_line(const job_picture* job, time_point now) {
   const auto is_over = job->status && job->status->has_outcome();
   if (job->status && !is_over
       && (!job->trouble.empty() || silence >= silence_noted))
-    return {{formatted(" ! no answer since {} s{}",
-                       std::chrono::floor<std::chrono::seconds>(silence).count(),
-                       job->trouble.empty() ? "" : ": " + job->trouble),
-             style::bad}};
+    return {
+      {formatted(" ! no answer since {} s{}",
+                 std::chrono::floor<std::chrono::seconds>(silence).count(),
+                 job->trouble.empty() ? "" : ": " + job->trouble),
+       style::bad}};
   if (!job->status)
     return {{" " + job->trouble, style::warning}};
   const auto& x = *job->status;
@@ -330,7 +333,8 @@ line reason_line(const job_picture* job, time_point now) {
     if (x.has_waiting_left_ms()) {
       const auto passed = age_now(0, *job, now);
       const auto left = x.waiting_left_ms();
-      text += formatted(", at most {} more", ms_text(left - std::min(left, passed)));
+      text += formatted(", at most {} more",
+                        ms_text(left - std::min(left, passed)));
     }
     return {{std::move(text), style::warning}};
   }
@@ -341,8 +345,9 @@ line reason_line(const job_picture* job, time_point now) {
                         span_text(age_now(x.phase_age_ms(), *job, now)));
   const auto* before = last_ended(x);
   if (before != nullptr)
-    text += formatted("; epoch {} ended: {}", to_string(epoch_id{before->epoch()}),
-                      before->end_reason());
+    text
+      += formatted("; epoch {} ended: {}", to_string(epoch_id{before->epoch()}),
+                   before->end_reason());
   return {{std::move(text), style::plain}};
 }
 
@@ -353,13 +358,14 @@ line regroup_line(const v1::JobStatus& x, size_t width, look with) {
       values.push_back(epoch.regroup_us());
   if (values.empty())
     return {{" no regroup yet", style::dim}};
-  const auto shown = std::min(regroups_shown_max, std::max<size_t>(width / 3, 1));
-  return {{" regroups ", style::dim},
-          {sparkline(values, shown, with), style::good},
-          {formatted(" last {}, longest {}", regroup_text(values.back()),
-                     regroup_text(*std::max_element(values.begin(),
-                                                    values.end()))),
-           style::dim}};
+  const auto shown
+    = std::min(regroups_shown_max, std::max<size_t>(width / 3, 1));
+  return {
+    {" regroups ", style::dim},
+    {sparkline(values, shown, with), style::good},
+    {formatted(" last {}, longest {}", regroup_text(values.back()),
+               regroup_text(*std::max_element(values.begin(), values.end()))),
+     style::dim}};
 }
 
 line foot_line(const model& x, size_t count) {
@@ -476,8 +482,8 @@ screen tree_view(const model& x, size space, const std::vector<row>& rows,
 } // namespace
 
 uint64_t age_now(uint64_t age_ms, const job_picture& x, time_point now) {
-  const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
-    now - x.received);
+  const auto passed
+    = std::chrono::duration_cast<std::chrono::milliseconds>(now - x.received);
   return age_ms + static_cast<uint64_t>(std::max<int64_t>(passed.count(), 0));
 }
 
@@ -485,12 +491,14 @@ std::string sparkline(const std::vector<uint64_t>& values, size_t count_max,
                       look with) {
   static constexpr auto bars
     = std::array{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  static constexpr auto letters = std::array{"_", ".", ":", "-", "=", "+", "*", "#"};
+  static constexpr auto letters
+    = std::array{"_", ".", ":", "-", "=", "+", "*", "#"};
   const auto count = std::min(values.size(), count_max);
   if (count == 0)
     return {};
   const auto first = values.end() - static_cast<std::ptrdiff_t>(count);
-  const auto largest = std::max<uint64_t>(*std::max_element(first, values.end()), 1);
+  const auto largest
+    = std::max<uint64_t>(*std::max_element(first, values.end()), 1);
   auto out = std::string{};
   for (auto i = first; i != values.end(); ++i) {
     const auto share = static_cast<double>(*i) / static_cast<double>(largest);
@@ -514,9 +522,8 @@ screen view(const model& x, size space, look with) {
   const auto is_about_job = x.where() == page::job || rows.empty()
                             || rows[x.cursor_in(rows)].node == nullptr;
   return page_view(x, space,
-                   is_about_job
-                     ? details_of(*job, x.now(), with)
-                     : details_of(rows[x.cursor_in(rows)], x.now()));
+                   is_about_job ? details_of(*job, x.now(), with)
+                                : details_of(rows[x.cursor_in(rows)], x.now()));
 }
 
 } // namespace actorrun::cli::top

@@ -69,8 +69,9 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
 }
 
 const worker_failure* last_failure_of(const snapshot& job) {
-  const auto i = std::find_if(job.epochs.rbegin(), job.epochs.rend(),
-                              [](const auto& x) { return x.cause.has_value(); });
+  const auto i
+    = std::find_if(job.epochs.rbegin(), job.epochs.rend(),
+                   [](const auto& x) { return x.cause.has_value(); });
   if (i != job.epochs.rend())
     return &*i->cause;
   return job.result && job.result->first_failure ? &*job.result->first_failure
