@@ -21,9 +21,9 @@ struct ended_job {
   uint64_t epoch_count = 0;
   uint32_t restart_count = 0;
   uint32_t restart_count_max = 0;
-  std::string host; ///< Of the coordinator, as is the next.
+  std::string host{}; ///< Of the coordinator, as is the next.
   int64_t pid = 0;
-  std::string journal; ///< The path of its file.
+  std::string journal{}; ///< The path of its file.
 };
 
 /// @param x The end of a journal.

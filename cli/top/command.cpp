@@ -96,22 +96,26 @@ public:
       ::sigaddset(&set, x);
     // Threads that start later do not get them either.
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    fd_ = detail::unique_fd{::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
+    fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     ::signal(SIGPIPE, SIG_IGN);
   }
 
-  int fd() const { return fd_.get(); }
+  ~signals() { ::close(fd_); }
+
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
+
+  int fd() const { return fd_; }
 
   /// 0: none.
   int take() {
     auto x = ::signalfd_siginfo{};
-    return ::read(fd_.get(), &x, sizeof x) == sizeof x
-             ? static_cast<int>(x.ssi_signo)
-             : 0;
+    return ::read(fd_, &x, sizeof x) == sizeof x ? static_cast<int>(x.ssi_signo)
+                                                 : 0;
   }
 
 private:
-  detail::unique_fd fd_;
+  int fd_;
 };
 
 /// The view on a terminal, and what it shows.

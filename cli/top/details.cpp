@@ -166,7 +166,7 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
       formatted("{} of {} spent", job.restart_count(),
                 job.settings().restart_count_max()));
   if (!job.master_address().empty())
-    add(out, "master",
+    add(out, "MASTER_ADDR",
         formatted("{}:{}", job.master_address(), job.master_port()));
   if (job.has_last_failure())
     add(out, "last failure",

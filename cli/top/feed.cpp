@@ -25,15 +25,6 @@ constexpr auto watch_limit = std::chrono::milliseconds{3'000};
 /// Between two looks for a job.
 constexpr auto look_interval = std::chrono::milliseconds{500};
 
-detail::unique_fd make_event() {
-  return detail::unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-}
-
-void signal(const detail::unique_fd& to) {
-  const auto one = uint64_t{1};
-  [[maybe_unused]] const auto size = ::write(to.get(), &one, sizeof one);
-}
-
 bool is_same_kind(const event& a, const status_came& b) {
   const auto* x = std::get_if<status_came>(&a);
   return x != nullptr && x->job == b.job;
@@ -51,7 +42,21 @@ std::optional<local_job> find_job(const std::string& label) {
 
 } // namespace
 
-inbox::inbox() : ready_(make_event()) {}
+wake_up::wake_up() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+wake_up::~wake_up() {
+  ::close(fd_);
+}
+
+void wake_up::signal() {
+  const auto one = uint64_t{1};
+  [[maybe_unused]] const auto size = ::write(fd_, &one, sizeof one);
+}
+
+void wake_up::clear() {
+  auto count = uint64_t{0};
+  [[maybe_unused]] const auto size = ::read(fd_, &count, sizeof count);
+}
 
 void inbox::put(event x) {
   const auto lock = std::lock_guard{mutex_};
@@ -59,28 +64,26 @@ void inbox::put(event x) {
     std::erase_if(waiting_,
                   [&](const auto& y) { return is_same_kind(y, *news); });
   waiting_.push_back(std::move(x));
-  signal(ready_);
+  ready_.signal();
 }
 
 std::vector<event> inbox::take() {
   const auto lock = std::lock_guard{mutex_};
-  auto count = uint64_t{0};
-  [[maybe_unused]] const auto size = ::read(ready_.get(), &count, sizeof count);
+  ready_.clear();
   return std::exchange(waiting_, {});
 }
 
 feed::feed(feed_source what, inbox& to)
-  : what_(std::move(what)), to_(to), stop_(make_event()),
-    thread_([this] { run(); }) {}
+  : what_(std::move(what)), to_(to), thread_([this] { run(); }) {}
 
 feed::~feed() {
-  signal(stop_);
+  stop_.signal();
   thread_.join();
 }
 
 void feed::run() {
   const auto how = watch_options{
-    .interval = watch_interval, .limit = watch_limit, .stop = stop_.get()};
+    .interval = watch_interval, .limit = watch_limit, .stop = stop_.fd()};
   const auto on_status = [this](const v1::JobStatus& x) {
     to_.put(status_came{what_.key, x});
     return true;
@@ -100,7 +103,7 @@ void feed::run() {
 
 // False: it is to end.
 bool feed::pause() {
-  auto x = ::pollfd{stop_.get(), POLLIN, 0};
+  auto x = ::pollfd{stop_.fd(), POLLIN, 0};
   return ::poll(&x, 1, static_cast<int>(look_interval.count())) == 0;
 }
 

@@ -4,7 +4,6 @@
 
 #include "cli/top/model.hpp"
 #include "runtime/options.hpp"
-#include "runtime/os/unique_fd.hpp"
 
 #include <functional>
 #include <mutex>
@@ -15,13 +14,30 @@
 
 namespace actorrun::cli::top {
 
+/// Lets a thread that polls be woken up by others.
+class wake_up {
+public:
+  wake_up();
+  ~wake_up();
+
+  wake_up(const wake_up&) = delete;
+  wake_up& operator=(const wake_up&) = delete;
+
+  /// Readable from `signal` until `clear`.
+  int fd() const { return fd_; }
+
+  void signal();
+  void clear();
+
+private:
+  int fd_;
+};
+
 /// Takes news from feeds, for a thread that polls.
 class inbox {
 public:
-  inbox();
-
   /// Readable when there is something.
-  int fd() const { return ready_.get(); }
+  int fd() const { return ready_.fd(); }
 
   /// Of each job only the newest status is kept. Callable from any thread.
   void put(event x);
@@ -29,7 +45,7 @@ public:
   std::vector<event> take();
 
 private:
-  detail::unique_fd ready_;
+  wake_up ready_;
   std::mutex mutex_;
   std::vector<event> waiting_;
 };
@@ -56,7 +72,7 @@ private:
 
   feed_source what_;
   inbox& to_;
-  detail::unique_fd stop_;
+  wake_up stop_;
   std::thread thread_;
 };
 

@@ -28,10 +28,10 @@ constexpr int ctrl_l = 12;
 constexpr int ctrl_z = 26;
 
 /// Numbers of colour pairs; 0 is the terminal's own.
-enum pair : short { cyan = 1, yellow, red, on_bar, on_cursor };
+enum colour_pair : short { cyan = 1, yellow, red, on_bar };
 
 attr_t attribute_of(style x, bool has_colours) {
-  const auto pair = [has_colours](short number) {
+  const auto coloured = [has_colours](short number) {
     return has_colours ? COLOR_PAIR(number) : attr_t{0};
   };
   switch (x) {
@@ -42,17 +42,17 @@ attr_t attribute_of(style x, bool has_colours) {
     case style::strong:
       return A_BOLD;
     case style::good:
-      return pair(cyan);
+      return coloured(cyan);
     case style::warning:
-      return pair(yellow) | A_BOLD;
+      return coloured(yellow) | A_BOLD;
     case style::bad:
-      return pair(red) | A_BOLD;
+      return coloured(red) | A_BOLD;
     case style::heading:
       return A_BOLD | A_UNDERLINE;
     case style::selected:
       return A_REVERSE;
     case style::bar:
-      return has_colours ? pair(on_bar) : attr_t{A_REVERSE};
+      return has_colours ? coloured(on_bar) : attr_t{A_REVERSE};
   }
   return A_NORMAL;
 }

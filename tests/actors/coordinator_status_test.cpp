@@ -189,8 +189,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: it explains the job to operators",
-                 "[actors]") {
+                 "coordinator: it explains the job to operators", "[actors]") {
   run_two();
   failed(b, "2", 1);
   stopped(a, "1", 1);

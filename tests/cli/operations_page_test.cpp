@@ -90,8 +90,8 @@ TEST_CASE("operations page: every option exists", "[cli]") {
   auto known = names_of(all_rules(), true);
   known.merge(names_of(all_rules(), false));
   // Options of other programs.
-  known.insert({"--force", "--install", "--json", "--name", "--output",
-                "--prefix", "--scope", "--user"});
+  known.insert({"--force", "--install", "--json", "--name", "--once",
+                "--output", "--prefix", "--scope", "--user"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

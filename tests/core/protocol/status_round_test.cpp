@@ -37,8 +37,7 @@ TEST_CASE_METHOD(fixture, "status_round: it ends with the last answer",
   CHECK_FALSE(uut.is_fresh(at(502ms)));
 }
 
-TEST_CASE_METHOD(fixture,
-                 "status_round: many workers are looked at less often",
+TEST_CASE_METHOD(fixture, "status_round: many workers are looked at less often",
                  "[core]") {
   uut.begin({}, at(0ms));
   CHECK_FALSE(uut.is_fresh(at(500ms), 50));
