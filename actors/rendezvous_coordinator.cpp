@@ -133,7 +133,6 @@ struct rendezvous_coordinator_state::effect_runner {
       auto notice = v1::EpochFormed{};
       *notice.mutable_plan() = to_wire(plan);
       notice.set_reason(x.reason);
-      st.contacts_[plan.own.agent].pids.clear();
       send(plan.own.agent, std::move(notice));
     }
     const auto& plan = x.plans.front();
@@ -226,9 +225,9 @@ rendezvous_coordinator_state::make_behavior() {
       });
     },
     [this](const v1::WorkersStarted& x) {
-      if_own(x, [&](const agent_id& agent, contact& known) {
-        known.pids.assign(x.pids().begin(), x.pids().end());
-        dispatch(workers_started{agent, {x.epoch()}, known.pids});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(workers_started{
+          agent, {x.epoch()}, {x.pids().begin(), x.pids().end()}});
       });
     },
     [this](const v1::WorkerFailed& x) {
@@ -352,15 +351,16 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   if (offering.leased)
     known.heard = self_->clock().now();
   auto held = std::optional<claim>{};
+  auto pids = std::vector<int64_t>{};
   if (x.has_claim()) {
     held = from_wire(x.claim());
-    known.pids.assign(x.claim().pids().begin(), x.claim().pids().end());
+    pids.assign(x.claim().pids().begin(), x.claim().pids().end());
   }
   watches_.watch(self_, known.handle,
                  [this, agent, link = *link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
                         config_.possible ? config_.possible() : epoch_max,
-                        held ? known.pids : std::vector<int64_t>{}});
+                        std::move(pids)});
   if (!rendezvous_.agents().contains(agent))
     forget(agent); // It was rejected.
 }

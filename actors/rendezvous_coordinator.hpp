@@ -68,7 +68,6 @@ private:
   struct contact {
     node_agent_actor handle; ///< Null while there is no link.
     uint16_t liveness_port = 0;
-    std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
     core::node_vitals vitals{};                    ///< As of the last answer.
     core::time_point seen{}; ///< When that came; none: there was none.
