@@ -1,6 +1,6 @@
 #include "cli/top/model.hpp"
 
-#include "actors/core/text.hpp"
+#include "actors/core/failure.hpp"
 
 #include <algorithm>
 #include <limits>
