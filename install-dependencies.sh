@@ -7,8 +7,10 @@ set -eu
 
 build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
-       nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev"
-tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh"
+       nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev
+       libncurses-dev"
+tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh
+       tmux"
 bench="mpich"
 torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
 

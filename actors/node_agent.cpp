@@ -652,6 +652,8 @@ v1::JobStatus node_agent_state::own_status() const {
   agent.set_address(membership_.offering().address);
   agent.set_role(membership_.offering().role);
   agent.set_slot_count(membership_.offering().slot_count);
+  agent.set_state("away");
+  agent.set_reason(out.waiting_for());
   agent.set_share(to_wire(membership_.share()));
   agent.mutable_pids()->Assign(pids_.begin(), pids_.end());
   auto devices = devices_status();

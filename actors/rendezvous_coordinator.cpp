@@ -1,6 +1,8 @@
 #include "actors/rendezvous_coordinator.hpp"
 
+#include "actors/core/journal/story.hpp"
 #include "actors/core/text.hpp"
+#include "actors/job_status.hpp"
 #include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/status_vitals.hpp"
@@ -8,6 +10,7 @@
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -19,14 +22,8 @@ using namespace core;
 
 namespace {
 
-// At most so many bytes for tag and length of an entry and the truncation flags.
-constexpr auto entry_overhead = size_t{8};
-
 /// At most so many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
-
-/// At most so many bytes of the reason why a host is excluded.
-constexpr auto exclusion_size_max = size_t{320};
 
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
@@ -52,28 +49,6 @@ uint64_t milliseconds_of(duration x) {
     std::chrono::ceil<std::chrono::milliseconds>(x).count());
 }
 
-v1::AgentStatus to_status(const agent_record& x, epoch_id epoch,
-                          time_point now) {
-  auto out = v1::AgentStatus{};
-  out.set_agent_id(x.offering.agent.value);
-  out.set_host(x.offering.host);
-  out.set_address(x.offering.address);
-  out.set_role(x.offering.role);
-  out.set_slot_count(x.offering.slot_count);
-  out.set_connected(x.connected);
-  out.set_leaving(x.leaving);
-  if (x.is_draining())
-    out.set_drain_left_ms(
-      milliseconds_of(std::max(*x.drain->due - now, duration{0})));
-  if (epoch.value != 0 && x.member_of == epoch) {
-    out.set_epoch(epoch.value);
-    out.set_node_rank(x.place.node_rank);
-    out.set_first_global_rank(x.place.first_global_rank);
-    out.set_share(to_wire(x.share));
-  }
-  return out;
-}
-
 /// How operators name it.
 named_node node_of(const agent_record& x, epoch_id epoch) {
   auto out = named_node{x.offering.host, std::nullopt};
@@ -82,11 +57,28 @@ named_node node_of(const agent_record& x, epoch_id epoch) {
   return out;
 }
 
-// All of them would fill the message.
-outcome without_others(outcome x) {
-  x.unlisted_failure_count += uint32_t(x.other_failures.size());
-  x.other_failures.clear();
-  return x;
+/// Adds as many explanations as fit into a message, the newest ones. Evidence of
+/// older ones is the first to go.
+void fill(v1::Explanations& out,
+          const std::vector<journal::explanation>& told) {
+  auto entries = std::vector<v1::Explanation>{};
+  auto size = out.ByteSizeLong() + status_overhead;
+  for (auto i = told.rbegin(); i != told.rend(); ++i) {
+    auto entry = v1::Explanation{};
+    entry.set_sentence(i->sentence);
+    size += entry.ByteSizeLong() + status_overhead;
+    if (size > v1::message_size_max)
+      break;
+    for (const auto& line : i->evidence) {
+      if (size + line.size() + status_overhead > v1::message_size_max)
+        break;
+      size += line.size() + status_overhead;
+      entry.add_evidence(line);
+    }
+    entries.push_back(std::move(entry));
+  }
+  for (auto i = entries.rbegin(); i != entries.rend(); ++i)
+    *out.add_parts() = std::move(*i);
 }
 
 } // namespace
@@ -156,7 +148,6 @@ struct rendezvous_coordinator_state::effect_runner {
       auto notice = v1::EpochFormed{};
       *notice.mutable_plan() = to_wire(plan);
       notice.set_reason(x.reason);
-      st.contacts_[plan.own.agent].pids.clear();
       send(plan.own.agent, std::move(notice));
     }
     const auto& plan = x.plans.front();
@@ -284,15 +275,16 @@ rendezvous_coordinator_state::make_behavior() {
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
-      if_own(x, [&](const agent_id& agent, contact&) {
+      if_own(x, [&](const agent_id& agent, contact& known) {
         heard_ns_ = x.sent_ns();
+        known.heard = self_->clock().now();
         dispatch(agent_heard{agent, time_point{duration{heard_ns_}}});
       });
     },
     [this](const v1::WorkersStarted& x) {
-      if_own(x, [&](const agent_id& agent, contact& known) {
-        known.pids.assign(x.pids().begin(), x.pids().end());
-        dispatch(workers_started{agent, {x.epoch()}, known.pids});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(workers_started{
+          agent, {x.epoch()}, {x.pids().begin(), x.pids().end()}});
       });
     },
     [this](const v1::WorkerFailed& x) {
@@ -384,9 +376,10 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
     highest_number_ = rendezvous_.highest_number();
     config_.on_number(highest_number_);
   }
+  auto records = chronicle_.note(event, effects, rendezvous_, moment_of(now));
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
-  keep(chronicle_.note(event, effects, rendezvous_, moment_of(now)));
+  keep(std::move(records));
 }
 
 void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
@@ -441,16 +434,19 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
+  if (offering.leased)
+    known.heard = self_->clock().now();
   auto held = std::optional<claim>{};
+  auto pids = std::vector<int64_t>{};
   if (x.has_claim()) {
     held = from_wire(x.claim());
-    known.pids.assign(x.claim().pids().begin(), x.claim().pids().end());
+    pids.assign(x.claim().pids().begin(), x.claim().pids().end());
   }
   watches_.watch(self_, known.handle,
                  [this, agent, link = *link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
                         config_.possible ? config_.possible() : epoch_max,
-                        held ? known.pids : std::vector<int64_t>{}});
+                        std::move(pids)});
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.
@@ -551,7 +547,9 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
 
 // Calls `fn` when it is known how the nodes are doing, or not to be known soon.
 void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
-  if (waiting_.size() == waiting_max || round_.is_fresh(self_->clock().now()))
+  if (waiting_.size() == waiting_max
+      || round_.is_fresh(self_->clock().now(),
+                         rendezvous_.common_plan().world_size))
     return fn();
   waiting_.push_back(std::move(fn));
   if (!round_.is_open())
@@ -585,24 +583,29 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
   return promise;
 }
 
-void rendezvous_coordinator_state::add_exclusions(v1::JobStatus& out) const {
-  for (const auto& x : rendezvous_.excluded_hosts()) {
-    auto& host = *out.add_excluded_hosts();
-    host.set_host(x.host);
-    host.set_reason(one_line(to_string(x), exclusion_size_max));
-    host.set_age_ms(milliseconds_of(self_->clock().now() - x.since));
+// The journal does not tell of keep-alives: there are too many.
+void rendezvous_coordinator_state::add_leases(v1::JobStatus& out,
+                                              time_point now) const {
+  for (auto& agent : *out.mutable_agents()) {
+    const auto i = contacts_.find({agent.agent_id()});
+    if (i == contacts_.end() || !i->second.heard)
+      continue;
+    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
+      now - *i->second.heard);
+    agent.set_lease_age_ms(
+      static_cast<uint64_t>(std::max<int64_t>(age.count(), 0)));
   }
 }
 
 // Agents come first: their devices get what room they have left.
-void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
-                                               size_t size) const {
+void rendezvous_coordinator_state::add_devices(v1::JobStatus& out) const {
+  auto size = out.ByteSizeLong();
   for (auto& agent : *out.mutable_agents()) {
     const auto i = contacts_.find({agent.agent_id()});
     if (i == contacts_.end() || !i->second.devices)
       continue;
     auto devices = to_wire(*i->second.devices);
-    size += devices.ByteSizeLong() + entry_overhead;
+    size += devices.ByteSizeLong() + status_overhead;
     if (size > v1::message_size_max) {
       out.set_gpus_truncated(true);
       return;
@@ -613,47 +616,32 @@ void rendezvous_coordinator_state::add_devices(v1::JobStatus& out,
 }
 
 v1::JobStatus rendezvous_coordinator_state::status() const {
-  auto out = v1::JobStatus{};
-  out.set_job_id(config_.job.value);
-  out.set_phase(to_string(rendezvous_.current_phase()));
-  out.set_epoch(rendezvous_.epoch().value);
-  *out.mutable_settings() = to_wire(rendezvous_.settings());
-  out.set_restart_count(rendezvous_.budget().restart_count());
-  out.set_waiting_for(rendezvous_.waiting_for());
-  out.set_coordinator_pid(config_.pid);
-  out.set_coordinator_host(config_.host);
-  const auto& common = rendezvous_.common_plan();
-  out.set_world_size(common.world_size);
-  out.set_master_address(common.master_address);
-  out.set_master_port(common.master_port);
-  if (const auto& failure = rendezvous_.last_failure())
-    *out.mutable_last_failure() = to_wire(*failure);
-  if (const auto& result = rendezvous_.result())
-    *out.mutable_outcome() = to_wire(without_others(*result));
-  for (const auto& x : rendezvous_.quarantined_nodes())
-    *out.add_quarantined_nodes() = to_wire(x);
-  add_exclusions(out);
-  auto size = out.ByteSizeLong();
-  for (const auto& [id, record] : rendezvous_.agents()) {
-    auto agent = to_status(record, rendezvous_.epoch(), self_->clock().now());
-    const auto i = contacts_.find(id);
-    if (i != contacts_.end() && record.holds.value != 0)
-      agent.mutable_pids()->Assign(i->second.pids.begin(),
-                                   i->second.pids.end());
-    size += agent.ByteSizeLong() + entry_overhead;
-    if (size > v1::message_size_max) {
-      out.set_truncated(true);
-      break;
-    }
-    *out.add_agents() = std::move(agent);
-  }
-  add_devices(out, size);
-  add_vitals(out, [this, now = self_->clock().now()](const agent_id& id) {
+  const auto now = self_->clock().now();
+  auto out = status_of(chronicle_.now(), moment_of(now));
+  add_leases(out, now);
+  add_devices(out);
+  add_vitals(out, [this, now](const agent_id& id) {
     const auto i = contacts_.find(id);
     return i == contacts_.end() || i->second.seen == time_point{}
              ? vitals_of_node{}
              : vitals_of_node{&i->second.vitals, now - i->second.seen};
   });
+  return out;
+}
+
+v1::OperatorReply
+rendezvous_coordinator_state::explanations(const v1::Explain& what) const {
+  const auto& known = chronicle_.now();
+  auto out = v1::OperatorReply{};
+  auto& all = *out.mutable_explanations();
+  all.set_is_healthy(journal::is_healthy(known));
+  auto now = journal::why(known, self_->clock().now());
+  auto told = std::vector<journal::explanation>{};
+  if (what.all())
+    for (size_t i = 0; i < known.epochs.size(); ++i)
+      told.push_back(journal::why_epoch(known, i));
+  told.push_back(std::move(now));
+  fill(all, told);
   return out;
 }
 

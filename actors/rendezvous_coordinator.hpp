@@ -73,11 +73,12 @@ private:
   struct contact {
     node_agent_actor handle; ///< Null while there is no link.
     uint16_t liveness_port = 0;
-    std::vector<int64_t> pids;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
     core::node_vitals vitals{};                    ///< As of the last answer.
     core::time_point seen{}; ///< When that came; none: there was none.
     uint64_t answered = 0;   ///< The newest round that it has answered.
+    /// Its last keep-alive; none: it has no lease.
+    std::optional<core::time_point> heard{};
   };
 
   template <class Message, class Handler>
@@ -101,8 +102,9 @@ private:
   void send(const agent_id& agent, T x);
   caf::result<v1::JobStatus> answer_status();
   v1::JobStatus status() const;
-  void add_exclusions(v1::JobStatus& out) const;
-  void add_devices(v1::JobStatus& out, size_t size) const;
+  void add_leases(v1::JobStatus& out, core::time_point now) const;
+  void add_devices(v1::JobStatus& out) const;
+  v1::OperatorReply explanations(const v1::Explain& what) const;
 
   rendezvous_coordinator_actor::pointer self_;
   rendezvous_coordinator_config config_;

@@ -2,6 +2,7 @@
 #include "cli/journal_commands.hpp"
 #include "cli/log_commands.hpp"
 #include "cli/steer_command.hpp"
+#include "cli/top/command.hpp"
 
 #include <iostream>
 
@@ -12,6 +13,8 @@ namespace {
 
 struct dispatcher {
   int operator()(const status_arguments& x) const { return show_status(x); }
+
+  int operator()(const top_arguments& x) const { return top::run(x); }
 
   int operator()(const coordinator_arguments& x) const {
     return host_coordinator(x);

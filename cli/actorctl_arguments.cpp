@@ -83,8 +83,26 @@ result<status_arguments> status_from(const control_settings& settings,
                         "actorctl status JOB", world);
   if (!job)
     return job.error();
-  return status_arguments{settings.json, settings.wide, std::move(job->local),
-                          std::move(job->remote)};
+  return status_arguments{.json = settings.json,
+                          .wide = settings.wide,
+                          .job = std::move(job->local),
+                          .journal_folder = settings.journal.value_or(
+                            own_journal_folder(world.variable)),
+                          .remote = std::move(job->remote)};
+}
+
+result<top_arguments> top_from(const control_settings& settings,
+                               const std::vector<std::string>& rest,
+                               const host_facts& world) {
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
+                        "actorctl top JOB", world);
+  if (!job)
+    return job.error();
+  return top_arguments{.job = std::move(job->local),
+                       .once = settings.once,
+                       .remote = std::move(job->remote)};
 }
 
 result<logs_arguments> logs_from(const control_settings& settings,
@@ -342,10 +360,19 @@ result<journal_arguments> journal_from(const control_settings& settings,
 result<why_arguments> why_from(const control_settings& settings,
                                const std::vector<std::string>& rest,
                                const host_facts& world) {
+  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
+                        "actorctl why JOB", world);
+  if (!job)
+    return job.error();
+  if (job->remote)
+    return why_arguments{.what = {},
+                         .json = settings.json,
+                         .all = settings.all,
+                         .remote = std::move(job->remote)};
   auto what = subject_of(settings, rest, world);
   if (!what)
     return what.error();
-  return why_arguments{std::move(*what), settings.json, settings.all};
+  return why_arguments{std::move(*what), settings.json, settings.all, {}};
 }
 
 /// `+12.3s`, `-2s`
@@ -396,6 +423,7 @@ struct control_rule {
 
 constexpr std::pair<std::string_view, control_rule> commands[]
   = {{"status", {status_rules, command_from<status_from>}},
+     {"top", {top_rules, command_from<top_from>}},
      {"why", {why_rules, command_from<why_from>}},
      {"journal", {journal_rules, command_from<journal_from>}},
      {"replay", {replay_rules, command_from<replay_from>}},

@@ -17,8 +17,9 @@ namespace actorrun::cli {
 /// `actorctl status`: print the status of jobs.
 struct status_arguments {
   bool json = false;
-  bool wide = false; ///< Show each worker in the text.
-  std::string job;   ///< Of this host; empty: all of them.
+  bool wide = false;          ///< Show each worker in the text.
+  std::string job;            ///< Of this host; empty: all of them.
+  std::string journal_folder; ///< Of jobs that have ended; empty: nowhere.
   /// Asked instead of this host's jobs. Valid, with a rendezvous; only what is
   /// needed to find the job is set.
   std::optional<job_options> remote;
@@ -54,6 +55,16 @@ struct why_arguments {
   journal_subject what;
   bool json = false;
   bool all = false; ///< Every epoch.
+  /// Its coordinator is asked, instead of a journal. Valid, with a rendezvous.
+  std::optional<job_options> remote{};
+};
+
+/// `actorctl top`: watch jobs.
+struct top_arguments {
+  std::string job;   ///< Of this host; empty: all of them.
+  bool once = false; ///< Print one picture.
+  /// Watched instead of this host's jobs. Valid, with a rendezvous.
+  std::optional<job_options> remote;
 };
 
 /// A moment of a journal.
@@ -100,8 +111,8 @@ struct stacks_arguments {
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
-                 steer_arguments, logs_arguments, stacks_arguments, help,
-                 version>;
+                 steer_arguments, logs_arguments, stacks_arguments,
+                 top_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

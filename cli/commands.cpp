@@ -2,6 +2,7 @@
 
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
+#include "cli/ended_jobs.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/report/diagnostics.hpp"
@@ -23,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include <malloc.h>
@@ -109,8 +111,10 @@ void await(signal_inbox& inbox, Handler on_signal) {
       return;
 }
 
-/// With etcd, a refused connection has other causes: etcd names the address of the
-/// last coordinator.
+} // namespace
+
+// With etcd, a refused connection has other causes: etcd names the address of the
+// last coordinator.
 int fail_to_find(const failure& why, const job_options& job) {
   if (job.backend != rendezvous_backend::etcd
       || why.code != errc::connection_refused)
@@ -122,8 +126,6 @@ int fail_to_find(const failure& why, const job_options& job) {
             << job.etcd.prefix << "\n";
   return static_cast<int>(exit_code_of(why.code));
 }
-
-} // namespace
 
 int fail(const failure& why, std::string_view program) {
   std::cerr << explain(why, program);
@@ -349,6 +351,23 @@ int host_coordinator(const coordinator_arguments& arguments) {
   return 0;
 }
 
+namespace {
+
+int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
+    .count();
+}
+
+std::set<std::string> ids_of(const std::vector<v1::JobStatus>& jobs) {
+  auto out = std::set<std::string>{};
+  for (const auto& x : jobs)
+    out.insert(x.job_id());
+  return out;
+}
+
+} // namespace
+
 int show_status(const status_arguments& arguments) {
   auto found = std::vector<v1::JobStatus>{};
   if (arguments.remote) {
@@ -374,15 +393,22 @@ int show_status(const status_arguments& arguments) {
   if (!arguments.job.empty())
     std::erase_if(found,
                   [&](const auto& x) { return x.job_id() != arguments.job; });
-  std::cout << (arguments.json ? to_json(found)
-                               : to_text(found, arguments.wide));
-  if (found.empty() && !arguments.job.empty()) {
+  const auto ended
+    = arguments.remote
+        ? std::vector<ended_job>{}
+        : find_ended_jobs(arguments.journal_folder, arguments.job,
+                          ids_of(found), now_ms());
+  if (arguments.json)
+    std::cout << to_json(found, ended);
+  else
+    std::cout << to_text(found, ended, arguments.wide);
+  if (found.empty() && !arguments.job.empty() && ended.empty()) {
     std::cerr << "actorctl: error: no job '" << arguments.job
               << "' of this user runs on this host\n"
                  "  try: actorctl status, which lists those that do\n";
-    leave(static_cast<int>(exit_code::rendezvous_failed));
   }
-  leave(0);
+  leave(static_cast<int>(exit_code_of(
+    found, arguments.job.empty() ? std::vector<ended_job>{} : ended)));
 }
 
 } // namespace actorrun::cli

@@ -23,6 +23,9 @@ int make_secret(const secret_arguments& arguments);
 /// @returns its exit code
 int fail(const failure& why, std::string_view program);
 
+/// The same for a job of another host that was looked for.
+int fail_to_find(const failure& why, const job_options& job);
+
 /// The exit code for the end of a job, or of our part in it.
 int exit_code_of(const core::ending& how);
 

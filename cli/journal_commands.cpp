@@ -1,12 +1,15 @@
 #include "cli/journal_commands.hpp"
 
 #include "actors/core/journal/story.hpp"
+#include "actors/job_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/values.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
+#include "cli/report/status_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/status.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +26,9 @@ constexpr auto program = "actorctl";
 
 /// How often a journal that is followed is looked at.
 constexpr auto follow_interval = std::chrono::milliseconds{100};
+
+/// Timeout for an explanation by a coordinator.
+constexpr auto answer_limit = std::chrono::seconds{3};
 
 constexpr int unhealthy = 1;
 
@@ -106,6 +112,15 @@ core::time_point moment_in(const snapshot& all,
   return at->from_end ? all.latest.when - at->by : all.began.when + at->by;
 }
 
+/// The later of the two, by both clocks.
+moment moment_after(const moment& known, core::time_point when) {
+  const auto by = std::max(when - known.when, core::duration{0});
+  return {
+    known.when + by,
+    known.wall_ms
+      + std::chrono::duration_cast<std::chrono::milliseconds>(by).count()};
+}
+
 } // namespace
 
 int show_journal(const journal_arguments& arguments) {
@@ -128,7 +143,23 @@ int show_journal(const journal_arguments& arguments) {
   return 0;
 }
 
+namespace {
+
+int explain_remote_job(const why_arguments& arguments) {
+  const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
+  if (!told)
+    return fail_to_find(told.error(), *arguments.remote);
+  for (const auto& x : told->parts())
+    print({x.sentence(), {x.evidence().begin(), x.evidence().end()}},
+          arguments.json);
+  return told->is_healthy() ? 0 : unhealthy;
+}
+
+} // namespace
+
 int explain_job(const why_arguments& arguments) {
+  if (arguments.remote)
+    return explain_remote_job(arguments);
   const auto journal = read(arguments.what);
   if (!journal)
     return fail(journal.error(), program);
@@ -160,9 +191,10 @@ int replay(const replay_arguments& arguments) {
   if (shown.number == 0)
     return fail({errc::bad_argument, "--at: the journal begins later"},
                 program);
-  std::cout << formatted("at {}, record {}:\n",
-                         clock_text(shown.latest.wall_ms), shown.number)
-            << to_text(shown, std::max(until, shown.latest.when));
+  const auto now = moment_after(shown.latest, until);
+  std::cout << formatted("at {}, record {}: {}\n", clock_text(now.wall_ms),
+                         shown.number, why(shown, now.when).sentence)
+            << to_text({status_of(shown, now)}, false);
   warn_of_damage(*all);
   return 0;
 }

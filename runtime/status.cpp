@@ -36,7 +36,18 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto& agent : *x.mutable_agents())
     for (auto* text : {agent.mutable_agent_id(), agent.mutable_host(),
                        agent.mutable_address(), agent.mutable_role(),
-                       agent.mutable_gpu_trouble()})
+                       agent.mutable_gpu_trouble(), agent.mutable_state(),
+                       agent.mutable_reason()})
+      clean(*text);
+  for (auto& epoch : *x.mutable_epochs())
+    for (auto* text : {epoch.mutable_reason(), epoch.mutable_end_reason()})
+      clean(*text);
+  for (auto& node : *x.mutable_departed_nodes())
+    for (auto* text :
+         {node.mutable_agent_id(), node.mutable_host(), node.mutable_reason()})
+      clean(*text);
+  for (auto& host : *x.mutable_excluded_hosts())
+    for (auto* text : {host.mutable_host(), host.mutable_reason()})
       clean(*text);
   for (auto& node : *x.mutable_quarantined_nodes())
     for (auto* text : {node.mutable_agent_id(), node.mutable_host()})
@@ -54,19 +65,43 @@ result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
   return refusal_in(x, "its status");
 }
 
+result<v1::Explanations> explanations_in(const v1::OperatorReply& x) {
+  if (!x.has_explanations()) {
+    const auto status = status_in(x);
+    return status
+             ? failure{errc::not_actorrun, "the job does not explain itself"}
+             : status.error();
+  }
+  auto out = x.explanations();
+  for (auto& part : *out.mutable_parts()) {
+    clean(*part.mutable_sentence());
+    for (auto& line : *part.mutable_evidence())
+      clean(line);
+  }
+  return out;
+}
+
 using status_callback = std::function<bool(const v1::JobStatus&)>;
 using time_point = operator_client::time_point;
 
-result<v1::JobStatus> ask(result<reached> there) {
+result<v1::OperatorReply> ask(result<reached> there,
+                              v1::OperatorRequest request) {
   if (!there)
     return there.error();
-  auto request = v1::OperatorRequest{};
   request.set_number(1);
-  request.mutable_status();
   if (auto ok = there->whom.send(request); !ok)
     return ok.error();
-  const auto x = there->whom.receive(there->due);
-  return x ? status_in(**x) : x.error();
+  auto x = there->whom.receive(there->due);
+  if (!x)
+    return x.error();
+  return std::move(**x);
+}
+
+result<v1::JobStatus> ask(result<reached> there) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_status();
+  const auto x = ask(std::move(there), std::move(request));
+  return x ? status_in(*x) : x.error();
 }
 
 result<void> watch(result<reached> there, const watch_options& how,
@@ -157,6 +192,14 @@ result<v1::JobStatus> ask_status(const local_job& job,
 result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit) {
   return ask(reach(job, limit));
+}
+
+result<v1::Explanations> ask_why(const job_options& job, bool all,
+                                 std::chrono::milliseconds limit) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_explain()->set_all(all);
+  const auto x = ask(reach(job, limit), std::move(request));
+  return x ? explanations_in(*x) : x.error();
 }
 
 result<void> watch_status(const local_job& job, const watch_options& how,

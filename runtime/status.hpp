@@ -5,6 +5,7 @@
 #include "runtime/options.hpp"
 
 #include "messages/job.pb.h"
+#include "messages/operator.pb.h"
 
 #include <chrono>
 #include <cstdint>
@@ -52,6 +53,14 @@ result<v1::JobStatus> ask_status(const local_job& job,
 result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit);
 
+/// Has the coordinator of a job on any host explain it. Blocks for at most twice
+/// `limit`.
+/// @param all Every epoch, one after the other.
+/// @pre the job has a rendezvous
+/// @retval as `ask_status`
+result<v1::Explanations> ask_why(const job_options& job, bool all,
+                                 std::chrono::milliseconds limit);
+
 struct watch_options {
   /// The least between two reports; 100 ms to 60 s, others are fitted.
   std::chrono::milliseconds interval{1'000};
@@ -61,8 +70,9 @@ struct watch_options {
   int stop = -1;
 };
 
-/// Gets the status now and whenever it has changed. Blocks until `on_status`
-/// returns false or `stop` becomes readable.
+/// Gets the status now, whenever it has changed, and at least every second, or once
+/// per interval if that is longer. Blocks until `on_status` returns false or `stop`
+/// becomes readable.
 /// @param on_status Called on this thread. While it runs nothing is sent but one
 ///                  status, however often that changes.
 /// @retval errc::connection_failed  the process has ended; and as `ask_status`

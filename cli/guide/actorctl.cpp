@@ -12,12 +12,33 @@ command_guide status_guide() {
     "status",
     "print the status of jobs",
     "Prints the status of this user's jobs on this host, of one of them, or of"
-    " the job that meets at an endpoint.",
+    " the job that meets at an endpoint, and lists the jobs of this host that"
+    " ended in the last day. The exit code is 0 if all that run are healthy, 1 "
+    "if"
+    " one waits or is degraded, 3 if there is none.",
     {"actorctl status [--json | -o wide] [JOB]",
      "actorctl status [--json | -o wide] --rdzv-endpoint=HOST[:PORT] "
      "--rdzv-id=ID"
      " [OPTIONS]"},
     for_show(status_rules(unused)),
+  };
+}
+
+command_guide top_guide() {
+  auto unused = control_settings{};
+  return {
+    "top",
+    "watch jobs, their nodes and workers",
+    "Shows jobs, their nodes and workers on the terminal, and each change at"
+    " once: of this user's jobs on this host, of one of them, or of the job "
+    "that"
+    " meets at an endpoint. The key ? lists the keys. A job whose coordinator "
+    "is"
+    " gone is looked for again.",
+    {"actorctl top [--once] [JOB]",
+     "actorctl top [--once] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+     "[OPTIONS]"},
+    for_show(top_rules(unused)),
   };
 }
 
@@ -30,8 +51,10 @@ command_guide why_guide() {
     " ended, and what that rests on. Reads the journal of the job, also after "
     "its"
     " end, on the host of its coordinator. Without JOB: the job that was last"
-    " heard of.",
-    {"actorctl why [--all] [--json] [--journal=FOLDER] [JOB|FILE]"},
+    " heard of. With --rdzv-endpoint its coordinator is asked, from any host.",
+    {"actorctl why [--all] [--json] [--journal=FOLDER] [JOB|FILE]",
+     "actorctl why [--all] [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID"
+     " [OPTIONS]"},
     for_show(why_rules(unused)),
   };
 }
@@ -223,6 +246,8 @@ manual_sections manual() {
   auto out = manual_sections{};
   append_common_environment(out.environment);
   out.environment.push_back(
+    {"NO_COLOR", "if it is not empty, actorctl top shows no colours."});
+  out.environment.push_back(
     {"PET_*", "Not read: a shell may hold these variables for another job."});
   out.signals = {
     {"SIGTERM, SIGINT, SIGHUP, SIGQUIT",
@@ -248,15 +273,16 @@ program_guide actorctl_guide() {
   out.operand = "actorctl COMMAND --help describes the options of a command.";
   out.options = for_show(actorctl_rules(unused));
   out.commands
-    = {status_guide(),    why_guide(),         journal_guide(), replay_guide(),
-       logs_guide(),      stacks_guide(),      drain_guide(),   resize_guide(),
-       restart_guide(),   stop_guide(),        exclude_guide(), include_guide(),
-       log_level_guide(), coordinator_guide(), secret_guide()};
+    = {status_guide(),  top_guide(),       why_guide(),         journal_guide(),
+       replay_guide(),  logs_guide(),      stacks_guide(),      drain_guide(),
+       resize_guide(),  restart_guide(),   stop_guide(),        exclude_guide(),
+       include_guide(), log_level_guide(), coordinator_guide(), secret_guide()};
   out.examples = {
     {"actorctl status", "The jobs of this user on this host:"},
     {"actorctl status -o wide", "The same, with a row for each worker:"},
     {"actorctl status --json --rdzv-endpoint=node1 --rdzv-id=job1",
      "A job on other nodes, for a program:"},
+    {"actorctl top", "The same as it changes:"},
     {"actorctl why", "Why a job waits, regrouped or failed:"},
     {"actorctl logs -f --rank=3",
      "What the worker of rank 3 writes, from now on:"},

@@ -79,9 +79,21 @@ option_rules status_rules(control_settings& out) {
   auto rules = option_rules{
     {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
     {"--output", 'o', "text|wide", group,
-     "wide: print load and memory of each node, and a row for each worker: its"
-     " state, age, CPU use, memory, threads and output",
-     into(out.wide, parse_width)}};
+     "wide: print also times, load and memory of each node, a row for each"
+     " worker (its state, age, CPU use, memory, threads and output), and the"
+     " last epochs",
+     into(out.wide, parse_width)},
+    journal_rule(group, out.journal,
+                 "where journals are, for jobs that have ended")};
+  append(rules, remote_rules(out));
+  append(rules, {help_rule(group)});
+  return rules;
+}
+
+option_rules top_rules(control_settings& out) {
+  auto rules
+    = option_rules{{"--once", 0, "", group,
+                    "print one picture as text, and end", switch_on(out.once)}};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
@@ -215,14 +227,15 @@ option_rules journal_rules(control_settings& out) {
 }
 
 option_rules why_rules(control_settings& out) {
-  return {
+  auto rules = option_rules{
     {"--all", 0, "", group, "tell of every epoch, from the first on",
      switch_on(out.all)},
     {"--json", 0, "", group, "print one JSON document per line",
      switch_on(out.json)},
-    journal_rule(group, out.journal, "where journals are"),
-    help_rule(group),
-  };
+    journal_rule(group, out.journal, "where journals are")};
+  append(rules, remote_rules(out));
+  append(rules, {help_rule(group)});
+  return rules;
 }
 
 option_rules replay_rules(control_settings& out) {

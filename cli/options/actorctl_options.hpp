@@ -32,6 +32,7 @@ struct control_settings {
   std::optional<std::string> journal; ///< A folder.
   bool follow = false;
   bool all = false;
+  bool once = false; ///< Do not go on.
   std::optional<std::string> at;
   std::string local_job; ///< Of this host; empty: the only one.
   std::string reason;
@@ -53,22 +54,23 @@ struct control_settings {
 /// The options in front of a command.
 option_rules actorctl_rules(control_settings& out);
 option_rules status_rules(control_settings& out);
+option_rules top_rules(control_settings& out);
 option_rules coordinator_rules(control_settings& out);
 option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);
 option_rules why_rules(control_settings& out);
 option_rules replay_rules(control_settings& out);
-  std::string local_job; ///< Of this host; empty: the only one.
-  std::string reason;
-  std::string node;
-  std::optional<std::chrono::milliseconds> deadline;
-  bool waits_for_replacement = false;
-  std::vector<uint32_t> ranks;                    ///< Empty: all.
-  std::optional<std::chrono::milliseconds> since; ///< Before now.
-  std::optional<uint32_t> tail;
-  std::string grep;
-  bool previous = false;
-  bool only_out = false;
-  bool only_err = false;
+std::string local_job; ///< Of this host; empty: the only one.
+std::string reason;
+std::string node;
+std::optional<std::chrono::milliseconds> deadline;
+bool waits_for_replacement = false;
+std::vector<uint32_t> ranks;                    ///< Empty: all.
+std::optional<std::chrono::milliseconds> since; ///< Before now.
+std::optional<uint32_t> tail;
+std::string grep;
+bool previous = false;
+bool only_out = false;
+bool only_err = false;
 
 } // namespace actorrun::cli

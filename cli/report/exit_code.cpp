@@ -58,10 +58,12 @@ int exit_code_of_signal(int signal) {
 
 std::vector<std::pair<std::string, std::string>> exit_code_table() {
   static constexpr std::pair<exit_code, const char*> table[] = {
-    {exit_code::succeeded, "the job succeeded, or its status was printed"},
+    {exit_code::succeeded, "the job succeeded, or did what was asked; of"
+                           " actorctl status and why: the jobs are healthy"},
     {exit_code::workers_failed,
-     "workers failed and no restart was left; or a request to a job was"
-     " refused"},
+     "workers failed and no restart was left; a request to a job was refused; "
+     "of"
+     " actorctl status and why: a job waits, is degraded or has failed"},
     {exit_code::bad_arguments, "wrong arguments"},
     {exit_code::rendezvous_failed,
      "too few nodes joined in time, no coordinator answers at the endpoint, or"

@@ -1,13 +1,11 @@
 #include "cli/report/journal_view.hpp"
 
 #include "actors/core/text.hpp"
-#include "cli/report/text_table.hpp"
 #include "messages/formatted.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <ctime>
-#include <vector>
 
 namespace actorrun::cli {
 
@@ -130,44 +128,6 @@ struct describe {
   }
 };
 
-std::string state_of(const node_entry& x, const snapshot& job) {
-  if (x.now.leaving)
-    return "leaving";
-  if (!x.now.connected)
-    return "out of touch";
-  if (x.now.drained_at)
-    return "draining";
-  if (x.now.excluded)
-    return "excluded";
-  const auto* newest = job.newest_epoch();
-  const auto is_member = newest != nullptr
-                         && x.now.epoch == newest->formed.epoch
-                         && x.now.share != share_state::idle;
-  if (!is_member)
-    return job.phase == rendezvous::phase::running ? "standby" : "waiting";
-  return to_string(x.now.share);
-}
-
-std::vector<text_row> rows_of(const snapshot& x, time_point now) {
-  auto out = std::vector<text_row>{
-    {"NODE", "HOST", "STATE", "SINCE", "RANKS", "AGENT", "WORKER PIDS"}};
-  for (const auto& [agent, entry] : x.nodes) {
-    const auto& node = entry.now;
-    const auto is_placed = node.share != share_state::idle;
-    auto pids = std::string{};
-    for (const auto pid : node.pids)
-      pids += (pids.empty() ? "" : " ") + std::to_string(pid);
-    out.push_back({is_placed ? std::to_string(node.node_rank) : "-",
-                   clean(node.host), state_of(entry, x),
-                   duration_text(now - entry.since.when),
-                   is_placed ? formatted("{}-{}", node.first_rank,
-                                         node.first_rank + node.slot_count - 1)
-                             : "-",
-                   clean(agent.value), pids});
-  }
-  return out;
-}
-
 } // namespace
 
 std::string clock_text(int64_t wall_ms) {
@@ -185,23 +145,6 @@ std::optional<std::string> line_of(const record& x, const snapshot& known) {
     return {};
   return formatted("{}  +{:<10}  {}\n", clock_text(x.at.wall_ms),
                    duration_text(x.at.when - known.began.when), *text);
-}
-
-std::string to_text(const snapshot& x, time_point now) {
-  const auto& settings = x.coordinator.settings;
-  auto text = formatted("job {}: {}", clean(x.coordinator.job.value),
-                        to_string(x.phase));
-  if (const auto* epoch = x.newest_epoch())
-    text += formatted(", epoch {}, world size {}",
-                      to_string(epoch->formed.epoch), epoch->formed.world_size);
-  text += formatted(", nodes {}, restarts {} of {}\n", nodes_asked(settings),
-                    x.restart_count, settings.restart_count_max);
-  text
-    += formatted("  coordinator: pid {} on {}, for {}\n", x.coordinator.pid,
-                 clean(x.coordinator.host), duration_text(now - x.began.when));
-  text += formatted("  {}\n", why(x, now).sentence);
-  return x.nodes.empty() ? text + "  no nodes\n"
-                         : text + aligned(rows_of(x, now));
 }
 
 std::string to_text(const explanation& x) {

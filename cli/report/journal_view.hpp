@@ -20,10 +20,6 @@ std::string clock_text(int64_t wall_ms);
 std::optional<std::string> line_of(const core::journal::record& x,
                                    const core::journal::snapshot& known);
 
-/// The job as it was at the last record.
-/// @param now By the coordinator's clock.
-std::string to_text(const core::journal::snapshot& x, core::time_point now);
-
 /// The sentence, and the evidence below it.
 std::string to_text(const core::journal::explanation& x);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 
@@ -18,14 +19,42 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string share_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  if (x.leaving())
-    return "leaving";
-  if (!x.connected())
-    return "out of touch";
-  if (!in_epoch(job, x))
-    return job.phase() == "running" ? "standby" : "waiting";
-  return core::to_string(from_wire(x.share()));
+/// At most so many epochs are shown, the newest.
+constexpr int epochs_shown_max = 8;
+
+std::string span_of(uint64_t ms) {
+  return core::duration_text(
+    std::chrono::milliseconds{std::min<uint64_t>(ms, uint64_t{1} << 50)});
+}
+
+std::string known_or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+/// `, for 12.0 s, at most 48.0 s more`
+std::string wait_times(const v1::JobStatus& job) {
+  auto text = std::string{};
+  if (job.waiting_age_ms() > 0)
+    text += ", for " + span_of(job.waiting_age_ms());
+  if (job.has_waiting_left_ms())
+    text += formatted(", at most {} more", span_of(job.waiting_left_ms()));
+  return text;
+}
+
+bool is_well(const v1::AgentStatus& x) {
+  return x.connected() && !x.leaving();
+}
+
+/// Why a job that runs is not healthy; empty: it is, or it does not run.
+std::string degraded_text(const v1::JobStatus& job) {
+  if (job.is_healthy() || job.phase() != "running")
+    return {};
+  auto text = std::string{};
+  for (const auto& x : job.agents())
+    if (!is_well(x))
+      text += formatted("{}{} is {}", text.empty() ? "" : ", ",
+                        core::printable(x.host()), x.state());
+  return text.empty() ? text : formatted("  degraded: {}\n", text);
 }
 
 std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
@@ -55,6 +84,32 @@ void append(row& out, row more) {
              std::move_iterator{more.end()});
 }
 
+std::string departures_text(const v1::JobStatus& job) {
+  auto text = std::string{};
+  for (const auto& x : job.departed_nodes())
+    text += formatted("  gone: {}, {} ago: {}\n", core::printable(x.host()),
+                      span_of(x.age_ms()), core::printable(x.reason()));
+  return text;
+}
+
+std::vector<row> epoch_rows(const v1::JobStatus& job) {
+  auto rows = std::vector<row>{
+    {"EPOCH", "NODES", "WORKERS", "FORMED", "REGROUP", "RESTART", "ENDED"}};
+  const auto count = job.epochs_size();
+  for (auto i = std::max(count - epochs_shown_max, 0); i < count; ++i) {
+    const auto& x = job.epochs(i);
+    rows.push_back(
+      {to_string(epoch_id{x.epoch()}), std::to_string(x.node_count()),
+       std::to_string(x.world_size()), span_text(x.age_ms()) + " ago",
+       x.has_regroup_us() ? regroup_text(x.regroup_us()) : "-",
+       x.cost_restart() ? "spent" : "-",
+       known_or_dash(core::printable(x.end_reason()))});
+  }
+  if (rows.size() == 1)
+    rows.clear();
+  return rows;
+}
+
 std::string to_text(const v1::JobStatus& job, bool is_wide) {
   auto text = formatted("job {}: {}", job.job_id(), job.phase());
   if (job.epoch() != 0)
@@ -64,7 +119,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
     += formatted(", nodes {}, restarts {} of {}\n", nodes_text(job.settings()),
                  job.restart_count(), job.settings().restart_count_max());
   if (!job.waiting_for().empty())
-    text += formatted("  {}\n", job.waiting_for());
+    text += formatted("  {}{}\n", job.waiting_for(), wait_times(job));
+  text += degraded_text(job);
   if (job.has_last_failure())
     text += formatted("  last failure: {}\n",
                       core::to_string(from_wire(job.last_failure())));
@@ -75,16 +131,32 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
                    core::printable(x.host()), x.unkillable_count(),
                    x.unkillable_count() == 1 ? "worker" : "workers",
                    core::printable(x.agent_id()));
+  for (const auto& x : job.excluded_hosts())
+    text += formatted("  excluded: {}, for {}: {}\n", core::printable(x.host()),
+                      span_of(x.age_ms()), core::printable(x.reason()));
+  if (is_wide || !job.waiting_for().empty())
+    text += departures_text(job);
   if (job.agents().empty())
     return text + "  no agents\n";
-  auto rows
-    = std::vector<row>{{"NODE", "HOST", "ADDRESS", "STATE", "RANKS", "AGENT"}};
+  const auto has_reasons
+    = std::any_of(job.agents().begin(), job.agents().end(),
+                  [](const auto& x) { return !x.reason().empty(); });
+  auto rows = std::vector<row>{{"NODE", "HOST", "ADDRESS", "STATE"}};
+  append(rows.front(), is_wide ? row{"SINCE", "LEASE"} : row{});
+  append(rows.front(), {"RANKS", "AGENT"});
   append(rows.front(), is_wide ? node_vitals_heading() : row{"WORKER PIDS"});
+  append(rows.front(), has_reasons ? row{"REASON"} : row{});
   for (const auto& x : job.agents()) {
-    rows.push_back({in_epoch(job, x) ? std::to_string(x.node_rank()) : "-",
-                    x.host(), x.address(), share_text(job, x),
-                    ranks_text(job, x), x.agent_id()});
-    append(rows.back(), is_wide ? node_vitals_cells(x) : row{pids_text(x)});
+    auto& cells = rows.emplace_back(
+      row{in_epoch(job, x) ? std::to_string(x.node_rank()) : "-", x.host(),
+          x.address(), known_or_dash(x.state())});
+    if (is_wide)
+      append(cells, {span_text(x.since_ms()),
+                     x.has_lease_age_ms() ? formatted("{} ms", x.lease_age_ms())
+                                          : "-"});
+    append(cells, {ranks_text(job, x), x.agent_id()});
+    append(cells, is_wide ? node_vitals_cells(x) : row{pids_text(x)});
+    append(cells, has_reasons ? row{core::printable(x.reason())} : row{});
   }
   std::sort(rows.begin() + 1, rows.end(), [](const row& a, const row& b) {
     const auto key = [](const row& x) {
@@ -96,6 +168,9 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   if (const auto workers = is_wide ? worker_rows(job) : std::vector<row>{};
       !workers.empty())
     text += "\n" + aligned(workers);
+  if (const auto epochs = is_wide ? epoch_rows(job) : std::vector<row>{};
+      !epochs.empty())
+    text += "\n" + aligned(epochs);
   if (is_wide && job.vitals_truncated())
     text += "  there are more workers than one answer can describe\n";
   if (const auto gpus = gpu_rows(job); !gpus.empty())
@@ -103,6 +178,11 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   if (job.gpus_truncated())
     text += "  there are more GPUs than one answer can hold\n";
   return text;
+}
+
+template <class T>
+json or_null(bool is_known, T value) {
+  return is_known ? json(value) : json(nullptr);
 }
 
 json to_json(const v1::WorkerFailure& x) {
@@ -153,7 +233,11 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"address", x.address()},
           {"role", x.role()},
           {"slots", x.slot_count()},
-          {"state", share_text(job, x)},
+          {"state", x.state()},
+          {"reason", x.reason()},
+          {"since_ms", x.since_ms()},
+          {"lease_age_ms", or_null(x.has_lease_age_ms(), x.lease_age_ms())},
+          {"drain_left_ms", or_null(x.has_drain_left_ms(), x.drain_left_ms())},
           {"connected", x.connected()},
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
@@ -165,12 +249,54 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
                             : json(core::printable(x.gpu_trouble()))}};
 }
 
+json epochs_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.epochs())
+    out.push_back(
+      {{"epoch", x.epoch()},
+       {"nodes", x.node_count()},
+       {"world_size", x.world_size()},
+       {"reason", x.reason()},
+       {"age_ms", x.age_ms()},
+       {"running_age_ms", or_null(x.has_running_age_ms(), x.running_age_ms())},
+       {"revoked_age_ms", or_null(x.has_revoked_age_ms(), x.revoked_age_ms())},
+       {"regroup_us", or_null(x.has_regroup_us(), x.regroup_us())},
+       {"end_reason",
+        x.end_reason().empty() ? json(nullptr) : json(x.end_reason())},
+       {"cost_restart", x.cost_restart()}});
+  return out;
+}
+
+json departed_nodes_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.departed_nodes())
+    out.push_back({{"agent", x.agent_id()},
+                   {"host", x.host()},
+                   {"node_rank", x.node_rank()},
+                   {"reason", x.reason()},
+                   {"age_ms", x.age_ms()}});
+  return out;
+}
+
+json excluded_hosts_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.excluded_hosts())
+    out.push_back(
+      {{"host", x.host()}, {"reason", x.reason()}, {"age_ms", x.age_ms()}});
+  return out;
+}
+
 json to_json(const v1::JobStatus& job) {
   auto agents = json::array();
   for (const auto& x : job.agents())
     agents.push_back(to_json(job, x));
   return {{"job", job.job_id()},
+          {"healthy", job.is_healthy()},
+          {"sequence", job.sequence()},
+          {"wall_ms", job.wall_ms()},
+          {"age_ms", job.age_ms()},
           {"phase", job.phase()},
+          {"phase_age_ms", job.phase_age_ms()},
           {"epoch", job.epoch()},
           {"world_size", job.world_size()},
           {"nodes_min", job.settings().agent_count_min()},
@@ -178,6 +304,10 @@ json to_json(const v1::JobStatus& job) {
           {"restarts", job.restart_count()},
           {"restarts_max", job.settings().restart_count_max()},
           {"waiting_for", job.waiting_for()},
+          {"waiting_age_ms",
+           or_null(!job.waiting_for().empty(), job.waiting_age_ms())},
+          {"waiting_left_ms",
+           or_null(job.has_waiting_left_ms(), job.waiting_left_ms())},
           {"master_addr", job.master_address()},
           {"master_port", job.master_port()},
           {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
@@ -191,6 +321,9 @@ json to_json(const v1::JobStatus& job) {
           {"gpus_truncated", job.gpus_truncated()},
           {"vitals_truncated", job.vitals_truncated()},
           {"quarantined_nodes", quarantined_nodes_of(job)},
+          {"departed_nodes", departed_nodes_of(job)},
+          {"excluded_hosts", excluded_hosts_of(job)},
+          {"epochs", epochs_of(job)},
           {"agents", std::move(agents)}};
 }
 
@@ -227,11 +360,43 @@ std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
   return text;
 }
 
-std::string to_json(const std::vector<v1::JobStatus>& jobs) {
+std::string to_json(const std::vector<v1::JobStatus>& jobs,
+                    const std::vector<ended_job>& ended) {
   auto list = json::array();
   for (const auto& job : jobs)
     list.push_back(to_json(job));
-  return json{{"version", 1}, {"jobs", std::move(list)}}.dump(2) + "\n";
+  return json{{"schema", status_schema},
+              {"jobs", std::move(list)},
+              {"ended", ended_to_json(ended)}}
+           .dump(2)
+         + "\n";
+}
+
+std::string to_text(const std::vector<v1::JobStatus>& jobs,
+                    const std::vector<ended_job>& ended, bool is_wide) {
+  const auto below = ended_to_text(ended);
+  if (below.empty())
+    return to_text(jobs, is_wide);
+  return (jobs.empty() ? "no job runs on this host; in the last day:\n"
+                       : to_text(jobs, is_wide) + "\nended in the last day:\n")
+         + below;
+}
+
+exit_code exit_code_of(const std::vector<v1::JobStatus>& jobs,
+                       const std::vector<ended_job>& ended) {
+  if (jobs.empty() && ended.empty())
+    return exit_code::rendezvous_failed;
+  const auto is_good
+    = jobs.empty() ? ended.front().how
+                       == core::to_string(core::outcome::verdict::succeeded)
+                   : std::all_of(jobs.begin(), jobs.end(),
+                                 [](const auto& x) { return x.is_healthy(); });
+  return is_good ? exit_code::succeeded : exit_code::workers_failed;
+}
+
+std::string regroup_text(uint64_t us) {
+  return core::duration_text(
+    std::chrono::microseconds{std::min<uint64_t>(us, uint64_t{1} << 50)});
 }
 
 namespace {

@@ -1,6 +1,9 @@
 // Renders the status of jobs, for people and for programs.
 #pragma once
 
+#include "cli/report/ended_view.hpp"
+#include "cli/report/exit_code.hpp"
+
 #include "messages/job.pb.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +13,10 @@
 
 namespace actorrun::cli {
 
+/// Of the JSON (docs/status.md). It grows when a program that reads the version
+/// before would misread the new one; new members are no such change.
+inline constexpr int status_schema = 1;
+
 /// Whether the agent has ranks in the newest epoch.
 bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
 
@@ -17,15 +24,29 @@ bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
 /// and knows more: a coordinator's answer covers all agents of its job.
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);
 
-/// One paragraph per job: a line on the job, why it waits, a line per agent.
-/// Ends with a line end.
-/// @param is_wide Also the load of nodes, and a line per worker.
+/// One paragraph per job: a line on the job, why it waits or is degraded, a line
+/// per agent. Ends with a line end.
+/// @param is_wide Also times, the load of nodes, a line per worker and per epoch.
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
                     bool is_wide = false);
 
-/// `{"version": 1, "jobs": [ … ]}`; counts and pids are numbers, what is not
-/// known is null. Ends with a line end.
-std::string to_json(const std::vector<v1::JobStatus>& jobs);
+/// `{"schema": 1, "jobs": [ … ], "ended": [ … ]}`; counts and pids are numbers,
+/// what is not known is null. Ends with a line end.
+std::string to_json(const std::vector<v1::JobStatus>& jobs,
+                    const std::vector<ended_job>& ended = {});
+
+/// The same with the jobs that have ended below.
+std::string to_text(const std::vector<v1::JobStatus>& jobs,
+                    const std::vector<ended_job>& ended, bool is_wide);
+
+/// `succeeded`: all are healthy; `workers_failed`: one is not, or waits;
+/// `rendezvous_failed`: there is none. Where none runs, those that have ended
+/// count: the newest must have succeeded.
+exit_code exit_code_of(const std::vector<v1::JobStatus>& jobs,
+                       const std::vector<ended_job>& ended);
+
+/// `12.3 ms`
+std::string regroup_text(uint64_t us);
 
 /// One row for each GPU and for each node whose driver fails, below a heading;
 /// empty if there are none.

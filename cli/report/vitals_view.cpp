@@ -196,7 +196,10 @@ json worker_vitals_to_json(const v1::AgentStatus& agent, uint32_t local_rank) {
           {"threads", known(x.has_thread_count(), x.thread_count())},
           {"processes", known(x.process_count() > 0, x.process_count())},
           {"output_bytes", known(x.has_output_size(), x.output_size())},
-          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())}};
+          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())},
+          {"timer_scope",
+           known(!x.timer_scope().empty(), core::printable(x.timer_scope()))},
+          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())}};
 }
 
 } // namespace actorrun::cli

@@ -1,5 +1,6 @@
 #include "runtime/network/operator_session.hpp"
 
+#include "actors/job_status.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/steering.hpp"
 
@@ -32,6 +33,13 @@ uint64_t next_session() {
 core::duration fitted_interval(uint32_t ms) {
   return std::clamp(std::chrono::milliseconds{ms}, watch_interval_min,
                     watch_interval_max);
+}
+
+/// What makes an answer differ from another one, beside the time that has passed.
+std::string news_of(v1::OperatorReply x) {
+  if (x.has_status())
+    forget_ages(*x.mutable_status());
+  return x.SerializeAsString();
 }
 
 } // namespace
@@ -289,10 +297,12 @@ void operator_session::look() {
 
 void operator_session::on_watched(const v1::OperatorReply& x) {
   watch_->asked = 0;
-  auto bytes = x.SerializeAsString();
-  if (bytes == watch_->last_sent)
+  const auto is_due = now() - watch_->told >= watch_silence_max;
+  auto news = news_of(x);
+  if (news == watch_->last_news && !is_due)
     return;
-  watch_->last_sent = std::move(bytes);
+  watch_->last_news = std::move(news);
+  watch_->told = now();
   send(x);
 }
 

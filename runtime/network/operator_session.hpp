@@ -61,6 +61,9 @@ struct operator_rights {
   bool may_steer = false; ///< Change what the job does; all may look.
 };
 
+/// A watch whose job does not change gets a reply so often: it lives.
+inline constexpr auto watch_silence_max = std::chrono::milliseconds{1'000};
+
 struct operator_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
@@ -113,7 +116,8 @@ private:
     core::duration interval{};
     reactor::timer timer = 0;
     question_id asked = 0; ///< 0: no answer is missing.
-    std::string last_sent{};
+    std::string last_news{};
+    core::time_point told{}; ///< When a reply was sent; none: there was none.
   };
 
   /// A reading of logs.

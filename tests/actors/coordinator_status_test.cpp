@@ -165,3 +165,50 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(seen.agents_size() >= 2);
   CHECK(seen.ByteSizeLong() <= v1::message_size_max);
 }
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: the status tells how old leases are",
+                 "[actors]") {
+  run_two_leased();
+  CHECK(status().agents(0).lease_age_ms() == 0);
+  advance(200ms);
+  keep_alive(a, "1", 1);
+  advance(100ms);
+  const auto seen = status();
+  CHECK(seen.agents(0).lease_age_ms() == 100);
+  CHECK(seen.agents(1).lease_age_ms() == 300);
+  CHECK(seen.agents(0).state() == "running");
+  CHECK(seen.is_healthy());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: without a lease there is no age of one",
+                 "[actors]") {
+  run_two();
+  CHECK_FALSE(status().agents(0).has_lease_age_ms());
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: it explains the job to operators", "[actors]") {
+  run_two();
+  failed(b, "2", 1);
+  stopped(a, "1", 1);
+  stopped(b, "2", 1);
+  const auto explain = [this](bool all) {
+    auto request = v1::OperatorRequest{};
+    request.mutable_explain()->set_all(all);
+    auto got = std::make_shared<v1::OperatorReply>();
+    tell_anonymously(uut, operator_question{
+                            request, [got](v1::OperatorReply x) { *got = x; }});
+    run();
+    return got->explanations();
+  };
+  const auto now = explain(false);
+  REQUIRE(now.parts_size() == 1);
+  CHECK_FALSE(now.is_healthy());
+  CHECK(now.parts(0).evidence_size() > 0);
+  const auto all = explain(true);
+  REQUIRE(all.parts_size() == 3); // Two epochs, and now.
+  CHECK(all.parts(0).sentence().starts_with("Epoch 1 ended: "));
+  CHECK(all.parts(2).sentence() == now.parts(0).sentence());
+}

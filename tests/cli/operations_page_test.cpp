@@ -92,7 +92,8 @@ TEST_CASE("operations page: every option exists", "[cli]") {
   // Options of other programs.
   known.insert({"--deadline", "--job", "--node", "--reason",
                 "--wait-for-replacement", "--force", "--install", "--json",
-                "--name", "--output", "--prefix", "--scope", "--user"});
+                "--name", "--once", "--output", "--prefix", "--scope",
+                "--user"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(certified_job,
                  "[certificates]") {
   if (!begin())
     return;
-  CHECK(status().at("agents").size() == 2);
+  CHECK(await_healthy().at("agents").size() == 2);
   auto code = 0;
   const auto ask = [&](const words& more) {
     auto command = words{ACTORCTL_PROGRAM, "status",

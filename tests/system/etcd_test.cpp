@@ -257,6 +257,7 @@ TEST_CASE("etcd: an operator queries a job through it", "[etcd]") {
   etcd_scene x;
   auto& a = x.agent(x.options("1"));
   const auto workers = x.await_world(2);
+  x.await_healthy();
   auto code = 0;
   const auto now = json::parse(x.remote_status("job", &code));
   CHECK(code == 0);

@@ -96,6 +96,7 @@ TEST_CASE_METHOD(scene, "secret: agents that share one meet", "[refusals]") {
   auto& a = agent({.more = {"--secret-file=" + secret}});
   auto& b = agent({.environment = {{"ACTORRUN_SECRET", "open sesame"}}});
   await_world(4);
+  await_healthy();
   int code = -1;
   read({ACTORCTL_PROGRAM, "status", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=job", "--secret-file=" + secret},

@@ -132,6 +132,7 @@ TEST_CASE_METHOD(probed_job, "rejected: two hundred silent clients",
   for (auto i = 0; i < 200; ++i)
     clients.emplace_back(port());
   // Agents of the job still get in.
+  await_healthy();
   auto code = -1;
   read({ACTORCTL_PROGRAM, "status", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=job"},

@@ -83,4 +83,74 @@ TEST_CASE_METHOD(scene,
     CHECK(x.wait() == 0);
 }
 
+TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
+                 "[status]") {
+  auto code = -1;
+  const auto ask = [&](words more) {
+    auto command = words{ACTORCTL_PROGRAM, "status"};
+    command.insert(command.end(), more.begin(), more.end());
+    return read(command, &code);
+  };
+  auto& a = agent({.restart_count_max = 1});
+  await_status([](const json& x) { return x["phase"] == "gathering"; });
+  CHECK(count_of(ask({}), "1 of 2 nodes are here, for ") == 1);
+  CHECK(code == 1);
+  auto& b = agent({.restart_count_max = 1});
+  await_world(4);
+  const auto seen = await_healthy();
+  ask({"--json"});
+  CHECK(code == 0);
+  CHECK(seen["agents"][0]["state"] == "running");
+  CHECK(seen["epochs"].size() == 1);
+  const auto wide = ask({"-o", "wide"});
+  CHECK(count_of(wide, "LEASE") == 1);
+  CHECK(count_of(wide, "REGROUP") == 1);
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  // It has ended, and is listed.
+  const auto text = ask({});
+  CHECK(code == 3);
+  CHECK(count_of(text, "succeeded") == 1);
+  ask({"job"});
+  CHECK(code == 0);
+  ask({"ghost"});
+  CHECK(code == 3);
+  CHECK(status_of_all()["ended"][0]["epochs"] == 1);
+  CHECK(count_of(ask({"--journal=" + folder() + "/nowhere"}), "no jobs") == 1);
+}
+
+TEST_CASE_METHOD(scene, "status: a job that failed is listed with the reason",
+                 "[status]") {
+  auto& job = run(
+    {"--standalone", "--rdzv-id=broken", "--no-python", "sh", "-c", "exit 7"});
+  CHECK(job.wait() == 1);
+  auto code = -1;
+  const auto text = read({ACTORCTL_PROGRAM, "status", "broken"}, &code);
+  CHECK(code == 1);
+  CHECK(count_of(text, "failed") >= 1);
+  CHECK(count_of(text, "code 7") == 1);
+}
+
+TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
+  agent({.restart_count_max = 1});
+  agent({.restart_count_max = 1});
+  const auto before = await_world(4);
+  order_exit(before[1].pid, 8);
+  await_world(4, before[0].epoch);
+  await_healthy();
+  auto code = -1;
+  const auto text = read(
+    {ACTORCTL_PROGRAM, "why", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"},
+    &code);
+  CHECK(code == 0);
+  CHECK(count_of(text, "exited with code 8") >= 1);
+  CHECK(text == read({ACTORCTL_PROGRAM, "why"}));
+  read({ACTORCTL_PROGRAM, "why", "--rdzv-endpoint=" + endpoint(),
+        "--rdzv-id=other"},
+       &code);
+  CHECK(code == 4);
+  order_end();
+}
+
 } // namespace actorrun::test

@@ -4,6 +4,7 @@
 
 #include "actors/core/time.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,13 @@ public:
   /// agents the last answer is shown.
   static constexpr auto timeout = std::chrono::milliseconds{500};
 
-  /// So long after a round its answers are new enough.
+  /// So long after a round its answers are new enough …
   static constexpr auto fresh = std::chrono::milliseconds{500};
+
+  /// … or this for each worker, if that is longer: looking at a worker takes its
+  /// node's CPU a tenth of a millisecond, and all of it shall stay below 1 %.
+  static constexpr auto fresh_per_worker = std::chrono::milliseconds{10};
+  static constexpr auto fresh_max = std::chrono::milliseconds{5'000};
 
   /// At most so many agents are asked; more answers would not fit into a status.
   static constexpr size_t asked_max = 256;
@@ -29,8 +35,10 @@ public:
   bool is_open() const { return is_open_; }
 
   /// Whether the last round is so recent that no new one is needed.
-  bool is_fresh(time_point now) const {
-    return !is_open_ && ended_ && now - *ended_ < fresh;
+  bool is_fresh(time_point now, uint32_t worker_count = 0) const {
+    const auto length = std::clamp<std::chrono::milliseconds>(
+      fresh_per_worker * worker_count, fresh, fresh_max);
+    return !is_open_ && ended_ && now - *ended_ < length;
   }
 
   /// Begins a round.

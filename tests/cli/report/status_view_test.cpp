@@ -3,6 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -103,4 +107,198 @@ TEST_CASE("status_gpus: JSON has every number, and null for unknown ones",
   CHECK(lost["utilisation_percent"] == nullptr);
   CHECK(lost["temperature_celsius"] == nullptr);
   CHECK(lost["trouble"] == "GPU is lost");
+}
+
+// -- states and their reasons ------------------------------------------------------
+
+namespace {
+
+/// A job of two nodes, one of which is away.
+v1::JobStatus degraded_job() {
+  auto job = v1::JobStatus{};
+  job.set_job_id("job-1");
+  job.set_phase("running");
+  for (const auto* host : {"n1", "n2"}) {
+    auto& agent = *job.add_agents();
+    agent.set_agent_id(host);
+    agent.set_host(host);
+    agent.set_connected(host == std::string{"n1"});
+    agent.set_state(agent.connected() ? "running" : "away");
+    agent.set_reason(agent.connected() ? "" : "its link is broken");
+  }
+  return job;
+}
+
+ended_job ended(const std::string& how) {
+  return {.job = "old", .how = how, .why = "why", .epoch_count = 2};
+}
+
+} // namespace
+
+TEST_CASE("status: a degraded job says which node is why", "[cli]") {
+  const auto text = to_text({degraded_job()});
+  CHECK(has(text, "  degraded: n2 is away\n"));
+  CHECK(has(text, "REASON"));
+  CHECK(has(text, "its link is broken\n"));
+  auto healthy = degraded_job();
+  healthy.set_is_healthy(true);
+  healthy.mutable_agents(1)->clear_reason();
+  CHECK_FALSE(has(to_text({healthy}), "degraded"));
+  CHECK_FALSE(has(to_text({healthy}), "REASON"));
+}
+
+TEST_CASE("status: a job that waits says since when, and how long", "[cli]") {
+  auto job = v1::JobStatus{};
+  job.set_phase("gathering");
+  job.set_waiting_for("waiting for 1 more node");
+  job.set_waiting_age_ms(12'000);
+  job.set_waiting_left_ms(48'000);
+  auto& gone = *job.add_departed_nodes();
+  gone.set_host("n2");
+  gone.set_reason("silent for 1200 ms");
+  gone.set_age_ms(12'000);
+  const auto text = to_text({job});
+  CHECK(
+    has(text, "  waiting for 1 more node, for 12.0 s, at most 48.0 s more\n"));
+  CHECK(has(text, "  gone: n2, 12.0 s ago: silent for 1200 ms\n"));
+}
+
+TEST_CASE("status: the exit code is that of the worst job", "[cli]") {
+  auto good = v1::JobStatus{};
+  good.set_is_healthy(true);
+  CHECK(exit_code_of({}, {}) == exit_code::rendezvous_failed);
+  CHECK(exit_code_of({good}, {}) == exit_code::succeeded);
+  CHECK(exit_code_of({good, degraded_job()}, {}) == exit_code::workers_failed);
+  CHECK(exit_code_of({}, {ended("succeeded"), ended("failed")})
+        == exit_code::succeeded);
+  CHECK(exit_code_of({}, {ended("failed")}) == exit_code::workers_failed);
+  CHECK(exit_code_of({}, {ended("lost")}) == exit_code::workers_failed);
+  CHECK(exit_code_of({good}, {ended("failed")}) == exit_code::succeeded);
+}
+
+TEST_CASE("status: jobs that have ended are below those that run", "[cli]") {
+  CHECK(to_text({}, {}, false) == "no jobs on this host\n");
+  CHECK(has(to_text({}, {ended("failed")}, false), "no job runs on this host"));
+  const auto text = to_text({degraded_job()}, {ended("failed")}, false);
+  CHECK(text.find("job job-1") < text.find("ended in the last day"));
+  CHECK(has(text, "old  failed  2"));
+}
+
+// -- the page ----------------------------------------------------------------------
+
+namespace {
+
+using json = nlohmann::json;
+using types = std::map<std::string, std::set<std::string>>;
+
+void collect(const json& x, const std::string& path, types& out) {
+  if (!path.empty())
+    out[path].insert(x.is_number() ? "number" : x.type_name());
+  if (x.is_object())
+    for (const auto& [name, member] : x.items())
+      collect(member, path.empty() ? name : path + "." + name, out);
+  if (x.is_array() && !x.empty() && !x.front().is_number())
+    for (const auto& member : x)
+      collect(member, path + "[]", out);
+}
+
+/// Everything is known, or nothing is.
+v1::JobStatus extreme_job(bool is_known) {
+  auto job = job_with_gpus();
+  job.set_epoch(1);
+  job.add_quarantined_nodes();
+  job.add_departed_nodes();
+  job.add_excluded_hosts();
+  auto& epoch = *job.add_epochs();
+  auto& agent = *job.mutable_agents(0);
+  agent.add_pids(7);
+  agent.mutable_vitals();
+  if (!is_known)
+    return job;
+  job.set_waiting_for("something");
+  job.set_waiting_left_ms(1);
+  job.mutable_last_failure()->set_kind(v1::FAILURE_TIMER_EXPIRED);
+  job.mutable_outcome();
+  epoch.set_running_age_ms(1);
+  epoch.set_revoked_age_ms(1);
+  epoch.set_regroup_us(1);
+  epoch.set_end_reason("x");
+  agent.set_epoch(1);
+  agent.set_share(v1::SHARE_RUNNING);
+  agent.set_lease_age_ms(1);
+  agent.set_drain_left_ms(1);
+  agent.set_gpu_trouble("x");
+  auto& node = *agent.mutable_vitals();
+  node.set_load_1_percent(1);
+  node.set_load_5_percent(1);
+  node.set_load_15_percent(1);
+  node.set_cpu_count(1);
+  node.set_memory_total(1);
+  node.set_memory_available(1);
+  node.set_age_ms(1);
+  auto& worker = *node.add_workers();
+  worker.set_pid(7);
+  worker.set_age_ms(1);
+  worker.set_cpu_percent(1);
+  worker.set_memory(1);
+  worker.set_thread_count(1);
+  worker.set_process_count(1);
+  worker.set_state('R');
+  worker.set_output_size(1);
+  worker.set_output_age_ms(1);
+  worker.set_timer_scope("x");
+  worker.set_timer_age_ms(1);
+  return job;
+}
+
+/// What the documents hold: members, and which types they have.
+types of_documents() {
+  auto out = types{};
+  for (const auto is_known : {true, false})
+    collect(json::parse(to_json({extreme_job(is_known)}, {ended("failed")})),
+            "", out);
+  auto job = v1::JobStatus{}; // Has never answered.
+  job.add_agents();
+  collect(json::parse(to_json({job})), "", out);
+  return out;
+}
+
+/// What the table of the page says.
+types of_page() {
+  auto out = types{};
+  auto page = std::ifstream{DOCS_FOLDER "/status.md"};
+  REQUIRE(page);
+  auto is_in = false;
+  for (auto line = std::string{}; std::getline(page, line);) {
+    is_in = is_in || line.starts_with("| member | type ");
+    if (!is_in || !line.starts_with("| `"))
+      continue;
+    const auto end = line.find('`', 3);
+    const auto begin = line.find("| ", end) + 2;
+    auto words
+      = std::istringstream{line.substr(begin, line.find(" |", begin) - begin)};
+    for (auto word = std::string{}; words >> word;)
+      if (word != "or")
+        out[line.substr(3, end - 3)].insert(word);
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("status page: it lists every member of the JSON with its types",
+          "[cli]") {
+  const auto documents = of_documents();
+  const auto page = of_page();
+  for (const auto& [path, kinds] : documents) {
+    INFO(path);
+    REQUIRE(page.contains(path));
+    CHECK(page.at(path) == kinds);
+  }
+  for (const auto& [path, kinds] : page) {
+    INFO(path);
+    CHECK(documents.contains(path));
+  }
+  const auto text = to_json(std::vector<v1::JobStatus>{});
+  CHECK(json::parse(text)["schema"] == status_schema);
 }

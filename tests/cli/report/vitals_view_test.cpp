@@ -21,6 +21,7 @@ v1::JobStatus job() {
   auto out = v1::JobStatus{};
   out.set_job_id("job-1");
   out.set_phase("running");
+  out.set_is_healthy(true);
   out.set_epoch(1);
   out.set_world_size(4);
   out.mutable_settings()->set_agent_count_min(2);
@@ -37,6 +38,10 @@ v1::JobStatus job() {
     agent.set_node_rank(rank);
     agent.set_first_global_rank(2 * rank);
     agent.set_share(v1::SHARE_RUNNING);
+    agent.set_state("running");
+    agent.set_since_ms(192'000);
+    if (i == 0)
+      agent.set_lease_age_ms(40);
     agent.add_pids(100 + 10 * rank);
     agent.add_pids(101 + 10 * rank);
   }
@@ -102,9 +107,9 @@ TEST_CASE("status_vitals: the wide text has the load of nodes and a row per "
   CHECK(
     to_text({job()}, true)
     == R"(job job-1: running, epoch 1, world size 4, nodes 2, restarts 0 of 0
-  NODE  HOST  ADDRESS   STATE    RANKS  AGENT    LOAD             CPUS  MEMORY                 SEEN
-  0     n0    10.0.0.0  running  0-1    agent-0  0.52 12.40 0.00  64    12.3 GiB of 503.0 GiB  now
-  1     n1    10.0.0.1  running  2-3    agent-1  -                -     -                      1m 1s ago
+  NODE  HOST  ADDRESS   STATE    SINCE   LEASE  RANKS  AGENT    LOAD             CPUS  MEMORY                 SEEN
+  0     n0    10.0.0.0  running  3m 12s  -      0-1    agent-0  0.52 12.40 0.00  64    12.3 GiB of 503.0 GiB  now
+  1     n1    10.0.0.1  running  3m 12s  40 ms  2-3    agent-1  -                -     -                      1m 1s ago
 
   RANK  LOCAL  HOST  PID  STATE     SINCE   CPU    MEMORY   THREADS  OUTPUT   LAST LINE
   0     0      n0    100  runs (R)  3m 12s  398 %  1.2 GiB  35       1.5 KiB  4s

@@ -37,6 +37,16 @@ TEST_CASE_METHOD(fixture, "status_round: it ends with the last answer",
   CHECK_FALSE(uut.is_fresh(at(502ms)));
 }
 
+TEST_CASE_METHOD(fixture, "status_round: many workers are looked at less often",
+                 "[core]") {
+  uut.begin({}, at(0ms));
+  CHECK_FALSE(uut.is_fresh(at(500ms), 50));
+  CHECK(uut.is_fresh(at(2'559ms), 256));
+  CHECK_FALSE(uut.is_fresh(at(2'560ms), 256));
+  CHECK(uut.is_fresh(at(4'999ms), 100'000));
+  CHECK_FALSE(uut.is_fresh(at(5'000ms), 100'000));
+}
+
 TEST_CASE_METHOD(fixture, "status_round: answers to other rounds do not count",
                  "[core]") {
   uut.begin({a}, at(0ms));

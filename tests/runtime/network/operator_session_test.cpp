@@ -306,6 +306,27 @@ TEST_CASE_METHOD(operator_fixture,
   }
 }
 
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: ages are no news, but a watch lives",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(watch_request(4));
+  const auto begin = std::chrono::steady_clock::now();
+  auto asked_count = uint64_t{0};
+  const auto answer = [&](const char* phase) {
+    auto x = status_reply(phase);
+    x.mutable_status()->set_age_ms(++asked_count * 100);
+    questions.take()->reply(std::move(x));
+  };
+  answer("a");
+  REQUIRE(uut.receive());
+  // The next that comes is as old as a watch may be silent.
+  while (!is_ready(uut.connection.get(), POLLIN, 0ms))
+    answer("a");
+  CHECK(std::chrono::steady_clock::now() - begin >= watch_silence_max);
+  CHECK(uut.receive()->status().age_ms() >= 900);
+}
+
 TEST_CASE_METHOD(
   operator_fixture,
   "operator_session: a watch asks no sooner than agreed, and not "

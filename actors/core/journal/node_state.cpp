@@ -1,0 +1,90 @@
+#include "actors/core/journal/node_state.hpp"
+
+#include "actors/core/text.hpp"
+
+#include <algorithm>
+
+namespace actorrun::core::journal {
+
+namespace {
+
+/// In bytes.
+constexpr size_t reason_size_max = 200;
+
+std::string clean(const std::string& text) {
+  return one_line(text, reason_size_max);
+}
+
+/// Whether it has workers in the newest epoch.
+bool is_member(const node& x, const snapshot& job) {
+  const auto* newest = job.newest_epoch();
+  return newest != nullptr && x.epoch == newest->formed.epoch
+         && x.share != share_state::idle;
+}
+
+/// The first failure of a node in the newest epoch; null: there is none.
+const worker_failure* failure_of(const node& x, const snapshot& job) {
+  const auto* newest = job.newest_epoch();
+  if (newest == nullptr)
+    return nullptr;
+  if (newest->cause && newest->cause->agent == x.agent)
+    return &*newest->cause;
+  const auto& others = newest->others.listed;
+  const auto i = std::ranges::find_if(
+    others, [&](const auto& y) { return y.agent == x.agent; });
+  return i == others.end() ? nullptr : &*i;
+}
+
+std::string reason_of_share(const node& x, const snapshot& job) {
+  if (const auto* failure = failure_of(x, job))
+    return clean(to_string(*failure));
+  const auto* newest = job.newest_epoch();
+  if (x.share == share_state::stopping && newest != nullptr)
+    return clean(newest->end_reason);
+  return {};
+}
+
+} // namespace
+
+std::string state_of(const node_entry& x, const snapshot& job) {
+  if (x.now.leaving)
+    return "leaving";
+  if (!x.now.connected)
+    return "away";
+  if (x.now.drained_at)
+    return "draining";
+  if (x.now.excluded)
+    return "excluded";
+  if (is_member(x.now, job))
+    return to_string(x.now.share);
+  return job.phase == rendezvous::phase::running ? "standby" : "waiting";
+}
+
+std::string reason_of(const node_entry& x, const snapshot& job) {
+  for (const auto& y : job.quarantined)
+    if (y.agent == x.now.agent)
+      return "SIGKILL has not ended " + std::to_string(y.unkillable_count)
+             + (y.unkillable_count == 1 ? " worker" : " workers");
+  if (!x.now.leaving && !x.now.connected)
+    return "its link is broken; its lease decides";
+  if (x.now.drained_at)
+    return "an operator lets it leave";
+  for (const auto& y : job.excluded)
+    if (x.now.excluded && y.host == x.now.host)
+      return clean(to_string(y));
+  if (is_member(x.now, job))
+    return reason_of_share(x.now, job);
+  return {};
+}
+
+const worker_failure* last_failure_of(const snapshot& job) {
+  const auto i
+    = std::find_if(job.epochs.rbegin(), job.epochs.rend(),
+                   [](const auto& x) { return x.cause.has_value(); });
+  if (i != job.epochs.rend())
+    return &*i->cause;
+  return job.result && job.result->first_failure ? &*job.result->first_failure
+                                                 : nullptr;
+}
+
+} // namespace actorrun::core::journal

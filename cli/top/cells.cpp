@@ -1,0 +1,104 @@
+#include "cli/top/cells.hpp"
+
+#include <algorithm>
+
+#include <wchar.h>
+
+namespace actorrun::cli::top {
+
+namespace {
+
+/// A character of a text, and how many columns it takes.
+struct glyph {
+  std::string_view bytes;
+  size_t width = 1;
+  bool is_shown = true; ///< Else it is replaced.
+};
+
+size_t length_of(unsigned char lead) {
+  return lead < 0x80   ? 1
+         : lead < 0xc0 ? 0
+         : lead < 0xe0 ? 2
+         : lead < 0xf0 ? 3
+         : lead < 0xf8 ? 4
+                       : 0;
+}
+
+/// @pre `!text.empty()`
+glyph first_of(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const auto length = length_of(lead);
+  if (length == 1)
+    return {text.substr(0, 1), 1, lead >= 0x20 && lead != 0x7f};
+  if (length == 0 || length > text.size())
+    return {text.substr(0, 1), 1, false};
+  auto code = static_cast<wchar_t>(lead & (0xff >> (length + 1)));
+  for (size_t i = 1; i < length; ++i)
+    code = static_cast<wchar_t>((code << 6)
+                                | (static_cast<unsigned char>(text[i]) & 0x3f));
+  const auto width = ::wcwidth(code);
+  return {text.substr(0, length), width < 0 ? 1 : static_cast<size_t>(width),
+          width >= 0};
+}
+
+/// Appends as much of a text as fits. @returns the columns that it takes
+size_t append(std::string& out, std::string_view text, size_t width) {
+  auto taken = size_t{0};
+  while (!text.empty()) {
+    const auto next = first_of(text);
+    if (taken + next.width > width)
+      break;
+    out += next.is_shown ? next.bytes : std::string_view{"?"};
+    taken += next.width;
+    text.remove_prefix(next.bytes.size());
+  }
+  return taken;
+}
+
+} // namespace
+
+size_t width_of(std::string_view text) {
+  auto out = size_t{0};
+  while (!text.empty()) {
+    const auto next = first_of(text);
+    out += next.width;
+    text.remove_prefix(next.bytes.size());
+  }
+  return out;
+}
+
+std::string fitted(std::string_view text, size_t width, bool is_right) {
+  auto out = std::string{};
+  const auto is_cut = width_of(text) > width;
+  auto taken = append(out, text, is_cut && width > 1 ? width - 1 : width);
+  if (is_cut && width > 1) {
+    out += '~';
+    ++taken;
+  }
+  const auto rest = std::string(width - taken, ' ');
+  return is_right ? rest + out : out + rest;
+}
+
+line fitted(line x, size_t width) {
+  auto out = line{};
+  auto left = width;
+  for (auto& y : x) {
+    auto text = std::string{};
+    left -= append(text, y.text, left);
+    out.push_back({std::move(text), y.look});
+  }
+  if (out.empty())
+    out.emplace_back();
+  out.back().text += std::string(left, ' ');
+  return out;
+}
+
+std::string plain_text(const line& x) {
+  auto out = std::string{};
+  for (const auto& y : x)
+    out += y.text;
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+} // namespace actorrun::cli::top

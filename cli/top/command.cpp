@@ -1,0 +1,325 @@
+#include "cli/top/command.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/report/exit_code.hpp"
+#include "cli/report/status_view.hpp"
+#include "cli/top/feed.hpp"
+#include "cli/top/terminal.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/status.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include <langinfo.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace actorrun::cli::top {
+
+namespace {
+
+using clock = core::time_point::clock;
+using std::chrono::milliseconds;
+
+constexpr auto program = "actorctl";
+
+/// Ages on the picture grow in such steps.
+constexpr auto tick = milliseconds{1'000};
+
+/// The least between two paintings.
+constexpr auto paint_interval = milliseconds{50};
+
+/// Between two looks for jobs that have begun on this host.
+constexpr auto jobs_interval = milliseconds{2'000};
+
+/// At most so many jobs of this host are watched.
+constexpr size_t feed_count_max = 16;
+
+/// Timeout for the status of one job with --once.
+constexpr auto status_limit = std::chrono::seconds{3};
+
+/// Lines of a picture that is printed.
+constexpr size_t printed_height_max = 10'000;
+constexpr size_t printed_width = 80;
+
+bool is_unicode() {
+  return std::string_view{::nl_langinfo(CODESET)} == "UTF-8";
+}
+
+bool wants_colours() {
+  const auto* no = std::getenv("NO_COLOR");
+  return no == nullptr || *no == '\0';
+}
+
+std::string name_of(const top_arguments& x) {
+  if (x.remote)
+    return formatted("job {} on another host", x.remote->job.value);
+  return x.job.empty() ? "jobs of this host" : "job " + x.job;
+}
+
+/// Those of this host that are meant, each once: by label.
+std::vector<feed_source> sources_of(const top_arguments& x) {
+  if (x.remote)
+    return {{x.remote->job.value, x.remote}};
+  auto out = std::vector<feed_source>{};
+  const auto jobs = find_local_jobs();
+  if (!jobs)
+    return out;
+  for (const auto& job : *jobs) {
+    const auto is_known = std::ranges::any_of(
+      out, [&](const auto& y) { return y.key == job.label; });
+    if (!is_known && (x.job.empty() || x.job == job.label))
+      out.push_back({job.label, {}});
+  }
+  return out;
+}
+
+/// Signals of the terminal and of those who end us, as a descriptor.
+class signals {
+public:
+  signals() {
+    auto set = ::sigset_t{};
+    ::sigemptyset(&set);
+    for (const auto x : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGWINCH})
+      ::sigaddset(&set, x);
+    // Threads that start later do not get them either.
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+
+  ~signals() { ::close(fd_); }
+
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
+
+  int fd() const { return fd_; }
+
+  /// 0: none.
+  int take() {
+    auto x = ::signalfd_siginfo{};
+    return ::read(fd_, &x, sizeof x) == sizeof x ? static_cast<int>(x.ssi_signo)
+                                                 : 0;
+  }
+
+private:
+  int fd_;
+};
+
+/// The view on a terminal, and what it shows.
+class session {
+public:
+  session(const top_arguments& arguments, terminal& on, signals& from)
+    : arguments_(arguments), terminal_(on), signals_(from),
+      model_(name_of(arguments), bound_actions(arguments), clock::now()) {}
+
+  /// @returns the signal that ended it; 0: the operator did
+  int run() {
+    while (!is_done_) {
+      look_for_jobs();
+      paint();
+      await();
+      take_signals();
+      take_input();
+      for (auto& x : inbox_.take())
+        step(x);
+    }
+    return signal_;
+  }
+
+private:
+  void look_for_jobs() {
+    const auto now = clock::now();
+    if (looked_ != core::time_point{}
+        && (arguments_.remote || now - looked_ < jobs_interval))
+      return;
+    looked_ = now;
+    for (auto& x : sources_of(arguments_)) {
+      const auto key = x.key;
+      if (feeds_.size() < feed_count_max && !feeds_.contains(key))
+        feeds_[key] = std::make_unique<feed>(std::move(x), inbox_);
+    }
+  }
+
+  void paint() {
+    const auto now = clock::now();
+    if (!is_stale_ && now - painted_ < tick)
+      return;
+    if (now - painted_ < paint_interval)
+      return;
+    model_.step(time_passed{}, now);
+    picture_ = view(model_, terminal_.space(), {is_unicode()});
+    terminal_.paint(picture_);
+    painted_ = now;
+    is_stale_ = false;
+  }
+
+  void await() {
+    const auto due = painted_ + (is_stale_ ? paint_interval : tick);
+    const auto left = std::chrono::ceil<milliseconds>(due - clock::now());
+    ::pollfd all[] = {{STDIN_FILENO, POLLIN, 0},
+                      {inbox_.fd(), POLLIN, 0},
+                      {signals_.fd(), POLLIN, 0}};
+    ::poll(all, std::size(all),
+           static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if ((all[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
+      is_done_ = true; // The terminal is gone.
+  }
+
+  void take_signals() {
+    while (const auto x = signals_.take()) {
+      if (x != SIGWINCH) {
+        signal_ = x;
+        is_done_ = true;
+        continue;
+      }
+      terminal_.resize();
+      is_stale_ = true;
+    }
+  }
+
+  void take_input() {
+    while (auto x = terminal_.next_input())
+      std::visit([this](const auto& y) { on(y); }, *x);
+  }
+
+  void on(const key_pressed& x) { step(x); }
+  void on(const interrupt_pressed&) { is_done_ = true; }
+
+  void on(const redraw_pressed&) {
+    terminal_.forget();
+    is_stale_ = true;
+  }
+
+  void on(const suspend_pressed&) {
+    terminal_.suspend();
+    ::kill(0, SIGTSTP);
+    terminal_.resume();
+    is_stale_ = true;
+  }
+
+  void on(const line_clicked& x) {
+    if (x.line < picture_.rows.size() && picture_.rows[x.line])
+      step(row_clicked{*picture_.rows[x.line]});
+  }
+
+  void step(const event& x) {
+    is_stale_ = true;
+    for (const auto& y : model_.step(x, clock::now()))
+      std::visit([this](const auto& z) { obey(z); }, y);
+  }
+
+  void obey(const quit&) { is_done_ = true; }
+
+  void obey(const run_action& x) {
+    const auto& what = model_.actions()[x.index];
+    if (!what.takes_terminal)
+      return step(action_done{what.run(x.what)});
+    terminal_.suspend();
+    const auto text = what.run(x.what);
+    std::cout << text << "\nEnter: back to top" << std::flush;
+    auto c = char{};
+    while (::read(STDIN_FILENO, &c, 1) == 1 && c != '\n' && c != '\r') {
+    }
+    terminal_.resume();
+  }
+
+  const top_arguments& arguments_;
+  terminal& terminal_;
+  signals& signals_;
+  model model_;
+  inbox inbox_;
+  std::map<std::string, std::unique_ptr<feed>> feeds_;
+  screen picture_;
+  core::time_point looked_{};
+  core::time_point painted_{};
+  bool is_stale_ = true;
+  bool is_done_ = false;
+  int signal_ = 0;
+};
+
+size printed_space() {
+  auto x = ::winsize{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &x) == 0 && x.ws_col > 0)
+    return {x.ws_col, printed_height_max};
+  return {printed_width, printed_height_max};
+}
+
+/// Prints one picture, without keys and empty lines.
+int print_once(const top_arguments& arguments) {
+  auto shown = model{name_of(arguments), {}, clock::now()};
+  auto found = std::vector<v1::JobStatus>{};
+  const auto show
+    = [&](v1::JobStatus status) { add_job(found, std::move(status)); };
+  if (arguments.remote) {
+    auto status = ask_status(*arguments.remote, status_limit);
+    if (!status)
+      return fail_to_find(status.error(), *arguments.remote);
+    show(std::move(*status));
+  } else {
+    const auto jobs = find_local_jobs();
+    if (!jobs)
+      return fail(jobs.error(), program);
+    for (const auto& job : *jobs)
+      if (auto status = ask_status(job, status_limit))
+        if (arguments.job.empty() || arguments.job == status->job_id())
+          show(std::move(*status));
+  }
+  if (found.empty()) {
+    std::cerr << formatted(
+      "{}: error: there is no {}{}\n  try: actorctl status,"
+      " which lists jobs\n",
+      program, name_of(arguments),
+      arguments.job.empty() ? "" : " on this host");
+    return static_cast<int>(exit_code::rendezvous_failed);
+  }
+  for (const auto& x : found)
+    shown.step(status_came{x.job_id(), x}, clock::now());
+  auto picture = view(shown, printed_space(), {is_unicode()});
+  picture.lines.pop_back(); // The keys.
+  while (!picture.lines.empty() && plain_text(picture.lines.back()).empty())
+    picture.lines.pop_back();
+  for (const auto& x : picture.lines)
+    std::cout << plain_text(x) << "\n";
+  std::cout.flush();
+  return static_cast<int>(exit_code_of(found, {}));
+}
+
+} // namespace
+
+int run(const top_arguments& arguments) {
+  // One arena is enough; each further one costs memory.
+  ::mallopt(M_ARENA_MAX, 1);
+  if (std::setlocale(LC_CTYPE, "") == nullptr)
+    std::setlocale(LC_CTYPE, "C.UTF-8");
+  if (arguments.once)
+    return print_once(arguments);
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
+    return fail({errc::bad_argument,
+                 "top needs a terminal; actorctl top --once prints one picture,"
+                 " and actorctl status --json is for programs"},
+                program);
+  auto from = signals{};
+  auto on = terminal::open(wants_colours());
+  if (!on)
+    return fail(on.error(), program);
+  auto watching = std::make_unique<session>(arguments, **on, from);
+  const auto signal = watching->run();
+  on->reset();
+  // Feeds may wait for connections: no reason to let the operator wait.
+  ::_exit(signal == 0 ? 0 : exit_code_of_signal(signal));
+}
+
+} // namespace actorrun::cli::top

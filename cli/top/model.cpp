@@ -1,0 +1,380 @@
+#include "cli/top/model.hpp"
+
+#include "actors/core/failure.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace actorrun::cli::top {
+
+namespace {
+
+/// In bytes.
+constexpr size_t message_size_max = 400;
+
+bool is_on(const action_scope& on, const row& x) {
+  return x.node == nullptr ? on.jobs : x.is_worker() ? on.workers : on.nodes;
+}
+
+/// Characters of UTF-8 end together.
+void cut_last(std::string& text) {
+  while (!text.empty()
+         && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
+    text.pop_back();
+  if (!text.empty())
+    text.pop_back();
+}
+
+target target_of(const row& x) {
+  auto out = target{.job = x.job->status ? x.job->status->job_id() : x.id.job};
+  if (x.node == nullptr)
+    return out;
+  out.agent = x.node->agent_id();
+  out.host = x.node->host();
+  out.local_rank = x.id.local_rank;
+  out.rank = x.rank;
+  return out;
+}
+
+} // namespace
+
+const std::vector<own_key>& own_keys() {
+  static const auto keys = std::vector<own_key>{
+    {"up down PgUp PgDn Home End", "move (also j, k, g, G, the mouse)"},
+    {"Enter", "show the details of this row, and go back"},
+    {"Space left right", "fold and unfold this node; z: all nodes"},
+    {"s S", "sort by rank, CPU, memory, silence, age; S: backwards"},
+    {"f", "filter: show only rows with a text; Esc ends it"},
+    {"/ n N", "search for a text; the next one, the one before"},
+    {"p", "pause: keep this picture"},
+    {"w", "the details of the job: epochs, what ended them, who is gone"},
+    {"h ?", "this help"},
+    {"q", "quit (also Ctrl-C)"},
+  };
+  return keys;
+}
+
+model::model(std::string wanted, std::vector<action> actions, time_point now)
+  : wanted_(std::move(wanted)), actions_(std::move(actions)), now_(now) {}
+
+std::vector<effect> model::step(const event& x, time_point now) {
+  now_ = now;
+  if (!message_.empty() && now >= message_due_)
+    message_.clear();
+  auto out = effects{};
+  std::visit([&](const auto& y) { on(y, out); }, x);
+  return out;
+}
+
+size_t model::cursor_in(const std::vector<row>& rows) const {
+  if (rows.empty())
+    return 0;
+  const auto i = std::ranges::find_if(
+    rows, [this](const auto& x) { return cursor_ == x.id; });
+  return i != rows.end() ? static_cast<size_t>(i - rows.begin())
+                         : std::min(last_place_, rows.size() - 1);
+}
+
+const job_picture* model::current(const std::vector<row>& rows) const {
+  if (!rows.empty())
+    return rows[cursor_in(rows)].job;
+  return shown_.empty() ? nullptr : &shown_.begin()->second;
+}
+
+// -- news -------------------------------------------------------------------------
+
+void model::on(const status_came& x, effects&) {
+  auto& to = is_paused() ? newest_ : shown_;
+  to[x.job] = {x.status, now_, ""};
+}
+
+void model::on(const answer_missing& x, effects&) {
+  auto& to = is_paused() ? newest_ : shown_;
+  to[x.job].trouble = core::one_line(x.why, message_size_max);
+}
+
+void model::on(const action_done& x, effects&) {
+  message_ = core::one_line(x.text, message_size_max);
+  message_due_ = now_ + message_shown;
+}
+
+// -- keys -------------------------------------------------------------------------
+
+void model::on(const key_pressed& x, effects& out) {
+  if (entry_ != entry::none)
+    type(x);
+  else if (page_ != page::tree)
+    press_in_page(x);
+  else
+    press_in_tree(x, out);
+}
+
+void model::type(const key_pressed& x) {
+  switch (x.which) {
+    case key::character:
+      if (typed_.size() < entry_size_max)
+        typed_ += x.text;
+      break;
+    case key::backspace:
+      cut_last(typed_);
+      break;
+    case key::escape:
+      if (entry_ == entry::filter)
+        tree_.filter.clear();
+      entry_ = entry::none;
+      return;
+    default: // Every other key ends the entry.
+      if (entry_ == entry::search) {
+        searched_ = lower(typed_);
+        search(true, true);
+      }
+      entry_ = entry::none;
+      return;
+  }
+  if (entry_ == entry::filter)
+    tree_.filter = typed_;
+}
+
+void model::press_in_page(const key_pressed& x) {
+  const auto back = [this](size_t by) { scrolled_ -= std::min(by, scrolled_); };
+  switch (x.which) {
+    case key::up:
+      return back(1);
+    case key::down:
+      ++scrolled_;
+      return;
+    case key::page_up:
+      return back(x.page_size);
+    case key::page_down:
+      scrolled_ += x.page_size;
+      return;
+    case key::home:
+      scrolled_ = 0;
+      return;
+    case key::character:
+      if (x.text == 'j')
+        ++scrolled_;
+      else if (x.text == 'k')
+        back(1);
+      else if (x.text == 'p')
+        toggle_pause();
+      else
+        page_ = page::tree;
+      return;
+    default:
+      page_ = page::tree;
+  }
+}
+
+void model::press_in_tree(const key_pressed& x, effects& out) {
+  constexpr auto far = std::numeric_limits<int64_t>::max() / 2;
+  const auto page_size = static_cast<int64_t>(x.page_size);
+  switch (x.which) {
+    case key::up:
+      return move(-1);
+    case key::down:
+      return move(1);
+    case key::page_up:
+      return move(-page_size);
+    case key::page_down:
+      return move(page_size);
+    case key::home:
+      return move(-far);
+    case key::end:
+      return move(far);
+    case key::left:
+      return fold(true);
+    case key::right:
+      return fold(false);
+    case key::enter:
+      return open(page::details);
+    case key::escape:
+      tree_.filter.clear();
+      return;
+    case key::backspace:
+      return;
+    case key::character:
+      return press_letter(x.text, out);
+  }
+}
+
+void model::press_letter(char letter, effects& out) {
+  constexpr auto far = std::numeric_limits<int64_t>::max() / 2;
+  const auto next_order = [this](size_t by) {
+    tree_.by
+      = static_cast<order>((static_cast<size_t>(tree_.by) + by) % order_count);
+  };
+  switch (letter) {
+    case 'q':
+      out.emplace_back(quit{});
+      return;
+    case 'k':
+      return move(-1);
+    case 'j':
+      return move(1);
+    case 'g':
+      return move(-far);
+    case 'G':
+      return move(far);
+    case ' ':
+      return toggle_fold();
+    case 'z':
+      return fold_all();
+    case 's':
+      return next_order(1);
+    case 'S':
+      return next_order(order_count - 1);
+    case 'f':
+      entry_ = entry::filter;
+      typed_ = tree_.filter;
+      return;
+    case '/':
+      entry_ = entry::search;
+      typed_.clear();
+      return;
+    case 'n':
+      return search(true, false);
+    case 'N':
+      return search(false, false);
+    case 'p':
+      return toggle_pause();
+    case 'h':
+    case '?':
+      return open(page::help);
+    case 'w':
+      return open(page::job);
+    default:
+      break;
+  }
+  for (size_t i = 0; i < actions_.size(); ++i)
+    if (actions_[i].key == letter)
+      return act(i, out);
+}
+
+void model::open(page which) {
+  page_ = which;
+  scrolled_ = 0;
+}
+
+void model::act(size_t index, effects& out) {
+  const auto all = rows();
+  if (all.empty())
+    return;
+  const auto& where = all[cursor_in(all)];
+  const auto& on = actions_[index].on;
+  auto what = target_of(where);
+  if (!is_on(on, where)) {
+    // What is for a whole job, or a node, works from the rows below it.
+    if (on.nodes && where.node != nullptr) {
+      what.rank.reset();
+      what.local_rank.reset();
+    } else if (on.jobs) {
+      what = {.job = what.job};
+    } else {
+      message_ = on.workers ? "this is for a worker: move to one"
+                            : "this is for a node: move to one";
+      message_due_ = now_ + message_shown;
+      return;
+    }
+  }
+  out.emplace_back(run_action{index, std::move(what)});
+}
+
+// -- the cursor -------------------------------------------------------------------
+
+void model::on(const row_clicked& x, effects&) {
+  if (page_ != page::tree) {
+    page_ = page::tree;
+    return;
+  }
+  const auto all = rows();
+  const auto is_again = !all.empty() && all[cursor_in(all)].id == x.row;
+  const auto i
+    = std::ranges::find_if(all, [&](const auto& y) { return y.id == x.row; });
+  if (i == all.end())
+    return;
+  move_to(static_cast<size_t>(i - all.begin()), all);
+  if (is_again)
+    toggle_fold();
+}
+
+void model::move(int64_t by) {
+  const auto all = rows();
+  if (all.empty())
+    return;
+  const auto place = static_cast<int64_t>(cursor_in(all)) + by;
+  move_to(static_cast<size_t>(std::clamp<int64_t>(
+            place, 0, static_cast<int64_t>(all.size()) - 1)),
+          all);
+}
+
+void model::move_to(size_t place, const std::vector<row>& all) {
+  last_place_ = place;
+  cursor_ = all[place].id;
+}
+
+/// Of a worker: its node.
+void model::fold(bool is_folded) {
+  const auto all = rows();
+  if (all.empty())
+    return;
+  auto what = all[cursor_in(all)].id;
+  what.local_rank.reset();
+  if (!is_folded) {
+    tree_.folded.erase(what);
+    return;
+  }
+  tree_.folded.insert(what);
+  cursor_ = what;
+}
+
+void model::toggle_fold() {
+  const auto all = rows();
+  if (all.empty())
+    return;
+  const auto& where = all[cursor_in(all)];
+  fold(where.is_worker() || !where.is_folded);
+}
+
+void model::fold_all() {
+  if (!tree_.folded.empty()) {
+    tree_.folded.clear();
+    return;
+  }
+  for (const auto& x : rows())
+    if (x.node != nullptr && !x.is_worker())
+      tree_.folded.insert(x.id);
+  const auto all = rows();
+  if (cursor_ && !all.empty()) {
+    cursor_->local_rank.reset();
+    move_to(cursor_in(all), all);
+  }
+}
+
+void model::search(bool is_forward, bool is_new) {
+  const auto all = rows();
+  if (searched_.empty() || all.empty())
+    return;
+  const auto count = all.size();
+  const auto begin = cursor_in(all);
+  for (size_t i = is_new ? 0 : 1; i <= count; ++i) {
+    const auto place = (begin + (is_forward ? i : count - i % count)) % count;
+    if (text_of(all[place]).find(searched_) != std::string::npos)
+      return move_to(place, all);
+  }
+  message_ = "nothing here has '" + searched_ + "'";
+  message_due_ = now_ + message_shown;
+}
+
+void model::toggle_pause() {
+  if (paused_) {
+    paused_.reset();
+    shown_ = std::move(newest_);
+    newest_.clear();
+    return;
+  }
+  paused_ = now_;
+  newest_ = shown_;
+}
+
+} // namespace actorrun::cli::top

@@ -1,0 +1,174 @@
+// Decides what the live view shows: what is known of the jobs, where the cursor is,
+// how rows are sorted, folded and filtered.
+#pragma once
+
+#include "cli/top/actions.hpp"
+#include "cli/top/rows.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace actorrun::cli::top {
+
+/// Silence of a job that is noted: it sends something every second.
+inline constexpr auto silence_noted = std::chrono::milliseconds{3'000};
+
+/// So long the result of an action is shown.
+inline constexpr auto message_shown = std::chrono::seconds{8};
+
+/// In bytes, of what is searched for or filtered by.
+inline constexpr size_t entry_size_max = 64;
+
+// -- what happens -----------------------------------------------------------------
+
+struct status_came {
+  std::string job; ///< The key of its picture.
+  v1::JobStatus status;
+};
+
+/// Nothing comes from a job any more; another look for it follows.
+struct answer_missing {
+  std::string job;
+  std::string why;
+};
+
+enum class key : uint8_t {
+  character,
+  up,
+  down,
+  left,
+  right,
+  page_up,
+  page_down,
+  home,
+  end,
+  enter,
+  escape,
+  backspace,
+};
+
+struct key_pressed {
+  key which = key::character;
+  char text = 0;        ///< Of a character: ASCII.
+  size_t page_size = 1; ///< Rows of the picture, for the page keys.
+};
+
+/// A row of the picture was clicked.
+struct row_clicked {
+  row_id row;
+};
+
+/// For people; empty: nothing.
+struct action_done {
+  std::string text;
+};
+
+struct time_passed {};
+
+using event = std::variant<status_came, answer_missing, key_pressed,
+                           row_clicked, action_done, time_passed>;
+
+// -- what follows -----------------------------------------------------------------
+
+struct quit {};
+
+struct run_action {
+  size_t index = 0; ///< Of the model's actions.
+  target what;
+};
+
+using effect = std::variant<quit, run_action>;
+
+/// Which page is shown.
+enum class page : uint8_t { tree, details, job, help };
+
+/// What the keys are typed into.
+enum class entry : uint8_t { none, filter, search };
+
+/// A key of the view itself, for the help.
+struct own_key {
+  std::string keys;
+  std::string name;
+};
+
+const std::vector<own_key>& own_keys();
+
+class model {
+public:
+  using time_point = core::time_point;
+
+  /// @param wanted What is looked for, for people, while there is nothing to show.
+  model(std::string wanted, std::vector<action> actions, time_point now);
+
+  std::vector<effect> step(const event& x, time_point now);
+
+  // What the picture is made of.
+  const pictures& jobs() const { return shown_; }
+  const tree_options& tree() const { return tree_; }
+  const std::vector<action>& actions() const { return actions_; }
+  const std::string& wanted() const { return wanted_; }
+  page where() const { return page_; }
+  entry typing() const { return entry_; }
+  const std::string& typed() const { return typed_; }
+  const std::string& searched() const { return searched_; }
+  const std::string& message() const { return message_; }
+  bool is_paused() const { return paused_.has_value(); }
+  size_t scrolled() const { return scrolled_; } ///< Lines of a page.
+
+  /// Of the picture: while it is paused, when that began.
+  time_point now() const { return paused_.value_or(now_); }
+
+  std::vector<row> rows() const { return rows_of(shown_, tree_); }
+
+  /// The place of the cursor; 0 if there are no rows.
+  size_t cursor_in(const std::vector<row>& rows) const;
+
+  /// The job that the cursor is in; null: there is none.
+  const job_picture* current(const std::vector<row>& rows) const;
+
+private:
+  using effects = std::vector<effect>;
+
+  void on(const status_came& x, effects& out);
+  void on(const answer_missing& x, effects& out);
+  void on(const key_pressed& x, effects& out);
+  void on(const row_clicked& x, effects& out);
+  void on(const action_done& x, effects& out);
+  void on(const time_passed&, effects&) {}
+  void type(const key_pressed& x);
+  void press_in_page(const key_pressed& x);
+  void press_in_tree(const key_pressed& x, effects& out);
+  void press_letter(char letter, effects& out);
+  void move(int64_t by);
+  void move_to(size_t place, const std::vector<row>& rows);
+  void fold(bool is_folded);
+  void toggle_fold();
+  void fold_all();
+  void search(bool is_forward, bool is_new);
+  void toggle_pause();
+  void open(page which);
+  void act(size_t index, effects& out);
+
+  std::string wanted_;
+  std::vector<action> actions_;
+  pictures shown_;
+  pictures newest_; ///< While paused.
+  tree_options tree_;
+  std::optional<row_id> cursor_;
+  size_t last_place_ = 0; ///< Of the cursor, for when its row is gone.
+  page page_ = page::tree;
+  entry entry_ = entry::none;
+  std::string typed_;
+  std::string searched_;
+  std::string message_;
+  time_point message_due_{};
+  size_t scrolled_ = 0;
+  time_point now_;
+  std::optional<time_point> paused_;
+};
+
+} // namespace actorrun::cli::top

@@ -1,0 +1,529 @@
+#include "cli/top/view.hpp"
+
+#include "actors/core/text.hpp"
+#include "actors/translate.hpp"
+#include "cli/report/status_view.hpp"
+#include "cli/report/vitals_view.hpp"
+#include "messages/formatted.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace actorrun::cli::top {
+
+namespace {
+
+using core::time_point;
+
+/// From so many rows on there is room for …
+constexpr size_t rows_for_headings = 8;
+constexpr size_t rows_for_reason = 4;
+constexpr size_t rows_for_regroups = 12;
+
+constexpr size_t regroups_shown_max = 40;
+
+/// A node's workers take more than this of its memory, in per cent.
+constexpr uint64_t memory_warning_percent = 90;
+
+bool is_bad(const std::string& state) {
+  return state == "failed" || state == "away" || state == "ended";
+}
+
+bool is_doubtful(const std::string& state) {
+  return state == "stopping" || state == "leaving" || state == "draining"
+         || state == "stopped" || state == "blocked" || state == "starting"
+         || state == "waiting" || state == "gathering" || state == "last call";
+}
+
+style look_of(const std::string& state) {
+  if (is_bad(state))
+    return style::bad;
+  if (is_doubtful(state))
+    return style::warning;
+  return state == "running" || state == "succeeded" || state == "runs"
+           ? style::good
+           : style::plain;
+}
+
+/// A sign beside the colour: colours are not for everyone.
+std::string with_sign(const std::string& state) {
+  return (is_bad(state) ? "!" : is_doubtful(state) ? "*" : " ") + state;
+}
+
+// -- columns ----------------------------------------------------------------------
+
+struct column {
+  std::string heading;
+  size_t width = 0;
+  bool is_right = true;
+  std::string (*text)(const row& x, time_point now) = nullptr;
+};
+
+std::string span_or_dash(std::optional<uint64_t> ms) {
+  return ms ? span_text(*ms) : "-";
+}
+
+/// Ages of vitals go on from when the node has answered.
+std::optional<uint64_t> sampled_ago(std::optional<uint64_t> ms, const row& x,
+                                    time_point now) {
+  return ms ? std::optional{age_now(*ms + x.node->vitals().age_ms(), *x.job,
+                                    now)}
+            : std::nullopt;
+}
+
+std::string cpu_text(const row& x, time_point) {
+  const auto known = cpu_of(x);
+  return known ? formatted("{} %", *known) : "-";
+}
+
+std::string memory_text(const row& x, time_point) {
+  const auto known = memory_of(x);
+  return known ? size_text(*known) : "-";
+}
+
+std::string silence_text(const row& x, time_point now) {
+  return span_or_dash(sampled_ago(silence_of(x), x, now));
+}
+
+std::string since_text(const row& x, time_point now) {
+  if (x.node == nullptr)
+    return x.job->status
+             ? span_text(age_now(x.job->status->phase_age_ms(), *x.job, now))
+             : "-";
+  return x.is_worker() ? span_or_dash(sampled_ago(age_of(x), x, now))
+                       : span_text(age_now(x.node->since_ms(), *x.job, now));
+}
+
+std::string pid_text(const row& x, time_point) {
+  return x.is_worker() ? std::to_string(x.pid) : "";
+}
+
+std::string threads_text(const row& x, time_point) {
+  if (!x.is_worker())
+    return "";
+  return x.vitals != nullptr && x.vitals->has_thread_count()
+           ? std::to_string(x.vitals->thread_count())
+           : "-";
+}
+
+std::string lease_text(const row& x, time_point now) {
+  if (x.node == nullptr || x.is_worker())
+    return "";
+  return x.node->has_lease_age_ms()
+           ? formatted("{} ms", age_now(x.node->lease_age_ms(), *x.job,
+                                        std::min(now, x.job->received)))
+           : "-";
+}
+
+/// In order of their value: the last ones go first where there is no room.
+const std::vector<column>& all_columns() {
+  static const auto columns = std::vector<column>{
+    {"CPU", 7, true, cpu_text},        {"MEMORY", 10, true, memory_text},
+    {"SILENT", 8, true, silence_text}, {"SINCE", 8, true, since_text},
+    {"PID", 8, true, pid_text},        {"THREADS", 8, true, threads_text},
+    {"LEASE", 8, true, lease_text},
+  };
+  return columns;
+}
+
+constexpr size_t state_width = 10;
+constexpr size_t name_width_min = 10;
+constexpr size_t name_width_max = 28;
+constexpr size_t note_width_min = 12;
+
+/// Which columns there are, and how wide the first and the last one are.
+struct layout {
+  size_t name = name_width_min;
+  size_t column_count = 0;
+  size_t note = 0; ///< 0: there is none.
+};
+
+layout layout_for(size_t width, size_t name_wanted) {
+  auto out = layout{};
+  out.name = std::clamp(name_wanted, name_width_min, name_width_max);
+  out.name = std::min(out.name, std::max(width / 3, name_width_min));
+  auto used = out.name + 1 + state_width;
+  for (const auto& x : all_columns()) {
+    if (used + 1 + x.width > width)
+      break;
+    used += 1 + x.width;
+    ++out.column_count;
+  }
+  if (out.column_count == all_columns().size()
+      && used + 2 + note_width_min <= width)
+    out.note = width - used - 2;
+  // A reason is worth more than the last columns.
+  while (out.note == 0 && out.column_count > 4) {
+    used -= 1 + all_columns()[--out.column_count].width;
+    if (used + 2 + note_width_min <= width)
+      out.note = width - used - 2;
+  }
+  return out;
+}
+
+std::string name_of(const row& x, look with) {
+  const auto fold
+    = x.is_folded ? (with.unicode ? "▸ " : "+ ") : (with.unicode ? "▾ " : "- ");
+  const auto indent = std::string(x.depth * 2, ' ');
+  if (x.node == nullptr)
+    return indent + fold + (x.job->status ? x.job->status->job_id() : x.id.job);
+  if (!x.is_worker())
+    return indent + fold + core::printable(x.node->host());
+  return indent + "  "
+         + (x.rank ? formatted("rank {}", *x.rank)
+                   : formatted("local {}", *x.id.local_rank));
+}
+
+/// Why a node is as it is; otherwise how it is doing.
+std::string note_of(const row& x, time_point now) {
+  if (x.node == nullptr)
+    return x.job->trouble.empty() && x.job->status
+             ? x.job->status->waiting_for()
+             : x.job->trouble;
+  if (x.is_worker()) {
+    if (x.vitals == nullptr || !x.vitals->has_timer_age_ms())
+      return "";
+    return formatted("timer {} {} ago", x.vitals->timer_scope(),
+                     span_text(age_now(x.vitals->timer_age_ms(), *x.job, now)));
+  }
+  if (!x.node->reason().empty())
+    return x.node->reason();
+  for (const auto& gpu : x.node->gpus())
+    if (!gpu.trouble().empty())
+      return formatted("GPU {}: {}", gpu.index(),
+                       core::printable(gpu.trouble()));
+  const auto& vitals = x.node->vitals();
+  auto out = std::string{};
+  if (vitals.has_load_1_percent())
+    out += formatted("load {}.{:02}", vitals.load_1_percent() / 100,
+                     vitals.load_1_percent() % 100);
+  if (vitals.has_memory_total() && vitals.has_memory_available())
+    out += formatted("{}{} free of {}", out.empty() ? "" : ", ",
+                     size_text(vitals.memory_available()),
+                     size_text(vitals.memory_total()));
+  return out;
+}
+
+style note_look(const row& x) {
+  if (x.node == nullptr || x.is_worker())
+    return style::dim;
+  const auto& vitals = x.node->vitals();
+  const auto is_full
+    = vitals.memory_total() > 0
+      && vitals.memory_available()
+           < vitals.memory_total() / 100 * (100 - memory_warning_percent);
+  return !x.node->reason().empty() || is_full ? style::warning : style::dim;
+}
+
+line line_of(const row& x, const layout& how, time_point now, look with) {
+  const auto state = state_of(x);
+  auto out = line{{fitted(name_of(x, with), how.name) + " ",
+                   x.is_worker() ? style::plain : style::strong},
+                  {fitted(with_sign(state.empty() ? "-" : state), state_width),
+                   look_of(state)}};
+  for (size_t i = 0; i < how.column_count; ++i) {
+    const auto& y = all_columns()[i];
+    out.push_back({" " + fitted(y.text(x, now), y.width, y.is_right)});
+  }
+  if (how.note > 0)
+    out.push_back({"  " + fitted(note_of(x, now), how.note), note_look(x)});
+  return out;
+}
+
+line heading_line(const layout& how, order by) {
+  auto text = fitted("NODE", how.name) + " " + fitted(" STATE", state_width);
+  for (size_t i = 0; i < how.column_count; ++i)
+    text
+      += " " + fitted(all_columns()[i].heading, all_columns()[i].width, true);
+  if (how.note > 0)
+    text += "  "
+            + fitted(by == order::rank ? "NOTE"
+                                       : "NOTE (by " + to_string(by) + ")",
+                     how.note);
+  return {{text, style::heading}};
+}
+
+// -- head and foot ----------------------------------------------------------------
+
+std::string nodes_text(const v1::JobStatus& x) {
+  const auto min = x.settings().agent_count_min();
+  const auto max = x.settings().agent_count_max();
+  const auto asked
+    = min == max ? std::to_string(min) : formatted("{}:{}", min, max);
+  return formatted("nodes {} of {}", x.agents_size(), asked);
+}
+
+/// What comes first is what is still there on a narrow terminal.
+line title_line(const model& x, const job_picture* job) {
+  auto text = std::string{" "};
+  if (job == nullptr || !job->status) {
+    text += x.wanted();
+  } else {
+    const auto& status = *job->status;
+    const auto is_degraded
+      = !status.is_healthy() && status.phase() == "running";
+    text += formatted("{}  {}{}", status.job_id(), status.phase(),
+                      is_degraded ? " (degraded)" : "");
+    if (status.epoch() != 0)
+      text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
+    text += formatted("  {}  workers {}  restarts {} of {}", nodes_text(status),
+                      status.world_size(), status.restart_count(),
+                      status.settings().restart_count_max());
+  }
+  auto out = line{{std::move(text), style::bar}};
+  auto flags = std::string{};
+  if (x.is_paused())
+    flags += "  PAUSED";
+  if (!x.tree().filter.empty())
+    flags += formatted("  filter: {}", x.tree().filter);
+  if (x.tree().by != order::rank)
+    flags += formatted("  by {}", to_string(x.tree().by));
+  if (!flags.empty())
+    out.push_back({flags, style::bar});
+  return out;
+}
+
+std::string node_states(const v1::JobStatus& x) {
+  auto out = std::string{};
+  for (const auto& node : x.agents())
+    if (!node.connected() || node.leaving())
+      out += formatted("{}{} is {}", out.empty() ? "" : ", ", node.host(),
+                       node.state());
+  return out;
+}
+
+std::string ms_text(uint64_t ms) {
+  return core::duration_text(std::chrono::milliseconds{
+    static_cast<int64_t>(std::min<uint64_t>(ms, uint64_t{1} << 50))});
+}
+
+/// The last epoch that has ended; null: none has.
+const v1::EpochStatus* last_ended(const v1::JobStatus& x) {
+  for (auto i = x.epochs_size(); i-- > 0;)
+    if (!x.epochs(i).end_reason().empty())
+      return &x.epochs(i);
+  return nullptr;
+}
+
+/// The most urgent thing about a job, in one line.
+line reason_line(const job_picture* job, time_point now) {
+  if (job == nullptr)
+    return {{" looking for a job ...", style::dim}};
+  const auto silence = now - job->received;
+  const auto is_over = job->status && job->status->has_outcome();
+  if (job->status && !is_over
+      && (!job->trouble.empty() || silence >= silence_noted))
+    return {
+      {formatted(" ! no answer since {} s{}",
+                 std::chrono::floor<std::chrono::seconds>(silence).count(),
+                 job->trouble.empty() ? "" : ": " + job->trouble),
+       style::bad}};
+  if (!job->status)
+    return {{" " + job->trouble, style::warning}};
+  const auto& x = *job->status;
+  if (is_over)
+    return {{formatted(" the job has ended: {}: {}",
+                       core::to_string(from_wire(x.outcome()).kind),
+                       core::printable(x.outcome().reason())),
+             x.is_healthy() ? style::good : style::bad}};
+  if (!x.waiting_for().empty()) {
+    auto text = formatted(" {}, for {}", x.waiting_for(),
+                          ms_text(age_now(x.waiting_age_ms(), *job, now)));
+    if (x.has_waiting_left_ms()) {
+      const auto passed = age_now(0, *job, now);
+      const auto left = x.waiting_left_ms();
+      text += formatted(", at most {} more",
+                        ms_text(left - std::min(left, passed)));
+    }
+    return {{std::move(text), style::warning}};
+  }
+  const auto states = node_states(x);
+  if (!states.empty())
+    return {{" degraded: " + states, style::warning}};
+  auto text = formatted(" {} for {}", x.phase(),
+                        span_text(age_now(x.phase_age_ms(), *job, now)));
+  const auto* before = last_ended(x);
+  if (before != nullptr)
+    text
+      += formatted("; epoch {} ended: {}", to_string(epoch_id{before->epoch()}),
+                   before->end_reason());
+  return {{std::move(text), style::plain}};
+}
+
+line regroup_line(const v1::JobStatus& x, size_t width, look with) {
+  auto values = std::vector<uint64_t>{};
+  for (const auto& epoch : x.epochs())
+    if (epoch.has_regroup_us())
+      values.push_back(epoch.regroup_us());
+  if (values.empty())
+    return {{" no regroup yet", style::dim}};
+  const auto shown
+    = std::min(regroups_shown_max, std::max<size_t>(width / 3, 1));
+  return {
+    {" regroups ", style::dim},
+    {sparkline(values, shown, with), style::good},
+    {formatted(" last {}, longest {}", regroup_text(values.back()),
+               regroup_text(*std::max_element(values.begin(), values.end()))),
+     style::dim}};
+}
+
+line foot_line(const model& x, size_t count) {
+  if (x.typing() == entry::filter)
+    return {{" filter: " + x.typed() + "_", style::bar}};
+  if (x.typing() == entry::search)
+    return {{" search: " + x.typed() + "_", style::bar}};
+  if (!x.message().empty())
+    return {{" " + x.message(), style::bar}};
+  if (x.where() != page::tree)
+    return {{" Enter, Esc: back", style::bar}};
+  auto text = std::string{
+    " ? help  q quit  Enter details  s sort  f filter  / search  p pause"};
+  if (count == 0)
+    text = " ? help  q quit";
+  return {{std::move(text), style::bar}};
+}
+
+// -- putting it together ------------------------------------------------------------
+
+/// Collects the lines of a picture.
+class painter {
+public:
+  explicit painter(size space) : space_(space) {}
+
+  size_t left() const { return space_.height - out_.lines.size(); }
+
+  void add(line x, std::optional<row_id> id = {}) {
+    if (left() == 0)
+      return;
+    out_.lines.push_back(fitted(std::move(x), space_.width));
+    out_.rows.push_back(std::move(id));
+  }
+
+  void fill(size_t rows_below) {
+    while (left() > rows_below)
+      add({});
+  }
+
+  screen take(size_t page_size) {
+    fill(0);
+    out_.page_size = std::max<size_t>(page_size, 1);
+    return std::move(out_);
+  }
+
+private:
+  size space_;
+  screen out_;
+};
+
+line marked(line x) {
+  for (auto& y : x)
+    y.look = style::selected;
+  return x;
+}
+
+screen page_view(const model& x, size space, std::vector<line> lines) {
+  auto out = painter{space};
+  const auto has_foot = space.height > 2;
+  const auto room = space.height - (has_foot ? 1 : 0);
+  const auto first
+    = std::min(x.scrolled(), lines.size() - std::min(lines.size(), room));
+  for (size_t i = first; i < lines.size() && i < first + room; ++i)
+    out.add(std::move(lines[i]));
+  out.fill(has_foot ? 1 : 0);
+  if (has_foot)
+    out.add(foot_line(x, 0));
+  return out.take(room);
+}
+
+/// The widest name of a row.
+size_t name_width(const std::vector<row>& rows, look with) {
+  auto out = size_t{0};
+  for (const auto& x : rows)
+    if (!x.is_worker())
+      out = std::max(out, width_of(name_of(x, with)));
+  return out;
+}
+
+screen tree_view(const model& x, size space, const std::vector<row>& rows,
+                 look with) {
+  auto out = painter{space};
+  const auto* job = x.current(rows);
+  const auto how = layout_for(space.width, name_width(rows, with));
+  if (space.height > 1)
+    out.add(title_line(x, job));
+  if (space.height >= rows_for_reason)
+    out.add(reason_line(job, x.now()));
+  if (space.height >= rows_for_regroups && job != nullptr && job->status)
+    out.add(regroup_line(*job->status, space.width, with));
+  if (space.height >= rows_for_headings)
+    out.add(heading_line(how, x.tree().by));
+  const auto has_foot = space.height > 3;
+  const auto room = out.left() - (has_foot ? 1 : 0);
+  const auto cursor = x.cursor_in(rows);
+  // The cursor in the middle, but no empty lines.
+  const auto last = rows.size() - std::min(rows.size(), room);
+  const auto first = std::min(cursor - std::min(cursor, room / 2), last);
+  for (size_t i = first; i < rows.size() && i < first + room; ++i) {
+    auto shown = fitted(line_of(rows[i], how, x.now(), with), space.width);
+    out.add(i == cursor ? marked(std::move(shown)) : std::move(shown),
+            rows[i].id);
+  }
+  if (rows.empty() && job != nullptr && job->status)
+    out.add({{x.tree().filter.empty() ? "   there are no nodes"
+                                      : "   no row has that text",
+              style::dim}});
+  out.fill(has_foot ? 1 : 0);
+  if (has_foot)
+    out.add(foot_line(x, rows.size()));
+  return out.take(room);
+}
+
+} // namespace
+
+uint64_t age_now(uint64_t age_ms, const job_picture& x, time_point now) {
+  const auto passed
+    = std::chrono::duration_cast<std::chrono::milliseconds>(now - x.received);
+  return age_ms + static_cast<uint64_t>(std::max<int64_t>(passed.count(), 0));
+}
+
+std::string sparkline(const std::vector<uint64_t>& values, size_t count_max,
+                      look with) {
+  static constexpr auto bars
+    = std::array{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  static constexpr auto letters
+    = std::array{"_", ".", ":", "-", "=", "+", "*", "#"};
+  const auto count = std::min(values.size(), count_max);
+  if (count == 0)
+    return {};
+  const auto first = values.end() - static_cast<std::ptrdiff_t>(count);
+  const auto largest
+    = std::max<uint64_t>(*std::max_element(first, values.end()), 1);
+  auto out = std::string{};
+  for (auto i = first; i != values.end(); ++i) {
+    const auto share = static_cast<double>(*i) / static_cast<double>(largest);
+    const auto height = std::min(static_cast<size_t>(share * 8), size_t{7});
+    out += with.unicode ? bars[height] : letters[height];
+  }
+  return out;
+}
+
+screen view(const model& x, size space, look with) {
+  space.width = std::max<size_t>(space.width, 1);
+  space.height = std::max<size_t>(space.height, 1);
+  const auto rows = x.rows();
+  if (x.where() == page::help)
+    return page_view(x, space, help_of(x));
+  if (x.where() == page::tree)
+    return tree_view(x, space, rows, with);
+  const auto* job = x.current(rows);
+  if (job == nullptr)
+    return tree_view(x, space, rows, with);
+  const auto is_about_job = x.where() == page::job || rows.empty()
+                            || rows[x.cursor_in(rows)].node == nullptr;
+  return page_view(x, space,
+                   is_about_job ? details_of(*job, x.now(), with)
+                                : details_of(rows[x.cursor_in(rows)], x.now()));
+}
+
+} // namespace actorrun::cli::top

@@ -1,0 +1,37 @@
+#include "cli/top/cells.hpp"
+#include "tests/cli/top/picture.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun::cli::top;
+using namespace actorrun::test;
+
+TEST_CASE("top cells: texts are cut and filled by columns, not by bytes",
+          "[cli]") {
+  use_utf8();
+  CHECK(fitted("abc", 5) == "abc  ");
+  CHECK(fitted("abc", 5, true) == "  abc");
+  CHECK(fitted("abcdef", 4) == "abc~");
+  CHECK(fitted("abcdef", 1) == "a");
+  CHECK(fitted("abc", 0).empty());
+  CHECK(fitted("äöü", 4) == "äöü ");
+  CHECK(width_of("日本") == 4);
+  CHECK(fitted("日本語", 4) == "日~ "); // No half of one.
+  CHECK(fitted("e\u0301x", 2) == "e\u0301x");
+}
+
+TEST_CASE("top cells: what has no width cannot move the rest", "[cli]") {
+  use_utf8();
+  CHECK(fitted("a\x1b[31m", 8) == "a?[31m  ");
+  CHECK(fitted("a\tb\n", 6) == "a?b?  ");
+  CHECK(fitted("\xff\xc3", 3) == "?? ");
+  CHECK(fitted("\xe6\x97", 3) == "?? ");
+}
+
+TEST_CASE("top cells: a line is as wide as the screen", "[cli]") {
+  use_utf8();
+  const auto x = line{{"ab", style::good}, {"cd日", style::bad}};
+  CHECK(fitted(x, 5) == line{{"ab", style::good}, {"cd ", style::bad}});
+  CHECK(fitted(x, 1) == line{{"a", style::good}, {"", style::bad}});
+  CHECK(fitted(line{}, 2) == line{{"  "}});
+  CHECK(plain_text(fitted(x, 9)) == "abcd日");
+}

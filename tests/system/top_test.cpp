@@ -1,0 +1,128 @@
+// Tests `actorctl top` on real terminals: those of tmux.
+#include "tests/support/catch.hpp"
+#include "tests/system/scene.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+/// A terminal of a size, in a tmux server of its own.
+class terminal_scene : public scene {
+public:
+  bool is_possible() {
+    auto code = -1;
+    read({"sh", "-c", "command -v tmux"}, &code);
+    return code == 0;
+  }
+
+  void open(int columns, int rows, const std::string& more = "") {
+    const auto command
+      = "exec " + std::string{ACTORCTL_PROGRAM} + " top " + more;
+    tmux({"-f", "/dev/null", "new-session", "-d", "-x", std::to_string(columns),
+          "-y", std::to_string(rows), command});
+    tmux({"set-option", "-g", "remain-on-exit", "on"});
+  }
+
+  void press(const std::string& keys) { tmux({"send-keys", keys}); }
+
+  std::string picture() { return tmux({"capture-pane", "-p"}); }
+
+  /// Waits for a text on the terminal.
+  void await_text(const std::string& text, bool is_there = true) {
+    auto last = std::string{};
+    require(eventually([&] {
+              last = picture();
+              return (last.find(text) != last.npos) == is_there;
+            }),
+            "the picture " + std::string{is_there ? "has" : "has not"} + " '"
+              + text + "':\n" + last);
+  }
+
+  std::string tmux(words arguments) {
+    auto command = words{"env", "TERM=xterm-256color", "LC_ALL=C.UTF-8", "tmux",
+                         "-S",  folder() + "/tmux"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return read(std::move(command));
+  }
+
+  ~terminal_scene() { tmux({"kill-server"}); }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(terminal_scene,
+                 "top: it shows a job as it changes, and outlives it",
+                 "[top]") {
+  if (!is_possible())
+    return;
+  auto& a = agent({.restart_count_max = 1});
+  auto& b = agent({.restart_count_max = 1});
+  const auto before = await_world(4);
+  open(80, 24);
+  await_text("job  running  epoch 1");
+  await_text("rank 3");
+  await_text(std::to_string(before[3].pid));
+  order_exit(before[1].pid, 8);
+  await_text("epoch 2");
+  await_text("exited with code 8");
+  await_text("regroups");
+  press("?");
+  await_text("this help");
+  press("q");
+  await_text("rank 0");
+  press("z");
+  await_text("rank 0", false);
+  tmux({"resize-window", "-x", "20", "-y", "5"});
+  await_text(" job  running");
+  tmux({"resize-window", "-x", "100", "-y", "30"});
+  await_text("SILENT");
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  await_text("the job has ended: succeeded");
+  press("q");
+  await_text("Pane is dead (status 0");
+}
+
+TEST_CASE_METHOD(terminal_scene,
+                 "top: it finds a coordinator that is started again", "[top]") {
+  if (!is_possible())
+    return;
+  const auto options = agent_options{.nodes = "1"};
+  auto& first = coordinator(options);
+  REQUIRE(first.says("listens on"));
+  agent(options);
+  await_world(2);
+  open(80, 24, "--rdzv-endpoint=" + endpoint() + " --rdzv-id=job");
+  await_text("job  running");
+  first.signal(SIGKILL);
+  first.wait();
+  await_text("no answer since");
+  await_text("rank 1"); // The last picture.
+  coordinator(options);
+  await_text("no answer since", false);
+  await_text("job  running");
+  order_end();
+}
+
+TEST_CASE_METHOD(scene, "top: without a terminal it says so", "[top]") {
+  auto code = -1;
+  const auto text = read({ACTORCTL_PROGRAM, "top"}, &code);
+  CHECK(code == 2);
+  CHECK(count_of(text, "needs a terminal") == 1);
+  read({ACTORCTL_PROGRAM, "top", "--once"}, &code);
+  CHECK(code == 3);
+  auto& job = run({"--standalone", "--no-python", "sleep", "1000"});
+  await_healthy();
+  const auto picture = read({ACTORCTL_PROGRAM, "top", "--once"}, &code);
+  CHECK(code == 0);
+  CHECK(count_of(picture, "rank 0") == 1);
+  CHECK(count_of(picture, "\x1b") == 0);
+  job.signal(SIGTERM);
+  CHECK(job.wait() == 128 + SIGTERM);
+}
+
+} // namespace actorrun::test
