@@ -110,6 +110,17 @@ v1::ReadLogs request_of(const logs_arguments& x) {
   return out;
 }
 
+int fail_to_locate(const failure& why) {
+  if (why.code != errc::connection_refused)
+    return fail(why, program);
+  std::cerr << formatted(
+    "{}: error: {}\n"
+    "  try: actorctl status, which lists those that do, or "
+    "--rdzv-endpoint and --rdzv-id\n",
+    program, why.text);
+  return static_cast<int>(exit_code_of(why.code));
+}
+
 using located = std::variant<local_job, job_options>;
 
 result<located> locate(const asked_job& job) {
@@ -135,8 +146,11 @@ int show_logs(const logs_arguments& arguments) {
   };
   const auto how = log_reading_options{
     .what = request_of(arguments), .limit = logs_limit, .stop = signal_pipe[0]};
-  const auto done = with(
-    arguments.job, [&](const auto& job) { return read_logs(job, how, show); });
+  const auto job = locate(arguments.job);
+  if (!job)
+    return fail_to_locate(job.error());
+  const auto done
+    = std::visit([&](const auto& x) { return read_logs(x, how, show); }, *job);
   if (done || is_stopped != 0)
     return 0;
   // The process that serves us ends with the job.
@@ -151,7 +165,7 @@ int show_logs(const logs_arguments& arguments) {
 int show_stacks(const stacks_arguments& arguments) {
   const auto job = locate(arguments.job);
   if (!job)
-    return fail(job.error(), program);
+    return fail_to_locate(job.error());
   const auto seen = std::visit(
     [&](const auto& x) {
       return read_stacks(x, arguments.ranks, stacks_limit);

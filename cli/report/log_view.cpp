@@ -35,8 +35,9 @@ std::vector<core::worker_snapshot> snapshots_of(const v1::Stacks& x) {
 std::string to_text(const v1::LogLines& x, bool for_terminal) {
   auto out = std::string{};
   for (const auto& line : x.lines()) {
-    out += core::line_prefix(label_template,
-                             {.host = line.host(), .global_rank = line.rank()});
+    auto origin = core::line_origin{};
+    origin.global_rank = line.rank();
+    out += core::line_prefix(label_template, origin);
     out += for_terminal ? core::terminal_line(line.text()) : line.text();
     if (line.truncated())
       out += cut_mark;

@@ -30,7 +30,7 @@ result<log_pattern> log_pattern::parse(const std::string& text) {
     auto why = std::array<char, 128>{};
     ::regerror(error, &x->regex, why.data(), why.size());
     return failure{errc::bad_argument,
-                   "the expression is none (" + std::string{why.data()} + ")"};
+                   "the expression cannot be used: " + std::string{why.data()}};
   }
   x->is_valid = true;
   auto out = log_pattern{};
