@@ -18,16 +18,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string share_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  if (x.leaving())
-    return "leaving";
-  if (!x.connected())
-    return "out of touch";
-  if (!in_epoch(job, x))
-    return job.phase() == "running" ? "standby" : "waiting";
-  return core::to_string(from_wire(x.share()));
-}
-
 std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
   if (!in_epoch(job, x))
     return "-";
@@ -82,8 +72,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   append(rows.front(), is_wide ? node_vitals_heading() : row{"WORKER PIDS"});
   for (const auto& x : job.agents()) {
     rows.push_back({in_epoch(job, x) ? std::to_string(x.node_rank()) : "-",
-                    x.host(), x.address(), share_text(job, x),
-                    ranks_text(job, x), x.agent_id()});
+                    x.host(), x.address(), state_of(job, x), ranks_text(job, x),
+                    x.agent_id()});
     append(rows.back(), is_wide ? node_vitals_cells(x) : row{pids_text(x)});
   }
   std::sort(rows.begin() + 1, rows.end(), [](const row& a, const row& b) {
@@ -105,102 +95,7 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   return text;
 }
 
-json to_json(const v1::WorkerFailure& x) {
-  static constexpr const char* kinds[]
-    = {"exited", "signalled", "not_started", "timer_expired", "unkillable"};
-  const auto failure = from_wire(x);
-  auto out
-    = json{{"agent", x.agent_id()},   {"host", x.host()},
-           {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
-           {"pid", x.pid()},          {"kind", kinds[size_t(failure.kind)]},
-           {"code", x.code()},        {"text", core::to_string(failure)}};
-  if (failure.kind == core::failure_kind::timer_expired) {
-    out["scope"] = core::printable(failure.details.scope);
-    out["lateness_ns"] = failure.details.lateness.count();
-  }
-  if (failure.kind == core::failure_kind::timer_expired
-      || failure.kind == core::failure_kind::unkillable)
-    out["where"] = core::printable(failure.details.where);
-  return out;
-}
-
-json quarantined_nodes_of(const v1::JobStatus& job) {
-  auto out = json::array();
-  for (const auto& x : job.quarantined_nodes())
-    out.push_back({{"agent", x.agent_id()},
-                   {"host", x.host()},
-                   {"unkillable_workers", x.unkillable_count()}});
-  return out;
-}
-
-json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  auto workers = json::array();
-  for (int i = 0; i < x.pids_size(); ++i) {
-    auto& worker = workers.emplace_back(
-      json{{"pid", x.pids(i)},
-           {"local_rank", i},
-           {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
-                                     : json(nullptr)}});
-    worker.update(worker_vitals_to_json(x, uint32_t(i)));
-  }
-  return workers;
-}
-
-json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  const auto member = in_epoch(job, x);
-  return {{"agent", x.agent_id()},
-          {"host", x.host()},
-          {"address", x.address()},
-          {"role", x.role()},
-          {"slots", x.slot_count()},
-          {"state", share_text(job, x)},
-          {"connected", x.connected()},
-          {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
-          {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
-          {"workers", workers_of(job, x)},
-          {"vitals", node_vitals_to_json(x)},
-          {"gpus", gpus_to_json(x)},
-          {"gpu_trouble", x.gpu_trouble().empty()
-                            ? json(nullptr)
-                            : json(core::printable(x.gpu_trouble()))}};
-}
-
-json to_json(const v1::JobStatus& job) {
-  auto agents = json::array();
-  for (const auto& x : job.agents())
-    agents.push_back(to_json(job, x));
-  return {{"job", job.job_id()},
-          {"phase", job.phase()},
-          {"epoch", job.epoch()},
-          {"world_size", job.world_size()},
-          {"nodes_min", job.settings().agent_count_min()},
-          {"nodes_max", job.settings().agent_count_max()},
-          {"restarts", job.restart_count()},
-          {"restarts_max", job.settings().restart_count_max()},
-          {"waiting_for", job.waiting_for()},
-          {"master_addr", job.master_address()},
-          {"master_port", job.master_port()},
-          {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
-                                                  : json(nullptr)},
-          {"outcome", job.has_outcome()
-                        ? json(core::to_string(from_wire(job.outcome()).kind))
-                        : json(nullptr)},
-          {"coordinator",
-           {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
-          {"truncated", job.truncated()},
-          {"gpus_truncated", job.gpus_truncated()},
-          {"vitals_truncated", job.vitals_truncated()},
-          {"quarantined_nodes", quarantined_nodes_of(job)},
-          {"agents", std::move(agents)}};
-}
-
 } // namespace
-
-// Between two epochs the last one is still the newest; it runs nowhere.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
-  return agent.epoch() != 0 && agent.epoch() == job.epoch()
-         && agent.share() != v1::SHARE_IDLE;
-}
 
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
   for (auto& x : jobs) {
@@ -230,13 +125,12 @@ std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
 std::string to_json(const std::vector<v1::JobStatus>& jobs) {
   auto list = json::array();
   for (const auto& job : jobs)
-    list.push_back(to_json(job));
+    list.push_back(actorrun::to_json(job));
   return json{{"version", 1}, {"jobs", std::move(list)}}.dump(2) + "\n";
 }
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using row = text_row;
 
 std::string in_gib(uint64_t bytes) {
@@ -263,21 +157,6 @@ row row_of(const v1::AgentStatus& agent, const v1::GpuStatus& x) {
           x.trouble().empty() ? "good" : core::printable(x.trouble())};
 }
 
-json to_json(const v1::GpuStatus& x) {
-  return {{"index", x.index()},
-          {"name", core::printable(x.name())},
-          {"uuid", core::printable(x.uuid())},
-          {"memory_used", x.memory_used()},
-          {"memory_total", x.memory_total()},
-          {"utilisation_percent",
-           x.has_utilisation() ? json(x.utilisation()) : json(nullptr)},
-          {"temperature_celsius",
-           x.has_temperature() ? json(x.temperature()) : json(nullptr)},
-          {"trouble", x.trouble().empty()
-                        ? json(nullptr)
-                        : json(core::printable(x.trouble()))}};
-}
-
 } // namespace
 
 std::vector<row> gpu_rows(const v1::JobStatus& job) {
@@ -293,13 +172,6 @@ std::vector<row> gpu_rows(const v1::JobStatus& job) {
   if (rows.size() == 1)
     rows.clear();
   return rows;
-}
-
-json gpus_to_json(const v1::AgentStatus& agent) {
-  auto out = json::array();
-  for (const auto& x : agent.gpus())
-    out.push_back(to_json(x));
-  return out;
 }
 
 } // namespace actorrun::cli

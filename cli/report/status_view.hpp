@@ -1,17 +1,14 @@
 // Renders the status of jobs, for people and for programs.
 #pragma once
 
-#include "messages/job.pb.h"
+#include "runtime/status_json.hpp"
 
-#include <nlohmann/json_fwd.hpp>
+#include "messages/job.pb.h"
 
 #include <string>
 #include <vector>
 
 namespace actorrun::cli {
-
-/// Whether the agent has ranks in the newest epoch.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
 
 /// Adds the answer of one process, unless another process has reported the same job
 /// and knows more: a coordinator's answer covers all agents of its job.
@@ -30,8 +27,5 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs);
 /// One row for each GPU and for each node whose driver fails, below a heading;
 /// empty if there are none.
 std::vector<std::vector<std::string>> gpu_rows(const v1::JobStatus& job);
-
-/// The GPUs of an agent's node.
-nlohmann::ordered_json gpus_to_json(const v1::AgentStatus& agent);
 
 } // namespace actorrun::cli
