@@ -166,7 +166,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::EpochRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
-    [this](const operator_question& x) { answer<node_agent_actor>(self_, x); },
+    [this](const operator_question& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const devices_report& x) { on(x); },
     [this](const vitals_report& x) { on(x); },
@@ -431,6 +431,16 @@ caf::result<v1::JobStatus> node_agent_state::status() {
             promise.deliver(own_status());
           });
   return promise;
+}
+
+void node_agent_state::on(const operator_question& x) {
+  if (!is_about_own_node(x))
+    return answer<node_agent_actor>(self_, x);
+  when_sampled([this, reply = x.reply] {
+    auto out = v1::OperatorReply{};
+    *out.mutable_status() = own_status();
+    reply(std::move(out));
+  });
 }
 
 // What this agent knows itself, for requests while the coordinator is away.

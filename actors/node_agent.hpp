@@ -74,6 +74,7 @@ private:
   void on(const vitals_report& x);
   void on(const status_due& x);
   void on(const v1::NodeStatusRequest& x);
+  void on(const operator_question& x);
   void announce_devices();
   void sample();
   void when_sampled(std::function<void()> fn);

@@ -17,6 +17,16 @@ inline v1::OperatorReply refusal_of(errc code, std::string text) {
   return out;
 }
 
+/// What a process asks its own agent: how its node is doing, whoever coordinates the
+/// job. No operator can ask that: sessions refuse requests without content.
+inline v1::OperatorRequest own_node_request() {
+  return {};
+}
+
+inline bool is_about_own_node(const operator_question& x) {
+  return x.what.what_case() == v1::OperatorRequest::WHAT_NOT_SET;
+}
+
 /// Sends a request to the sender itself; the caller adds `.then(on_result,
 /// on_error)`. It needs no timeout, which CAF 0.17 would keep until it is due, also
 /// after the answer.

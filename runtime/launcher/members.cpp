@@ -374,6 +374,41 @@ void launcher::members::open_operator_socket() {
     coordinator ? socket_role::coordinator : socket_role::agent, lines);
 }
 
+rendezvous_coordinator_actor launcher::members::own_coordinator() const {
+  if (etcd)
+    return etcd->coordinator();
+  return coordinator ? coordinator->actor() : rendezvous_coordinator_actor{};
+}
+
+// Before anything runs: a port that is taken ends the start.
+result<void> launcher::members::open_http() {
+  if (!hooks.http.is_any_set())
+    return {};
+  auto opened = http_ports::open(hooks.http, lines);
+  if (!opened)
+    return opened.error();
+  http.emplace(std::move(*opened));
+  return {};
+}
+
+void launcher::members::serve_http() {
+  if (!http)
+    return;
+  auto setup = view_setup{};
+  setup.job_id = job.job.value;
+  setup.host = host;
+  setup.has_coordinator = [this] { return own_coordinator() != nullptr; };
+  setup.ask_job = [this](operator_question x) {
+    if (const auto whom = own_coordinator())
+      tell_anonymously(whom, std::move(x));
+    else if (agent)
+      tell_anonymously(agent, std::move(x));
+  };
+  if (agent)
+    setup.ask_node = questions_to(agent);
+  http->serve(std::move(setup));
+}
+
 // -- the end ------------------------------------------------------------------
 
 void launcher::members::agent_finished(const core::ending& how) {
