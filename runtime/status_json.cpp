@@ -48,7 +48,10 @@ json vitals_of_worker(const v1::AgentStatus& agent, uint32_t local_rank) {
           {"threads", known(x.has_thread_count(), x.thread_count())},
           {"processes", known(x.process_count() > 0, x.process_count())},
           {"output_bytes", known(x.has_output_size(), x.output_size())},
-          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())}};
+          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())},
+          {"timer_scope",
+           known(!x.timer_scope().empty(), core::printable(x.timer_scope()))},
+          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())}};
 }
 
 json to_json(const v1::GpuStatus& x) {
@@ -121,7 +124,11 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"address", x.address()},
           {"role", x.role()},
           {"slots", x.slot_count()},
-          {"state", state_of(job, x)},
+          {"state", x.state().empty() ? state_of(job, x) : x.state()},
+          {"reason", x.reason()},
+          {"since_ms", x.since_ms()},
+          {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
+          {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
           {"connected", x.connected()},
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
@@ -133,35 +140,83 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
                             : json(core::printable(x.gpu_trouble()))}};
 }
 
+json epochs_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.epochs())
+    out.push_back(
+      {{"epoch", x.epoch()},
+       {"nodes", x.node_count()},
+       {"world_size", x.world_size()},
+       {"reason", x.reason()},
+       {"age_ms", x.age_ms()},
+       {"running_age_ms", known(x.has_running_age_ms(), x.running_age_ms())},
+       {"revoked_age_ms", known(x.has_revoked_age_ms(), x.revoked_age_ms())},
+       {"regroup_us", known(x.has_regroup_us(), x.regroup_us())},
+       {"end_reason", known(!x.end_reason().empty(), x.end_reason())},
+       {"cost_restart", x.cost_restart()}});
+  return out;
+}
+
+json departed_nodes_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.departed_nodes())
+    out.push_back({{"agent", x.agent_id()},
+                   {"host", x.host()},
+                   {"node_rank", x.node_rank()},
+                   {"reason", x.reason()},
+                   {"age_ms", x.age_ms()}});
+  return out;
+}
+
+json excluded_hosts_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.excluded_hosts())
+    out.push_back(
+      {{"host", x.host()}, {"reason", x.reason()}, {"age_ms", x.age_ms()}});
+  return out;
+}
+
 } // namespace
 
 json to_json(const v1::JobStatus& job) {
   auto agents = json::array();
   for (const auto& x : job.agents())
     agents.push_back(to_json(job, x));
-  return {{"job", job.job_id()},
-          {"phase", job.phase()},
-          {"epoch", job.epoch()},
-          {"world_size", job.world_size()},
-          {"nodes_min", job.settings().agent_count_min()},
-          {"nodes_max", job.settings().agent_count_max()},
-          {"restarts", job.restart_count()},
-          {"restarts_max", job.settings().restart_count_max()},
-          {"waiting_for", job.waiting_for()},
-          {"master_addr", job.master_address()},
-          {"master_port", job.master_port()},
-          {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
-                                                  : json(nullptr)},
-          {"outcome", job.has_outcome()
-                        ? json(core::to_string(from_wire(job.outcome()).kind))
-                        : json(nullptr)},
-          {"coordinator",
-           {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
-          {"truncated", job.truncated()},
-          {"gpus_truncated", job.gpus_truncated()},
-          {"vitals_truncated", job.vitals_truncated()},
-          {"quarantined_nodes", quarantined_nodes_of(job)},
-          {"agents", std::move(agents)}};
+  return {
+    {"job", job.job_id()},
+    {"phase", job.phase()},
+    {"epoch", job.epoch()},
+    {"world_size", job.world_size()},
+    {"nodes_min", job.settings().agent_count_min()},
+    {"nodes_max", job.settings().agent_count_max()},
+    {"restarts", job.restart_count()},
+    {"restarts_max", job.settings().restart_count_max()},
+    {"waiting_for", job.waiting_for()},
+    {"master_addr", job.master_address()},
+    {"master_port", job.master_port()},
+    {"last_failure",
+     job.has_last_failure() ? to_json(job.last_failure()) : json(nullptr)},
+    {"outcome", job.has_outcome()
+                  ? json(core::to_string(from_wire(job.outcome()).kind))
+                  : json(nullptr)},
+    {"coordinator",
+     {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
+    {"healthy", job.is_healthy()},
+    {"sequence", job.sequence()},
+    {"wall_ms", job.wall_ms()},
+    {"age_ms", job.age_ms()},
+    {"phase_age_ms", job.phase_age_ms()},
+    {"waiting_age_ms", known(!job.waiting_for().empty(), job.waiting_age_ms())},
+    {"waiting_left_ms",
+     known(job.has_waiting_left_ms(), job.waiting_left_ms())},
+    {"departed_nodes", departed_nodes_of(job)},
+    {"excluded_hosts", excluded_hosts_of(job)},
+    {"epochs", epochs_of(job)},
+    {"truncated", job.truncated()},
+    {"gpus_truncated", job.gpus_truncated()},
+    {"vitals_truncated", job.vitals_truncated()},
+    {"quarantined_nodes", quarantined_nodes_of(job)},
+    {"agents", std::move(agents)}};
 }
 
 // Between two epochs the last one is still the newest; it runs nowhere.

@@ -58,7 +58,7 @@ void exposition::sample(std::string_view suffix, const metric_labels& labels,
   text_ += family_->name;
   text_ += suffix;
   auto separator = '{';
-  for (const auto* list : {&common_, &labels})
+  for (const metric_labels* list : {&common_, &labels})
     for (const auto& [name, x] : *list) {
       text_ += std::exchange(separator, ',');
       text_ += formatted("{}=\"{}\"", name, escaped(x));

@@ -107,7 +107,7 @@
     const title = `${job.phase} - ${job.job} - actorrun`;
     if (document.title !== title) document.title = title;
     let reason = or_dash(job.waiting_for) === '-' ? '' : job.waiting_for;
-    if (reason && known(job.waiting_age_ms)) reason += `, for ${span_text(job.waiting_age_ms)}`;
+    if (reason && job.waiting_age_ms) reason += `, for ${span_text(job.waiting_age_ms)}`;
     if (reason && known(job.waiting_left_ms)) reason += `, at most ${span_text(job.waiting_left_ms)} more`;
     set_text(by_id('reason'), reason);
     set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
@@ -124,6 +124,7 @@
     for (const x of job.quarantined_nodes) facts.push(['Quarantined', x.host]);
     for (const x of job.excluded_hosts || []) facts.push(['Excluded', `${x.host}: ${x.reason}`]);
     if (job.truncated) facts.push(['Note', 'there are more nodes than one answer can hold']);
+    if (job.vitals_truncated) facts.push(['Note', 'there are more workers than one answer can describe']);
     set_facts(by_id('facts'), facts, true);
   }
 
