@@ -1,6 +1,8 @@
 #include "runtime/http/metrics.hpp"
 #include "tests/support/catch.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -297,4 +299,29 @@ TEST_CASE("metrics: docs/metrics.md lists what is served", "[runtime]") {
                      + " |");
   }
   CHECK(page == served);
+}
+
+TEST_CASE("metrics: the dashboard for Grafana asks for what is served",
+          "[runtime]") {
+  auto file = std::ifstream{DOCS_FOLDER "/grafana.json"};
+  REQUIRE(file);
+  const auto page = nlohmann::json::parse(file);
+  auto names = std::set<std::string>{};
+  for (const auto* x : metric_families()) {
+    names.insert(x->name);
+    if (x->type == std::string{"histogram"})
+      names.insert(x->name + std::string{"_bucket"});
+  }
+  static const auto name = std::regex{"actorrun_[a-z0-9_]+"};
+  auto count = 0;
+  for (const auto& panel : page["panels"])
+    for (const auto& target : panel["targets"]) {
+      const auto text = target["expr"].get<std::string>();
+      for (auto i = std::sregex_iterator{text.begin(), text.end(), name};
+           i != std::sregex_iterator{}; ++i, ++count) {
+        INFO(i->str());
+        CHECK(names.contains(i->str()));
+      }
+    }
+  CHECK(count > 15);
 }
