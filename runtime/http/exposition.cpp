@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <initializer_list>
 
 namespace actorrun::detail {
 
@@ -58,7 +59,8 @@ void exposition::sample(std::string_view suffix, const metric_labels& labels,
   text_ += family_->name;
   text_ += suffix;
   auto separator = '{';
-  for (const metric_labels* list : {&common_, &labels})
+  for (const auto* list :
+       std::initializer_list<const metric_labels*>{&common_, &labels})
     for (const auto& [name, x] : *list) {
       text_ += std::exchange(separator, ',');
       text_ += formatted("{}=\"{}\"", name, escaped(x));

@@ -1,6 +1,8 @@
 #include "runtime/http/regroup_times.hpp"
 #include "tests/support/catch.hpp"
 
+#include <optional>
+
 using namespace actorrun;
 using namespace actorrun::detail;
 
