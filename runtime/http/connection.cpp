@@ -185,6 +185,7 @@ void http_connection::end() {
 }
 
 void http_connection::close() {
+  now_ = step::ending;
   home_.cancel(std::exchange(deadline_, 0));
   watch_.end();
   fd_.reset();

@@ -47,10 +47,10 @@ health readiness_of_node(const status_answer& own) {
     return {false, "there is no agent here"};
   const auto& agent = job.agents(0);
   if (agent.share() == v1::SHARE_RUNNING)
-    return {true, formatted("{} {} in epoch {}", agent.pids_size(),
-                            agent.pids_size() == 1 ? "worker runs"
-                                                   : "workers run",
-                            to_string(epoch_id{agent.epoch()}))};
+    return {true,
+            formatted("{} {} in epoch {}", agent.pids_size(),
+                      agent.pids_size() == 1 ? "worker runs" : "workers run",
+                      to_string(epoch_id{agent.epoch()}))};
   return {false, reason_of(agent.share(), job.phase())};
 }
 

@@ -241,7 +241,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
     one(job_waiting, seconds(job.waiting_age_ms()));
   one(job_quarantined, static_cast<uint64_t>(job.quarantined_nodes_size()));
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
-  if (regroups != nullptr)
+  if (regroups != nullptr && !job.epochs().empty())
     add_regroups(out, *regroups);
   add_links(out, job);
 }

@@ -3,6 +3,8 @@
 
 #include "runtime/http/reply.hpp"
 
+#include <string_view>
+
 namespace actorrun::detail {
 
 // The parts, from `page/`; written by CMake.
@@ -11,6 +13,7 @@ extern const char page_css[];
 extern const char page_js[];
 
 /// The page. Its policy (CSP) lets browsers run and apply nothing but what is in it.
-http_reply page_reply();
+/// @param status The first status, a JSON document; empty: none.
+http_reply page_reply(std::string_view status);
 
 } // namespace actorrun::detail

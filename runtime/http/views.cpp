@@ -106,7 +106,7 @@ void views::answer(const view_choice& which, const http_request& x,
   if (which.health && x.path == "/readyz")
     return health_now(true, std::move(done));
   if (which.page && x.path == "/")
-    return done(page_reply());
+    return page(std::move(done));
   if (which.page && x.path == "/status.json")
     return status(std::move(done));
   if (which.page && x.path == "/events")
@@ -173,6 +173,13 @@ void views::status(http_callback done) {
     reply.type = "application/json";
     reply.body = body_of(document_of(*x.what) + "\n");
     done(std::move(reply));
+  });
+}
+
+void views::page(http_callback done) {
+  job_.get(page_age, [done = std::move(done)](const status_answer& x) {
+    done(
+      page_reply(x.is_alive && x.what ? document_of(*x.what) : std::string{}));
   });
 }
 

@@ -52,6 +52,7 @@ private:
   void metrics(http_callback done);
   void metrics_of(const status_answer& node, const http_callback& done);
   void health_now(bool is_readiness, http_callback done);
+  void page(http_callback done);
   void status(http_callback done);
   void events(http_callback done);
   http_body event_of(const status_answer& x);

@@ -61,6 +61,16 @@ std::vector<std::string> environment_of_workers() {
   return out;
 }
 
+/// What a program answers that only waits for etcd to elect it.
+v1::OperatorReply standby_reply(const job_id& job) {
+  auto out = v1::OperatorReply{};
+  auto& status = *out.mutable_status();
+  status.set_job_id(job.value);
+  status.set_phase("standby");
+  status.set_waiting_for("the coordinator is elsewhere");
+  return out;
+}
+
 /// Calls once, some time after its start.
 class one_timer final : public reactor_part {
 public:
@@ -403,6 +413,8 @@ void launcher::members::serve_http() {
       tell_anonymously(whom, std::move(x));
     else if (agent)
       tell_anonymously(agent, std::move(x));
+    else
+      x.reply(standby_reply(job.job));
   };
   if (agent)
     setup.ask_node = questions_to(agent);

@@ -19,6 +19,7 @@
   let chosen = ''; // The key of a row.
   const folded = new Set(); // Agents.
   let drawing = false;
+  let is_stale = true; // More than the tree's position has changed.
 
   // -- words ------------------------------------------------------------------
 
@@ -46,6 +47,7 @@
     return `${bytes.toFixed(unit ? 1 : 0)} ${units[unit]}`;
   }
 
+  const counted = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
   const or_dash = x => known(x) && x !== '' ? String(x) : '-';
 
   // The word says it, and a sign before it: colour alone would not do.
@@ -193,7 +195,7 @@
     const sign = folded.has(agent.agent) ? '\u25b8' : '\u25be';
     return { key: agent.agent, is_node: true, agent, worker: null,
       cells: { name: `${sign} ${agent.host}`, state: look_of(agent.state), pid: '',
-        cpu: v.load ? v.load[0].toFixed(2) : '-', memory: size_text(used), threads: '', output: '', silence: '' } };
+        cpu: v.load ? v.load[0].toFixed(1) : '-', memory: size_text(used), threads: '', output: '', silence: '' } };
   }
 
   function text_of(row) {
@@ -228,7 +230,7 @@
     } else {
       rows = out;
     }
-    set_text(by_id('count'), `${job.agents.length} nodes, ${workers} workers`);
+    set_text(by_id('count'), `${counted(job.agents.length, 'node')}, ${counted(workers, 'worker')}`);
   }
 
   const pool = []; // One element for each row that can be seen.
@@ -321,6 +323,8 @@
     drawing = false;
     draw_link();
     if (!job) return;
+    if (!is_stale) return draw_tree(); // It was scrolled.
+    is_stale = false;
     draw_head();
     draw_history();
     list_rows();
@@ -329,6 +333,11 @@
   }
 
   function draw_soon() {
+    is_stale = true;
+    draw_next();
+  }
+
+  function draw_next() {
     if (drawing) return;
     drawing = true;
     requestAnimationFrame(draw);
@@ -348,6 +357,7 @@
   function fold(key, is_folded) {
     if (is_folded) folded.add(key);
     else folded.delete(key);
+    list_rows(); // The next key may come before they are drawn.
     draw_soon();
   }
 
@@ -388,7 +398,7 @@
     }
   });
 
-  tree.addEventListener('scroll', draw_soon, { passive: true });
+  tree.addEventListener('scroll', draw_next, { passive: true });
   addEventListener('resize', draw_soon);
   by_id('find').addEventListener('input', draw_soon);
   by_id('order').addEventListener('change', draw_soon);
@@ -435,6 +445,12 @@
     });
   }
 
+  // The page comes with a status, so that it is never empty.
+  const first = by_id('first').textContent;
+  if (first.startsWith('{')) {
+    take(first);
+    draw();
+  }
   setInterval(draw_link, 1000);
   connect();
 })();

@@ -190,6 +190,7 @@ std::string full_text() {
   x.add_epochs()->set_epoch(2);
   x.mutable_epochs(0)->set_regroup_us(70'000);
   regroups.look_at(x);
+  *waiting.mutable_epochs() = x.epochs();
   return metrics_text({.job = &waiting,
                        .node = &node,
                        .regroups = &regroups,

@@ -137,6 +137,7 @@ TEST_CASE_METHOD(ports_fixture,
 TEST_CASE_METHOD(ports_fixture,
                  "http ports: the page is one document, and runs nothing else",
                  "[runtime]") {
+  change([](auto& x) { x.set_waiting_for("</script><script>alert(1)"); });
   const auto page = get(page_port, "/");
   CHECK(page.starts_with("HTTP/1.1 200 "));
   CHECK(has(page, "Content-Security-Policy: default-src 'none'; script-src "
@@ -144,9 +145,13 @@ TEST_CASE_METHOD(ports_fixture,
   CHECK(has(page, "frame-ancestors 'none'"));
   CHECK_FALSE(has(page, "unsafe"));
   const auto body = page.substr(page.find("\r\n\r\n"));
+  CHECK(has(body, "\"pid\":4711")); // The first status.
+  CHECK(has(body, "\\u003c/script>"));
   CHECK(has(body, "</html>"));
   CHECK_FALSE(has(body, "page.css"));
   CHECK_FALSE(has(body, "page.js"));
+  CHECK_FALSE(has(body, "<script>alert"));
+  CHECK_FALSE(has(body, "/* status */"));
   for (const auto* x :
        {"http://", "https://", "src=", "@import", "innerHTML", "outerHTML",
         "insertAdjacent", "document.write", "eval", " style=", "onclick="}) {
