@@ -523,6 +523,8 @@ void node_agent_state::answer_question(const operator_question& x) {
                                   x.what.log_credit().size());
     case v1::OperatorRequest::kStacks:
       return read_stacks(x);
+    case v1::OperatorRequest::WHAT_NOT_SET: // `own_node_request`
+      return answer_about_own_node(x);
     default:
       return answer<node_agent_actor>(self_, x);
   }
@@ -637,6 +639,14 @@ caf::result<v1::JobStatus> node_agent_state::status() {
             promise.deliver(own_status());
           });
   return promise;
+}
+
+void node_agent_state::answer_about_own_node(const operator_question& x) {
+  when_sampled([this, reply = x.reply] {
+    auto out = v1::OperatorReply{};
+    *out.mutable_status() = own_status();
+    reply(std::move(out));
+  });
 }
 
 // What this agent knows itself, for requests while the coordinator is away.

@@ -91,6 +91,7 @@ private:
   void read_logs(const operator_question& x);
   void read_stacks(const operator_question& x);
   void answer_question(const operator_question& x);
+  void answer_about_own_node(const operator_question& x);
   using stacks_sink = std::function<void(std::vector<core::worker_stack>)>;
   void see_stacks(const std::vector<uint32_t>& ranks, stacks_sink to);
   void end_job(const v1::JobEnded& x);

@@ -24,6 +24,12 @@ inline v1::OperatorReply done(std::string text) {
   return out;
 }
 
+/// What a process asks its own agent: how its node is doing, whoever coordinates the
+/// job. No operator can ask that: sessions refuse requests without content.
+inline v1::OperatorRequest own_node_request() {
+  return {};
+}
+
 /// Sends a request to the sender itself; the caller adds `.then(on_result,
 /// on_error)`. It needs no timeout, which CAF 0.17 would keep until it is due, also
 /// after the answer.

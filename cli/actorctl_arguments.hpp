@@ -29,6 +29,7 @@ struct status_arguments {
 struct coordinator_arguments {
   job_options job; ///< Valid, with a rendezvous; the place is `here`.
   std::vector<std::string> warnings;
+  http_options http{};
 };
 
 /// `actorctl secret create`: make this user's secret.

@@ -4,6 +4,7 @@
 #include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorrun_options.hpp"
+#include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/scan.hpp"
@@ -177,6 +178,7 @@ result<run_command> put_together(run_settings& settings,
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();
+  settle_http(settings, world, out);
   if (auto ok = settle_secret(settings, world, out); !ok)
     return ok.error();
   warn_of_ignored_options(settings, typed.options, out.warnings);

@@ -16,6 +16,7 @@ launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 
 // Actors call back into the members until they have ended.
 launcher::~launcher() {
+  members_->http.reset();
   members_->operators.reset();
   members_->agent_watch.release();
   caf::scoped_actor self{members_->system};
@@ -44,6 +45,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
   if (auto loaded = x->load_certificates(); !loaded)
     return loaded.error();
+  if (auto opened = x->open_http(); !opened)
+    return opened.error();
   if (job.rendezvous)
     x->start_guardian();
   if (auto opened = x->open_logs(agent); !opened)
@@ -65,6 +68,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
                     y->actor_died(core::actor_died::role::agent, why);
                   }};
   x->open_operator_socket();
+  x->serve_http();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
@@ -79,15 +83,19 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
   if (auto loaded = x->load_certificates(); !loaded)
     return loaded.error();
+  if (auto opened = x->open_http(); !opened)
+    return opened.error();
   x->start_guardian();
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)
       return opened.error();
+    x->serve_http();
     return std::unique_ptr<launcher>{new launcher{std::move(x)}};
   }
   if (auto hosted = x->host_coordinator(); !hosted)
     return hosted.error();
   x->open_operator_socket();
+  x->serve_http();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
@@ -96,10 +104,7 @@ node_agent_actor launcher::agent() const {
 }
 
 rendezvous_coordinator_actor launcher::coordinator() const {
-  if (members_->etcd)
-    return members_->etcd->coordinator();
-  return members_->coordinator ? members_->coordinator->actor()
-                               : rendezvous_coordinator_actor{};
+  return members_->own_coordinator();
 }
 
 timer_server_actor launcher::timers() const {

@@ -7,6 +7,7 @@
 #include "actors/ports/log_layout.hpp"
 #include "actors/timer_server.hpp"
 #include "messages/result.hpp"
+#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 #include "runtime/system_config.hpp"
 
@@ -43,6 +44,8 @@ struct launcher_hooks {
   /// `spawn_timer_server`.
   std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
     timer_server{};
+  /// Ports at which people and tools can look at this part of the job.
+  http_options http{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
@@ -64,6 +67,7 @@ public:
   /// @retval errc::log_failed      a log folder that was asked for cannot be
   ///                               made; the text names it
   ///
+  /// The first two and `cannot_listen` are also those of a port of `hooks.http`.
   /// `bad_argument` is also a timer FIFO that cannot be made where it was asked
   /// for, `cannot_listen` a socket for watchdogs.
   static result<std::unique_ptr<launcher>> start(caf::actor_system& system,

@@ -83,8 +83,8 @@ constexpr ledger_entry options[] = {
    " `LOCAL_RANK` is always set. For the argument that `launch` adds without"
    " this option: `SCRIPT --local-rank='${local_rank}'`"},
   {"--metrics-cfg", refused,
-   "torchrun no longer has it. Use `--event-log-handler=console` or `actorctl"
-   " status --json`"},
+   "torchrun no longer has it. Use `--metrics-port`,"
+   " `--event-log-handler=console` or `actorctl status --json`"},
   {"--version", added, ""},
   {"--secret-file", added, "the secret that nodes need to join"},
   {"--require-secret", added,
@@ -106,6 +106,8 @@ constexpr ledger_entry options[] = {
   {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},
+  {"--metrics-port", added, "metrics for Prometheus, `/healthz`, `/readyz`"},
+  {"--dashboard-port", added, "a page for browsers that shows the job live"},
 };
 
 } // namespace

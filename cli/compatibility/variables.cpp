@@ -28,9 +28,11 @@ constexpr ledger_entry read[] = {
   {"TORCHELASTIC_ENABLE_FILE_TIMER", better,
    "timers are on unless this is 0; in torchrun they are off unless it is 1"},
   {"TORCHELASTIC_TIMER_FILE", same, "the path of the FIFO"},
-  {"TORCHELASTIC_HEALTH_CHECK_PORT", refused,
-   "with a warning; torchrun only logs that it has no such server. Use"
-   " `actorctl status --json`"},
+  {"TORCHELASTIC_HEALTH_CHECK_PORT", better,
+   "`/healthz` and `/readyz` are served there, for this host or at the given"
+   " address (`0.0.0.0:8080`), with true answers; torchrun only logs that it "
+   "has"
+   " no such server. If the port is taken, the job goes on with a warning"},
   {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT", different,
    "seconds from SIGKILL, not of state D, until a worker that does not end is"
    " given up: the node leaves with exit code 7 and the others go on. In"

@@ -1,6 +1,7 @@
 #include "cli/options/actorctl_options.hpp"
 
 #include "actors/core/logs/log_selection.hpp"
+#include "cli/options/http_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/worker_options.hpp"
 
@@ -206,6 +207,7 @@ option_rules coordinator_rules(control_settings& out) {
     secret_rule(group, out.secret_file),
   };
   append(rules, tls_rules(group, out.tls));
+  append(rules, http_rules(group, out.http));
   append(rules, {journal_rule(group, out.journal,
                               "where the job's journal is written; none:"
                               " nowhere"),

@@ -5,6 +5,7 @@
 #include "cli/options/option_table.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
+#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <chrono>
@@ -46,6 +47,7 @@ struct control_settings {
   bool previous = false;
   bool only_out = false;
   bool only_err = false;
+  http_options http;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell

@@ -1,5 +1,6 @@
 #include "cli/options/actorrun_options.hpp"
 
+#include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/signal_options.hpp"
@@ -31,6 +32,7 @@ option_rules run_rules(run_settings& out,
   append(rules, log_rules(out));
   append(rules, signal_rules(out));
   append(rules, timer_rules(out));
+  append(rules, http_rules("Metrics and page", out.http));
   append(rules, torchrun_rules(out));
   for (auto& rule : rules)
     if (rule.variables.empty() && !has_no_variable(rule.name))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/options/worker_command.hpp"
+#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <string>
@@ -17,6 +18,7 @@ struct run_arguments {
   /// Valid except for `workers.command`, which is empty until
   /// `worker_command(program, …)` has found what to execute.
   agent_options agent;
+  http_options http;
   worker_program program;
   std::vector<int> signals_to_handle; ///< End this node's part; at least one.
   std::vector<int>

@@ -6,6 +6,7 @@
 #include "cli/options/device_options.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
+#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <chrono>
@@ -29,6 +30,7 @@ struct run_settings {
   bool requires_secret = false;
   tls_options tls;
   std::optional<std::string> journal; ///< A folder, or `none`.
+  http_options http;                  ///< Without `health`.
   std::string local_address;
   std::optional<uint32_t> node_rank;
   /// Without brackets; may be empty, if a variable of the shell was.

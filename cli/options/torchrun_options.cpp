@@ -44,23 +44,10 @@ result<void> refuse_logs_specs(const std::string& text) {
 }
 
 result<void> refuse_metrics(const std::string&) {
-  return bad_argument("torchrun has no such option either; use"
-                      " --event-log-handler=console for a line of JSON per"
-                      " event, or ask: actorctl status --json");
+  return bad_argument("torchrun has no such option either; use --metrics-port"
+                      " for Prometheus, --event-log-handler=console for a line"
+                      " of JSON per event, or ask: actorctl status --json");
 }
-
-struct idle_variable {
-  const char* name;
-  /// Whether torchrun would do something about this value.
-  bool (*asks)(const std::string& value);
-  const char* instead;
-};
-
-constexpr idle_variable idle_variables[] = {
-  {"TORCHELASTIC_HEALTH_CHECK_PORT",
-   [](const std::string& x) { return !x.empty(); },
-   "there is no such port; actorctl status --json prints the status of a job"},
-};
 
 constexpr std::string_view prefix = "PET_";
 
@@ -161,9 +148,6 @@ void warn_of_ignored_variables(const host_facts& world,
                                const option_rules& rules,
                                std::vector<std::string>& warnings) {
   warn_of_unknown(world, rules, warnings);
-  for (const auto& x : idle_variables)
-    if (const auto value = world.variable(x.name); value && x.asks(*value))
-      warnings.push_back(formatted("{} has no effect: {}", x.name, x.instead));
 }
 
 } // namespace actorrun::cli

@@ -180,160 +180,7 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   return text;
 }
 
-template <class T>
-json or_null(bool is_known, T value) {
-  return is_known ? json(value) : json(nullptr);
-}
-
-json to_json(const v1::WorkerFailure& x) {
-  static constexpr const char* kinds[]
-    = {"exited", "signalled", "not_started", "timer_expired", "unkillable"};
-  const auto failure = from_wire(x);
-  auto out
-    = json{{"agent", x.agent_id()},   {"host", x.host()},
-           {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
-           {"pid", x.pid()},          {"kind", kinds[size_t(failure.kind)]},
-           {"code", x.code()},        {"text", core::to_string(failure)}};
-  if (failure.kind == core::failure_kind::timer_expired) {
-    out["scope"] = core::printable(failure.details.scope);
-    out["lateness_ns"] = failure.details.lateness.count();
-  }
-  if (failure.kind == core::failure_kind::timer_expired
-      || failure.kind == core::failure_kind::unkillable)
-    out["where"] = core::printable(failure.details.where);
-  return out;
-}
-
-json quarantined_nodes_of(const v1::JobStatus& job) {
-  auto out = json::array();
-  for (const auto& x : job.quarantined_nodes())
-    out.push_back({{"agent", x.agent_id()},
-                   {"host", x.host()},
-                   {"unkillable_workers", x.unkillable_count()}});
-  return out;
-}
-
-json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  auto workers = json::array();
-  for (int i = 0; i < x.pids_size(); ++i) {
-    auto& worker = workers.emplace_back(
-      json{{"pid", x.pids(i)},
-           {"local_rank", i},
-           {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
-                                     : json(nullptr)}});
-    worker.update(worker_vitals_to_json(x, uint32_t(i)));
-  }
-  return workers;
-}
-
-json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  const auto member = in_epoch(job, x);
-  return {{"agent", x.agent_id()},
-          {"host", x.host()},
-          {"address", x.address()},
-          {"role", x.role()},
-          {"slots", x.slot_count()},
-          {"state", x.state()},
-          {"reason", x.reason()},
-          {"since_ms", x.since_ms()},
-          {"lease_age_ms", or_null(x.has_lease_age_ms(), x.lease_age_ms())},
-          {"drain_left_ms", or_null(x.has_drain_left_ms(), x.drain_left_ms())},
-          {"connected", x.connected()},
-          {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
-          {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
-          {"workers", workers_of(job, x)},
-          {"vitals", node_vitals_to_json(x)},
-          {"gpus", gpus_to_json(x)},
-          {"gpu_trouble", x.gpu_trouble().empty()
-                            ? json(nullptr)
-                            : json(core::printable(x.gpu_trouble()))}};
-}
-
-json epochs_of(const v1::JobStatus& job) {
-  auto out = json::array();
-  for (const auto& x : job.epochs())
-    out.push_back(
-      {{"epoch", x.epoch()},
-       {"nodes", x.node_count()},
-       {"world_size", x.world_size()},
-       {"reason", x.reason()},
-       {"age_ms", x.age_ms()},
-       {"running_age_ms", or_null(x.has_running_age_ms(), x.running_age_ms())},
-       {"revoked_age_ms", or_null(x.has_revoked_age_ms(), x.revoked_age_ms())},
-       {"regroup_us", or_null(x.has_regroup_us(), x.regroup_us())},
-       {"end_reason",
-        x.end_reason().empty() ? json(nullptr) : json(x.end_reason())},
-       {"cost_restart", x.cost_restart()}});
-  return out;
-}
-
-json departed_nodes_of(const v1::JobStatus& job) {
-  auto out = json::array();
-  for (const auto& x : job.departed_nodes())
-    out.push_back({{"agent", x.agent_id()},
-                   {"host", x.host()},
-                   {"node_rank", x.node_rank()},
-                   {"reason", x.reason()},
-                   {"age_ms", x.age_ms()}});
-  return out;
-}
-
-json excluded_hosts_of(const v1::JobStatus& job) {
-  auto out = json::array();
-  for (const auto& x : job.excluded_hosts())
-    out.push_back(
-      {{"host", x.host()}, {"reason", x.reason()}, {"age_ms", x.age_ms()}});
-  return out;
-}
-
-json to_json(const v1::JobStatus& job) {
-  auto agents = json::array();
-  for (const auto& x : job.agents())
-    agents.push_back(to_json(job, x));
-  return {{"job", job.job_id()},
-          {"healthy", job.is_healthy()},
-          {"sequence", job.sequence()},
-          {"wall_ms", job.wall_ms()},
-          {"age_ms", job.age_ms()},
-          {"phase", job.phase()},
-          {"phase_age_ms", job.phase_age_ms()},
-          {"epoch", job.epoch()},
-          {"world_size", job.world_size()},
-          {"nodes_min", job.settings().agent_count_min()},
-          {"nodes_max", job.settings().agent_count_max()},
-          {"restarts", job.restart_count()},
-          {"restarts_max", job.settings().restart_count_max()},
-          {"waiting_for", job.waiting_for()},
-          {"waiting_age_ms",
-           or_null(!job.waiting_for().empty(), job.waiting_age_ms())},
-          {"waiting_left_ms",
-           or_null(job.has_waiting_left_ms(), job.waiting_left_ms())},
-          {"master_addr", job.master_address()},
-          {"master_port", job.master_port()},
-          {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
-                                                  : json(nullptr)},
-          {"outcome", job.has_outcome()
-                        ? json(core::to_string(from_wire(job.outcome()).kind))
-                        : json(nullptr)},
-          {"coordinator",
-           {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
-          {"truncated", job.truncated()},
-          {"gpus_truncated", job.gpus_truncated()},
-          {"vitals_truncated", job.vitals_truncated()},
-          {"quarantined_nodes", quarantined_nodes_of(job)},
-          {"departed_nodes", departed_nodes_of(job)},
-          {"excluded_hosts", excluded_hosts_of(job)},
-          {"epochs", epochs_of(job)},
-          {"agents", std::move(agents)}};
-}
-
 } // namespace
-
-// Between two epochs the last one is still the newest; it runs nowhere.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
-  return agent.epoch() != 0 && agent.epoch() == job.epoch()
-         && agent.share() != v1::SHARE_IDLE;
-}
 
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
   for (auto& x : jobs) {
@@ -364,7 +211,7 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs,
                     const std::vector<ended_job>& ended) {
   auto list = json::array();
   for (const auto& job : jobs)
-    list.push_back(to_json(job));
+    list.push_back(actorrun::to_json(job));
   return json{{"schema", status_schema},
               {"jobs", std::move(list)},
               {"ended", ended_to_json(ended)}}
@@ -401,7 +248,6 @@ std::string regroup_text(uint64_t us) {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using row = text_row;
 
 std::string in_gib(uint64_t bytes) {
@@ -428,21 +274,6 @@ row row_of(const v1::AgentStatus& agent, const v1::GpuStatus& x) {
           x.trouble().empty() ? "good" : core::printable(x.trouble())};
 }
 
-json to_json(const v1::GpuStatus& x) {
-  return {{"index", x.index()},
-          {"name", core::printable(x.name())},
-          {"uuid", core::printable(x.uuid())},
-          {"memory_used", x.memory_used()},
-          {"memory_total", x.memory_total()},
-          {"utilisation_percent",
-           x.has_utilisation() ? json(x.utilisation()) : json(nullptr)},
-          {"temperature_celsius",
-           x.has_temperature() ? json(x.temperature()) : json(nullptr)},
-          {"trouble", x.trouble().empty()
-                        ? json(nullptr)
-                        : json(core::printable(x.trouble()))}};
-}
-
 } // namespace
 
 std::vector<row> gpu_rows(const v1::JobStatus& job) {
@@ -458,13 +289,6 @@ std::vector<row> gpu_rows(const v1::JobStatus& job) {
   if (rows.size() == 1)
     rows.clear();
   return rows;
-}
-
-json gpus_to_json(const v1::AgentStatus& agent) {
-  auto out = json::array();
-  for (const auto& x : agent.gpus())
-    out.push_back(to_json(x));
-  return out;
 }
 
 } // namespace actorrun::cli

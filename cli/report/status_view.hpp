@@ -3,10 +3,9 @@
 
 #include "cli/report/ended_view.hpp"
 #include "cli/report/exit_code.hpp"
+#include "runtime/status_json.hpp"
 
 #include "messages/job.pb.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
@@ -16,9 +15,6 @@ namespace actorrun::cli {
 /// Of the JSON (docs/status.md). It grows when a program that reads the version
 /// before would misread the new one; new members are no such change.
 inline constexpr int status_schema = 1;
-
-/// Whether the agent has ranks in the newest epoch.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
 
 /// Adds the answer of one process, unless another process has reported the same job
 /// and knows more: a coordinator's answer covers all agents of its job.
@@ -51,8 +47,5 @@ std::string regroup_text(uint64_t us);
 /// One row for each GPU and for each node whose driver fails, below a heading;
 /// empty if there are none.
 std::vector<std::vector<std::string>> gpu_rows(const v1::JobStatus& job);
-
-/// The GPUs of an agent's node.
-nlohmann::ordered_json gpus_to_json(const v1::AgentStatus& agent);
 
 } // namespace actorrun::cli

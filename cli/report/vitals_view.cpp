@@ -1,10 +1,8 @@
 #include "cli/report/vitals_view.hpp"
 
 #include "actors/core/text.hpp"
-#include "cli/report/status_view.hpp"
 #include "messages/formatted.hpp"
-
-#include <nlohmann/json.hpp>
+#include "runtime/status_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +14,6 @@ namespace actorrun::cli {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using row = std::vector<std::string>;
 
 /// Older figures are marked with their age.
@@ -43,25 +40,6 @@ std::string memory_text(const v1::NodeVitals& x) {
   const auto free = std::min(x.memory_available(), x.memory_total());
   return formatted("{} of {}", size_text(x.memory_total() - free),
                    size_text(x.memory_total()));
-}
-
-/// Null: not known. An agent's list may be old: the pid tells.
-const v1::WorkerVitals* vitals_of(const v1::AgentStatus& agent,
-                                  uint32_t local_rank) {
-  if (local_rank >= static_cast<uint32_t>(agent.pids_size()))
-    return nullptr;
-  for (const auto& x : agent.vitals().workers())
-    if (x.local_rank() == local_rank
-        && x.pid() == agent.pids(static_cast<int>(local_rank)))
-      return &x;
-  return nullptr;
-}
-
-/// One letter, whatever a peer has sent; 0: not known.
-char letter_of(const v1::WorkerVitals& x) {
-  return x.has_state() && x.state() >= 'A' && x.state() <= 'Z'
-           ? static_cast<char>(x.state())
-           : '\0';
 }
 
 std::string state_text(const v1::WorkerVitals& x) {
@@ -98,11 +76,6 @@ row worker_row(const v1::JobStatus& job, const v1::AgentStatus& agent,
           x.has_thread_count() ? std::to_string(x.thread_count()) : "-",
           x.has_output_size() ? size_text(x.output_size()) : "-",
           x.has_output_age_ms() ? span_text(x.output_age_ms()) : "-"};
-}
-
-template <class T>
-json known(bool is_known, T value) {
-  return is_known ? json(value) : json(nullptr);
 }
 
 } // namespace
@@ -165,41 +138,6 @@ std::vector<row> worker_rows(const v1::JobStatus& job) {
   for (const auto& [rank, agent, local_rank] : found)
     rows.push_back(worker_row(job, *agent, static_cast<uint32_t>(local_rank)));
   return rows;
-}
-
-json node_vitals_to_json(const v1::AgentStatus& agent) {
-  if (!agent.has_vitals())
-    return nullptr;
-  const auto& x = agent.vitals();
-  auto load = json(nullptr);
-  if (x.has_load_1_percent() && x.has_load_5_percent()
-      && x.has_load_15_percent())
-    load = {x.load_1_percent() / 100.0, x.load_5_percent() / 100.0,
-            x.load_15_percent() / 100.0};
-  return {
-    {"load", std::move(load)},
-    {"cpus", known(x.has_cpu_count(), x.cpu_count())},
-    {"memory_total", known(x.has_memory_total(), x.memory_total())},
-    {"memory_available", known(x.has_memory_available(), x.memory_available())},
-    {"age_ms", known(x.has_age_ms(), x.age_ms())}};
-}
-
-json worker_vitals_to_json(const v1::AgentStatus& agent, uint32_t local_rank) {
-  const auto* found = vitals_of(agent, local_rank);
-  const auto& x
-    = found != nullptr ? *found : v1::WorkerVitals::default_instance();
-  const auto letter = letter_of(x);
-  return {{"state", known(letter != '\0', std::string(1, letter))},
-          {"age_ms", known(x.has_age_ms(), x.age_ms())},
-          {"cpu_percent", known(x.has_cpu_percent(), x.cpu_percent())},
-          {"memory", known(x.has_memory(), x.memory())},
-          {"threads", known(x.has_thread_count(), x.thread_count())},
-          {"processes", known(x.process_count() > 0, x.process_count())},
-          {"output_bytes", known(x.has_output_size(), x.output_size())},
-          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())},
-          {"timer_scope",
-           known(!x.timer_scope().empty(), core::printable(x.timer_scope()))},
-          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())}};
 }
 
 } // namespace actorrun::cli

@@ -1,9 +1,7 @@
-// Renders how nodes and workers are doing, for people and for programs.
+// Renders how nodes and workers are doing, for people.
 #pragma once
 
 #include "messages/job.pb.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <string>
@@ -11,7 +9,7 @@
 
 namespace actorrun::cli {
 
-// -- for people: `-` is not known ---------------------------------------------
+// `-` is not known.
 
 /// `512 B`, `1.2 GiB`: three digits at least, one place behind the point.
 std::string size_text(uint64_t bytes);
@@ -25,11 +23,5 @@ std::vector<std::string> node_vitals_cells(const v1::AgentStatus& agent);
 
 /// One row for each worker, by rank, below a heading; empty if there are none.
 std::vector<std::vector<std::string>> worker_rows(const v1::JobStatus& job);
-
-// -- for programs: null is not known ------------------------------------------
-
-nlohmann::ordered_json node_vitals_to_json(const v1::AgentStatus& agent);
-nlohmann::ordered_json worker_vitals_to_json(const v1::AgentStatus& agent,
-                                             uint32_t local_rank);
 
 } // namespace actorrun::cli

@@ -61,6 +61,16 @@ std::vector<std::string> environment_of_workers() {
   return out;
 }
 
+/// What a program answers that only waits for etcd to elect it.
+v1::OperatorReply standby_reply(const job_id& job) {
+  auto out = v1::OperatorReply{};
+  auto& status = *out.mutable_status();
+  status.set_job_id(job.value);
+  status.set_phase("standby");
+  status.set_waiting_for("the coordinator is elsewhere");
+  return out;
+}
+
 /// Calls once, some time after its start.
 class one_timer final : public reactor_part {
 public:
@@ -384,6 +394,43 @@ void launcher::members::open_operator_socket() {
     *loop, job.job,
     coordinator ? questions_to(coordinator->actor()) : questions_to(agent),
     coordinator ? socket_role::coordinator : socket_role::agent, lines);
+}
+
+rendezvous_coordinator_actor launcher::members::own_coordinator() const {
+  if (etcd)
+    return etcd->coordinator();
+  return coordinator ? coordinator->actor() : rendezvous_coordinator_actor{};
+}
+
+// Before anything runs: a port that is taken ends the start.
+result<void> launcher::members::open_http() {
+  if (!hooks.http.is_any_set())
+    return {};
+  auto opened = http_ports::open(hooks.http, lines);
+  if (!opened)
+    return opened.error();
+  http.emplace(std::move(*opened));
+  return {};
+}
+
+void launcher::members::serve_http() {
+  if (!http)
+    return;
+  auto setup = view_setup{};
+  setup.job_id = job.job.value;
+  setup.host = host;
+  setup.has_coordinator = [this] { return own_coordinator() != nullptr; };
+  setup.ask_job = [this](operator_question x) {
+    if (const auto whom = own_coordinator())
+      tell_anonymously(whom, std::move(x));
+    else if (agent)
+      tell_anonymously(agent, std::move(x));
+    else
+      x.reply(standby_reply(job.job));
+  };
+  if (agent)
+    setup.ask_node = questions_to(agent);
+  http->serve(std::move(setup));
 }
 
 // -- the end ------------------------------------------------------------------

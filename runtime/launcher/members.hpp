@@ -6,6 +6,7 @@
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
 #include "runtime/etcd/host.hpp"
+#include "runtime/http/ports.hpp"
 #include "runtime/journal/journal_file.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "runtime/launcher.hpp"
@@ -64,6 +65,10 @@ struct launcher::members {
   std::string coordinator_place() const;
   void open_events(const agent_options& options);
   void open_operator_socket();
+  result<void> open_http();
+  void serve_http();
+  /// Null: it is elsewhere.
+  rendezvous_coordinator_actor own_coordinator() const;
   void agent_finished(const core::ending& how);
   void actor_died(core::actor_died::role which, const std::string& reason);
   void handle(const core::node_end_event& event);
@@ -93,6 +98,7 @@ struct launcher::members {
   node_agent_actor agent;
   detail::actor_watch agent_watch;
   std::optional<detail::operator_socket> operators;
+  std::optional<detail::http_ports> http;      ///< None: no port was asked for.
   std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
   std::unique_ptr<detail::node_timers> timers; ///< Likewise.
   std::optional<detail::node_devices> devices; ///< Likewise.

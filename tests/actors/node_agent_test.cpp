@@ -1,3 +1,4 @@
+#include "actors/operator_questions.hpp"
 #include "tests/actors/node_agent_fixture.hpp"
 
 #include <csignal>
@@ -311,4 +312,22 @@ TEST_CASE_METHOD(
   tell_anonymously(uut, question);
   run();
   CHECK(seen == std::vector<std::string>{"seeking", "recorded"});
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: its own process can ask about its node alone",
+                 "[actors]") {
+  auto seen = std::vector<v1::JobStatus>{};
+  auto question = operator_question{};
+  question.what = own_node_request();
+  question.reply
+    = [&](const v1::OperatorReply& x) { seen.push_back(x.status()); };
+  link_up(coordinator);
+  accept();
+  tell_anonymously(uut, question);
+  run();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].phase() == "joined");
+  REQUIRE(seen[0].agents_size() == 1);
+  CHECK(seen[0].agents(0).share() == v1::SHARE_IDLE);
 }

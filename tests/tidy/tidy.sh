@@ -74,7 +74,7 @@ rule "rooms of core include lower rooms only" \
   "$(rooms actors/core 'devices logs protocol store timers vitals workers' 'journal reports')"
 rule "rooms of runtime include lower rooms only" \
   "$(rooms runtime os 'devices diagnosis journal logs network processes store timers worker' \
-    'etcd process_group' launcher)"
+    'etcd http process_group' launcher)"
 rule "rooms of cli include lower rooms only" \
   "$(rooms cli 'compatibility options report' 'guide top' completion)"
 rule "includes are spelled from the top of the tree" \

@@ -66,13 +66,17 @@ TEST_CASE("arguments: there is no option for metrics", "[cli]") {
   CHECK(has(refused({"--metrics-cfg=x", "a"}), "actorctl status --json"));
 }
 
-TEST_CASE("arguments: variables without a meaning here get a warning",
+TEST_CASE("arguments: torchrun's variable asks for a port for probes",
           "[cli]") {
   const auto port = std::string{"TORCHELASTIC_HEALTH_CHECK_PORT"};
-  const auto warning = one_warning({"a"}, {{port, "8080"}});
+  CHECK(accepted({"a"}, {{port, "8080"}}).http.health
+        == endpoint{"127.0.0.1", 8080});
+  CHECK(accepted({"a"}, {{port, "0.0.0.0:8080"}}).http.health
+        == endpoint{"0.0.0.0", 8080});
+  CHECK(!accepted({"a"}, {{port, ""}}).http.health);
+  const auto warning = one_warning({"a"}, {{port, "eight"}});
   CHECK(warning.starts_with(port));
-  CHECK(has(warning, "actorctl status"));
-  CHECK(accepted({"a"}, {{port, ""}}).warnings.empty());
+  CHECK(has(warning, "\"eight\""));
 }
 
 TEST_CASE("variables: a misspelled PET_… gets a warning with a suggestion",

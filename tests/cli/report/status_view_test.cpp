@@ -62,7 +62,7 @@ TEST_CASE("status_gpus: a driver that fails has a row, too", "[cli]") {
   const auto rows = gpu_rows(job);
   REQUIRE(rows.size() == 2);
   CHECK(rows[1].back() == "Driver/library version mismatch");
-  CHECK(gpus_to_json(job.agents(0)).empty());
+  CHECK(actorrun::to_json(job)["agents"][0]["gpus"].empty());
 }
 
 TEST_CASE("status_gpus: a job without GPUs has no table of them", "[cli]") {

@@ -1,0 +1,456 @@
+// Shows the newest status of the job. Everything that comes from it is text: nothing
+// is ever read as HTML.
+'use strict';
+(() => {
+  const ROW = 26; // Pixels, as in the style.
+  const SPARE = 6; // Rows that are kept above and below the visible ones.
+  const STALE_MS = 5000;
+  const POLL_MS = 2000;
+  const RETRY_MS = 15000;
+
+  const by_id = id => document.getElementById(id);
+  const tree = by_id('tree');
+  const columns = ['name', 'state', 'pid', 'cpu', 'memory', 'threads', 'output', 'silence'];
+
+  let job = null; // The newest status.
+  let heard = 0; // When it came.
+  let trouble = '';
+  let rows = []; // What the tree shows, in order.
+  let chosen = ''; // The key of a row.
+  const folded = new Set(); // Agents.
+  let drawing = false;
+  let is_stale = true; // More than the tree's position has changed.
+
+  // -- words ------------------------------------------------------------------
+
+  const known = x => x !== null && x !== undefined;
+
+  function span_text(ms) {
+    if (!known(ms)) return '-';
+    const s = Math.floor(ms / 1000);
+    if (s < 60) return `${s}s`;
+    if (s < 3600) return `${Math.floor(s / 60)}m ${s % 60}s`;
+    if (s < 86400) return `${Math.floor(s / 3600)}h ${Math.floor(s / 60) % 60}m`;
+    return `${Math.floor(s / 86400)}d ${Math.floor(s / 3600) % 24}h`;
+  }
+
+  function short_span(us) {
+    if (!known(us)) return '-';
+    return us < 1e6 ? `${(us / 1000).toFixed(1)} ms` : `${(us / 1e6).toFixed(1)} s`;
+  }
+
+  function size_text(bytes) {
+    if (!known(bytes)) return '-';
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+    let unit = 0;
+    for (; bytes >= 1023.95 && unit + 1 < units.length; ++unit) bytes /= 1024;
+    return `${bytes.toFixed(unit ? 1 : 0)} ${units[unit]}`;
+  }
+
+  const counted = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
+  const or_dash = x => known(x) && x !== '' ? String(x) : '-';
+
+  // The word says it, and a sign before it: colour alone would not do.
+  const looks = {
+    running: ['\u25b6', 'good'], runs: ['\u25b6', 'good'], sleeps: ['\u25b6', 'good'],
+    succeeded: ['\u2713', 'good'], ended: ['\u25a0', 'faint'], starting: ['\u2026', 'work'],
+    gathering: ['\u2026', 'warn'], last_call: ['\u2026', 'warn'], waiting: ['\u2026', 'warn'],
+    standby: ['\u2026', 'faint'], stopping: ['\u25a0', 'warn'], leaving: ['\u25a0', 'warn'],
+    stopped: ['\u25a0', 'warn'], failed: ['\u2717', 'bad'], away: ['\u2717', 'bad'],
+    'out of touch': ['\u2717', 'bad'],
+  };
+  const letters = { R: 'runs', S: 'sleeps', D: 'waits for I/O', T: 'stopped', Z: 'ended' };
+
+  function look_of(word) {
+    const [sign, colour] = looks[word] || ['\u00b7', 'faint'];
+    return { text: `${sign} ${word}`, colour };
+  }
+
+  // -- small changes to the document ------------------------------------------
+
+  function set_text(element, text) {
+    if (element.textContent !== text) element.textContent = text;
+  }
+
+  function set_class(element, name) {
+    if (element.className !== name) element.className = name;
+  }
+
+  function make(tag, text, name) {
+    const x = document.createElement(tag);
+    if (text) x.textContent = text;
+    if (name) x.className = name;
+    return x;
+  }
+
+  // Pairs of terms and values; elements are made once for each term.
+  function set_facts(list, facts, is_wrapped) {
+    const same = list.known && list.known.length === facts.length
+      && facts.every(([term], i) => list.known[i].term === term);
+    if (!same) {
+      list.replaceChildren();
+      list.known = facts.map(([term]) => {
+        const value = make('dd');
+        const home = is_wrapped ? list.appendChild(make('div')) : list;
+        home.append(make('dt', term), value);
+        return { term, value };
+      });
+    }
+    facts.forEach(([, value], i) => set_text(list.known[i].value, value));
+  }
+
+  // -- the head ---------------------------------------------------------------
+
+  function draw_head() {
+    const phase = look_of(job.phase);
+    set_text(by_id('phase'), phase.text);
+    set_class(by_id('phase'), `badge ${phase.colour}`);
+    set_text(by_id('job'), `Job ${job.job}`);
+    const title = `${job.phase} - ${job.job} - actorrun`;
+    if (document.title !== title) document.title = title;
+    let reason = or_dash(job.waiting_for) === '-' ? '' : job.waiting_for;
+    if (reason && job.waiting_age_ms) reason += `, for ${span_text(job.waiting_age_ms)}`;
+    if (reason && known(job.waiting_left_ms)) reason += `, at most ${span_text(job.waiting_left_ms)} more`;
+    set_text(by_id('reason'), reason);
+    set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
+    const nodes = job.nodes_min === job.nodes_max ? job.nodes_min : `${job.nodes_min}:${job.nodes_max}`;
+    const facts = [
+      ['Epoch', String(job.epoch)],
+      ['World size', String(job.world_size)],
+      ['Nodes', `${job.agents.length} of ${nodes}`],
+      ['Restarts', `${job.restarts} of ${job.restarts_max}`],
+      ['Coordinator', job.coordinator.pid ? job.coordinator.host : 'not reached'],
+    ];
+    if (job.age_ms) facts.push(['Age', span_text(job.age_ms)]);
+    if (job.outcome) facts.push(['Outcome', job.outcome]);
+    for (const x of job.quarantined_nodes) facts.push(['Quarantined', x.host]);
+    for (const x of job.excluded_hosts || []) facts.push(['Excluded', `${x.host}: ${x.reason}`]);
+    if (job.truncated) facts.push(['Note', 'there are more nodes than one answer can hold']);
+    if (job.vitals_truncated) facts.push(['Note', 'there are more workers than one answer can describe']);
+    set_facts(by_id('facts'), facts, true);
+  }
+
+  function draw_link() {
+    const silent = Date.now() - heard;
+    let text = 'live', colour = 'good';
+    if (trouble) [text, colour] = [trouble, 'bad'];
+    else if (!heard) [text, colour] = ['connecting', 'warn'];
+    else if (silent > STALE_MS) [text, colour] = [`no news for ${span_text(silent)}`, 'bad'];
+    set_text(by_id('link'), text);
+    set_class(by_id('link'), `badge ${colour}`);
+  }
+
+  // -- epochs -----------------------------------------------------------------
+
+  function draw_history() {
+    const epochs = job.epochs || [];
+    by_id('history').hidden = epochs.length === 0;
+    const bars = [];
+    epochs.forEach((x, i) => {
+      const begun = known(x.running_age_ms) ? x.running_age_ms : x.age_ms;
+      const end = known(x.revoked_age_ms) ? x.revoked_age_ms : 0;
+      if (x.age_ms - begun > 0 || (known(x.regroup_us) && i > 0))
+        bars.push({ kind: 'gap', time: Math.max(x.age_ms - begun, (x.regroup_us || 0) / 1000), text: '' });
+      bars.push({ kind: x.cost_restart ? 'cost' : '', time: Math.max(begun - end, 0), text: String(x.epoch),
+        title: `epoch ${x.epoch}: ${x.nodes} nodes, ${x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}` });
+    });
+    const line = by_id('timeline');
+    while (line.childElementCount > bars.length) line.lastChild.remove();
+    while (line.childElementCount < bars.length) line.append(make('div'));
+    bars.forEach((x, i) => {
+      const bar = line.children[i];
+      set_class(bar, x.kind);
+      set_text(bar, x.text);
+      const grow = String(Math.max(1, Math.round(x.time / 100)));
+      if (bar.style.flexGrow !== grow) bar.style.flexGrow = grow;
+      if (bar.title !== (x.title || '')) bar.title = x.title || '';
+    });
+    const body = by_id('epochs');
+    while (body.childElementCount > epochs.length) body.lastChild.remove();
+    while (body.childElementCount < epochs.length) {
+      const row = body.appendChild(make('tr'));
+      for (let i = 0; i < 7; ++i) row.append(make('td'));
+    }
+    epochs.forEach((x, i) => {
+      const cells = [x.epoch, x.nodes, x.world_size, `${span_text(x.age_ms)} ago`, short_span(x.regroup_us),
+        x.cost_restart ? 'spent' : '-', or_dash(x.end_reason)];
+      cells.forEach((text, j) => set_text(body.children[i].children[j], String(text)));
+    });
+  }
+
+  // -- the tree ---------------------------------------------------------------
+
+  function worker_row(agent, x) {
+    const state = letters[x.state] || or_dash(x.state);
+    return { key: `${agent.agent}/${x.local_rank}`, is_node: false, agent, worker: x,
+      cells: { name: known(x.rank) ? `rank ${x.rank}` : `local rank ${x.local_rank}`,
+        state: state === '-' ? { text: '-', colour: 'faint' } : look_of(state), pid: or_dash(x.pid),
+        cpu: known(x.cpu_percent) ? `${x.cpu_percent} %` : '-', memory: size_text(x.memory),
+        threads: or_dash(x.threads), output: size_text(x.output_bytes), silence: span_text(x.output_age_ms) } };
+  }
+
+  function node_row(agent) {
+    const v = agent.vitals || {};
+    const used = known(v.memory_total) && known(v.memory_available) ? v.memory_total - v.memory_available : null;
+    const sign = folded.has(agent.agent) ? '\u25b8' : '\u25be';
+    return { key: agent.agent, is_node: true, agent, worker: null,
+      cells: { name: `${sign} ${agent.host}`, state: look_of(agent.state), pid: '',
+        cpu: v.load ? v.load[0].toFixed(1) : '-', memory: size_text(used), threads: '', output: '', silence: '' } };
+  }
+
+  function text_of(row) {
+    return columns.map(c => row.cells[c].text || row.cells[c]).join(' ').toLowerCase();
+  }
+
+  function list_rows() {
+    const wanted = by_id('find').value.trim().toLowerCase();
+    const order = by_id('order').value;
+    const value = x => known(x[order]) ? x[order] : -1;
+    const rank = x => known(x.node_rank) ? x.node_rank : Infinity;
+    const out = [];
+    let workers = 0;
+    for (const agent of [...job.agents].sort((a, b) => rank(a) - rank(b))) {
+      const head = node_row(agent);
+      workers += agent.workers.length;
+      let below = agent.workers.map(x => worker_row(agent, x));
+      if (wanted && !text_of(head).includes(wanted)) {
+        below = below.filter(x => text_of(x).includes(wanted));
+        if (!below.length) continue;
+      }
+      if (order !== 'rank') below.sort((a, b) => value(b.worker) - value(a.worker));
+      out.push(head);
+      if (wanted || !folded.has(agent.agent)) out.push(...below);
+    }
+    if (order !== 'rank') { // The nodes of those that hurt most come first.
+      const groups = [];
+      for (const x of out) x.is_node ? groups.push([x]) : groups[groups.length - 1].push(x);
+      const first = g => g.length > 1 ? value(g[1].worker) : -1;
+      groups.sort((a, b) => first(b) - first(a));
+      rows = groups.flat();
+    } else {
+      rows = out;
+    }
+    set_text(by_id('count'), `${counted(job.agents.length, 'node')}, ${counted(workers, 'worker')}`);
+  }
+
+  const pool = []; // One element for each row that can be seen.
+
+  function new_row() {
+    const element = make('div', '', 'row');
+    element.setAttribute('role', 'treeitem');
+    element.cells = {};
+    for (const c of columns) element.cells[c] = element.appendChild(make('span', '', c));
+    element.id = `row-${pool.length}`;
+    tree.append(element);
+    pool.push(element);
+  }
+
+  function fill(element, row, i) {
+    set_class(element, `row ${row.is_node ? 'node' : 'worker'}${row.key === chosen ? ' chosen' : ''}`);
+    const place = `translateY(${i * ROW}px)`;
+    if (element.style.transform !== place) element.style.transform = place;
+    for (const c of columns) {
+      const cell = row.cells[c];
+      const cell_element = element.cells[c];
+      set_text(cell_element, cell.text === undefined ? cell : cell.text);
+      set_class(cell_element, cell.colour ? `${c} ${cell.colour}` : c);
+    }
+    const attributes = { 'aria-level': row.is_node ? 1 : 2, 'aria-posinset': i + 1, 'aria-setsize': rows.length,
+      'aria-selected': row.key === chosen, 'data-key': row.key };
+    if (row.is_node) attributes['aria-expanded'] = !folded.has(row.key);
+    else element.removeAttribute('aria-expanded');
+    for (const [name, x] of Object.entries(attributes))
+      if (element.getAttribute(name) !== String(x)) element.setAttribute(name, x);
+  }
+
+  function draw_tree() {
+    const height = `${rows.length * ROW}px`;
+    if (by_id('space').style.height !== height) by_id('space').style.height = height;
+    const first = Math.max(0, Math.floor(tree.scrollTop / ROW) - SPARE);
+    const count = Math.min(rows.length - first, Math.ceil(tree.clientHeight / ROW) + 2 * SPARE);
+    while (pool.length < count) new_row();
+    let active = '';
+    pool.forEach((element, i) => {
+      element.hidden = i >= count;
+      element.style.display = i >= count ? 'none' : '';
+      if (i >= count) return;
+      fill(element, rows[first + i], first + i);
+      if (rows[first + i].key === chosen) active = element.id;
+    });
+    if (active) tree.setAttribute('aria-activedescendant', active);
+    else tree.removeAttribute('aria-activedescendant');
+  }
+
+  // -- the details ------------------------------------------------------------
+
+  function draw_details() {
+    const row = rows.find(x => x.key === chosen);
+    by_id('details').hidden = !row;
+    if (!row) return;
+    const { agent, worker } = row;
+    if (worker) {
+      set_text(by_id('details-title'), `Rank ${or_dash(worker.rank)} on ${agent.host}`);
+      set_facts(by_id('detail-facts'), [
+        ['State', row.cells.state.text], ['PID', or_dash(worker.pid)], ['Local rank', String(worker.local_rank)],
+        ['Age', span_text(worker.age_ms)], ['CPU', row.cells.cpu], ['Memory', row.cells.memory],
+        ['Threads', or_dash(worker.threads)], ['Processes', or_dash(worker.processes)],
+        ['Output', row.cells.output], ['Last line', `${span_text(worker.output_age_ms)}`],
+        ['Timer', known(worker.timer_age_ms) ? `${or_dash(worker.timer_scope)}, ${span_text(worker.timer_age_ms)} ago` : '-'],
+      ]);
+      return;
+    }
+    const v = agent.vitals || {};
+    set_text(by_id('details-title'), `Node ${or_dash(agent.node_rank)}: ${agent.host}`);
+    const facts = [
+      ['State', agent.state + (agent.reason ? `: ${agent.reason}` : '')],
+      ['Address', or_dash(agent.address)], ['Agent', agent.agent], ['Role', or_dash(agent.role)],
+      ['Workers', `${agent.workers.length} of ${agent.slots}`],
+      ['Load', v.load ? v.load.map(x => x.toFixed(2)).join(' ') : '-'], ['CPUs', or_dash(v.cpus)],
+      ['Memory', known(v.memory_total) ? `${size_text(v.memory_total - v.memory_available)} of ${size_text(v.memory_total)}` : '-'],
+      ['Lease', known(agent.lease_age_ms) ? `${agent.lease_age_ms} ms` : '-'],
+    ];
+    for (const g of agent.gpus)
+      facts.push([`GPU ${g.index}`, [g.name, `${size_text(g.memory_used)} of ${size_text(g.memory_total)}`,
+        known(g.utilisation_percent) ? `${g.utilisation_percent} %` : null,
+        known(g.temperature_celsius) ? `${g.temperature_celsius} C` : null, g.trouble].filter(known).join(', ')]);
+    if (agent.gpu_trouble) facts.push(['GPUs', agent.gpu_trouble]);
+    set_facts(by_id('detail-facts'), facts);
+  }
+
+  // -- drawing ----------------------------------------------------------------
+
+  function draw() {
+    drawing = false;
+    draw_link();
+    if (!job) return;
+    if (!is_stale) return draw_tree(); // It was scrolled.
+    is_stale = false;
+    draw_head();
+    draw_history();
+    list_rows();
+    draw_tree();
+    draw_details();
+  }
+
+  function draw_soon() {
+    is_stale = true;
+    draw_next();
+  }
+
+  function draw_next() {
+    if (drawing) return;
+    drawing = true;
+    requestAnimationFrame(draw);
+  }
+
+  // -- keys and the mouse -----------------------------------------------------
+
+  function choose(i) {
+    if (!rows.length) return;
+    i = Math.min(Math.max(i, 0), rows.length - 1);
+    chosen = rows[i].key;
+    if (i * ROW < tree.scrollTop) tree.scrollTop = i * ROW;
+    else if ((i + 1) * ROW > tree.scrollTop + tree.clientHeight) tree.scrollTop = (i + 1) * ROW - tree.clientHeight;
+    draw_soon();
+  }
+
+  function fold(key, is_folded) {
+    if (is_folded) folded.add(key);
+    else folded.delete(key);
+    list_rows(); // The next key may come before they are drawn.
+    draw_soon();
+  }
+
+  tree.addEventListener('keydown', event => {
+    const i = rows.findIndex(x => x.key === chosen);
+    const page = Math.max(1, Math.floor(tree.clientHeight / ROW) - 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    if (event.key in moves) choose(i + moves[event.key]);
+    else if (event.key === 'Home') choose(0);
+    else if (event.key === 'End') choose(rows.length - 1);
+    else if (i < 0) return;
+    else if (event.key === 'ArrowRight' && rows[i].is_node) fold(chosen, false);
+    else if (event.key === 'ArrowLeft' && rows[i].is_node) fold(chosen, true);
+    else if (event.key === 'ArrowLeft') choose(rows.findIndex(x => x.key === rows[i].agent.agent));
+    else if (event.key === 'Enter' && rows[i].is_node) fold(chosen, !folded.has(chosen));
+    else return;
+    event.preventDefault();
+  });
+
+  tree.addEventListener('click', event => {
+    const element = event.target.closest('.row');
+    const i = element ? rows.findIndex(x => x.key === element.dataset.key) : -1;
+    if (i < 0) return;
+    if (rows[i].is_node && rows[i].key === chosen) fold(chosen, !folded.has(chosen));
+    choose(i);
+  });
+
+  document.addEventListener('keydown', event => {
+    const is_typing = event.target.matches('input, select');
+    if (event.key === '/' && !is_typing) {
+      event.preventDefault();
+      by_id('find').focus();
+    } else if (event.key === 'Escape') {
+      if (event.target === by_id('find')) by_id('find').value = '';
+      chosen = '';
+      tree.focus();
+      draw_soon();
+    }
+  });
+
+  tree.addEventListener('scroll', draw_next, { passive: true });
+  addEventListener('resize', draw_soon);
+  by_id('find').addEventListener('input', draw_soon);
+  by_id('order').addEventListener('change', draw_soon);
+  by_id('close').addEventListener('click', () => { chosen = ''; tree.focus(); draw_soon(); });
+
+  // -- the link to the job ----------------------------------------------------
+
+  function take(text) {
+    job = JSON.parse(text).jobs[0];
+    heard = Date.now();
+    trouble = '';
+    draw_soon();
+  }
+
+  function fail(text) {
+    trouble = text;
+    draw_soon();
+  }
+
+  // For when there are more pages than the job serves with events.
+  async function poll(until) {
+    while (Date.now() < until) {
+      try {
+        const reply = await fetch('/status.json', { cache: 'no-store' });
+        const text = await reply.text();
+        if (reply.ok) take(text);
+        else fail(text.trim());
+      } catch {
+        fail('the job is not reached');
+      }
+      await new Promise(done => setTimeout(done, POLL_MS));
+    }
+    connect();
+  }
+
+  function connect() {
+    const source = new EventSource('/events');
+    source.addEventListener('status', event => take(event.data));
+    source.addEventListener('trouble', event => fail(event.data));
+    source.addEventListener('error', () => {
+      fail('the job is not reached');
+      if (source.readyState !== EventSource.CLOSED) return;
+      poll(Date.now() + RETRY_MS);
+    });
+  }
+
+  // The page comes with a status, so that it is never empty.
+  const first = by_id('first').textContent;
+  if (first.startsWith('{')) {
+    take(first);
+    draw();
+  }
+  setInterval(draw_link, 1000);
+  connect();
+})();

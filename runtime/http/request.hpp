@@ -1,0 +1,39 @@
+// Reads what a client asks: the head of an HTTP/1 request.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace actorrun::detail {
+
+/// In bytes. Browsers send less than a tenth.
+inline constexpr size_t http_head_size_max = 8 * 1024;
+
+/// At most so many lines has a head.
+inline constexpr size_t http_line_count_max = 64;
+
+struct http_request {
+  std::string method; ///< `GET`
+  std::string path;   ///< Begins with `/`; without what follows a `?`.
+  std::string host; ///< As the client has sent it, with the port; may be empty.
+  bool keeps_alive = false; ///< The client may send another one.
+  size_t size = 0;          ///< In bytes.
+};
+
+/// Why a request is not answered; the client has to go.
+struct http_fault {
+  int status = 400;
+  std::string text; ///< For people.
+};
+
+/// More has to come.
+struct http_unfinished {};
+
+/// Reads the first request in `bytes`. It has no content: what only reads needs
+/// none.
+std::variant<http_unfinished, http_request, http_fault>
+read_request(std::string_view bytes);
+
+} // namespace actorrun::detail

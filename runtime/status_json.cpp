@@ -1,0 +1,257 @@
+#include "runtime/status_json.hpp"
+
+#include "actors/core/text.hpp"
+#include "actors/translate.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+
+namespace actorrun {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+template <class T>
+json known(bool is_known, T value) {
+  return is_known ? json(value) : json(nullptr);
+}
+
+json vitals_of_node(const v1::AgentStatus& agent) {
+  if (!agent.has_vitals())
+    return nullptr;
+  const auto& x = agent.vitals();
+  auto load = json(nullptr);
+  if (x.has_load_1_percent() && x.has_load_5_percent()
+      && x.has_load_15_percent())
+    load = {x.load_1_percent() / 100.0, x.load_5_percent() / 100.0,
+            x.load_15_percent() / 100.0};
+  return {
+    {"load", std::move(load)},
+    {"cpus", known(x.has_cpu_count(), x.cpu_count())},
+    {"memory_total", known(x.has_memory_total(), x.memory_total())},
+    {"memory_available", known(x.has_memory_available(), x.memory_available())},
+    {"age_ms", known(x.has_age_ms(), x.age_ms())}};
+}
+
+json vitals_of_worker(const v1::AgentStatus& agent, uint32_t local_rank) {
+  const auto* found = vitals_of(agent, local_rank);
+  const auto& x
+    = found != nullptr ? *found : v1::WorkerVitals::default_instance();
+  const auto letter = letter_of(x);
+  return {{"state", known(letter != '\0', std::string(1, letter))},
+          {"age_ms", known(x.has_age_ms(), x.age_ms())},
+          {"cpu_percent", known(x.has_cpu_percent(), x.cpu_percent())},
+          {"memory", known(x.has_memory(), x.memory())},
+          {"threads", known(x.has_thread_count(), x.thread_count())},
+          {"processes", known(x.process_count() > 0, x.process_count())},
+          {"output_bytes", known(x.has_output_size(), x.output_size())},
+          {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())},
+          {"timer_scope",
+           known(!x.timer_scope().empty(), core::printable(x.timer_scope()))},
+          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())}};
+}
+
+json to_json(const v1::GpuStatus& x) {
+  return {{"index", x.index()},
+          {"name", core::printable(x.name())},
+          {"uuid", core::printable(x.uuid())},
+          {"memory_used", x.memory_used()},
+          {"memory_total", x.memory_total()},
+          {"utilisation_percent",
+           x.has_utilisation() ? json(x.utilisation()) : json(nullptr)},
+          {"temperature_celsius",
+           x.has_temperature() ? json(x.temperature()) : json(nullptr)},
+          {"trouble", x.trouble().empty()
+                        ? json(nullptr)
+                        : json(core::printable(x.trouble()))}};
+}
+
+json gpus_of(const v1::AgentStatus& agent) {
+  auto out = json::array();
+  for (const auto& x : agent.gpus())
+    out.push_back(to_json(x));
+  return out;
+}
+
+json to_json(const v1::WorkerFailure& x) {
+  static constexpr const char* kinds[]
+    = {"exited", "signalled", "not_started", "timer_expired", "unkillable"};
+  const auto failure = from_wire(x);
+  auto out
+    = json{{"agent", x.agent_id()},   {"host", x.host()},
+           {"rank", x.global_rank()}, {"local_rank", x.local_rank()},
+           {"pid", x.pid()},          {"kind", kinds[size_t(failure.kind)]},
+           {"code", x.code()},        {"text", core::to_string(failure)}};
+  if (failure.kind == core::failure_kind::timer_expired) {
+    out["scope"] = core::printable(failure.details.scope);
+    out["lateness_ns"] = failure.details.lateness.count();
+  }
+  if (failure.kind == core::failure_kind::timer_expired
+      || failure.kind == core::failure_kind::unkillable)
+    out["where"] = core::printable(failure.details.where);
+  return out;
+}
+
+json quarantined_nodes_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.quarantined_nodes())
+    out.push_back({{"agent", x.agent_id()},
+                   {"host", x.host()},
+                   {"unkillable_workers", x.unkillable_count()}});
+  return out;
+}
+
+json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  auto workers = json::array();
+  for (int i = 0; i < x.pids_size(); ++i) {
+    auto& worker = workers.emplace_back(
+      json{{"pid", x.pids(i)},
+           {"local_rank", i},
+           {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
+                                     : json(nullptr)}});
+    worker.update(vitals_of_worker(x, uint32_t(i)));
+  }
+  return workers;
+}
+
+json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  const auto member = in_epoch(job, x);
+  return {{"agent", x.agent_id()},
+          {"host", x.host()},
+          {"address", x.address()},
+          {"role", x.role()},
+          {"slots", x.slot_count()},
+          {"state", state_of(job, x)},
+          {"reason", x.reason()},
+          {"since_ms", x.since_ms()},
+          {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
+          {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
+          {"connected", x.connected()},
+          {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
+          {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
+          {"workers", workers_of(job, x)},
+          {"vitals", vitals_of_node(x)},
+          {"gpus", gpus_of(x)},
+          {"gpu_trouble", x.gpu_trouble().empty()
+                            ? json(nullptr)
+                            : json(core::printable(x.gpu_trouble()))}};
+}
+
+json epochs_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.epochs())
+    out.push_back(
+      {{"epoch", x.epoch()},
+       {"nodes", x.node_count()},
+       {"world_size", x.world_size()},
+       {"reason", x.reason()},
+       {"age_ms", x.age_ms()},
+       {"running_age_ms", known(x.has_running_age_ms(), x.running_age_ms())},
+       {"revoked_age_ms", known(x.has_revoked_age_ms(), x.revoked_age_ms())},
+       {"regroup_us", known(x.has_regroup_us(), x.regroup_us())},
+       {"end_reason", known(!x.end_reason().empty(), x.end_reason())},
+       {"cost_restart", x.cost_restart()}});
+  return out;
+}
+
+json departed_nodes_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.departed_nodes())
+    out.push_back({{"agent", x.agent_id()},
+                   {"host", x.host()},
+                   {"node_rank", x.node_rank()},
+                   {"reason", x.reason()},
+                   {"age_ms", x.age_ms()}});
+  return out;
+}
+
+json excluded_hosts_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.excluded_hosts())
+    out.push_back(
+      {{"host", x.host()}, {"reason", x.reason()}, {"age_ms", x.age_ms()}});
+  return out;
+}
+
+} // namespace
+
+json to_json(const v1::JobStatus& job) {
+  auto agents = json::array();
+  for (const auto& x : job.agents())
+    agents.push_back(to_json(job, x));
+  return {
+    {"job", job.job_id()},
+    {"phase", job.phase()},
+    {"epoch", job.epoch()},
+    {"world_size", job.world_size()},
+    {"nodes_min", job.settings().agent_count_min()},
+    {"nodes_max", job.settings().agent_count_max()},
+    {"restarts", job.restart_count()},
+    {"restarts_max", job.settings().restart_count_max()},
+    {"waiting_for", job.waiting_for()},
+    {"master_addr", job.master_address()},
+    {"master_port", job.master_port()},
+    {"last_failure",
+     job.has_last_failure() ? to_json(job.last_failure()) : json(nullptr)},
+    {"outcome", job.has_outcome()
+                  ? json(core::to_string(from_wire(job.outcome()).kind))
+                  : json(nullptr)},
+    {"coordinator",
+     {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
+    {"healthy", job.is_healthy()},
+    {"sequence", job.sequence()},
+    {"wall_ms", job.wall_ms()},
+    {"age_ms", job.age_ms()},
+    {"phase_age_ms", job.phase_age_ms()},
+    {"waiting_age_ms", known(!job.waiting_for().empty(), job.waiting_age_ms())},
+    {"waiting_left_ms",
+     known(job.has_waiting_left_ms(), job.waiting_left_ms())},
+    {"departed_nodes", departed_nodes_of(job)},
+    {"excluded_hosts", excluded_hosts_of(job)},
+    {"epochs", epochs_of(job)},
+    {"truncated", job.truncated()},
+    {"gpus_truncated", job.gpus_truncated()},
+    {"vitals_truncated", job.vitals_truncated()},
+    {"quarantined_nodes", quarantined_nodes_of(job)},
+    {"agents", std::move(agents)}};
+}
+
+// Between two epochs the last one is still the newest; it runs nowhere.
+bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
+  return agent.epoch() != 0 && agent.epoch() == job.epoch()
+         && agent.share() != v1::SHARE_IDLE;
+}
+
+std::string state_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
+  if (!x.state().empty())
+    return core::printable(x.state());
+  if (x.leaving())
+    return "leaving";
+  if (!x.connected())
+    return "away";
+  if (!in_epoch(job, x))
+    return job.phase() == "running" ? "standby" : "waiting";
+  return core::to_string(from_wire(x.share()));
+}
+
+const v1::WorkerVitals* vitals_of(const v1::AgentStatus& agent,
+                                  uint32_t local_rank) {
+  if (local_rank >= static_cast<uint32_t>(agent.pids_size()))
+    return nullptr;
+  for (const auto& x : agent.vitals().workers())
+    if (x.local_rank() == local_rank
+        && x.pid() == agent.pids(static_cast<int>(local_rank)))
+      return &x;
+  return nullptr;
+}
+
+char letter_of(const v1::WorkerVitals& x) {
+  return x.has_state() && x.state() >= 'A' && x.state() <= 'Z'
+           ? static_cast<char>(x.state())
+           : '\0';
+}
+
+} // namespace actorrun
