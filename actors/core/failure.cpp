@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -61,6 +62,38 @@ std::string why_not_started(const worker_failure& x) {
          + (message.empty() ? error_text(x.code) : message);
 }
 
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// What sockets, gloo, NCCL, MPI and Python say when the other side has gone.
+constexpr auto lost_peer_words = std::array{
+  std::string_view{"connection closed"},
+  std::string_view{"connection reset"},
+  std::string_view{"connection aborted"},
+  std::string_view{"connection was closed"},
+  std::string_view{"connection refused"},
+  std::string_view{"connection lost"},
+  std::string_view{"closed by peer"},
+  std::string_view{"closed by remote"},
+  std::string_view{"reset by peer"},
+  std::string_view{"broken pipe"},
+  std::string_view{"remote process exited"},
+  std::string_view{"remote process has terminated"},
+  std::string_view{"socket closed"},
+  std::string_view{"peer has closed"},
+};
+
+bool tells_of_lost_peer(std::string_view text) {
+  auto lower = std::string{text};
+  std::ranges::transform(lower, lower.begin(), to_lower);
+  return std::ranges::any_of(lost_peer_words, [&](auto x) {
+    return lower.find(x) != std::string::npos;
+  });
+}
+
+} // namespace
+
 std::string what_happened(const worker_failure& x) {
   auto text = std::string{"failed"};
   switch (x.kind) {
@@ -82,13 +115,18 @@ std::string what_happened(const worker_failure& x) {
         text += ", and was killed by its timer: " + overrun_text(x.details);
       break;
   }
-  if (x.details.out_of_memory)
-    text += ", killed by the kernel: out of memory";
   const auto message = one_line(x.details.message, line_message_max);
+  if (x.kind == failure_kind::signalled && x.details.out_of_memory)
+    return "was killed by the kernel for memory"
+           + (message.empty() ? "" : " (" + message + ")");
   return text + (message.empty() ? "" : ": " + message);
 }
 
-} // namespace
+bool misses_peer(const worker_failure& x) {
+  return x.kind == failure_kind::exited
+         && (tells_of_lost_peer(x.details.message)
+             || tells_of_lost_peer(x.details.traceback));
+}
 
 bool is_permanent(const worker_failure& x) {
   return x.kind == failure_kind::not_started

@@ -58,6 +58,8 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = std::move(said->message);
     out.traceback = std::move(said->traceback);
   }
+  if (out.out_of_memory && out.message.empty())
+    out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
   return out;

@@ -87,6 +87,15 @@ struct quarantine_changed {
     = default;
 };
 
+/// Its driver reports trouble, or none any more.
+struct gpus_changed {
+  agent_id agent;
+  std::string
+    trouble; ///< `GPU 1: XID 79: has fallen off the bus`; empty: none.
+
+  friend bool operator==(const gpus_changed&, const gpus_changed&) = default;
+};
+
 // -- what has happened, and what was decided ------------------------------------
 
 struct node_joined {
@@ -193,7 +202,7 @@ using fact
                  quarantine_changed, node_joined, node_refused,
                  node_out_of_touch, node_leaving, node_gone, epoch_formed,
                  epoch_running, worker_died, epoch_revoked, epoch_stopped,
-                 end_requested, job_ended>;
+                 end_requested, job_ended, gpus_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -126,6 +126,16 @@ void snapshot::add(const job_ended& x) {
   ended_at = latest;
 }
 
+void snapshot::add(const gpus_changed& x) {
+  const auto i = nodes.find(x.agent);
+  if (i == nodes.end())
+    return;
+  if (x.trouble.empty())
+    i->second.gpus.reset();
+  else
+    i->second.gpus = {x.trouble, latest};
+}
+
 epoch_entry* snapshot::find(epoch_id epoch) {
   const auto i
     = std::find_if(epochs.rbegin(), epochs.rend(),

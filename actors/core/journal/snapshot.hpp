@@ -55,10 +55,18 @@ struct refusal {
   friend bool operator==(const refusal&, const refusal&) = default;
 };
 
+struct gpu_trouble {
+  std::string text;
+  moment at; ///< When it was reported.
+
+  friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
+};
+
 struct node_entry {
   node now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
+  std::optional<gpu_trouble> gpus{}; ///< None: they are healthy.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -115,6 +123,7 @@ private:
   void add(const epoch_stopped& x);
   void add(const end_requested& x) { end_signal = x.signal; }
   void add(const job_ended& x);
+  void add(const gpus_changed& x);
   epoch_entry* find(epoch_id epoch);
 };
 
