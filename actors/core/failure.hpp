@@ -107,13 +107,6 @@ worker_failure brief(worker_failure x);
 /// valid UTF-8, whatever the texts hold.
 std::string to_string(const worker_failure& x);
 
-/// `exited with code 7`, with its message; the end of the line above.
-std::string what_happened(const worker_failure& x);
-
-/// Whether its own words say that a peer's connection was closed, so that it may
-/// have failed because another worker had.
-bool misses_peer(const worker_failure& x);
-
 /// `scope "train_step" overran by 1.2 s`, one line.
 std::string overrun_text(const death_details& x);
 

@@ -1,4 +1,5 @@
 #include "actors/core/failure.hpp"
+#include "actors/core/failure_text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -153,7 +154,7 @@ TEST_CASE("failure: those that miss a peer say so", "[core]") {
   CHECK_FALSE(misses("ValueError: shard 7 has no header"));
   CHECK_FALSE(misses("", ""));
   auto killed = with_message(failure_kind::signalled, SIGKILL, "broken pipe");
-  CHECK_FALSE(misses_peer(killed)); // Somebody else has ended it.
+  CHECK_FALSE(misses_peer(killed)); // Another process has ended it.
 }
 
 TEST_CASE("failure: the file that could not be used is named", "[core]") {

@@ -497,7 +497,7 @@ def add_deaths():
 add_deaths()
 
 
-def killed_from_outside(number, says):
+def killing(number, says):
     def strike(s):
         s.restarts = s.roll.choice((0, 0, 1))
         workers = s.start_all()
@@ -509,10 +509,10 @@ def killed_from_outside(number, says):
     return strike
 
 
-KINDS["killed_by_somebody"] = (
-    killed_from_outside(signal.SIGKILL, "was killed by SIGKILL (signal 9)"), ())
+KINDS["killed_from_outside"] = (
+    killing(signal.SIGKILL, "was killed by SIGKILL (signal 9)"), ())
 KINDS["sigterm_to_worker"] = (
-    killed_from_outside(signal.SIGTERM, "was killed by SIGTERM (signal 15)"), ())
+    killing(signal.SIGTERM, "was killed by SIGTERM (signal 15)"), ())
 
 
 @kind(needs=("memory_group",))
@@ -587,7 +587,7 @@ def deaf_at_stop(s):
     expect_worker(s, x, rank, ["exited with code 4"])
     expect_texts(x, [], [f"stops its workers since"])
     x = ended_by(s, rank, "exited with code 4")
-    check(x, not x.get("failed_after_it"), "nobody failed after it")
+    check(x, not x.get("failed_after_it"), "none failed after it")
 
 
 @kind()
@@ -749,7 +749,7 @@ def disk_full(s):
 
 @kind()
 def busy_master_port(s):
-    """Its program cannot listen, because somebody else does."""
+    """Its program cannot listen, because another program does."""
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
@@ -839,7 +839,7 @@ def agent_ended(s):
 
 @kind()
 def coordinator_gone(s):
-    """Its agents have nobody to ask; `why` says so at once."""
+    """Its agents have no one to ask; `why` says so at once."""
     s.start_all()
     s.pause()
     s.await_why(lambda x: x["state"] == "running", 0)

@@ -1,4 +1,4 @@
-// What actorctl says of a job from its journal, while it runs and afterwards.
+// Tests what actorctl says of a job from its journal, while it runs and afterwards.
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"

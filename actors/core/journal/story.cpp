@@ -1,5 +1,6 @@
 #include "actors/core/journal/story.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ struct culprit {
     node_left,     ///< Its agent was asked to end, or has ended its share.
     operator_stop, ///< The job was asked to end.
     too_few_nodes, ///< They did not come in time.
-    regrouped,     ///< Nodes joined, or somebody asked for another epoch.
+    regrouped,     ///< Nodes joined, or an operator asked for another epoch.
   };
 
   kind what = kind::worker;

@@ -17,7 +17,8 @@ namespace actorrun::core {
 /// younger. What an agent reports first happened first, and is never younger.
 ///
 /// Deaths at the same time are ordered by the arrival of their reports, then by
-/// global rank.
+/// global rank. A worker whose own words say that a peer's connection was closed
+/// comes after those that died up to 0.2 s later for another reason.
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.
