@@ -1,5 +1,6 @@
 #include "cli/report/journal_view.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
 #include "cli/report/text_table.hpp"
 #include "messages/formatted.hpp"
@@ -229,6 +230,7 @@ json to_json(const worker_failure& x) {
   else
     out[is_signal ? "signal" : "exit_code"] = x.code;
   out["out_of_memory"] = x.details.out_of_memory;
+  out["misses_peer"] = misses_peer(x);
   out["message"] = clean(x.details.message);
   return out;
 }

@@ -243,6 +243,7 @@ void members(X& x, auto f) {
   f("stopped_at", x.stopped_at);
   f("cause", x.cause);
   f("cause_at", x.cause_at);
+  f("gpus", x.gpus);
   f("others", x.others);
   f("exemption", x.exemption);
   f("restarts", x.restart_count);

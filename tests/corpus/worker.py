@@ -98,7 +98,10 @@ def obey(words, peers):
     what = words[0]
     if what == "end":
         for peer in peers:
-            peer.sendall(b"e")
+            try:
+                peer.sendall(b"e")
+            except OSError:
+                pass  # It has ended before.
         sys.exit(0)
     elif what == "exit":
         sys.exit(int(words[1]))

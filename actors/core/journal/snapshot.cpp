@@ -96,6 +96,7 @@ void snapshot::add(const worker_died& x) {
   if (entry->cause)
     return entry->others.add(brief(x.failure));
   entry->cause = x.failure;
+  entry->gpus = trouble_at(x.failure.agent);
   entry->cause_at = latest;
 }
 
@@ -117,6 +118,7 @@ void snapshot::add(const epoch_stopped& x) {
   if (!x.cause)
     return;
   entry->cause = x.cause;
+  entry->gpus = trouble_at(x.cause->agent);
   entry->others = x.others;
   entry->exemption = x.exemption;
 }
@@ -134,6 +136,11 @@ void snapshot::add(const gpus_changed& x) {
     i->second.gpus.reset();
   else
     i->second.gpus = {x.trouble, latest};
+}
+
+std::optional<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
+  const auto i = nodes.find(agent);
+  return i == nodes.end() ? std::nullopt : i->second.gpus;
 }
 
 epoch_entry* snapshot::find(epoch_id epoch) {

@@ -20,6 +20,13 @@ inline constexpr size_t epochs_in_full_max = 8;
 inline constexpr size_t departures_remembered_max = 32;
 inline constexpr size_t refusals_remembered_max = 8;
 
+struct gpu_trouble {
+  std::string text;
+  moment at; ///< When it was reported.
+
+  friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
+};
+
 /// One epoch, from its beginning to its end.
 struct epoch_entry {
   epoch_formed formed;
@@ -31,7 +38,8 @@ struct epoch_entry {
   /// While it is being stopped: the failure that was reported first. Then the
   /// root cause.
   std::optional<worker_failure> cause{};
-  moment cause_at{}; ///< When it was reported.
+  moment cause_at{};                 ///< When it was reported.
+  std::optional<gpu_trouble> gpus{}; ///< Of its node.
   collateral others{};
   std::string exemption{};
   uint32_t restart_count = 0; ///< Spent at its end.
@@ -53,13 +61,6 @@ struct refusal {
   moment at;
 
   friend bool operator==(const refusal&, const refusal&) = default;
-};
-
-struct gpu_trouble {
-  std::string text;
-  moment at; ///< When it was reported.
-
-  friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
 };
 
 struct node_entry {
@@ -125,6 +126,7 @@ private:
   void add(const job_ended& x);
   void add(const gpus_changed& x);
   epoch_entry* find(epoch_id epoch);
+  std::optional<gpu_trouble> trouble_at(const agent_id& agent) const;
 };
 
 /// From the revocation of the epoch before to the start of all workers of this one;

@@ -17,6 +17,7 @@ using lines = std::vector<std::string>;
 constexpr size_t line_size_max = 400;
 constexpr size_t traceback_line_count_max = 24;
 constexpr size_t hosts_named_max = 4;
+constexpr size_t last_line_max = 160;
 
 std::string counted(uint64_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
@@ -126,10 +127,25 @@ culprit culprit_of(const node_reason& x) {
 
 // -- one epoch --------------------------------------------------------------------
 
-/// `rank 5 on n2 was killed by SIGKILL (signal 9)`
+/// The last line of what a worker wrote to standard error; empty: it has said
+/// more elsewhere.
+std::string last_line_of(const worker_failure& x) {
+  const auto& more = x.details;
+  if (!more.message.empty() || !more.is_from_stderr
+      || x.kind == failure_kind::timer_expired)
+    return {};
+  auto text = printable(more.traceback);
+  while (text.ends_with('\n') || text.ends_with(' '))
+    text.pop_back();
+  return one_line(text.substr(text.rfind('\n') + 1), last_line_max);
+}
+
+/// `rank 5 on n2 exited with code 1 ("ValueError: no data")`
 std::string deed_of(const worker_failure& x) {
-  return clean("rank " + std::to_string(x.global_rank) + " on " + x.host + " "
-               + what_happened(x));
+  const auto text = clean("rank " + std::to_string(x.global_rank) + " on "
+                          + x.host + " " + what_happened(x));
+  const auto said = last_line_of(x);
+  return said.empty() ? text : text + " (\"" + said + "\")";
 }
 
 std::vector<uint32_t> ranks_of(const collateral& all) {
@@ -174,8 +190,10 @@ std::string consequences(const worker_failure& cause,
   auto oldest = duration{0};
   for (const auto& x : others.listed)
     oldest = std::max(oldest, x.age);
-  return ", " + duration_text(cause.age - oldest) + " before " + names
-         + " failed" + why_they_failed(others);
+  const auto failed = names + " failed" + why_they_failed(others);
+  return cause.age > oldest
+           ? ", " + duration_text(cause.age - oldest) + " before " + failed
+           : ", and " + failed;
 }
 
 /// All that failed in an epoch which another reason has ended.
@@ -254,20 +272,17 @@ time_point moment_of(const worker_failure& x, const epoch_entry& entry) {
   return (entry.stopped_at ? *entry.stopped_at : entry.cause_at).when - x.age;
 }
 
-/// `, 0.3 s after GPU 1: XID 79: has fallen off the bus`
-void add_gpu_trouble(const snapshot& x, const epoch_entry& entry,
-                     explanation& out) {
-  const auto i = x.nodes.find(entry.cause->agent);
-  if (i == x.nodes.end() || !i->second.gpus)
+/// `, 0.3 s after trouble there (GPU 1: XID 79: has fallen off the bus)`
+void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
+  if (!entry.gpus)
     return;
-  const auto& trouble = *i->second.gpus;
-  const auto after = moment_of(*entry.cause, entry) - trouble.at.when;
-  const auto text = clean(trouble.text);
+  const auto after = moment_of(*entry.cause, entry) - entry.gpus->at.when;
+  const auto text = clean(entry.gpus->text);
   out.sentence
     += after >= duration::zero()
          ? ", " + duration_text(after) + " after trouble there (" + text + ")"
          : ", with trouble there (" + text + ")";
-  out.evidence.push_back("GPUs of " + clean(i->second.now.host) + ": " + text);
+  out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
 }
 
 /// What ended an epoch if no worker has: a node, or a decision.
@@ -302,8 +317,11 @@ void explain_end(const snapshot& x, const epoch_entry& entry,
   }
   out.evidence = evidence_of(cause);
   out.sentence += deed_of(cause);
-  add_gpu_trouble(x, entry, out);
+  add_gpu_trouble(entry, out);
   out.sentence += consequences(cause, entry.others);
+  if (misses_peer(cause))
+    out.sentence += "; it lost a connection to a worker whose own end was not "
+                    "reported, which may have failed first";
   out.cause = {.what = culprit::kind::worker,
                .host = clean(cause.host),
                .agent = {clean(cause.agent.value)},
@@ -392,6 +410,10 @@ explanation of_end(const snapshot& x) {
   } else if (result.first_failure) {
     out.evidence = evidence_of(*result.first_failure);
   }
+  for (const auto& y : x.quarantined)
+    out.sentence += " SIGKILL has not ended "
+                    + counted(y.unkillable_count, "worker") + " on "
+                    + clean(y.host) + ".";
   add_quarantine(x, out.evidence);
   return out;
 }
