@@ -536,6 +536,7 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
   const auto trouble = trouble_of(now);
   const auto known = from.devices ? trouble_of(*from.devices) : "";
   from.devices = std::move(now);
+  keep(chronicle_.note_gpus(agent, trouble, moment_of(self_->clock().now())));
   const auto& agents = rendezvous_.agents();
   const auto record = agents.find(agent);
   if (!trouble.empty() && trouble != known && record != agents.end()

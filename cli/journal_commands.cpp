@@ -32,6 +32,9 @@ constexpr auto answer_limit = std::chrono::seconds{3};
 
 constexpr int unhealthy = 1;
 
+/// In bytes, of a name that is shown.
+constexpr size_t host_size_max = 255;
+
 /// The file that a journal argument means.
 result<std::string> find_journal(const journal_subject& x) {
   if (x.name.find('/') != std::string::npos)
@@ -89,18 +92,18 @@ core::time_point now_of(const snapshot& x) {
   return may_run(x) ? std::max(journal_now(), x.latest.when) : x.latest.when;
 }
 
-void print(const explanation& x, bool json) {
-  std::cout << (json ? to_json(x) : to_text(x));
+void print(const explanation& x, const std::string& state, bool json) {
+  std::cout << (json ? to_json(x, state) : to_text(x));
 }
 
 /// That of a job whose coordinator has ended without an outcome.
 explanation of_lost_coordinator(const snapshot& x) {
   auto out = why(x, x.latest.when);
-  out.sentence
-    = formatted("The coordinator (pid {} on {}) has ended without an outcome;"
-                " its journal ends at {}. Until then: {}",
-                x.coordinator.pid, x.coordinator.host,
-                clock_text(x.latest.wall_ms), out.sentence);
+  out.sentence = formatted(
+    "The coordinator (pid {} on {}) has ended without an outcome;"
+    " its journal ends at {}. Until then: {}",
+    x.coordinator.pid, core::one_line(x.coordinator.host, host_size_max),
+    clock_text(x.latest.wall_ms), out.sentence);
   return out;
 }
 
@@ -164,11 +167,12 @@ int explain_job(const why_arguments& arguments) {
   if (!journal)
     return fail(journal.error(), program);
   const auto& known = journal->known();
+  const auto is_lost = !known.result && !may_run(known);
+  const auto state = is_lost ? "lost" : state_of(known);
   if (arguments.all)
     for (size_t i = 0; i < known.epochs.size(); ++i)
-      print(why_epoch(known, i), arguments.json);
-  const auto is_lost = !known.result && !may_run(known);
-  print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)),
+      print(why_epoch(known, i), state, arguments.json);
+  print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)), state,
         arguments.json);
   warn_of_damage(*journal);
   return is_lost || !is_healthy(known) ? unhealthy : 0;

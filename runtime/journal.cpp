@@ -1,11 +1,16 @@
 #include "runtime/journal.hpp"
 
+#include "actors/core/process_stat.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/journal/journal_file.hpp"
 #include "runtime/journal/journal_reader.hpp"
+#include "runtime/os/file.hpp"
 #include "runtime/program_support.hpp"
 
-#include <cerrno>
-#include <csignal>
+#include <chrono>
+#include <ctime>
+
+#include <unistd.h>
 
 namespace actorrun {
 
@@ -78,12 +83,39 @@ const std::string& journal_reading::last_trouble() const {
   return members_->reader.last_trouble();
 }
 
+namespace {
+
+/// How far two clocks, or a clock and its ticks, may be apart.
+constexpr auto clock_slack = std::chrono::seconds{2};
+
+/// Since when the process runs; none: it has ended, or is a zombie, or the kernel
+/// does not say. Includes the time in which the machine slept.
+std::optional<core::duration> age_of(int64_t pid) {
+  const auto stat
+    = core::parse_stat(read_kernel_file(formatted("/proc/{}/stat", pid)));
+  auto now = timespec{};
+  if (!stat || stat->state == 'Z' || stat->state == 'X' || !stat->birth
+      || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    return {};
+  const auto ticks_per_second = uint64_t(::sysconf(_SC_CLK_TCK));
+  const auto born = std::chrono::milliseconds{
+    int64_t(*stat->birth * 1'000 / ticks_per_second)};
+  return std::chrono::seconds{now.tv_sec}
+         + std::chrono::nanoseconds{now.tv_nsec} - born;
+}
+
+} // namespace
+
+// Another process may have its number by now, also after a restart of the machine.
 bool may_run(const core::journal::snapshot& x) {
   const auto& where = x.coordinator;
   if (x.result)
     return false;
-  return where.host != own_host_name()
-         || ::kill(static_cast<pid_t>(where.pid), 0) == 0 || errno == EPERM;
+  if (where.host != own_host_name())
+    return true;
+  const auto age = age_of(where.pid);
+  const auto since = journal_now() - x.began.when;
+  return age && since >= -clock_slack && *age + clock_slack >= since;
 }
 
 core::time_point journal_now() {

@@ -1,5 +1,6 @@
 #include "actors/core/failure.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
 
 #include <algorithm>
@@ -46,46 +47,6 @@ worker_failure cut(worker_failure x, const text_limits& max) {
 
 constexpr bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-std::string signal_text(int signal) {
-  const auto name = signal_name(signal);
-  const auto number = "signal " + std::to_string(signal);
-  return name.empty() ? number : name + " (" + number + ")";
-}
-
-std::string why_not_started(const worker_failure& x) {
-  const auto message = one_line(x.details.message, line_message_max);
-  const auto subject = one_line(x.details.subject, line_message_max);
-  return (subject.empty() ? "" : subject + ": ")
-         + (message.empty() ? error_text(x.code) : message);
-}
-
-std::string what_happened(const worker_failure& x) {
-  auto text = std::string{"failed"};
-  switch (x.kind) {
-    case failure_kind::exited:
-      text = "exited with code " + std::to_string(x.code);
-      break;
-    case failure_kind::signalled:
-      text = "was killed by " + signal_text(x.code)
-             + (x.dumped ? ", core dumped" : "");
-      break;
-    case failure_kind::not_started:
-      return "could not be started: " + why_not_started(x);
-    case failure_kind::timer_expired:
-      text = "was killed by its timer: " + overrun_text(x.details);
-      break;
-    case failure_kind::unkillable:
-      text = "outlived SIGKILL: it hangs in the kernel";
-      if (!x.details.scope.empty())
-        text += ", and was killed by its timer: " + overrun_text(x.details);
-      break;
-  }
-  if (x.details.out_of_memory)
-    text += ", killed by the kernel: out of memory";
-  const auto message = one_line(x.details.message, line_message_max);
-  return text + (message.empty() ? "" : ": " + message);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "cli/report/journal_view.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -122,6 +123,11 @@ struct describe {
     return hosts.empty() ? "no host is excluded any more"
                          : "excluded hosts: " + hosts;
   }
+  text operator()(const gpus_changed& x) const {
+    return formatted("node {}: {}", host_of(x.agent, known),
+                     x.trouble.empty() ? "its GPUs are well again"
+                                       : clean(x.trouble));
+  }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
                      clean(x.result.reason));
@@ -154,11 +160,66 @@ std::string to_text(const explanation& x) {
   return text;
 }
 
-std::string to_json(const explanation& x) {
-  return nlohmann::ordered_json{{"sentence", x.sentence},
-                                {"evidence", x.evidence}}
-           .dump()
-         + "\n";
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string how(failure_kind x) {
+  switch (x) {
+    case failure_kind::exited:
+      return "exited";
+    case failure_kind::signalled:
+      return "killed";
+    case failure_kind::not_started:
+      return "not_started";
+    case failure_kind::timer_expired:
+      return "timer_expired";
+    case failure_kind::unkillable:
+      return "unkillable";
+  }
+  return "unknown";
+}
+
+json to_json(const worker_failure& x) {
+  const auto is_signal = x.kind == failure_kind::signalled
+                         || x.kind == failure_kind::timer_expired
+                         || x.kind == failure_kind::unkillable;
+  auto out = json{{"rank", x.global_rank},
+                  {"local_rank", x.local_rank},
+                  {"pid", x.pid == 0 ? json{} : json(x.pid)},
+                  {"how", how(x.kind)}};
+  if (x.kind == failure_kind::not_started)
+    out["errno"] = x.code;
+  else
+    out[is_signal ? "signal" : "exit_code"] = x.code;
+  out["out_of_memory"] = x.details.out_of_memory;
+  out["misses_peer"] = misses_peer(x);
+  out["message"] = clean(x.details.message);
+  return out;
+}
+
+json to_json(const culprit& x) {
+  auto out
+    = json{{"kind", to_string(x.what)},
+           {"host", x.host.empty() ? json{} : json(x.host)},
+           {"agent", x.agent.value.empty() ? json{} : json(x.agent.value)},
+           {"reason", x.reason}};
+  if (x.failure)
+    out.update(to_json(*x.failure));
+  return out;
+}
+
+} // namespace
+
+std::string to_json(const explanation& x, const std::string& state) {
+  auto out = json{{"version", why_version}, {"state", state}};
+  out["epoch"] = x.epoch.value == 0 ? json{} : json(x.epoch.value);
+  out["sentence"] = x.sentence;
+  out["cause"] = x.cause ? to_json(*x.cause) : json{};
+  out["failed_after_it"]
+    = x.cause ? x.cause->failed_after_it : std::vector<uint32_t>{};
+  out["evidence"] = x.evidence;
+  return out.dump() + "\n";
 }
 
 } // namespace actorrun::cli

@@ -23,7 +23,12 @@ std::optional<std::string> line_of(const core::journal::record& x,
 /// The sentence, and the evidence below it.
 std::string to_text(const core::journal::explanation& x);
 
+/// Of what `actorctl why --json` says; docs/journal.md describes it.
+inline constexpr int why_version = 1;
+
 /// As one line of JSON.
-std::string to_json(const core::journal::explanation& x);
+/// @param state Of the job, in one word.
+std::string to_json(const core::journal::explanation& x,
+                    const std::string& state);
 
 } // namespace actorrun::cli

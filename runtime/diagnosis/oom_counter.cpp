@@ -1,5 +1,6 @@
 #include "runtime/diagnosis/oom_counter.hpp"
 
+#include "messages/formatted.hpp"
 #include "runtime/os/control_group.hpp"
 #include "runtime/os/file.hpp"
 
@@ -43,7 +44,7 @@ std::string find_source(const std::string& proc) {
 } // namespace
 
 oom_counter::oom_counter(const std::string& proc)
-  : source_(find_source(proc)) {}
+  : proc_(proc), source_(find_source(proc)) {}
 
 void oom_counter::begin() {
   const auto now = count();
@@ -57,6 +58,19 @@ bool oom_counter::claim() {
     return false;
   ++claimed_;
   return true;
+}
+
+// Groups without a limit have one that is larger than every machine.
+std::string oom_counter::limit() const {
+  constexpr auto mebibyte = uint64_t{1} << 20;
+  constexpr auto no_limit = uint64_t{1} << 60;
+  const auto bytes = group_memory_limit(proc_);
+  if (!bytes || *bytes >= no_limit)
+    return {};
+  return *bytes % mebibyte == 0 || *bytes >= 100 * mebibyte
+           ? formatted("cgroup limit {} MiB", *bytes / mebibyte)
+           : formatted("cgroup limit {:.1f} MiB",
+                       double(*bytes) / double(mebibyte));
 }
 
 std::optional<uint64_t> oom_counter::count() const {

@@ -23,12 +23,17 @@ public:
   /// @returns whether there was one
   bool claim();
 
+  /// What limits the memory of those processes, for people: `cgroup limit 512
+  /// MiB`; empty: only the machine does.
+  std::string limit() const;
+
   /// The file with the counter; empty if there is none. For tests and logs.
   const std::string& source() const { return source_; }
 
 private:
   std::optional<uint64_t> count() const;
 
+  std::string proc_;
   std::string source_;
   uint64_t claimed_ = 0; ///< What the counter was, and what has been claimed.
   bool counts_ = false;

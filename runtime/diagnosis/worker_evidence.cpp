@@ -8,6 +8,8 @@
 #include <chrono>
 #include <csignal>
 
+#include <sys/statvfs.h>
+
 namespace actorrun::detail {
 
 namespace {
@@ -34,6 +36,14 @@ std::string end_of_file(const std::string& path, size_t limit) {
   return text.erase(0, std::min(text.find_first_not_of('\0'), text.size()));
 }
 
+/// Whether what it wrote may be missing.
+bool has_full_disk(const core::worker_outputs& x) {
+  struct statvfs facts {};
+  return x.err.where == core::stream_target::kind::file
+         && ::statvfs(x.err.path.c_str(), &facts) == 0 && facts.f_blocks > 0
+         && facts.f_bavail == 0;
+}
+
 void add_last_words(core::death_details& out, const core::worker_outputs& x) {
   if (x.err.where != core::stream_target::kind::file)
     return;
@@ -58,8 +68,12 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = std::move(said->message);
     out.traceback = std::move(said->traceback);
   }
+  if (out.out_of_memory && out.message.empty())
+    out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
+  if (out.message.empty() && out.traceback.empty() && has_full_disk(outputs))
+    out.message = "no space is left on the disk of its log files";
   return out;
 }
 

@@ -251,6 +251,18 @@ void members(X& x, auto f) {
   f("result", x.result);
 }
 
+template <is_a<gpus_changed> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("trouble", x.trouble);
+}
+
+template <is_a<gpu_trouble> X>
+void members(X& x, auto f) {
+  f("text", x.text);
+  f("at", x.at);
+}
+
 template <is_a<epoch_entry> X>
 void members(X& x, auto f) {
   f("formed", x.formed);
@@ -261,6 +273,7 @@ void members(X& x, auto f) {
   f("stopped_at", x.stopped_at);
   f("cause", x.cause);
   f("cause_at", x.cause_at);
+  f("gpus", x.gpus);
   f("others", x.others);
   f("exemption", x.exemption);
   f("restarts", x.restart_count);
@@ -290,6 +303,7 @@ void members(X& x, auto f) {
   f("now", x.now);
   f("joined_at", x.joined_at);
   f("since", x.since);
+  f("gpus", x.gpus);
 }
 
 template <is_a<snapshot> X>
@@ -401,6 +415,8 @@ template <>
 constexpr const char* what_of<end_requested> = "end_requested";
 template <>
 constexpr const char* what_of<job_ended> = "job_ended";
+template <>
+constexpr const char* what_of<gpus_changed> = "gpus_changed";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------
@@ -534,11 +550,19 @@ void decode_name(const json& from, T& x) {
   throw bad_line{"a name is unknown"};
 }
 
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+/// What may be none may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
   if (!from.is_object())
     throw bad_line{"an object is missing"};
   members(x, [&](const char* name, auto& y) {
     const auto i = from.find(name);
+    if (i == from.end() && is_optional<std::remove_cvref_t<decltype(y)>>)
+      return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};
     decode(*i, y);

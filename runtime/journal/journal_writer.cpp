@@ -7,8 +7,10 @@
 #include "runtime/os/file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +19,23 @@
 #include <unistd.h>
 
 namespace actorrun::detail {
+
+namespace {
+
+constexpr auto thread_name = "journal";
+
+/// What a launch consists of, up to the moment at which all workers run.
+bool is_of_launch(const core::journal::record& x) {
+  using namespace core::journal;
+  return std::holds_alternative<coordinator_began>(x.what)
+         || std::holds_alternative<phase_changed>(x.what)
+         || std::holds_alternative<wait_changed>(x.what)
+         || std::holds_alternative<node_changed>(x.what)
+         || std::holds_alternative<node_joined>(x.what)
+         || std::holds_alternative<epoch_formed>(x.what);
+}
+
+} // namespace
 
 /// Used by the writer's thread only.
 class journal_writer::file {
@@ -130,15 +149,34 @@ journal_writer::journal_writer(
   const journal_limits& limits)
   : file_(std::make_shared<file>(std::move(path), std::move(on_trouble),
                                  limits.file_size_max)),
-    waiting_max_(limits.waiting_max) {}
+    is_held_(limits.after_launch), waiting_max_(limits.waiting_max) {
+  if (!is_held_)
+    thread_.emplace(thread_name);
+}
 
 journal_writer::~journal_writer() {
-  flush(task_thread::end_max);
+  const auto is_done = flush(task_thread::end_max);
+  if (thread_ && !is_done)
+    thread_->end(core::duration::zero());
 }
 
 void journal_writer::write(std::vector<core::journal::record> records) {
   if (records.empty())
     return;
+  const auto lock = std::lock_guard{mutex_};
+  if (!is_held_)
+    return post(std::move(records));
+  held_.insert(held_.end(), std::make_move_iterator(records.begin()),
+               std::make_move_iterator(records.end()));
+  if (held_.size() <= launch_records_max
+      && std::ranges::all_of(held_, is_of_launch))
+    return;
+  is_held_ = false;
+  thread_.emplace(thread_name);
+  post(std::exchange(held_, {}));
+}
+
+void journal_writer::post(std::vector<core::journal::record> records) {
   const auto count = records.size();
   const auto is_full = waiting_->load() + count > waiting_max_;
   if (is_full) // Only small ones are kept in memory then.
@@ -146,8 +184,8 @@ void journal_writer::write(std::vector<core::journal::record> records) {
       if (auto* died = std::get_if<core::journal::worker_died>(&x.what))
         died->failure = core::brief(std::move(died->failure));
   waiting_->fetch_add(count);
-  thread_.post([records = std::move(records), to = file_, waiting = waiting_,
-                count, is_full] {
+  thread_->post([records = std::move(records), to = file_, waiting = waiting_,
+                 count, is_full] {
     if (is_full)
       to->skip(records);
     else
@@ -157,7 +195,17 @@ void journal_writer::write(std::vector<core::journal::record> records) {
 }
 
 bool journal_writer::flush(core::duration timeout) {
-  return thread_.ask(timeout, [] { return true; }).value_or(false);
+  {
+    const auto lock = std::lock_guard{mutex_};
+    if (!held_.empty()) {
+      is_held_ = false;
+      thread_.emplace(thread_name);
+      post(std::exchange(held_, {}));
+    }
+    if (!thread_)
+      return true;
+  }
+  return thread_->ask(timeout, [] { return true; }).value_or(false);
 }
 
 } // namespace actorrun::detail

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,13 @@ namespace actorrun::detail {
 struct journal_limits {
   uint64_t file_size_max = uint64_t{8} << 20; ///< In bytes; two files are kept.
   size_t waiting_max = 20'000;                ///< Records that are not written.
+  /// Writes nothing, and has no thread, before an epoch runs or something else
+  /// than a launch happens: a launch does not wait for its journal.
+  bool after_launch = false;
 };
+
+/// At most so many records of a launch are held back.
+inline constexpr size_t launch_records_max = 64;
 
 /// Appends lines to a file, which it makes with its first record, with mode 0600.
 /// A file that has become too long becomes `<path>.1`, and the next one begins with
@@ -48,11 +56,16 @@ public:
 private:
   class file;
 
+  void post(std::vector<core::journal::record> records);
+
   std::shared_ptr<file> file_; ///< The writer's thread shares it.
+  std::mutex mutex_;           ///< Of the two below.
+  bool is_held_;
+  std::vector<core::journal::record> held_;
   size_t waiting_max_;
   std::shared_ptr<std::atomic<size_t>> waiting_
     = std::make_shared<std::atomic<size_t>>(0);
-  task_thread thread_{"journal"};
+  std::optional<task_thread> thread_;
 };
 
 } // namespace actorrun::detail

@@ -179,7 +179,8 @@ launcher::members::journal_for(const rendezvous_coordinator_config& x) const {
     = file_name_of({x.job, x.host, now.time_since_epoch().count(), x.pid});
   auto writer = std::make_shared<journal_writer>(
     job.journal_folder + "/" + name,
-    [lines = lines](const std::string& what) { lines.warn(what); });
+    [lines = lines](const std::string& what) { lines.warn(what); },
+    journal_limits{.after_launch = !job.rendezvous.has_value()});
   return [writer = std::move(writer)](core::journal::chronicle::records y) {
     writer->write(std::move(y));
   };

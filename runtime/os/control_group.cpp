@@ -179,12 +179,19 @@ std::string unified_folder(const std::string& proc) {
   return {};
 }
 
-std::optional<uint64_t> memory_limit(const std::string& proc) {
-  auto out = machine_memory(proc);
+std::optional<uint64_t> group_memory_limit(const std::string& proc) {
+  auto out = std::optional<uint64_t>{};
   for (const auto& x : memory_groups(proc))
     if (const auto limit = least_limit(x))
       out = std::min(*limit, out.value_or(*limit));
   return out;
+}
+
+std::optional<uint64_t> memory_limit(const std::string& proc) {
+  const auto machine = machine_memory(proc);
+  const auto groups = group_memory_limit(proc);
+  return machine && groups ? std::min(*machine, *groups)
+                           : (machine ? machine : groups);
 }
 
 } // namespace actorrun::detail

@@ -24,6 +24,10 @@ std::vector<control_group> memory_groups(const std::string& proc = "/proc");
 /// shows it.
 std::string unified_folder(const std::string& proc = "/proc");
 
+/// The least limit, in bytes, of this process's control groups and of those above
+/// them; none if none has one.
+std::optional<uint64_t> group_memory_limit(const std::string& proc = "/proc");
+
 /// Bytes of memory that this process may use: the least of what its control
 /// groups, those above them, and the machine have. None if nothing says it.
 std::optional<uint64_t> memory_limit(const std::string& proc = "/proc");

@@ -1,4 +1,5 @@
 #include "actors/core/failure.hpp"
+#include "actors/core/failure_text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -132,9 +133,28 @@ TEST_CASE("failure: a timer is named, and how late it was", "[core]") {
 TEST_CASE("failure: lack of memory is named", "[core]") {
   auto x = on_node_b(failure_kind::signalled, SIGKILL);
   x.details.out_of_memory = true;
-  CHECK(how(x)
-        == "was killed by SIGKILL (signal 9), killed by the kernel: out of "
-           "memory");
+  CHECK(how(x) == "was killed by the kernel for memory");
+  x.details.message = "cgroup limit 512 MiB";
+  CHECK(how(x) == "was killed by the kernel for memory (cgroup limit 512 MiB)");
+}
+
+TEST_CASE("failure: those that miss a peer say so", "[core]") {
+  const auto misses
+    = [](const std::string& message, const std::string& traceback = {}) {
+        auto x = with_message(failure_kind::exited, 1, message);
+        x.details.traceback = traceback;
+        return misses_peer(x);
+      };
+  CHECK(misses("RuntimeError: Connection closed by peer [10.0.0.2]:4711"));
+  CHECK(
+    misses("", "ConnectionResetError: [Errno 104] Connection reset by peer"));
+  CHECK(misses("DistBackendError: NCCL error: remote process exited or there "
+               "was a network error"));
+  CHECK(misses("", "BrokenPipeError: [Errno 32] Broken pipe"));
+  CHECK_FALSE(misses("ValueError: shard 7 has no header"));
+  CHECK_FALSE(misses("", ""));
+  auto killed = with_message(failure_kind::signalled, SIGKILL, "broken pipe");
+  CHECK_FALSE(misses_peer(killed)); // Another process has ended it.
 }
 
 TEST_CASE("failure: the file that could not be used is named", "[core]") {

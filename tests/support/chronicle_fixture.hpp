@@ -63,7 +63,7 @@ struct chronicle_fixture : rendezvous_fixture {
     static constexpr const char* names[]
       = {"began",   "phase",   "wait",    "node",  "quarantine", "joined",
          "refused", "touch",   "leaving", "gone",  "formed",     "running",
-         "died",    "revoked", "stopped", "asked", "ended"};
+         "died",    "revoked", "stopped", "asked", "ended",      "gpus"};
     static_assert(std::size(names) == std::variant_size_v<journal::fact>);
     return names[x.index()];
   }

@@ -9,6 +9,9 @@ namespace actorrun::core::journal {
 
 namespace {
 
+/// In bytes.
+constexpr size_t gpu_trouble_max = 256;
+
 /// The first effect of this kind; null: there is none.
 template <class Effect>
 const Effect* find(const std::vector<rendezvous_effect>& effects) {
@@ -87,6 +90,22 @@ chronicle::note(const rendezvous_event& event,
   note_phase(at);
   note_end(at);
   return std::move(at.out);
+}
+
+chronicle::records chronicle::note_gpus(const agent_id& agent,
+                                        const std::string& trouble,
+                                        moment now) {
+  const auto known = snapshot_.nodes.find(agent);
+  if (known == snapshot_.nodes.end())
+    return {};
+  const auto& before = known->second.gpus;
+  auto text = one_line(trouble, gpu_trouble_max);
+  if (text == (before ? before->text : ""))
+    return {};
+  auto out = records{
+    {snapshot_.number + 1, now, gpus_changed{agent, std::move(text)}}};
+  snapshot_.apply(out.front());
+  return out;
 }
 
 void chronicle::put(step& at, fact what) {

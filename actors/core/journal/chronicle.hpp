@@ -30,6 +30,10 @@ public:
                const std::vector<rendezvous_effect>& effects,
                const rendezvous& after, moment now);
 
+  /// @param trouble Of the GPUs of a node; empty: none.
+  records note_gpus(const agent_id& agent, const std::string& trouble,
+                    moment now);
+
   const snapshot& now() const { return snapshot_; }
 
 private:

@@ -106,6 +106,15 @@ struct settings_changed {
     = default;
 };
 
+/// Its driver reports trouble, or none any more.
+struct gpus_changed {
+  agent_id agent;
+  std::string
+    trouble; ///< `GPU 1: XID 79: has fallen off the bus`; empty: none.
+
+  friend bool operator==(const gpus_changed&, const gpus_changed&) = default;
+};
+
 // -- what has happened, and what was decided ------------------------------------
 
 struct node_joined {
@@ -226,7 +235,7 @@ using fact
                  node_joined, node_refused, node_out_of_touch, node_leaving,
                  node_gone, epoch_formed, epoch_running, worker_died,
                  epoch_revoked, epoch_stopped, end_requested, operator_asked,
-                 job_ended>;
+                 job_ended, gpus_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

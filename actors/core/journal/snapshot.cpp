@@ -100,6 +100,7 @@ void snapshot::add(const worker_died& x) {
   if (entry->cause)
     return entry->others.add(brief(x.failure));
   entry->cause = x.failure;
+  entry->gpus = trouble_at(x.failure.agent);
   entry->cause_at = latest;
 }
 
@@ -121,6 +122,7 @@ void snapshot::add(const epoch_stopped& x) {
   if (!x.cause)
     return;
   entry->cause = x.cause;
+  entry->gpus = trouble_at(x.cause->agent);
   entry->others = x.others;
   entry->exemption = x.exemption;
 }
@@ -128,6 +130,21 @@ void snapshot::add(const epoch_stopped& x) {
 void snapshot::add(const job_ended& x) {
   result = x.result;
   ended_at = latest;
+}
+
+void snapshot::add(const gpus_changed& x) {
+  const auto i = nodes.find(x.agent);
+  if (i == nodes.end())
+    return;
+  if (x.trouble.empty())
+    i->second.gpus.reset();
+  else
+    i->second.gpus = {x.trouble, latest};
+}
+
+std::optional<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
+  const auto i = nodes.find(agent);
+  return i == nodes.end() ? std::nullopt : i->second.gpus;
 }
 
 epoch_entry* snapshot::find(epoch_id epoch) {

@@ -21,6 +21,13 @@ inline constexpr size_t departures_remembered_max = 32;
 inline constexpr size_t refusals_remembered_max = 8;
 inline constexpr size_t requests_remembered_max = 16;
 
+struct gpu_trouble {
+  std::string text;
+  moment at; ///< When it was reported.
+
+  friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
+};
+
 /// One epoch, from its beginning to its end.
 struct epoch_entry {
   epoch_formed formed;
@@ -32,7 +39,8 @@ struct epoch_entry {
   /// While it is being stopped: the failure that was reported first. Then the
   /// root cause.
   std::optional<worker_failure> cause{};
-  moment cause_at{}; ///< When it was reported.
+  moment cause_at{};                 ///< When it was reported.
+  std::optional<gpu_trouble> gpus{}; ///< Of its node.
   collateral others{};
   std::string exemption{};
   uint32_t restart_count = 0; ///< Spent at its end.
@@ -69,6 +77,7 @@ struct node_entry {
   node now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
+  std::optional<gpu_trouble> gpus{}; ///< None: they are healthy.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -130,7 +139,9 @@ private:
   void add(const epoch_stopped& x);
   void add(const end_requested& x) { end_signal = x.signal; }
   void add(const job_ended& x);
+  void add(const gpus_changed& x);
   epoch_entry* find(epoch_id epoch);
+  std::optional<gpu_trouble> trouble_at(const agent_id& agent) const;
 };
 
 /// From the revocation of the epoch before to the start of all workers of this one;

@@ -1,5 +1,6 @@
 #include "actors/core/journal/story.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ using lines = std::vector<std::string>;
 /// In bytes.
 constexpr size_t line_size_max = 400;
 constexpr size_t traceback_line_count_max = 24;
+constexpr size_t hosts_named_max = 4;
+constexpr size_t last_line_max = 160;
 
 std::string counted(uint64_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
@@ -39,26 +42,166 @@ void add_lines(const std::string& text, size_t count_max, lines& out) {
     out.push_back("  " + all[i]);
 }
 
+// -- nodes ----------------------------------------------------------------------
+
+/// The node that a reason is about, and what is said of it.
+struct node_reason {
+  const node& who;
+  std::string_view what; ///< `lost: silent for 1200 ms`
+};
+
+/// Reasons begin with the agent: `agent n1-4711-0badcafe left`.
+std::optional<node_reason> node_in(const std::string& reason,
+                                   const snapshot& x) {
+  constexpr auto head = std::string_view{"agent "};
+  if (!reason.starts_with(head))
+    return {};
+  const auto text = std::string_view{reason}.substr(head.size());
+  const auto is_about = [&](const node& y) {
+    const auto& id = y.agent.value;
+    return text.starts_with(id) && text.size() > id.size()
+           && text[id.size()] == ' ';
+  };
+  const auto found = [&](const node& y) {
+    return node_reason{y, text.substr(y.agent.value.size() + 1)};
+  };
+  for (auto i = x.departures.rbegin(); i != x.departures.rend(); ++i)
+    if (is_about(i->last))
+      return found(i->last);
+  for (const auto& [agent, entry] : x.nodes)
+    if (is_about(entry.now))
+      return found(entry.now);
+  return {};
+}
+
+/// `n2 (ranks 3-5)`
+std::string place_of(const node& x, epoch_id epoch) {
+  auto text = clean(x.host);
+  if (x.epoch != epoch || x.slot_count == 0)
+    return text;
+  auto ranks = std::to_string(x.first_rank);
+  if (x.slot_count > 1)
+    ranks += "-" + std::to_string(x.first_rank + x.slot_count - 1);
+  return text + (x.slot_count == 1 ? " (rank " : " (ranks ") + ranks + ")";
+}
+
+/// `(signal 15)` as `SIGTERM (signal 15)`; empty: there is none.
+std::string signal_in(std::string_view text) {
+  constexpr auto head = std::string_view{"(signal "};
+  const auto at = text.find(head);
+  if (at == text.npos)
+    return {};
+  auto number = 0;
+  for (const auto c : text.substr(at + head.size())) {
+    if (c < '0' || c > '9' || number > 1'000)
+      break;
+    number = number * 10 + (c - '0');
+  }
+  const auto name = signal_name(number);
+  const auto plain = "signal " + std::to_string(number);
+  return name.empty() ? plain : name + " (" + plain + ")";
+}
+
+/// `node n2 (ranks 3-5) was lost: silent for 1200 ms`
+std::string deed_of(const node_reason& x, epoch_id epoch) {
+  constexpr auto lost = std::string_view{"lost: "};
+  const auto name = "node " + place_of(x.who, epoch);
+  if (x.what.starts_with(lost))
+    return name
+           + " was lost: " + clean(std::string{x.what.substr(lost.size())});
+  if (x.what.starts_with("leaves") || x.what == "left") {
+    const auto signal = signal_in(x.what);
+    return name + " left"
+           + (signal.empty() ? "" : ": its agent was sent " + signal);
+  }
+  return name + ": its agent " + clean(std::string{x.what});
+}
+
+culprit culprit_of(const node_reason& x) {
+  const auto left = x.what.starts_with("leaves") || x.what == "left";
+  return {.what = left ? culprit::kind::node_left : culprit::kind::node_lost,
+          .host = clean(x.who.host),
+          .agent = {clean(x.who.agent.value)},
+          .reason = clean(std::string{x.what})};
+}
+
 // -- one epoch --------------------------------------------------------------------
 
-/// `, 3.1 s before ranks 0-4 failed`
+/// The last line of what a worker wrote to standard error; empty: it has said
+/// more elsewhere.
+std::string last_line_of(const worker_failure& x) {
+  const auto& more = x.details;
+  if (!more.message.empty() || !more.is_from_stderr
+      || x.kind == failure_kind::timer_expired)
+    return {};
+  auto text = printable(more.traceback);
+  while (text.ends_with('\n') || text.ends_with(' '))
+    text.pop_back();
+  return one_line(text.substr(text.rfind('\n') + 1), last_line_max);
+}
+
+/// `rank 5 on n2 exited with code 1 ("ValueError: no data")`
+std::string deed_of(const worker_failure& x) {
+  const auto text = clean("rank " + std::to_string(x.global_rank) + " on "
+                          + x.host + " " + what_happened(x));
+  const auto said = last_line_of(x);
+  return said.empty() ? text : text + " (\"" + said + "\")";
+}
+
+std::vector<uint32_t> ranks_of(const collateral& all) {
+  auto out = std::vector<uint32_t>{};
+  for (const auto& x : all.listed)
+    out.push_back(x.global_rank);
+  std::ranges::sort(out);
+  return out;
+}
+
+/// `ranks 0-4 and 3 more`
+std::string names_of(const std::vector<uint32_t>& ranks, uint32_t more) {
+  auto text
+    = std::string{ranks.size() == 1 ? "rank " : "ranks "} + to_ranges(ranks);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+/// ` on closed connections`
+std::string why_they_failed(const collateral& all) {
+  const auto count = std::ranges::count_if(all.listed, misses_peer);
+  if (count == 0)
+    return {};
+  return size_t(count) == all.listed.size()
+           ? " on closed connections"
+           : ", " + std::to_string(count) + " of them on closed connections";
+}
+
+/// `, 3.1 s before ranks 0-4 failed on closed connections`
 std::string consequences(const worker_failure& cause,
                          const collateral& others) {
   if (others.empty())
     return {};
   if (others.listed.empty())
     return ", and " + counted(others.unlisted_count, "more worker") + " failed";
-  auto ranks = std::vector<uint32_t>{};
+  const auto names = names_of(ranks_of(others), others.unlisted_count);
+  const auto is_alike = [&](const auto& x) {
+    return x.kind == cause.kind && x.code == cause.code;
+  };
+  if (cause.kind == failure_kind::not_started
+      && std::ranges::all_of(others.listed, is_alike))
+    return ", nor could " + names;
   auto oldest = duration{0};
-  for (const auto& x : others.listed) {
-    ranks.push_back(x.global_rank);
+  for (const auto& x : others.listed)
     oldest = std::max(oldest, x.age);
-  }
-  auto text = ", " + duration_text(cause.age - oldest) + " before rank"
-              + (ranks.size() == 1 ? " " : "s ") + to_ranges(ranks);
-  if (others.unlisted_count > 0)
-    text += " and " + std::to_string(others.unlisted_count) + " more";
-  return text + " failed";
+  const auto failed = names + " failed" + why_they_failed(others);
+  return cause.age > oldest
+           ? ", " + duration_text(cause.age - oldest) + " before " + failed
+           : ", and " + failed;
+}
+
+/// All that failed in an epoch which another reason has ended.
+std::string failed_because_of_it(const epoch_entry& x) {
+  auto all = x.others;
+  all.listed.insert(all.listed.begin(), *x.cause);
+  return "; " + names_of(ranks_of(all), all.unlisted_count)
+         + " failed meanwhile" + why_they_failed(all);
 }
 
 std::string cost(const snapshot& x, const epoch_entry& entry) {
@@ -68,6 +211,8 @@ std::string cost(const snapshot& x, const epoch_entry& entry) {
     return "this cost no restart";
   if (entry.restart_count > entry.formed.restart_count)
     return "this cost restart " + std::to_string(entry.restart_count) + of_all;
+  if (is_permanent(*entry.cause))
+    return "another start cannot help";
   return "no restart was left (spent: " + std::to_string(entry.restart_count)
          + of_all + ")";
 }
@@ -96,14 +241,16 @@ lines evidence_of(const worker_failure& x) {
   if (!more.traceback.empty()) {
     out.push_back(more.is_from_stderr ? "its last lines:" : "traceback:");
     add_lines(more.traceback, traceback_line_count_max, out);
+  } else if (more.is_from_stderr) {
+    out.push_back("its standard error is empty");
   }
   return out;
 }
 
-void add_others(const collateral& others, lines& out) {
+void add_others(const collateral& others, const char* title, lines& out) {
   if (others.empty())
     return;
-  out.push_back("failed after it:");
+  out.push_back(title);
   for (const auto& x : others.listed)
     out.push_back("  " + clean(to_string(x)));
   if (others.unlisted_count > 0)
@@ -120,23 +267,112 @@ std::string capital(std::string text) {
   return text;
 }
 
+/// When a failure that an epoch knows happened.
+time_point moment_of(const worker_failure& x, const epoch_entry& entry) {
+  return (entry.stopped_at ? *entry.stopped_at : entry.cause_at).when - x.age;
+}
+
+/// `, 0.3 s after trouble there (GPU 1: XID 79: has fallen off the bus)`
+void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
+  if (!entry.gpus)
+    return;
+  const auto after = moment_of(*entry.cause, entry) - entry.gpus->at.when;
+  const auto text = clean(entry.gpus->text);
+  out.sentence
+    += after >= duration::zero()
+         ? ", " + duration_text(after) + " after trouble there (" + text + ")"
+         : ", with trouble there (" + text + ")";
+  out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
+}
+
+/// What ended an epoch if no worker has: a node, or a decision.
+void explain_reason(const snapshot& x, const epoch_entry& entry,
+                    const std::string& reason, explanation& out) {
+  if (const auto found = node_in(reason, x)) {
+    out.sentence += deed_of(*found, entry.formed.epoch);
+    out.cause = culprit_of(*found);
+    out.evidence.push_back("node: agent " + clean(found->who.agent.value)
+                           + " on " + clean(found->who.host) + ": "
+                           + clean(std::string{found->what}));
+    return;
+  }
+  out.sentence += clean(reason);
+  out.cause = {.what = culprit::kind::regrouped, .reason = clean(reason)};
+}
+
 /// `rank 5 … was killed by SIGKILL, 3.1 s before ranks 0-4 failed`
-std::string cause_of(const epoch_entry& x) {
-  if (!x.cause)
-    return clean(x.end_reason);
-  if (x.exemption.empty())
-    return clean(to_string(*x.cause)) + consequences(*x.cause, x.others);
-  return clean(x.exemption) + "; then " + clean(to_string(*x.cause));
+void explain_end(const snapshot& x, const epoch_entry& entry,
+                 explanation& out) {
+  if (!entry.cause)
+    return explain_reason(x, entry, entry.end_reason, out);
+  const auto& cause = *entry.cause;
+  if (!entry.exemption.empty()) {
+    explain_reason(x, entry, entry.exemption, out);
+    out.sentence += failed_because_of_it(entry);
+    auto all = entry.others;
+    all.listed.insert(all.listed.begin(), cause);
+    out.cause->failed_after_it = ranks_of(all);
+    add_others(all, "failed meanwhile:", out.evidence);
+    return;
+  }
+  out.evidence = evidence_of(cause);
+  out.sentence += deed_of(cause);
+  add_gpu_trouble(entry, out);
+  out.sentence += consequences(cause, entry.others);
+  if (misses_peer(cause))
+    out.sentence += "; it lost a connection to a worker whose own end was not "
+                    "reported, which may have failed first";
+  out.cause = {.what = culprit::kind::worker,
+               .host = clean(cause.host),
+               .agent = {clean(cause.agent.value)},
+               .reason = clean(what_happened(cause)),
+               .failure = cause,
+               .failed_after_it = ranks_of(entry.others)};
+  add_others(entry.others, "failed after it:", out.evidence);
 }
 
 explanation of_running_epoch(const snapshot& x, const epoch_entry& entry) {
-  return {capital(name_of(entry)) + " runs with "
-          + counted(entry.formed.world_size, "worker") + " on "
-          + counted(entry.formed.node_count, "node") + ", "
-          + spent(x, entry.formed.restart_count) + "."};
+  auto out = explanation{capital(name_of(entry)) + " runs with "
+                         + counted(entry.formed.world_size, "worker") + " on "
+                         + counted(entry.formed.node_count, "node") + ", "
+                         + spent(x, entry.formed.restart_count)};
+  if (entry.formed.adopted)
+    out.sentence += "; it was taken over from an earlier coordinator";
+  out.sentence += ".";
+  out.epoch = entry.formed.epoch;
+  return out;
 }
 
 // -- the job ----------------------------------------------------------------------
+
+void add_quarantine(const snapshot& x, lines& out) {
+  for (const auto& y : x.quarantined)
+    out.push_back("in quarantine: " + clean(y.host) + ": SIGKILL has not ended "
+                  + counted(y.unkillable_count, "worker") + " there");
+}
+
+// The agent that hosts the coordinator gets the signal.
+explanation of_stop(const snapshot& x, const outcome& result) {
+  const auto signal = signal_in("(signal " + std::to_string(result.signal));
+  const auto is_plain = result.reason.starts_with("the job was asked to end by "
+                                                  "signal");
+  const auto reason = is_plain && result.signal != 0
+                        ? clean(x.coordinator.host)
+                            + ", where its coordinator was, got " + signal
+                        : clean(result.reason);
+  auto out = explanation{"The job was stopped: " + reason + "."};
+  out.cause = {.what = culprit::kind::operator_stop,
+               .host = clean(x.coordinator.host),
+               .reason = reason};
+  if (const auto* last = x.newest_epoch()) {
+    out.epoch = last->formed.epoch;
+    out.evidence.push_back(
+      "then: " + name_of(*last) + ", for "
+      + duration_text(x.ended_at->when - last->formed_at.when) + ", with "
+      + counted(last->formed.world_size, "worker"));
+  }
+  return out;
+}
 
 explanation of_end(const snapshot& x) {
   const auto& result = *x.result;
@@ -145,10 +381,18 @@ explanation of_end(const snapshot& x) {
       return {"The job succeeded: " + clean(result.reason) + ", "
               + spent(x, x.restart_count) + "."};
     case outcome::verdict::stopped:
-      return {"The job was stopped: " + clean(result.reason) + "."};
+      return of_stop(x, result);
     case outcome::verdict::unmet: {
       auto out = explanation{"The job gave up: too few nodes came in time: "
                              + clean(result.reason) + "."};
+      out.cause = {.what = culprit::kind::too_few_nodes,
+                   .reason = clean(result.reason)};
+      for (const auto& [agent, entry] : x.nodes)
+        out.evidence.push_back("was here: " + clean(entry.now.host) + " ("
+                               + clean(agent.value) + ")");
+      for (const auto& y : x.departures)
+        out.evidence.push_back("was gone: " + clean(y.last.host) + ": "
+                               + clean(y.reason));
       for (const auto& y : x.refusals)
         out.evidence.push_back("refused: " + clean(y.what.agent.value) + " on "
                                + clean(y.what.host) + ": "
@@ -166,10 +410,16 @@ explanation of_end(const snapshot& x) {
   } else if (result.first_failure) {
     out.evidence = evidence_of(*result.first_failure);
   }
+  for (const auto& y : x.quarantined)
+    out.sentence += " SIGKILL has not ended "
+                    + counted(y.unkillable_count, "worker") + " on "
+                    + clean(y.host) + ".";
+  add_quarantine(x, out.evidence);
   return out;
 }
 
 void add_missing(const snapshot& x, time_point now, lines& out) {
+  const auto* newest = x.newest_epoch();
   for (const auto& [agent, entry] : x.nodes) {
     const auto since = duration_text(now - entry.since.when);
     const auto who = clean(entry.now.host) + " (" + clean(agent.value) + ")";
@@ -190,6 +440,9 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
       out.push_back("stops its workers since " + since + ": " + who);
     else if (x.phase == phase::gathering || x.phase == phase::last_call)
       out.push_back("here: " + who);
+    else if (x.phase == phase::running && newest != nullptr
+             && entry.now.epoch != newest->formed.epoch)
+      out.push_back("stands by for " + since + ": " + who);
   }
   for (const auto& y : x.departures)
     out.push_back("gone for " + duration_text(now - y.at.when) + ": "
@@ -200,9 +453,7 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
   for (const auto& y : x.excluded)
     out.push_back(clean(to_string(y)) + ", since "
                   + duration_text(now - y.since));
-  for (const auto& y : x.quarantined)
-    out.push_back("in quarantine: " + clean(y.host) + ": SIGKILL has not ended "
-                  + counted(y.unkillable_count, "worker") + " there");
+  add_quarantine(x, out);
 }
 
 std::string what_then(const snapshot& x, time_point now) {
@@ -221,17 +472,76 @@ std::string what_then(const snapshot& x, time_point now) {
   }
 }
 
+/// Members of the newest epoch that are gone, and whose hosts are not back.
+std::string who_is_missing(const snapshot& x) {
+  const auto* newest = x.newest_epoch();
+  auto text = std::string{};
+  auto count = size_t{0};
+  for (const auto& y : x.departures) {
+    const auto is_back = std::ranges::any_of(
+      x.nodes, [&](const auto& z) { return z.second.now.host == y.last.host; });
+    if (newest == nullptr || y.last.epoch != newest->formed.epoch || is_back)
+      continue;
+    if (++count <= hosts_named_max)
+      text += (text.empty() ? "" : ", ") + clean(y.last.host);
+  }
+  if (count > hosts_named_max)
+    text += " and " + std::to_string(count - hosts_named_max) + " more";
+  return text.empty() ? text
+                      : " (" + text + (count == 1 ? " is" : " are") + " gone)";
+}
+
+/// `Epoch 2 starts: 1 of 3 nodes has yet to start its workers`
+std::string sentence_of_start(const snapshot& x, const epoch_entry& entry) {
+  const auto count = std::ranges::count_if(x.nodes, [&](const auto& y) {
+    return y.second.now.epoch == entry.formed.epoch
+           && y.second.now.share == share_state::starting;
+  });
+  return capital(name_of(entry)) + " starts: " + std::to_string(count) + " of "
+         + counted(entry.formed.node_count, "node")
+         + (count == 1 ? " has yet to start its workers"
+                       : " have yet to start their workers");
+}
+
 explanation of_wait(const snapshot& x, time_point now) {
-  auto out = explanation{capital(clean(x.waiting_for)) + ", for "
-                         + duration_text(now - x.waiting_since.when)
-                         + what_then(x, now) + "."};
-  add_missing(x, now, out.evidence);
+  const auto since = ", for " + duration_text(now - x.waiting_since.when);
   const auto* last = x.newest_epoch();
-  if (last != nullptr && last->revoked_at && x.phase != phase::running) {
-    const auto before = why_epoch(x, x.epochs.size() - 1);
+  auto before = explanation{};
+  if (last != nullptr && last->revoked_at && x.phase != phase::running)
+    before = why_epoch(x, x.epochs.size() - 1);
+  auto out = explanation{};
+  if (x.phase == phase::stopping && last != nullptr && last->revoked_at) {
+    const auto count = std::ranges::count_if(x.nodes, [](const auto& y) {
+      return y.second.now.share == share_state::stopping
+             || y.second.now.share == share_state::failed;
+    });
+    out = std::move(before);
+    out.sentence.pop_back();
+    out.sentence += "; " + counted(uint64_t(count), "node")
+                    + (count == 1 ? " has yet to stop its workers"
+                                  : " have yet to stop their workers")
+                    + since + ".";
+    auto missing = lines{};
+    add_missing(x, now, missing);
+    out.evidence.insert(out.evidence.begin(), missing.begin(), missing.end());
+    return out;
+  }
+  if (x.phase == phase::starting && last != nullptr) {
+    out.sentence = sentence_of_start(x, *last) + since + ".";
+  } else {
+    auto text = capital(clean(x.waiting_for));
+    if (const auto colon = text.find(": ");
+        x.phase == phase::gathering && colon != text.npos)
+      text.insert(colon, who_is_missing(x));
+    out.sentence = text + since + what_then(x, now) + ".";
+  }
+  out.epoch = last == nullptr ? epoch_id{} : last->formed.epoch;
+  add_missing(x, now, out.evidence);
+  if (!before.sentence.empty()) {
     out.evidence.push_back("before: " + before.sentence);
     out.evidence.insert(out.evidence.end(), before.evidence.begin(),
                         before.evidence.end());
+    out.cause = std::move(before.cause);
   }
   return out;
 }
@@ -240,23 +550,21 @@ explanation of_wait(const snapshot& x, time_point now) {
 
 explanation why_epoch(const snapshot& x, size_t index) {
   const auto& entry = x.epochs[index];
-  if (!entry.revoked_at)
-    return entry.stopped_at
-             ? explanation{capital(name_of(entry))
-                           + " ended: all its workers exited with 0."}
-             : of_running_epoch(x, entry);
-  auto out
-    = explanation{capital(name_of(entry))
-                  + (entry.stopped_at ? " ended: " : " is being stopped: ")
-                  + cause_of(entry)};
+  auto out = explanation{capital(name_of(entry))};
+  out.epoch = entry.formed.epoch;
+  if (!entry.revoked_at) {
+    if (!entry.stopped_at)
+      return of_running_epoch(x, entry);
+    out.sentence += " ended: all its workers exited with 0.";
+    return out;
+  }
+  out.sentence += entry.stopped_at ? " ended: " : " is being stopped: ";
+  explain_end(x, entry, out);
   if (entry.stopped_at)
     out.sentence += "; " + cost(x, entry);
   if (const auto time = regroup_time(x, index + 1))
     out.sentence += "; the next one ran " + duration_text(*time) + " later";
   out.sentence += ".";
-  if (entry.cause)
-    out.evidence = evidence_of(*entry.cause);
-  add_others(entry.others, out.evidence);
   return out;
 }
 
@@ -273,6 +581,8 @@ explanation why(const snapshot& x, time_point now) {
     const auto before = why_epoch(x, count - 2);
     out.sentence += " " + before.sentence;
     out.evidence = before.evidence;
+    out.cause = before.cause;
+    out.epoch = before.epoch;
   }
   return out;
 }
@@ -284,6 +594,28 @@ bool is_healthy(const snapshot& x) {
          && std::ranges::none_of(x.nodes, [](const auto& y) {
               return !y.second.now.connected || y.second.now.leaving;
             });
+}
+
+std::string state_of(const snapshot& x) {
+  return x.result ? to_string(x.result->kind) : to_string(x.phase);
+}
+
+std::string to_string(culprit::kind x) {
+  switch (x) {
+    case culprit::kind::worker:
+      return "worker";
+    case culprit::kind::node_lost:
+      return "node_lost";
+    case culprit::kind::node_left:
+      return "node_left";
+    case culprit::kind::operator_stop:
+      return "operator";
+    case culprit::kind::too_few_nodes:
+      return "too_few_nodes";
+    case culprit::kind::regrouped:
+      return "regrouped";
+  }
+  return "unknown";
 }
 
 } // namespace actorrun::core::journal

@@ -3,15 +3,41 @@
 
 #include "actors/core/journal/snapshot.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace actorrun::core::journal {
 
+/// What ended an epoch or a job: the first cause, and who failed because of it.
+struct culprit {
+  enum class kind : uint8_t {
+    worker,        ///< It has failed; `failure` says how.
+    node_lost,     ///< Its agent died or was silent.
+    node_left,     ///< Its agent was asked to end, or has ended its share.
+    operator_stop, ///< The job was asked to end.
+    too_few_nodes, ///< They did not come in time.
+    regrouped,     ///< Nodes joined, or an operator asked for another epoch.
+  };
+
+  kind what = kind::worker;
+  std::string host{};   ///< Of the worker or the node; empty: none.
+  agent_id agent{};     ///< Likewise.
+  std::string reason{}; ///< `exited with code 7`, `silent for 1200 ms`
+  std::optional<worker_failure> failure{};
+  std::vector<uint32_t>
+    failed_after_it{}; ///< Global ranks; those that are known.
+
+  friend bool operator==(const culprit&, const culprit&) = default;
+};
+
 /// One causal sentence, and what it rests on. All texts are printable.
 struct explanation {
   std::string sentence;
   std::vector<std::string> evidence{}; ///< One line each.
+  std::optional<culprit> cause{}; ///< Of what has ended last; none: nothing.
+  epoch_id epoch{};               ///< That this is about; 0: none.
 
   friend bool operator==(const explanation&, const explanation&) = default;
 };
@@ -29,5 +55,10 @@ explanation why_epoch(const snapshot& x, size_t index);
 /// Whether everything is as it should be: an epoch runs, and no node is missing,
 /// away or in quarantine; or the job has succeeded.
 bool is_healthy(const snapshot& x);
+
+/// In one word: how the job has ended, or its phase: `failed`, `gathering`.
+std::string state_of(const snapshot& x);
+
+std::string to_string(culprit::kind x);
 
 } // namespace actorrun::core::journal

@@ -1,13 +1,27 @@
 #include "actors/core/protocol/failure_order.hpp"
 
+#include "actors/core/failure_text.hpp"
+
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 
 namespace actorrun::core {
 
+namespace {
+
+/// So much later than it died counts a worker that misses a peer: connections of a
+/// process are closed before its end is seen, and its peers may be quicker.
+constexpr auto hearsay_lag = std::chrono::milliseconds{200};
+
+} // namespace
+
 bool failure_order::precedes(const entry& a, const entry& b) {
-  return std::tie(a.died, a.arrival, a.failure.global_rank)
-         < std::tie(b.died, b.arrival, b.failure.global_rank);
+  const auto when = [](const entry& x) {
+    return misses_peer(x.failure) ? x.died + hearsay_lag : x.died;
+  };
+  return std::tuple{when(a), a.died, a.arrival, a.failure.global_rank}
+         < std::tuple{when(b), b.died, b.arrival, b.failure.global_rank};
 }
 
 void failure_order::insert(const worker_failure& x, time_point now) {

@@ -16,8 +16,8 @@ namespace actorrun::core {
 /// and the only error is the time that a message took: it makes failures seem
 /// younger. What an agent reports first happened first, and is never younger.
 ///
-/// Deaths at the same time are ordered by the arrival of their reports, then by
-/// global rank.
+/// Deaths at the same time are ordered by arrival, then by global rank. A worker
+/// whose own words say that a peer has gone counts as having died 0.2 s later.
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.

@@ -1,6 +1,7 @@
 #include "actors/core/journal/story.hpp"
 #include "tests/support/chronicle_fixture.hpp"
 
+#include <cerrno>
 #include <csignal>
 
 using namespace actorrun;
@@ -56,6 +57,7 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
   killed.failure.kind = failure_kind::signalled;
   killed.failure.code = SIGKILL;
   killed.failure.details.out_of_memory = true;
+  killed.failure.details.message = "cgroup limit 512 MiB";
   job.note(10s, death("a", 0, 0ms, "connection closed"));
   job.note(10s, death("b", 1, 0ms));
   job.note(10s, killed);
@@ -63,12 +65,19 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
   for (const auto* agent : {"a", "b", "c"})
     job.note(10'400ms, workers_started{{agent}, {2}, {1}});
   const auto x = why(job.chronicle.now(), time_point{11s});
-  CHECK(x.sentence
-        == "Epoch 2 runs with 3 workers on 3 nodes, 1 restart of 1 spent. "
-           "Epoch 1 ended: rank 2 (local rank 0, pid 4711) on node-c was "
-           "killed by SIGKILL (signal 9), killed by the kernel: out of memory, "
-           "3.1 s before ranks 0-1 failed; this cost restart 1 of 1; the next "
-           "one ran 400.0 ms later.");
+  CHECK(
+    x.sentence
+    == "Epoch 2 runs with 3 workers on 3 nodes, 1 restart of 1 spent. "
+       "Epoch 1 ended: rank 2 on node-c was killed by the kernel for memory "
+       "(cgroup limit 512 MiB), 3.1 s before ranks 0-1 failed, 1 of them on "
+       "closed connections; this cost restart 1 of 1; the next one ran "
+       "400.0 ms later.");
+  REQUIRE(x.cause);
+  CHECK(x.cause->what == journal::culprit::kind::worker);
+  CHECK(x.cause->host == "node-c");
+  CHECK(x.cause->failure->global_rank == 2);
+  CHECK(x.cause->failed_after_it == std::vector<uint32_t>{0, 1});
+  CHECK(x.epoch == epoch_id{1});
   CHECK(has(x, "connection closed"));
   CHECK(has(x, "memory"));
 }
@@ -83,10 +92,21 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
   job.note(1s, job.lose("a"));
   job.note(1'050ms, job.stopped("b", 1));
   job.note(1'050ms, job.stopped("c", 1));
-  CHECK(why_epoch(job.chronicle.now(), 0).sentence
-        == "Epoch 1 ended: agent a lost: connection refused; then rank 1 "
-           "(local rank 0, pid 4711) on node-b exited with code 7; this cost "
-           "no restart.");
+  const auto x = why_epoch(job.chronicle.now(), 0);
+  CHECK(x.sentence
+        == "Epoch 1 ended: node node-a (rank 0) was lost: connection "
+           "refused; rank 1 failed meanwhile; this cost no restart.");
+  CHECK(x.cause->what == journal::culprit::kind::node_lost);
+  CHECK(x.cause->host == "node-a");
+  CHECK(x.cause->failed_after_it == std::vector<uint32_t>{1});
+  CHECK(has(x, "node: agent a on node-a: lost: connection refused"));
+  CHECK(has(x, "rank 1 (local rank 0, pid 4711) on node-b exited with code 7"));
+  job.note(1'060ms, job.join("d"));
+  for (const auto* agent : {"b", "c", "d"})
+    job.note(1'060ms, workers_started{{agent}, {2}, {1}});
+  job.note(2s, job.disconnect("d"));
+  job.note(2s, job.lose("d"));
+  CHECK(why_epoch(job.chronicle.now(), 1).cause->host == "node-d");
 }
 
 TEST_CASE("story: the end of a job", "[core]") {
@@ -98,9 +118,8 @@ TEST_CASE("story: the end of a job", "[core]") {
     const auto x = why(job.chronicle.now(), time_point{2s});
     CHECK(
       x.sentence
-      == "The job failed. Epoch 1 ended: rank 1 (local rank 0, pid 4711) on "
-         "node-b exited with code 7: ValueError: no data; no restart was "
-         "left (spent: 0 of 0).");
+      == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code 7: "
+         "ValueError: no data; no restart was left (spent: 0 of 0).");
     CHECK(has(x, "message: ValueError: no data"));
   }
   SECTION("succeeded") {
@@ -114,7 +133,10 @@ TEST_CASE("story: the end of a job", "[core]") {
   SECTION("stopped") {
     job.note(1s, stop_requested{SIGTERM});
     CHECK(sentence(job, 2s)
-          == "The job was stopped: the job was asked to end by signal 15.");
+          == "The job was stopped: n0, where its coordinator was, got SIGTERM "
+             "(signal 15).");
+    const auto x = why(job.chronicle.now(), time_point{2s});
+    CHECK(x.cause->what == journal::culprit::kind::operator_stop);
   }
 }
 
@@ -133,4 +155,114 @@ TEST_CASE("story: texts of workers cannot break lines or colour them",
     CHECK(line.find_first_of("\n\x1b") == std::string::npos);
     CHECK(line.size() <= 512);
   }
+}
+
+TEST_CASE("story: a node that leaves is named with its signal", "[core]") {
+  auto job = chronicle_fixture{{3, 3, 1}};
+  job.run_noted();
+  job.note(1s, job.leaving("b", 15));
+  const auto during = why(job.chronicle.now(), time_point{1'500ms});
+  CHECK(during.sentence
+        == "Epoch 1 is being stopped: node node-b (rank 1) left: its agent "
+           "was sent SIGTERM (signal 15); 3 nodes have yet to stop their "
+           "workers, for 500.0 ms.");
+  CHECK(during.cause->what == journal::culprit::kind::node_left);
+  job.note(2s, job.left("b"));
+  job.note(2s, job.stopped("a", 1));
+  job.note(2s, job.stopped("c", 1));
+  const auto after = why(job.chronicle.now(), time_point{3s});
+  CHECK(after.sentence
+        == "Waiting for 1 more node (node-b is gone): 2 of 3 nodes are here, "
+           "for 1.0 s; otherwise the job gives up in 9 min 59 s.");
+  CHECK(has(after, "gone for 1.0 s: node-b"));
+  CHECK(has(after, "before: Epoch 1 ended: node node-b (rank 1) left"));
+  CHECK(after.cause->host == "node-b");
+}
+
+TEST_CASE("story: programs that cannot be started need no restart", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 2}};
+  job.begin();
+  for (const auto* agent : {"a", "b", "c"})
+    job.note(0ms, job.join(agent));
+  auto x = death("a", 0, 0ms);
+  x.failure.kind = failure_kind::not_started;
+  x.failure.code = ENOENT;
+  x.failure.details.subject = "/opt/train";
+  auto y = x;
+  y.agent = {"b"};
+  y.failure.global_rank = 2;
+  job.note(1s, x);
+  job.note(1s, y);
+  job.stop_noted(1s);
+  CHECK(sentence(job, 2s)
+        == "The job failed. Epoch 1 ended: rank 0 on node-a could not be "
+           "started: /opt/train: No such file or directory, nor could rank 2; "
+           "another start cannot help.");
+}
+
+TEST_CASE("story: who stands by, and who has yet to start", "[core]") {
+  auto job = chronicle_fixture{{2, 2, 1}};
+  job.begin();
+  job.note(0ms, job.join("a"));
+  job.note(0ms, job.join("b"));
+  CHECK(sentence(job, 1s)
+        == "Epoch 1 starts: 2 of 2 nodes have yet to start their workers, for "
+           "1.0 s.");
+  job.note(1s, workers_started{{"a"}, {1}, {1}});
+  CHECK(sentence(job, 1s)
+        == "Epoch 1 starts: 1 of 2 nodes has yet to start its workers, for "
+           "1.0 s.");
+  job.note(1s, workers_started{{"b"}, {1}, {1}});
+  job.note(2s, job.join("c"));
+  const auto x = why(job.chronicle.now(), time_point{5s});
+  CHECK(has(x, "stands by for 3.0 s: node-c (c)"));
+  CHECK_FALSE(x.cause);
+}
+
+TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
+          "[core]") {
+  auto job = chronicle_fixture{{2, 3, 0}};
+  job.run_noted();
+  const auto note = [&](const char* agent, const std::string& text) {
+    job.keep(job.chronicle.note_gpus({agent}, text, job.moment_at(1s)));
+  };
+  note("b", "GPU 1: XID 79: has fallen off the bus");
+  note("b", "GPU 1: XID 79: has fallen off the bus"); // Is not new.
+  note("x", "GPU 1: is nowhere");
+  note("c", "GPU 0: is hot");
+  note("c", "");
+  CHECK(job.name_of(job.records.back().what) == "gpus");
+  CHECK(job.chronicle.now() == job.replayed());
+  CHECK_FALSE(job.chronicle.now().nodes.at({"c"}).gpus);
+  job.note(3s, death("b", 2, 500ms));
+  job.stop_noted(3s);
+  const auto x = why(job.chronicle.now(), time_point{4s});
+  CHECK(
+    x.sentence
+    == "The job failed. Epoch 1 ended: rank 2 on node-b exited with code 7, "
+       "1.5 s after trouble there (GPU 1: XID 79: has fallen off the bus); "
+       "no restart was left (spent: 0 of 0).");
+  CHECK(has(x, "GPUs of node-b: GPU 1: XID 79: has fallen off the bus"));
+}
+
+TEST_CASE("story: names of hosts and agents cannot colour a terminal",
+          "[core]") {
+  auto job = chronicle_fixture{{2, 3, 0}};
+  job.begin();
+  for (const auto* agent : {"a", "b", "c"}) {
+    auto x = job.join(agent);
+    x.offering.host = std::string{"n\x1b[31m\n"} + agent;
+    job.note(0ms, x);
+  }
+  const auto is_clean = [](const journal::explanation& x) {
+    auto all = x.sentence + (x.cause ? x.cause->host + x.cause->reason : "");
+    for (const auto& line : x.evidence)
+      all += line;
+    return all.find_first_of("\n\x1b") == std::string::npos;
+  };
+  CHECK(is_clean(why(job.chronicle.now(), time_point{1s})));
+  job.note(1s, job.disconnect("a"));
+  job.note(1s, job.lose("a"));
+  CHECK(is_clean(why(job.chronicle.now(), time_point{1s})));
+  CHECK(is_clean(why_epoch(job.chronicle.now(), 0)));
 }

@@ -182,3 +182,30 @@ TEST_CASE_METHOD(fixture,
   add(20ms, {{failure_of("a", 0, 1ms), failure_of("a", 1, 5ms)}, 0});
   CHECK(at(20ms) == "a1:5 a0:1");
 }
+
+TEST_CASE_METHOD(
+  fixture,
+  "failure_order: who misses a peer comes after who died a little "
+  "later for another reason",
+  "[core]") {
+  auto bereft = failure_of("a", 0, 0ms);
+  bereft.details.traceback = "RuntimeError: Connection closed by peer";
+  add(100ms, bereft);
+  SECTION("a little later") {
+    add(300ms, failure_of("b", 0, 1ms));
+    CHECK(at(300ms) == "b0:1 a0:200");
+  }
+  SECTION("at the same agent") {
+    add(110ms, failure_of("a", 1, 0ms));
+    CHECK(at(110ms) == "a1:0 a0:10");
+  }
+  SECTION("too late to be why") {
+    add(301ms, failure_of("b", 0, 0ms));
+    CHECK(at(301ms) == "a0:201 b0:0");
+  }
+  SECTION("all miss a peer") {
+    bereft.agent = {"b"};
+    add(110ms, bereft);
+    CHECK(at(110ms) == "a0:10 b0:0");
+  }
+}

@@ -14,6 +14,7 @@
 #include <string>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -181,7 +182,7 @@ TEST_CASE_METHOD(fixture, "journal: cut at any byte, it is read up to there",
   write(job.records);
   const auto all = content_of(path);
   const auto cut = folder / "cut.jsonl";
-  for (size_t size = 0; size < all.size(); size += 7) {
+  for (size_t size = 0; size <= all.size(); ++size) {
     write_file(cut, all.substr(0, size));
     const auto whole
       = size_t(std::count(all.begin(), all.begin() + ptrdiff_t(size), '\n'));
@@ -193,6 +194,134 @@ TEST_CASE_METHOD(fixture, "journal: cut at any byte, it is read up to there",
     REQUIRE(read);
     CHECK(*read == job.snapshots[whole - 1]);
   }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: at 1,000 random moments it says what was known then",
+                 "[runtime]") {
+  auto random = std::mt19937{18};
+  auto count = 0;
+  for (unsigned seed = 100; count < 1'000; ++seed) {
+    const auto job = random_job{seed, 60};
+    path = folder / (std::to_string(seed) + ".jsonl");
+    write(job.records, 1 + random() % 7);
+    const auto begin = job.snapshots.front().latest.when;
+    const auto length = job.snapshots.back().latest.when - begin;
+    for (auto i = 0; i < 40; ++i, ++count) {
+      const auto when
+        = begin + duration{int64_t(random()) % (length.count() + 1)};
+      auto live = job.snapshots.front();
+      for (const auto& x : job.snapshots)
+        if (x.latest.when <= when)
+          live = x;
+      const auto read = read_snapshot(path, when);
+      REQUIRE(read);
+      REQUIRE(*read == live);
+    }
+  }
+}
+
+TEST_CASE_METHOD(fixture, "journal: one of another version says so",
+                 "[runtime]") {
+  const auto job = random_job{19, 5};
+  write(job.records);
+  auto text = content_of(path);
+  for (size_t at = 0; (at = text.find("{\"v\":1,", at)) != text.npos; ++at)
+    text[at + 5] = '2';
+  write_file(path, text);
+  const auto read = read_snapshot(path);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().text
+        == path
+             + " holds no record of a journal: it has version 2, this program "
+               "reads version 1");
+}
+
+TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
+                 "[runtime]") {
+  const auto job = random_job{20, 30};
+  auto line = to_line(job.snapshots.back());
+  line.pop_back();
+  for (size_t at = 0; (at = line.find(",\"gpus\":null", at)) != line.npos;)
+    line.erase(at, std::string{",\"gpus\":null"}.size());
+  const auto read = parse_journal_line(line);
+  REQUIRE(read);
+  CHECK(std::get<journal::snapshot>(*read) == job.snapshots.back());
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "journal: on a full disk it warns once, and goes on when there "
+  "is room",
+  "[runtime]") {
+  const auto disk = test_folders::small_disk{"64k"};
+  if (!disk)
+    return;
+  path = disk / "job.jsonl";
+  const auto job = random_job{21};
+  const auto part = [&](size_t begin, size_t end) {
+    return journal::chronicle::records{job.records.begin() + ptrdiff_t(begin),
+                                       job.records.begin() + ptrdiff_t(end)};
+  };
+  const auto third = job.records.size() / 3;
+  {
+    auto writer = journal_writer{
+      path, [this](const std::string& x) { troubles += x + "\n"; }};
+    writer.write(part(0, third));
+    REQUIRE(writer.flush(30s));
+    REQUIRE(troubles.empty());
+    write_file(disk / "ballast", std::string(64 << 10, 'x'));
+    for (auto i = third; i < 2 * third; ++i) {
+      writer.write(part(i, i + 1));
+      REQUIRE(writer.flush(30s));
+    }
+    CHECK(std::count(troubles.begin(), troubles.end(), '\n') == 1);
+    CHECK(troubles.find("No space left on device") != std::string::npos);
+    const auto meanwhile = read_snapshot(path);
+    REQUIRE(meanwhile);
+    CHECK(meanwhile->number < 2 * third);
+    REQUIRE(::unlink((disk / "ballast").c_str()) == 0);
+    writer.write(part(2 * third, job.records.size()));
+    REQUIRE(writer.flush(30s));
+  }
+  const auto read = read_snapshot(path);
+  CHECK(std::count(troubles.begin(), troubles.end(), '\n') == 1);
+  REQUIRE(read);
+  CHECK(*read == job.snapshots.back());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: a launch is written when it is over, or when it is "
+                 "none",
+                 "[runtime]") {
+  limits.after_launch = true;
+  auto job = chronicle_fixture{};
+  job.begin();
+  for (const auto* agent : {"a", "b", "c"})
+    job.note(0ms, job.join(agent));
+  auto writer = journal_writer{path, {}, limits};
+  writer.write(job.records);
+  const auto exists = [&] { return ::access(path.c_str(), F_OK) == 0; };
+  CHECK_FALSE(exists());
+  const auto launch = job.records.size();
+  SECTION("its workers run") {
+    for (const auto* agent : {"a", "b", "c"})
+      job.note(100ms, workers_started{{agent}, {1}, {1}});
+  }
+  SECTION("a node is refused") {
+    auto other = job.join("d");
+    other.settings.restart_count_max = 9;
+    job.note(1s, other);
+  }
+  SECTION("a worker dies") {
+    job.note(1s, job.failed("b", 1));
+  }
+  SECTION("nothing more happens") {}
+  writer.write({job.records.begin() + ptrdiff_t(launch), job.records.end()});
+  REQUIRE(writer.flush(30s));
+  const auto read = read_snapshot(path);
+  REQUIRE(read);
+  CHECK(*read == job.chronicle.now());
 }
 
 TEST_CASE_METHOD(fixture, "journal: damaged lines are left out and counted",

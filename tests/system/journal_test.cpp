@@ -1,0 +1,234 @@
+// Tests what actorctl says of a job from its journal, while it runs and afterwards.
+#include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/system/scene.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct journal_scene : scene {
+  std::string journals() const { return folder() + "/.local/state/actorrun"; }
+
+  /// The output of actorctl.
+  std::string ask(words arguments, int expected_code) {
+    arguments.insert(arguments.begin(), ACTORCTL_PROGRAM);
+    auto code = -1;
+    auto out = read(std::move(arguments), &code);
+    INFO(out);
+    CHECK(code == expected_code);
+    return out;
+  }
+
+  json why(int expected_code) {
+    const auto text = ask({"why", "--json"}, expected_code);
+    auto out = json::parse(text, nullptr, false);
+    REQUIRE(out.is_object());
+    return out;
+  }
+
+  /// A job of two agents with four workers, one of which has failed.
+  worker_records end_job(const std::string& name = "job") {
+    auto& a = agent({.job = name});
+    auto& b = agent({.job = name});
+    const auto workers = await_world(4);
+    order_exit(workers[2].pid, 41);
+    CHECK(a.wait() == 1);
+    CHECK(b.wait() == 1);
+    return workers;
+  }
+
+  /// A job of this node alone.
+  program& small_job(const words& options, const std::string& script,
+                     const std::map<std::string, std::string>& more = {}) {
+    auto command = words{"--standalone"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"--no-python", "sh", "-c", script});
+    return run(std::move(command), more);
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(journal_scene, "journal: why explains a job that is gone",
+                 "[journal]") {
+  const auto workers = end_job();
+  const auto text = ask({"why"}, 1);
+  CHECK(contains(text, "The job failed. Epoch "));
+  CHECK(contains(text, "rank 2 on "));
+  CHECK(contains(text, " exited with code 41; no restart was left"));
+  CHECK(contains(text, "pid " + std::to_string(workers[2].pid)));
+  const auto x = why(1);
+  CHECK(x["version"] == 1);
+  CHECK(x["state"] == "failed");
+  CHECK(x["epoch"] == workers[2].epoch);
+  CHECK(x["cause"]["kind"] == "worker");
+  CHECK(x["cause"]["rank"] == 2);
+  CHECK(x["cause"]["local_rank"] == workers[2].local_rank);
+  CHECK(x["cause"]["pid"] == workers[2].pid);
+  CHECK(x["cause"]["how"] == "exited");
+  CHECK(x["cause"]["exit_code"] == 41);
+  CHECK(x["failed_after_it"].empty());
+}
+
+TEST_CASE_METHOD(journal_scene,
+                 "journal: why explains a wait, a run, and what came before",
+                 "[journal]") {
+  auto& a = agent({.nodes = "2", .restart_count_max = 1});
+  const auto waits = [&] {
+    auto code = -1;
+    const auto text = read({ACTORCTL_PROGRAM, "why"}, &code);
+    return code == 1 && contains(text, "Waiting for 1 more node")
+           && contains(text, "here: ") && contains(text, "gives up in ");
+  };
+  CHECK(eventually(waits));
+  auto& b = agent({.nodes = "2", .restart_count_max = 1});
+  const auto first = await_world(4);
+  const auto runs = [&] {
+    auto code = -1;
+    read({ACTORCTL_PROGRAM, "why"}, &code);
+    return code == 0;
+  };
+  CHECK(eventually(runs));
+  order_exit(first[0].pid, 7);
+  await_world(4, first[0].epoch);
+  CHECK(eventually(runs));
+  const auto x = why(0);
+  CHECK(x["state"] == "running");
+  CHECK(x["cause"]["rank"] == 0);
+  CHECK(contains(x["sentence"], "1 restart of 1 spent"));
+  CHECK(contains(x["sentence"], "this cost restart 1 of 1; the next one ran"));
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  CHECK(contains(ask({"why"}, 0), "The job succeeded"));
+  const auto all = ask({"why", "--all"}, 0);
+  CHECK(contains(all, "exited with code 7"));
+  CHECK(contains(all, "ended: all its workers exited with 0."));
+}
+
+TEST_CASE_METHOD(journal_scene,
+                 "journal: a coordinator that was killed is missed at once",
+                 "[journal]") {
+  auto& host = coordinator({.nodes = "2"});
+  auto& a = agent({.nodes = "2"});
+  auto& b = agent({.nodes = "2"});
+  await_world(4);
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  host.signal(SIGKILL);
+  // It stays a zombie until this test waits for it.
+  const auto is_missed = [&] {
+    const auto text = read({ACTORCTL_PROGRAM, "why", "--json"});
+    return contains(text, "has ended without an outcome")
+           && contains(text, "\"state\":\"lost\"");
+  };
+  CHECK(eventually(is_missed));
+  a.signal(SIGKILL);
+  b.signal(SIGKILL);
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: it is shown, followed and replayed",
+                 "[journal]") {
+  end_job();
+  const auto text = ask({"journal"}, 0);
+  for (const auto* part : {"coordinator of job job begins", " joins (",
+                           " is formed: 2 nodes, 4 "
+                           "workers",
+                           " runs\n", "exited with code 41",
+                           " is being stopped", "the job ends: failed"})
+    CHECK(contains(text, part));
+  auto last = uint64_t{0};
+  const auto lines = ask({"journal", "--json"}, 0);
+  for (size_t i = 0; i < lines.size();) {
+    const auto end = lines.find('\n', i);
+    const auto x = json::parse(lines.substr(i, end - i), nullptr, false);
+    REQUIRE(x.is_object());
+    CHECK(x["n"] == ++last);
+    i = end + 1;
+  }
+  CHECK(contains(ask({"replay", "--at=+0.001s"}, 0), "job job: gathering"));
+  CHECK(contains(ask({"replay"}, 0), "The job failed."));
+  CHECK(ask({"journal", "--follow"}, 0) == text); // It has ended.
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: names cannot colour a terminal",
+                 "[journal]") {
+  end_job("a\x1b[31mb");
+  for (const auto& x : {words{"why"}, words{"why", "--all"}, words{"journal"},
+                        words{"replay", "--at=+0.5s"}, words{"replay"}}) {
+    auto command = words{ACTORCTL_PROGRAM};
+    command.insert(command.end(), x.begin(), x.end());
+    const auto text = read(command);
+    CHECK(text.size() > 20);
+    CHECK_FALSE(contains(text, "\x1b"));
+  }
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: none is written where none is wanted",
+                 "[journal]") {
+  CHECK(small_job({"--journal=none"}, "exit 3").wait() == 1);
+  CHECK_FALSE(std::filesystem::exists(journals()));
+  CHECK(contains(ask({"why"}, 3), "there is no journal in "));
+  CHECK(small_job({"--journal=" + folder() + "/mine"}, "exit 3").wait() == 1);
+  CHECK(contains(ask({"why", "--journal=" + folder() + "/mine"}, 1),
+                 "exited with code 3"));
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: of another version, it says so",
+                 "[journal]") {
+  const auto path = write("new.jsonl", "{\"v\": 2, \"n\": 1}\n");
+  const auto text = ask({"why", path}, 2);
+  CHECK(contains(text, "it has version 2, this program reads version 1"));
+  CHECK(contains(ask({"why", write("none.jsonl", "")}, 2), "no record"));
+}
+
+TEST_CASE_METHOD(journal_scene,
+                 "journal: a file system that hangs holds up no job",
+                 "[journal]") {
+  const auto state = folder() + "/state";
+  std::filesystem::create_directory(state);
+  const auto hangs = write("hangs", "");
+  auto& x = small_job({"--max-restarts=1"},
+                      "test $TORCHELASTIC_RESTART_COUNT = 1 || exit 3",
+                      {{"LD_PRELOAD", HANGING_FILES},
+                       {"HANGING_FOLDER", state},
+                       {"HANGING_WHILE", hangs},
+                       {"XDG_STATE_HOME", state}});
+  CHECK(x.wait(10s) == 0);
+  CHECK(count_of(x.output(), "journal") == 0);
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: a full disk costs one warning",
+                 "[journal]") {
+  auto code = -1;
+  read({"unshare", "--mount", "sh", "-c", "mount -t tmpfs none ."}, &code);
+  if (code != 0)
+    return actorrun::test::skip("root",
+                                "no disk can be made, which only root may");
+  auto& x = start(
+    {"unshare", "--mount", "sh", "-c",
+     "mkdir disk && mount -t tmpfs -o size=16k none disk &&"
+     "head -c 16384 /dev/zero > disk/ballast;"
+     "\"$0\" --standalone --max-restarts=3 --journal=disk/journal --no-python"
+     " sh -c 'case $TORCHELASTIC_RESTART_COUNT in 3) exit 0;;"
+     " 2) rm -f disk/ballast;; esac; exit 4';"
+     "code=$?; cp -r disk/journal copy; exit $code",
+     ACTORRUN_PROGRAM});
+  CHECK(x.wait() == 0);
+  CHECK(count_of(x.output(), "cannot be ") == 1);
+  CHECK(count_of(x.output(), "No space left on device") == 1);
+  const auto text = ask({"why", "--all", "--journal=" + folder() + "/copy"}, 0);
+  CHECK(contains(text, "exited with code 4"));
+  CHECK(contains(text, "The job succeeded"));
+}
+
+} // namespace actorrun::test
