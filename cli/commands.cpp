@@ -272,7 +272,8 @@ int run(const run_arguments& arguments) {
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
-     .on_event = event_printer(arguments, console)});
+     .on_event = event_printer(arguments, console),
+     .exclude_after = arguments.exclude_after});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)
@@ -321,7 +322,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
   auto node = launcher::start_coordinator(
     system, arguments.job,
     {.lines = lines,
-     .on_ended = [&](const core::ending&) { inbox.wake_up(); }});
+     .on_ended = [&](const core::ending&) { inbox.wake_up(); },
+     .exclude_after = arguments.exclude_after});
   auto signal = 0;
   const auto end = [&](int code) {
     await_console(*console, inbox, signal != 0 ? 1 : 0);

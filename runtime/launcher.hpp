@@ -12,6 +12,7 @@
 
 #include <caf/fwd.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ struct launcher_hooks {
   /// `spawn_timer_server`.
   std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
     timer_server{};
+  /// A coordinator of this process excludes a host with so many failures that have
+  /// cost a restart, if enough others are left; 0: never.
+  uint32_t exclude_after = 0;
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

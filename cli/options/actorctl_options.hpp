@@ -37,6 +37,7 @@ struct control_settings {
   std::string node;
   std::optional<std::chrono::milliseconds> deadline;
   bool waits_for_replacement = false;
+  uint32_t exclude_after = 0;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell
