@@ -399,11 +399,11 @@ void node_agent_state::on(const v1::DrainNotice& x) {
   const auto time = std::chrono::milliseconds{std::min<uint64_t>(
     x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
   const auto signal = config_.notice_signal;
-  const auto name = core::signal_name(signal);
+  const auto called = core::signal_name(signal);
   config_.lines.warn(formatted(
     "this node leaves the job in {} at the latest, {}: its workers get {}",
     core::duration_text(time), reason_line(x.reason()),
-    name.empty() ? formatted("signal {}", signal) : name));
+    called.empty() ? formatted("signal {}", signal) : called));
   dispatch(drain_ordered{time});
 }
 

@@ -144,6 +144,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.agent.workers.grace_period = settings.grace_period;
   out.agent.agent_store = !settings.workers_serve_store;
   out.logs_events = settings.logs_events;
+  out.exclude_after = settings.exclude_after;
 }
 
 result<void> check(const run_arguments& x) {

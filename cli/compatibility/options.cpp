@@ -103,6 +103,7 @@ constexpr ledger_entry options[] = {
   {"--log-rotate-keep", added, "limits the number of rotated files"},
   {"--signals-to-forward", added,
    "workers get these signals, and the job goes on"},
+  {"--exclude-after", added, "hosts that fail again and again get no place"},
   {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},

@@ -89,8 +89,8 @@ command_guide drain_guide() {
   return {
     "drain",
     "let a node leave a job gently",
-    "Gives the workers of a node notice by a signal (SIGUSR1, or actorrun's"
-    " --notice-signal). The node leaves when they have ended, or at the"
+    "Gives the workers of a node notice by SIGUSR1. The node leaves when they "
+    "have ended, or at the"
     " deadline; the others go on without it at once. That costs no restart."
     " NODE is the node's host, its agent or its node rank, as actorctl status"
     " shows them. Refused if too few nodes would be left.",

@@ -48,6 +48,7 @@ struct control_settings {
   bool only_out = false;
   bool only_err = false;
   http_options http;
+  uint32_t exclude_after = 0;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell

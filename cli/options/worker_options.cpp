@@ -14,11 +14,23 @@ value_reader restart_count_reader(uint32_t& target) {
   return into(target, count_parser(0, std::numeric_limits<uint32_t>::max()));
 }
 
+option_rule exclude_after_rule(const std::string& heading, uint32_t& target) {
+  return {"--exclude-after",
+          0,
+          "N",
+          heading,
+          "exclude a host after N failures of its workers that have cost a"
+          " restart, if enough other nodes are left; the value on the node that"
+          " hosts the coordinator counts (default: 0, never)",
+          restart_count_reader(target)};
+}
+
 option_rules worker_rules(run_settings& out) {
   return {
     {"--max-restarts", 0, "N", group,
      "number of worker failures that the job survives (default: 0)",
      restart_count_reader(out.restart_count_max)},
+    exclude_after_rule(group, out.exclude_after),
     {"--role", 0, "NAME", group, "label of the workers (default: default)",
      verbatim(out.role)},
     {"--module", 'm', "", group, "SCRIPT is a module: run it as python -m",

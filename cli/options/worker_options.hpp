@@ -15,4 +15,7 @@ option_rules worker_rules(run_settings& out);
 /// Reads `--max-restarts`.
 value_reader restart_count_reader(uint32_t& target);
 
+/// `--exclude-after`, below a heading of the help.
+option_rule exclude_after_rule(const std::string& heading, uint32_t& target);
+
 } // namespace actorrun::cli

@@ -186,10 +186,12 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
   CHECK(has(refused_control({}),
-            "status, why, journal, replay, coordinator and secret"));
+            "status, why, journal, replay, drain, resize, restart, stop,"
+            " exclude, include, loglevel, coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
   CHECK(has(refused_control({"begin"}),
-            "status, why, journal, replay, coordinator and secret"));
+            "status, why, journal, replay, drain, resize, restart, stop,"
+            " exclude, include, loglevel, coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 
