@@ -93,6 +93,42 @@ line fitted(line x, size_t width) {
   return out;
 }
 
+std::string_view beginning_of(std::string_view text, size_t width) {
+  auto taken = size_t{0};
+  for (auto rest = text; !rest.empty();) {
+    const auto next = first_of(rest);
+    if (taken + next.width > width)
+      return text.substr(0, text.size() - rest.size());
+    taken += next.width;
+    rest.remove_prefix(next.bytes.size());
+  }
+  return text;
+}
+
+std::vector<line> wrapped(const line& x, size_t width) {
+  auto indent = size_t{0};
+  for (size_t i = 0; i + 1 < x.size(); ++i)
+    indent += width_of(x[i].text);
+  // Where there is hardly room, the rest is cut off.
+  constexpr size_t room_min = 10;
+  if (x.empty() || width < indent + room_min)
+    return {x};
+  auto out = std::vector<line>{};
+  auto rest = std::string_view{x.back().text};
+  auto now = line{x.begin(), x.end() - 1};
+  do {
+    auto part = beginning_of(rest, width - indent);
+    if (const auto space = part.rfind(' ');
+        part.size() < rest.size() && space != part.npos && space > 0)
+      part = part.substr(0, space + 1);
+    now.push_back({std::string{part}, x.back().look});
+    out.push_back(std::move(now));
+    now = {{std::string(indent, ' ')}};
+    rest.remove_prefix(part.size());
+  } while (!rest.empty());
+  return out;
+}
+
 std::string plain_text(const line& x) {
   auto out = std::string{};
   for (const auto& y : x)

@@ -121,7 +121,7 @@ void add_node(std::vector<line>& out, const row& x, time_point now) {
 void add_epoch(std::vector<line>& out, const v1::EpochStatus& x,
                const job_picture& job, time_point now) {
   auto text
-    = formatted("{} nodes, {} workers, formed {} ago", x.node_count(),
+    = formatted("nodes {}, workers {}, formed {} ago", x.node_count(),
                 x.world_size(), span_text(age_now(x.age_ms(), job, now)));
   if (x.has_regroup_us())
     text += ", regrouped in " + regroup_text(x.regroup_us());

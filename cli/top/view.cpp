@@ -169,7 +169,11 @@ std::string name_of(const row& x, look with) {
   if (x.node == nullptr)
     return indent + fold + (x.job->status ? x.job->status->job_id() : x.id.job);
   if (!x.is_worker())
-    return indent + fold + core::printable(x.node->host());
+    return indent + fold
+           + (in_epoch(*x.job->status, *x.node)
+                ? std::to_string(x.node->node_rank())
+                : "-")
+           + " " + core::printable(x.node->host());
   return indent + "  "
          + (x.rank ? formatted("rank {}", *x.rank)
                    : formatted("local {}", *x.id.local_rank));
@@ -422,7 +426,11 @@ line marked(line x) {
   return x;
 }
 
-screen page_view(const model& x, size space, std::vector<line> lines) {
+screen page_view(const model& x, size space, const std::vector<line>& all) {
+  auto lines = std::vector<line>{};
+  for (const auto& y : all)
+    for (auto& part : wrapped(y, space.width))
+      lines.push_back(std::move(part));
   auto out = painter{space};
   const auto has_foot = space.height > 2;
   const auto room = space.height - (has_foot ? 1 : 0);

@@ -1,6 +1,7 @@
 // Jobs whose nodes know each other by certificates.
 #include "tests/runtime/certificates.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
 namespace actorrun::test {
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(certified_job,
                  "[certificates]") {
   if (!begin())
     return;
-  CHECK(await_healthy().at("agents").size() == 2);
+  CHECK(await_status(is_healthy).at("agents").size() == 2);
   auto code = 0;
   const auto ask = [&](const words& more) {
     auto command = words{ACTORCTL_PROGRAM, "status",

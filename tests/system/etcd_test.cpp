@@ -1,5 +1,6 @@
 // Jobs that meet through a real etcd: any node may host the coordinator.
 #include "tests/system/etcd_scene.hpp"
+#include "tests/system/healthy.hpp"
 
 #include <csignal>
 
@@ -257,7 +258,7 @@ TEST_CASE("etcd: an operator queries a job through it", "[etcd]") {
   etcd_scene x;
   auto& a = x.agent(x.options("1"));
   const auto workers = x.await_world(2);
-  x.await_healthy();
+  x.await_status(is_healthy);
   auto code = 0;
   const auto now = json::parse(x.remote_status("job", &code));
   CHECK(code == 0);

@@ -1,5 +1,6 @@
 // Refused agents and failed starts: exit code, one clear line, nothing left.
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
 #include <csignal>
@@ -96,7 +97,7 @@ TEST_CASE_METHOD(scene, "secret: agents that share one meet", "[refusals]") {
   auto& a = agent({.more = {"--secret-file=" + secret}});
   auto& b = agent({.environment = {{"ACTORRUN_SECRET", "open sesame"}}});
   await_world(4);
-  await_healthy();
+  await_status(is_healthy);
   int code = -1;
   read({ACTORCTL_PROGRAM, "status", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=job", "--secret-file=" + secret},

@@ -1,5 +1,6 @@
 // Programs that connect to the port of a running job without belonging to it.
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
 #include <array>
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(probed_job, "rejected: two hundred silent clients",
   for (auto i = 0; i < 200; ++i)
     clients.emplace_back(port());
   // Agents of the job still get in.
-  await_healthy();
+  await_status(is_healthy);
   auto code = -1;
   read({ACTORCTL_PROGRAM, "status", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=job"},

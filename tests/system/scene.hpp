@@ -122,11 +122,6 @@ public:
     return last;
   }
 
-  /// Waits until the job is as it should be.
-  json await_healthy() {
-    return await_status([](const json& x) { return x["healthy"] == true; });
-  }
-
   /// The records of all processes that have ever stamped here.
   worker_records records() const;
 

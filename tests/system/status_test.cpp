@@ -1,5 +1,6 @@
 // Tests what actorctl shows of nodes and workers that run.
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
 #include <csignal>
@@ -97,7 +98,7 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
   CHECK(code == 1);
   auto& b = agent({.restart_count_max = 1});
   await_world(4);
-  const auto seen = await_healthy();
+  const auto seen = await_status(is_healthy);
   ask({"--json"});
   CHECK(code == 0);
   CHECK(seen["agents"][0]["state"] == "running");
@@ -138,7 +139,7 @@ TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
   const auto before = await_world(4);
   order_exit(before[1].pid, 8);
   await_world(4, before[0].epoch);
-  await_healthy();
+  await_status(is_healthy);
   auto code = -1;
   const auto text = read(
     {ACTORCTL_PROGRAM, "why", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"},

@@ -1,5 +1,6 @@
 // Tests `actorctl top` on real terminals: those of tmux.
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
 #include <csignal>
@@ -116,7 +117,7 @@ TEST_CASE_METHOD(scene, "top: without a terminal it says so", "[top]") {
   read({ACTORCTL_PROGRAM, "top", "--once"}, &code);
   CHECK(code == 3);
   auto& job = run({"--standalone", "--no-python", "sleep", "1000"});
-  await_healthy();
+  await_status(is_healthy);
   const auto picture = read({ACTORCTL_PROGRAM, "top", "--once"}, &code);
   CHECK(code == 0);
   CHECK(count_of(picture, "rank 0") == 1);

@@ -35,3 +35,20 @@ TEST_CASE("top cells: a line is as wide as the screen", "[cli]") {
   CHECK(fitted(line{}, 2) == line{{"  "}});
   CHECK(plain_text(fitted(x, 9)) == "abcd日");
 }
+
+TEST_CASE("top cells: a long text goes on below itself, at a space", "[cli]") {
+  use_utf8();
+  const auto text = [](const line& x, size_t width) {
+    auto out = std::string{};
+    for (const auto& y : wrapped(x, width))
+      out += plain_text(y) + "|";
+    return out;
+  };
+  const auto x = line{{"ab: ", style::dim}, {"one two three fourteen"}};
+  CHECK(text(x, 30) == "ab: one two three fourteen|");
+  CHECK(text(x, 17) == "ab: one two|    three|    fourteen|");
+  CHECK(text(x, 14) == "ab: one two|    three|    fourteen|");
+  CHECK(text(x, 13) == "ab: one two three fourteen|"); // No room: to be cut.
+  CHECK(text({{"日本日本日本"}}, 11) == "日本日本日|本|");
+  CHECK(text({}, 20) == "|");
+}
