@@ -266,3 +266,44 @@ TEST_CASE("story: names of hosts and agents cannot colour a terminal",
   CHECK(is_clean(why(job.chronicle.now(), time_point{1s})));
   CHECK(is_clean(why_epoch(job.chronicle.now(), 0)));
 }
+
+TEST_CASE("story: a worker that says no more is quoted", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 0}};
+  job.run_noted();
+  auto x = death("b", 1, 0ms);
+  x.failure.details.is_from_stderr = true;
+  x.failure.details.traceback = "Traceback (most recent call last):\n  main()\n"
+                                "OSError: [Errno 98] Address already in use\n";
+  job.note(1s, x);
+  job.stop_noted(1s);
+  const auto told = why(job.chronicle.now(), time_point{2s});
+  CHECK(told.sentence
+        == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code 7 "
+           "(\"OSError: [Errno 98] Address already in use\"); no restart was "
+           "left (spent: 0 of 0).");
+  CHECK(has(told, "its last lines:"));
+}
+
+TEST_CASE("story: a worker that misses a peer is not said to be the first",
+          "[core]") {
+  auto job = chronicle_fixture{{2, 3, 0}};
+  job.run_noted();
+  job.note(1s, death("b", 1, 0ms, "RuntimeError: Connection closed by peer"));
+  SECTION("when none else is known") {
+    job.stop_noted(1s);
+    CHECK(
+      sentence(job, 2s)
+      == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code "
+         "7: RuntimeError: Connection closed by peer; it lost a connection "
+         "to a worker whose own end was not reported, which may have failed "
+         "first; no restart was left (spent: 0 of 0).");
+  }
+  SECTION("when another died at that moment") {
+    job.note(1'010ms, death("a", 0, 0ms));
+    job.stop_noted(1'010ms);
+    CHECK(sentence(job, 2s)
+          == "The job failed. Epoch 1 ended: rank 0 on node-a exited with code "
+             "7, and rank 1 failed on closed connections; no restart was left "
+             "(spent: 0 of 0).");
+  }
+}
