@@ -7,8 +7,8 @@ namespace actorrun::detail {
 
 void operator_sessions::add(unique_fd connection,
                             const std::optional<link_key>& key,
-                            const tls_trust& trust, cut_callback on_cut,
-                            operator_rights rights) {
+                            const tls_trust& trust, operator_rights rights,
+                            cut_callback on_cut) {
   make_room();
   const auto number = ++last_session_;
   auto session = std::make_shared<operator_session>(

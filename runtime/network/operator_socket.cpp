@@ -64,8 +64,8 @@ result<listener> listen_for(Members& all, const job_id& job, socket_role role) {
     {.on_peer =
        [&all, name = own_user_name()](unique_fd connection, const peer&) {
          auto by = name_of_peer(connection.get(), name);
-         all.operators.add(std::move(connection), {}, {}, {},
-                           {std::move(by), true});
+         all.operators.add(std::move(connection), {}, {}, {std::move(by), true},
+                           {});
        },
      .on_rejections = {}});
 }

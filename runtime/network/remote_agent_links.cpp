@@ -111,9 +111,9 @@ void remote_agent_links::receive(unique_fd connection, const peer& who) {
   if (who.intent == purpose::join)
     return encrypt(std::move(connection), who);
   operators_.add(std::move(connection), who.key, {mine_.identity},
-                 [this, who](const failure& why) { report_cut(who, why); },
                  {formatted("{} at {}", who.id, who.address),
-                  mine_.has_secret || mine_.identity != nullptr});
+                  mine_.has_secret || mine_.identity != nullptr},
+                 [this, who](const failure& why) { report_cut(who, why); });
 }
 
 // Only a link that is encrypted takes the place of another, and CAF sees no other.

@@ -84,7 +84,7 @@ struct operator_fixture {
   unique_fd add(const std::optional<link_key>& key = {}) {
     auto pair = connected_sockets();
     run_and_wait(loop, [&] {
-      sessions.add(std::move(pair.server), key, {},
+      sessions.add(std::move(pair.server), key, {}, {},
                    [this](const failure& x) { cuts.put(x.text); });
     });
     return std::move(pair.client);

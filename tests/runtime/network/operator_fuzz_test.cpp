@@ -32,7 +32,7 @@ struct fuzz_fixture : caf_links_fixture {
   raw_operator connect() {
     auto pair = connected_sockets();
     run_and_wait(loop, [&] {
-      sessions.add(std::move(pair.server), {}, {},
+      sessions.add(std::move(pair.server), {}, {}, {},
                    [this](const failure&) { ++cut_count; });
     });
     return raw_operator{std::move(pair.client)};

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(operator_fixture,
                  "[runtime]") {
   auto pair = connected_sockets();
   run_and_wait(loop, [&] {
-    sessions.add(std::move(pair.server), {}, {}, {}, {"alice (pid 7)", true});
+    sessions.add(std::move(pair.server), {}, {}, {"alice (pid 7)", true}, {});
   });
   auto x = raw_operator{std::move(pair.client)};
   auto request = v1::OperatorRequest{};
