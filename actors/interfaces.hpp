@@ -155,7 +155,7 @@ struct operator_question {
   uint64_t session = 0;
 };
 
-/// Lines of workers' log files were read for an operator.
+/// Lines of workers' log files were read.
 struct log_lines_read {
   uint64_t reading = 0; ///< The node agent's own number.
   core::log_chunk chunk;

@@ -123,7 +123,7 @@ void operator_readings::add_credit(const operator_question& x) {
 bool operator_readings::on_chunk(const agent_id& agent, v1::LogChunk x) {
   const auto id = x.reading();
   if (!fanout_.knows(id) || !fanout_.sent(id, agent, cost_of(x.lines())))
-    return !fanout_.knows(id); // Nobody wants it any more: that is usual.
+    return !fanout_.knows(id); // It is over: that is usual.
   const auto i = readings_.find(id);
   const auto host = i->second.hosts.at(agent);
   if (!x.trouble().empty())

@@ -49,7 +49,7 @@ public:
   uint64_t begin(const operator_question& x, const node_map& nodes,
                  uint32_t world_size);
 
-  /// @returns false: nobody has asked this agent
+  /// @returns false: this agent was not asked
   bool on_report(const agent_id& agent, v1::StacksReport x);
 
   void lost(const agent_id& agent);

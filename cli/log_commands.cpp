@@ -57,7 +57,7 @@ bool catch_stops() {
   return true;
 }
 
-/// @returns false: nobody reads any more, or a signal has come
+/// @returns false: there is no reader any more, or a signal has come
 bool write_out(std::string_view text) {
   while (!text.empty() && is_stopped == 0) {
     const auto count = ::write(STDOUT_FILENO, text.data(), text.size());

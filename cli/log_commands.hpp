@@ -6,7 +6,7 @@
 namespace actorrun::cli {
 
 /// Prints lines of workers' log files.
-/// @returns the exit code: 1: the job has no such worker or node; 3: nobody answers
+/// @returns the exit code: 1: the job has no such worker or node; 3: no answer comes
 int show_logs(const logs_arguments& arguments);
 
 /// Prints where workers are.

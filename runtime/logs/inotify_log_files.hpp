@@ -38,7 +38,7 @@ inline constexpr auto unwatched_interval = std::chrono::milliseconds{100};
 class inotify_log_files final : public ports::log_files {
 public:
   /// @param loop Lives longer.
-  /// @param book Learns of each rotation; null: nobody else reads the files.
+  /// @param book Learns of each rotation; null: there is no other reader.
   explicit inotify_log_files(reactor& loop,
                              std::shared_ptr<rotation_book> book = nullptr);
 

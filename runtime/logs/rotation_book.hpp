@@ -41,7 +41,7 @@ private:
   std::atomic<uint64_t> removed_{0};
 };
 
-/// The shifts of files that somebody rotates or reads now.
+/// The shifts of files that are rotated or read now.
 class rotation_book {
 public:
   std::shared_ptr<file_shift> of(const std::string& path) {

@@ -168,7 +168,7 @@ TEST_CASE_METHOD(agent_logs_fixture,
   CHECK_FALSE(host->told().empty()); // The workers are stopped.
 }
 
-TEST_CASE_METHOD(agent_logs_fixture, "agent: nobody reads, nothing waits",
+TEST_CASE_METHOD(agent_logs_fixture, "agent: without a reading nothing waits",
                  "[actors]") {
   run_workers();
   reader->told();

@@ -34,7 +34,7 @@ public:
       text += " " + std::to_string(x.local_rank) + "/"
               + std::to_string(x.global_rank) + "/" + std::to_string(x.pid);
     calls_.write(text);
-    sights_.push_back(std::move(on_done));
+    seen_.push_back(std::move(on_done));
   }
 
   std::string summarize(int64_t pid) override {
@@ -52,13 +52,13 @@ public:
 
   /// The same for `see`.
   void answer(size_t question, std::vector<core::worker_stack> seen) {
-    sights_.at(question)(std::move(seen));
+    seen_.at(question)(std::move(seen));
   }
 
 private:
   recorder calls_;
   std::vector<std::function<void(std::string)>> answers_;
-  std::vector<std::function<void(std::vector<core::worker_stack>)>> sights_;
+  std::vector<std::function<void(std::vector<core::worker_stack>)>> seen_;
 };
 
 } // namespace actorrun::test
