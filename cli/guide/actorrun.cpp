@@ -30,7 +30,8 @@ manual_sections manual() {
     {"TORCHELASTIC_TIMER_FILE",
      "the path of the timer FIFO; if not set, it lies in the run-time folder."},
     {"TORCHELASTIC_HEALTH_CHECK_PORT",
-     "a port, or an address and a port: /healthz and /readyz are served there."},
+     "a port, or an address and a port: /healthz and /readyz are served "
+     "there."},
     {"TORCHELASTIC_ERROR_FILE",
      "where actorrun writes its own failure, for a program that starts it."},
     {"TMPDIR",

@@ -175,11 +175,15 @@ TEST_CASE_METHOD(scene, "http: a browser shows the workers of a job",
                  "--no-sandbox", "--disable-gpu", "--disable-quic",
                  "--no-first-run", "--disable-background-networking",
                  "--disable-component-update", "--disable-sync",
-                 "--user-data-dir=" + folder() + "/browser", "--timeout=4000",
-                 "--dump-dom", "http://127.0.0.1:" + std::to_string(port)});
+                 "--user-data-dir=" + folder() + "/browser", "--dump-dom",
+                 "http://127.0.0.1:" + std::to_string(port)});
   };
-  const auto before = status_at(port);
-  REQUIRE(before.is_object());
+  auto before = json{};
+  REQUIRE(eventually([&] {
+    before = status_at(port);
+    return before.is_object() && before["phase"] == "running"
+           && before["agents"][0]["workers"].size() == 2;
+  }));
   const auto pid = before["agents"][0]["workers"][1]["pid"].get<pid_t>();
   const auto shown = look();
   CHECK(has(shown, "rank 0"));

@@ -84,15 +84,14 @@
   }
 
   // Pairs of terms and values; elements are made once for each term.
-  function set_facts(list, facts, is_wrapped) {
+  function set_facts(list, facts) {
     const same = list.known && list.known.length === facts.length
       && facts.every(([term], i) => list.known[i].term === term);
     if (!same) {
       list.replaceChildren();
       list.known = facts.map(([term]) => {
         const value = make('dd');
-        const home = is_wrapped ? list.appendChild(make('div')) : list;
-        home.append(make('dt', term), value);
+        list.appendChild(make('div')).append(make('dt', term), value);
         return { term, value };
       });
     }
@@ -127,7 +126,7 @@
     for (const x of job.excluded_hosts || []) facts.push(['Excluded', `${x.host}: ${x.reason}`]);
     if (job.truncated) facts.push(['Note', 'there are more nodes than one answer can hold']);
     if (job.vitals_truncated) facts.push(['Note', 'there are more workers than one answer can describe']);
-    set_facts(by_id('facts'), facts, true);
+    set_facts(by_id('facts'), facts);
   }
 
   function draw_link() {
@@ -294,7 +293,7 @@
         ['State', row.cells.state.text], ['PID', or_dash(worker.pid)], ['Local rank', String(worker.local_rank)],
         ['Age', span_text(worker.age_ms)], ['CPU', row.cells.cpu], ['Memory', row.cells.memory],
         ['Threads', or_dash(worker.threads)], ['Processes', or_dash(worker.processes)],
-        ['Output', row.cells.output], ['Last line', `${span_text(worker.output_age_ms)}`],
+        ['Output', row.cells.output], ['Last line', span_text(worker.output_age_ms)],
         ['Timer', known(worker.timer_age_ms) ? `${or_dash(worker.timer_scope)}, ${span_text(worker.timer_age_ms)} ago` : '-'],
       ]);
       return;
