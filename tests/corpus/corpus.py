@@ -1054,24 +1054,24 @@ def main():
     bin_folder = os.path.realpath(options.bin)
     print(f"seed {options.seed}", flush=True)
     results, wrong = {}, 0
-    for name in names:
+    for name in list(names):
         lacks = [f"{x}: {why}" for x in KINDS[name][1] if (why := obstacle(x))]
         if lacks:
             print(f"SKIPPED {name}: {'; '.join(lacks)}", flush=True)
-            continue
-        for i in range(options.times):
+            names.remove(name)
+    for i in range(options.times):
+        for name in names:
             began = time.monotonic()
             trouble, sentence = try_once(bin_folder, name,
                                          f"{options.seed} {name} {i}")
             right, tried, said = results.get(name, (0, 0, ""))
             results[name] = (right + (trouble is None), tried + 1, sentence or said)
             print(f"{time.monotonic() - began:5.1f} s  {name}: "
-                  + (sentence if trouble is None else f"{trouble}"), flush=True)
+                  + (sentence if trouble is None else trouble), flush=True)
             wrong += trouble is not None
-    text = report(results, options.seed)
-    print("\n" + text)
-    if options.report:
-        write(options.report, text)
+        if options.report:
+            write(options.report, report(results, options.seed))
+    print("\n" + report(results, options.seed))
     sys.exit(1 if wrong else 0 if results else 77)
 
 
