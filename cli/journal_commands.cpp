@@ -153,8 +153,8 @@ int explain_remote_job(const why_arguments& arguments) {
   if (!told)
     return fail_to_find(told.error(), *arguments.remote);
   for (const auto& x : told->parts())
-    print({x.sentence(), {x.evidence().begin(), x.evidence().end()}},
-          arguments.json);
+    std::cout << to_text(
+      {x.sentence(), {x.evidence().begin(), x.evidence().end()}});
   return told->is_healthy() ? 0 : unhealthy;
 }
 

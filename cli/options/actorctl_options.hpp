@@ -63,17 +63,17 @@ option_rules secret_rules(control_settings& out);
 option_rules journal_rules(control_settings& out);
 option_rules why_rules(control_settings& out);
 option_rules replay_rules(control_settings& out);
-std::string local_job; ///< Of this host; empty: the only one.
-std::string reason;
-std::string node;
-std::optional<std::chrono::milliseconds> deadline;
-bool waits_for_replacement = false;
-std::vector<uint32_t> ranks;                    ///< Empty: all.
-std::optional<std::chrono::milliseconds> since; ///< Before now.
-std::optional<uint32_t> tail;
-std::string grep;
-bool previous = false;
-bool only_out = false;
-bool only_err = false;
+option_rules logs_rules(control_settings& out);
+option_rules stacks_rules(control_settings& out);
+option_rules drain_rules(control_settings& out);
+/// Of `resize` and `include`, which have no other options.
+option_rules steer_rules(control_settings& out);
+/// Of `restart`, `stop` and `exclude`.
+option_rules reasoned_rules(control_settings& out);
+option_rules log_level_rules(control_settings& out);
+
+/// Numbers and ranges between commas, `0,2-5`; in order, each once.
+/// @retval errc::bad_argument  it is something else, or names too many
+result<std::vector<uint32_t>> parse_ranks(std::string_view text);
 
 } // namespace actorrun::cli
