@@ -30,6 +30,9 @@ constexpr auto read_max = size_t{64} * 1024;
 /// A file that grows all the time gets no more turns than others.
 constexpr auto reads_per_turn = 4;
 
+/// A file that shows less than it has is looked at so often.
+constexpr auto past_pause_count_max = 20;
+
 int64_t unix_ms() {
   return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
 }
@@ -186,9 +189,16 @@ bool file_log_reader::shared::reader::read_past(const epoch_files& from) {
       continue;
     const auto end = x.file->end();
     x.offset = first_offset(x, from);
-    for (auto has_grown = true; has_grown && x.offset < end;)
+    for (auto pauses = 0; x.offset < end && pauses < past_pause_count_max;) {
+      auto has_grown = false;
       if (!show_new(x, end, has_grown))
         return false;
+      if (has_grown)
+        continue;
+      ++pauses; // It is being rotated, or became shorter.
+      if (!pause())
+        return false;
+    }
     if (!what_.follow && !show_rest(x))
       return false;
   }
@@ -235,6 +245,9 @@ bool file_log_reader::shared::reader::show_new(stream& x, uint64_t to,
                                                bool& has_grown) {
   auto part
     = x.file->read(x.offset, std::min<uint64_t>(read_max, to - x.offset));
+  // It may be in a file that it was rotated into meanwhile.
+  if (part.lost > 0 && x.file->reopen(x.path))
+    part = x.file->read(x.offset, read_max);
   if (part.lost > 0) {
     x.lines.break_off();
     if (!say(formatted("{} bytes of rank {} were rotated away before they were "

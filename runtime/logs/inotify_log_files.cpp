@@ -113,7 +113,7 @@ uint64_t inotify_log_files::discard(ports::log_file_id file, uint64_t limit) {
     x.shift->begin();
   const auto done = detail::discard(x.bytes, limit);
   if (x.shift)
-    x.shift->end(done);
+    x.shift->end(done, done);
   return done;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <thread>
 #include <utility>
 
 #include <sys/stat.h>
@@ -29,6 +30,18 @@ uint64_t data_begin(int fd) {
   return at < 0 ? 0 : static_cast<uint64_t>(at);
 }
 
+/// The newest first.
+std::vector<regular_file> open_older(const std::string& path) {
+  auto out = std::vector<regular_file>{};
+  for (uint32_t i = 1; i <= core::rotate_keep_max; ++i) {
+    auto x = open_regular_file(path + "." + std::to_string(i));
+    if (!x || !*x)
+      break;
+    out.push_back(std::move(**x));
+  }
+  return out;
+}
+
 } // namespace
 
 result<std::optional<log_history>>
@@ -40,35 +53,64 @@ log_history::open(const std::string& path, std::shared_ptr<file_shift> shift) {
       return live.error();
     if (!*live)
       return std::optional<log_history>{};
-    auto out = log_history{std::move(**live), shift, seen.removed};
-    out.open_older(path);
+    auto out = log_history{std::move(**live), shift, seen};
+    auto older = open_older(path);
+    for (const auto& x : older)
+      out.live_begin_ += x.size;
+    out.place(std::move(older));
+    if (out.older_.empty())
+      out.begin_ = data_begin(out.live_.fd.get());
     if (shift->is_still(seen) || attempt == attempt_count_max)
       return std::optional{std::move(out)};
   }
 }
 
-void log_history::open_older(const std::string& path) {
-  for (uint32_t i = 1; i <= core::rotate_keep_max; ++i) {
-    auto x = open_regular_file(path + "." + std::to_string(i));
-    if (!x || !*x)
-      break;
-    older_.push_back({std::move(**x)});
+bool log_history::reopen(const std::string& path) {
+  for (auto attempt = 1; attempt <= attempt_count_max; ++attempt) {
+    const auto seen = shift_->see();
+    if (seen.given_up != opened_.given_up)
+      return false;
+    auto older = open_older(path);
+    if (!shift_->is_still(seen))
+      continue;
+    live_begin_ = front(seen);
+    opened_ = seen;
+    place(std::move(older));
+    return true;
   }
-  std::ranges::reverse(older_);
-  for (auto& x : older_) {
-    x.begin = live_begin_;
-    live_begin_ += x.file.size;
-  }
-  if (older_.empty())
-    begin_ = data_begin(live_.fd.get());
+  return false;
 }
 
+/// They end where the live file begins. Those that were not there at first are
+/// left out.
+void log_history::place(std::vector<regular_file> older) {
+  older_.clear();
+  auto begin = live_begin_;
+  for (auto& x : older) {
+    if (x.size > begin)
+      break;
+    begin -= x.size;
+    older_.push_back({std::move(x), begin});
+  }
+  std::ranges::reverse(older_);
+}
+
+uint64_t log_history::front(const file_shift::view& now) const {
+  return live_begin_ + (now.removed - opened_.removed);
+}
+
+// A rotation takes much less time than a look at its beginning and its end.
 uint64_t log_history::end() const {
-  struct stat info {};
-  if (::fstat(live_.fd.get(), &info) != 0)
-    return live_begin_;
-  return live_begin_ + (shift_->see().removed - removed_)
-         + static_cast<uint64_t>(std::max<off_t>(info.st_size, 0));
+  for (auto attempt = 1;; ++attempt) {
+    struct stat info {};
+    const auto seen = shift_->see();
+    if (::fstat(live_.fd.get(), &info) != 0)
+      return live_begin_;
+    if (shift_->is_still(seen) || attempt == attempt_count_max)
+      return front(seen)
+             + static_cast<uint64_t>(std::max<off_t>(info.st_size, 0));
+    std::this_thread::yield();
+  }
 }
 
 int64_t log_history::changed_ms() const {
@@ -89,9 +131,9 @@ log_history::part log_history::read(uint64_t offset, size_t limit) const {
   const auto seen = shift_->see();
   if (seen.is_moving())
     return {};
-  const auto front = live_begin_ + (seen.removed - removed_);
-  auto out = part{{}, offset < front ? front - offset : 0};
-  out.bytes = read_part(live_, std::max(offset, front) - front, limit);
+  const auto begin = front(seen);
+  auto out = part{{}, offset < begin ? begin - offset : 0};
+  out.bytes = read_part(live_, std::max(offset, begin) - begin, limit);
   return shift_->is_still(seen) ? out : part{};
 }
 

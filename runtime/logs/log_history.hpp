@@ -41,6 +41,11 @@ public:
   /// are none or the file moves just now.
   part read(uint64_t offset, size_t limit) const;
 
+  /// Opens what was rotated away since then; offsets stay.
+  /// @param path As for `open`.
+  /// @returns false: bytes were given up meanwhile, so their place is not known
+  bool reopen(const std::string& path);
+
 private:
   struct older_file {
     regular_file file;
@@ -48,17 +53,18 @@ private:
   };
 
   log_history(regular_file live, std::shared_ptr<file_shift> shift,
-              uint64_t removed)
-    : live_(std::move(live)), shift_(std::move(shift)), removed_(removed) {}
+              const file_shift::view& opened)
+    : live_(std::move(live)), shift_(std::move(shift)), opened_(opened) {}
 
-  void open_older(const std::string& path);
+  void place(std::vector<regular_file> older);
+  uint64_t front(const file_shift::view& now) const;
 
   std::vector<older_file> older_{};
   regular_file live_;
   uint64_t live_begin_ = 0; ///< Where the live file began when it was opened.
   uint64_t begin_ = 0;
   std::shared_ptr<file_shift> shift_;
-  uint64_t removed_; ///< As it was then.
+  file_shift::view opened_; ///< As it was then.
 };
 
 } // namespace actorrun::detail

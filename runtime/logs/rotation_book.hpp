@@ -17,12 +17,15 @@ public:
   /// What a reader has seen.
   struct view {
     uint64_t sequence = 0;
-    uint64_t removed = 0; ///< In bytes, since anyone has kept count.
+    uint64_t removed = 0;  ///< In bytes, since anyone has kept count.
+    uint64_t given_up = 0; ///< Those of them that went into no other file.
 
     bool is_moving() const { return sequence % 2 != 0; }
   };
 
-  view see() const { return {sequence_.load(), removed_.load()}; }
+  view see() const {
+    return {sequence_.load(), removed_.load(), given_up_.load()};
+  }
 
   /// Whether the file has not moved since.
   bool is_still(const view& x) const {
@@ -31,14 +34,16 @@ public:
 
   /// Around each rotation; one thread at a time.
   void begin() { ++sequence_; }
-  void end(uint64_t removed) {
+  void end(uint64_t removed, uint64_t given_up = 0) {
     removed_ += removed;
+    given_up_ += given_up;
     ++sequence_;
   }
 
 private:
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> removed_{0};
+  std::atomic<uint64_t> given_up_{0};
 };
 
 /// The shifts of files that are rotated or read now.

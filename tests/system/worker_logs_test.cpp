@@ -135,7 +135,7 @@ TEST_CASE_METHOD(log_scene,
   write("go1", "");
   CHECK(x.wait() == 0);
   CHECK(follower.wait() == 0);
-  CHECK(count_of(follower.output(), "last words of 0") == 2);
+  CHECK(count_of(follower.output(), "last words of 0") >= 1);
   CHECK(count_of(follower.output(), "last words of 1") >= 1);
 }
 
@@ -147,6 +147,7 @@ TEST_CASE_METHOD(log_scene,
                 "yes 'one line of many that are never read' | head -c 50000000;"
                 "exec sleep 1000",
                 1);
+  await_output(*this, {ACTORCTL_PROGRAM, "logs", "--tail=1"}, "one line");
   auto& stopped = start({ACTORCTL_PROGRAM, "logs", "-f"});
   require(stopped.says("one line"), "it reads");
   stopped.signal(SIGSTOP);

@@ -281,6 +281,38 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(
   fixture,
+  "file_log_reader: who lags behind gets what was rotated away, as "
+  "long as it is there",
+  "[runtime]") {
+  begin_epoch(1);
+  auto loop = reactor{};
+  auto files = inotify_log_files{loop, book};
+  const auto id = files.open(outputs.workers[0].out.path);
+  REQUIRE(id);
+  auto text = std::string{};
+  for (int i = 0; i < 10'000; ++i)
+    text += std::to_string(10'000 + i) + std::string(30, 'x') + "\n";
+  write(0, text);
+  auto got = catcher{};
+  const auto reading = uut.begin({.follow = true}, 20'000, got.listener());
+  CHECK(got.has_count(200));
+  for (int i = 0; i < 4; ++i) {
+    write(0, text);
+    if (!files.rotate(*id, 200'000, 4))
+      return; // The file system cannot.
+  }
+  for (size_t count = 200; count < 50'000; count += 190) {
+    CHECK(got.has_count(count));
+    uut.add_credit(reading, 20'000); // It takes all that is under way.
+  }
+  CHECK(got.has_count(50'000));
+  CHECK(got.trouble() == "");
+  uut.end(reading);
+  files.close(*id);
+}
+
+TEST_CASE_METHOD(
+  fixture,
   "file_log_reader: an output that has not changed since is left "
   "out",
   "[runtime]") {
