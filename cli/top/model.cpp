@@ -136,34 +136,28 @@ void model::type(const key_pressed& x) {
 }
 
 void model::press_in_page(const key_pressed& x) {
-  const auto back = [this](size_t by) { scrolled_ -= std::min(by, scrolled_); };
-  switch (x.which) {
-    case key::up:
-      return back(1);
-    case key::down:
-      ++scrolled_;
-      return;
-    case key::page_up:
-      return back(x.page_size);
-    case key::page_down:
-      scrolled_ += x.page_size;
-      return;
-    case key::home:
-      scrolled_ = 0;
-      return;
-    case key::character:
-      if (x.text == 'j')
-        ++scrolled_;
-      else if (x.text == 'k')
-        back(1);
-      else if (x.text == 'p')
-        toggle_pause();
-      else
-        page_ = page::tree;
-      return;
-    default:
-      page_ = page::tree;
-  }
+  const auto scroll = [&](int64_t by) {
+    scrolled_ = static_cast<size_t>(
+      std::clamp<int64_t>(static_cast<int64_t>(scrolled_) + by, 0,
+                          static_cast<int64_t>(x.scroll_max)));
+  };
+  const auto is_letter = x.which == key::character;
+  if (x.which == key::up || (is_letter && x.text == 'k'))
+    scroll(-1);
+  else if (x.which == key::down || (is_letter && x.text == 'j'))
+    scroll(1);
+  else if (x.which == key::page_up)
+    scroll(-static_cast<int64_t>(x.page_size));
+  else if (x.which == key::page_down)
+    scroll(static_cast<int64_t>(x.page_size));
+  else if (x.which == key::home)
+    scrolled_ = 0;
+  else if (x.which == key::end)
+    scrolled_ = x.scroll_max;
+  else if (is_letter && x.text == 'p')
+    toggle_pause();
+  else
+    page_ = page::tree;
 }
 
 void model::press_in_tree(const key_pressed& x, effects& out) {

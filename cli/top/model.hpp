@@ -53,8 +53,10 @@ enum class key : uint8_t {
 
 struct key_pressed {
   key which = key::character;
-  char text = 0;        ///< Of a character: ASCII.
-  size_t page_size = 1; ///< Rows of the picture, for the page keys.
+  char text = 0; ///< Of a character: ASCII.
+  // Of the picture, as in `screen`.
+  size_t page_size = 1;
+  size_t scroll_max = 0;
 };
 
 /// A row of the picture was clicked.

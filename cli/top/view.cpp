@@ -131,6 +131,8 @@ constexpr size_t state_width = 10;
 constexpr size_t name_width_min = 10;
 constexpr size_t name_width_max = 28;
 constexpr size_t note_width_min = 12;
+constexpr size_t note_width_wanted = 36;
+constexpr size_t columns_before_note = 4;
 
 /// Which columns there are, and how wide the first and the last one are.
 struct layout {
@@ -140,25 +142,20 @@ struct layout {
 };
 
 layout layout_for(size_t width, size_t name_wanted) {
+  const auto& columns = all_columns();
   auto out = layout{};
   out.name = std::clamp(name_wanted, name_width_min, name_width_max);
   out.name = std::min(out.name, std::max(width / 3, name_width_min));
   auto used = out.name + 1 + state_width;
-  for (const auto& x : all_columns()) {
-    if (used + 1 + x.width > width)
-      break;
-    used += 1 + x.width;
-    ++out.column_count;
-  }
-  if (out.column_count == all_columns().size()
-      && used + 2 + note_width_min <= width)
-    out.note = width - used - 2;
+  while (out.column_count < columns.size()
+         && used + 1 + columns[out.column_count].width <= width)
+    used += 1 + columns[out.column_count++].width;
+  const auto has_note = [&](size_t note) { return used + 2 + note <= width; };
   // A reason is worth more than the last columns.
-  while (out.note == 0 && out.column_count > 4) {
-    used -= 1 + all_columns()[--out.column_count].width;
-    if (used + 2 + note_width_min <= width)
-      out.note = width - used - 2;
-  }
+  while (out.column_count > columns_before_note && !has_note(note_width_wanted))
+    used -= 1 + columns[--out.column_count].width;
+  if (has_note(note_width_min))
+    out.note = width - used - 2;
   return out;
 }
 
@@ -258,34 +255,32 @@ std::string nodes_text(const v1::JobStatus& x) {
   return formatted("nodes {} of {}", x.agents_size(), asked);
 }
 
+/// What the operator has chosen.
+std::string flags_of(const model& x) {
+  auto out = std::string{};
+  if (x.is_paused())
+    out += "  PAUSED";
+  if (!x.tree().filter.empty())
+    out += formatted("  filter: {}", x.tree().filter);
+  if (x.tree().by != order::rank)
+    out += formatted("  by {}", to_string(x.tree().by));
+  return out;
+}
+
 /// What comes first is what is still there on a narrow terminal.
 line title_line(const model& x, const job_picture* job) {
-  auto text = std::string{" "};
-  if (job == nullptr || !job->status) {
-    text += x.wanted();
-  } else {
-    const auto& status = *job->status;
-    const auto is_degraded
-      = !status.is_healthy() && status.phase() == "running";
-    text += formatted("{}  {}{}", status.job_id(), status.phase(),
-                      is_degraded ? " (degraded)" : "");
-    if (status.epoch() != 0)
-      text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
-    text += formatted("  {}  workers {}  restarts {} of {}", nodes_text(status),
-                      status.world_size(), status.restart_count(),
-                      status.settings().restart_count_max());
-  }
-  auto out = line{{std::move(text), style::bar}};
-  auto flags = std::string{};
-  if (x.is_paused())
-    flags += "  PAUSED";
-  if (!x.tree().filter.empty())
-    flags += formatted("  filter: {}", x.tree().filter);
-  if (x.tree().by != order::rank)
-    flags += formatted("  by {}", to_string(x.tree().by));
-  if (!flags.empty())
-    out.push_back({flags, style::bar});
-  return out;
+  if (job == nullptr || !job->status)
+    return {{" " + x.wanted() + flags_of(x), style::bar}};
+  const auto& status = *job->status;
+  const auto is_degraded = !status.is_healthy() && status.phase() == "running";
+  auto text = formatted(" {}  {}{}{}", status.job_id(), status.phase(),
+                        is_degraded ? " (degraded)" : "", flags_of(x));
+  if (status.epoch() != 0)
+    text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
+  text += formatted("  {}  workers {}  restarts {} of {}", nodes_text(status),
+                    status.world_size(), status.restart_count(),
+                    status.settings().restart_count_max());
+  return {{std::move(text), style::bar}};
 }
 
 std::string node_states(const v1::JobStatus& x) {
@@ -434,14 +429,16 @@ screen page_view(const model& x, size space, const std::vector<line>& all) {
   auto out = painter{space};
   const auto has_foot = space.height > 2;
   const auto room = space.height - (has_foot ? 1 : 0);
-  const auto first
-    = std::min(x.scrolled(), lines.size() - std::min(lines.size(), room));
+  const auto scroll_max = lines.size() - std::min(lines.size(), room);
+  const auto first = std::min(x.scrolled(), scroll_max);
   for (size_t i = first; i < lines.size() && i < first + room; ++i)
     out.add(std::move(lines[i]));
   out.fill(has_foot ? 1 : 0);
   if (has_foot)
     out.add(foot_line(x, 0));
-  return out.take(room);
+  auto picture = out.take(room);
+  picture.scroll_max = scroll_max;
+  return picture;
 }
 
 /// The widest name of a row.

@@ -19,7 +19,8 @@ struct screen {
   std::vector<line> lines;
   /// Which row of the tree is on which line.
   std::vector<std::optional<row_id>> rows;
-  size_t page_size = 1; ///< Lines for rows, or of a page.
+  size_t page_size = 1;  ///< Lines for rows, or of a page.
+  size_t scroll_max = 0; ///< Lines of a page that it can be moved by.
 };
 
 /// @param space At least one row and one column; from 20x5 on it is of use.

@@ -156,7 +156,10 @@ TEST_CASE("job status: a long history leaves room for the nodes", "[actors]") {
   }
   for (auto i = 0; i < 100; ++i) {
     const auto id = "agent" + std::to_string(i);
-    put(journal::node_changed{{.agent = {id}, .host = std::string(200, 'h')}});
+    auto node = journal::node{};
+    node.agent = {id};
+    node.host = std::string(200, 'h');
+    put(journal::node_changed{node});
     if (i < 50)
       put(journal::node_gone{{id}, std::string(1'000, 'g')});
   }

@@ -54,6 +54,37 @@ TEST_CASE("actorctl: status shows workers if it is asked to", "[cli]") {
   CHECK(has(refused_control({"status", "-o", "tall"}), "\"tall\""));
 }
 
+TEST_CASE("actorctl: status knows where jobs that have ended are", "[cli]") {
+  CHECK(control<status_arguments>({"status", "--journal=/j"}).journal_folder
+        == "/j");
+}
+
+TEST_CASE("actorctl: top watches this host, a job, or an endpoint", "[cli]") {
+  const auto all = control<top_arguments>({"top"});
+  CHECK(all.job.empty());
+  CHECK_FALSE(all.once);
+  CHECK_FALSE(all.remote);
+  const auto one = control<top_arguments>({"top", "--once", "j"});
+  CHECK(one.job == "j");
+  CHECK(one.once);
+  const auto far
+    = control<top_arguments>({"top", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
+  REQUIRE(far.remote);
+  CHECK(far.remote->job.value == "j");
+  CHECK(has(refused_control({"top", "a", "b"}), "\"b\""));
+  CHECK(has(refused_control({"top", "--rdzv-id=j"}), "actorctl top JOB"));
+}
+
+TEST_CASE("actorctl: why asks at an endpoint, or reads a journal", "[cli]") {
+  const auto far = control<why_arguments>(
+    {"why", "--all", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
+  REQUIRE(far.remote);
+  CHECK(far.all);
+  CHECK(far.remote->job.value == "j");
+  CHECK_FALSE(control<why_arguments>({"why", "/f.jsonl"}).remote);
+  CHECK(has(refused_control({"why", "--rdzv-endpoint=n1:5", "j"}), "JOB"));
+}
+
 TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
   const auto x
     = control<status_arguments>({"status", "--rdzv-endpoint=n1:5", "--rdzv_id",
@@ -186,12 +217,14 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
   CHECK(has(refused_control({}),
-            "status, why, journal, replay, drain, resize, restart, stop,"
-            " exclude, include, loglevel, coordinator and secret"));
+            "status, top, why, journal, replay, logs, stacks, drain, resize,"
+            " restart, stop, exclude, include, loglevel, coordinator and"
+            " secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
   CHECK(has(refused_control({"begin"}),
-            "status, why, journal, replay, drain, resize, restart, stop,"
-            " exclude, include, loglevel, coordinator and secret"));
+            "status, top, why, journal, replay, logs, stacks, drain, resize,"
+            " restart, stop, exclude, include, loglevel, coordinator and"
+            " secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 

@@ -117,9 +117,9 @@ TEST_CASE("completion: fish completes commands and their options",
           "[cli][shells]") {
   if (!has_shell("fish"))
     return;
-  CHECK(
-    offered_by_fish("actorctl ")
-    == words{"coordinator", "journal", "replay", "secret", "status", "why"});
+  CHECK(offered_by_fish("actorctl ")
+        == words{"coordinator", "journal", "replay", "secret", "status", "top",
+                 "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
   CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});

@@ -129,7 +129,7 @@ TEST_CASE("completion: candidates depend on the help's name for a value",
 
 TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
   CHECK(offered("actorctl ''")
-        == "status why journal replay coordinator secret");
+        == "status top why journal replay coordinator secret");
   CHECK(offered("actorctl st") == "status");
   CHECK(offered("actorctl --ver") == "--version");
   CHECK(offered("actorctl --json").empty());

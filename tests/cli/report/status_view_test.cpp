@@ -192,7 +192,7 @@ using json = nlohmann::json;
 using types = std::map<std::string, std::set<std::string>>;
 
 void collect(const json& x, const std::string& path, types& out) {
-  if (!path.empty())
+  if (!path.empty() && !path.ends_with(']'))
     out[path].insert(x.is_number() ? "number" : x.type_name());
   if (x.is_object())
     for (const auto& [name, member] : x.items())

@@ -1,6 +1,7 @@
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <random>
 
 using namespace actorrun;
@@ -38,7 +39,7 @@ TEST_CASE_METHOD(top_fixture, "top: the cursor moves, and stays on its row",
   press(key::down);
   CHECK(has(selected(), "rank 3"));
   press(key::page_up);
-  CHECK(has(selected(), "rank 1"));
+  CHECK(has(selected(), "rank 0"));
   press("G");
   // The other node is gone: the last row is nearest.
   auto job = two_nodes();
@@ -188,9 +189,13 @@ TEST_CASE_METHOD(top_fixture, "top: pages open, scroll and close", "[cli]") {
   press(key::escape);
   press("w");
   CHECK(has(lines()[0], "job job1"));
-  press(key::page_down);
-  press(key::page_down);
-  CHECK(has(lines(80, 6)[4], "ended: agent n3 joined")); // No further.
+  CHECK(screen(80, 6).scroll_max == 9);
+  for (auto i = 0; i < 5; ++i)
+    press(key::page_down); // No further than that.
+  CHECK(has(lines(80, 6)[4], "ended: agent n3 joined"));
+  press(key::up);
+  CHECK_FALSE(has(lines(80, 6)[4], "ended: agent n3 joined"));
+  press(key::end);
   press(key::escape);
   CHECK(has(selected(), "rank 0"));
   CHECK(press("q").size() == 1);
@@ -221,7 +226,9 @@ TEST_CASE("top: keys of actions work where they make sense", "[cli]") {
   x.uut.step(action_done{"done\x07"}, x.at);
   CHECK(x.lines().back() == " done\\x07");
   x.press("?");
-  CHECK(has(x.lines()[11], "drain this node"));
+  const auto lines = x.lines();
+  CHECK(std::ranges::any_of(
+    lines, [](const auto& y) { return has(y, "drain this node"); }));
 }
 
 TEST_CASE("top: without actions the help has none", "[cli]") {

@@ -113,7 +113,9 @@ struct top_fixture {
     return out;
   }
 
-  void press(cli::top::key x) { uut.step(cli::top::key_pressed{x, 0, 4}, at); }
+  void press(cli::top::key x) {
+    uut.step(cli::top::key_pressed{x, 0, 4, 9}, at);
+  }
 
   void show(const v1::JobStatus& x) {
     uut.step(cli::top::status_came{x.job_id(), x}, at);

@@ -22,6 +22,30 @@ TEST_CASE_METHOD(top_fixture, "top view: 80x24", "[cli]") {
   show(two_nodes());
   at += 1s;
   CHECK(frame(*this, 80, 24) == R"(
+ job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ running for 4m 13s; epoch 2 ended: rank 1 exited with code 7
+ regroups ▆█ last 120.0 ms, longest 120.0 ms
+NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
+▾ 0 n1      running     100 %    2.0 GiB    1m 2s   4m 13s  load 1.50, 48.0 GiB~
+    rank 0  runs         50 %    1.0 GiB       3s   4m 11s
+    rank 1  sleeps       50 %    1.0 GiB    1m 2s   4m 11s
+▾ 1 n2      running     201 %    4.0 GiB    1m 2s   4m 13s  load 1.50, 48.0 GiB~
+    rank 2  runs        100 %    2.0 GiB       3s   4m 11s
+    rank 3  sleeps      101 %    2.0 GiB    1m 2s   4m 11s
+
+
+
+
+
+
+
+
+
+
+
+
+
+ ? help  q quit  Enter details  s sort  f filter  / search  p pause
 )");
 }
 
@@ -34,6 +58,20 @@ TEST_CASE_METHOD(top_fixture, "top view: 120x14, a node is away", "[cli]") {
   node.set_reason("its link is broken; its lease decides");
   show(job);
   CHECK(frame(*this, 120, 14) == R"(
+ job1  running (degraded)  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ degraded: n2 is away
+ regroups ▆█ last 120.0 ms, longest 120.0 ms
+NODE        STATE         CPU     MEMORY   SILENT    SINCE      PID  THREADS  NOTE
+▾ 0 n1      running     100 %    2.0 GiB    1m 1s   4m 12s                    load 1.50, 48.0 GiB free of 64.0 GiB
+    rank 0  runs         50 %    1.0 GiB       2s   4m 10s      100       12
+    rank 1  sleeps       50 %    1.0 GiB    1m 1s   4m 10s      101       12
+▾ 1 n2     !away        201 %    4.0 GiB    1m 1s   4m 12s                    its link is broken; its lease decides
+    rank 2  runs        100 %    2.0 GiB       2s   4m 10s      200       12
+    rank 3  sleeps      101 %    2.0 GiB    1m 1s   4m 10s      201       12
+
+
+
+ ? help  q quit  Enter details  s sort  f filter  / search  p pause
 )");
 }
 
@@ -41,6 +79,11 @@ TEST_CASE_METHOD(top_fixture, "top view: 20x5", "[cli]") {
   show(two_nodes());
   press("j");
   CHECK(frame(*this, 20, 5) == R"(
+ job1  running  epoc
+ running for 4m 12s;
+▾ 0 n1      running
+    rank 0  runs
+ ? help  q quit  Ent
 )");
 }
 
@@ -56,6 +99,12 @@ TEST_CASE_METHOD(top_fixture, "top view: a job that waits", "[cli]") {
   show(job);
   at += 1s;
   CHECK(frame(*this, 100, 6) == R"(
+ job1  gathering  nodes 0 of 2  workers 0  restarts 0 of 0
+ waiting for 1 more node: 1 of 2 nodes are here, for 13.0 s, at most 47.0 s more
+   there are no nodes
+
+
+ ? help  q quit
 )");
 }
 
@@ -63,6 +112,26 @@ TEST_CASE_METHOD(top_fixture, "top view: the details of a job", "[cli]") {
   show(two_nodes());
   press("w");
   CHECK(frame(*this, 80, 20) == R"(
+ job job1
+ phase        running for 4m 12s
+ waits for    -
+ coordinator  pid 99 on n1, for 0s
+ nodes        2 here, 2 to 4 wanted
+ restarts     1 of 3 spent
+
+ epochs, the newest first
+ 3            nodes 2, workers 4, formed 11m 40s ago, regrouped in 120.0 ms
+ 2            nodes 2, workers 4, formed 13m 20s ago, regrouped in 80.0 ms,
+              cost a restart
+              ended: rank 1 exited with code 7
+ 1            nodes 2, workers 4, formed 15m 0s ago
+              ended: agent n3 joined
+
+
+
+
+
+ Enter, Esc: back
 )");
 }
 
@@ -72,6 +141,32 @@ TEST_CASE_METHOD(top_fixture, "top view: the details of a worker and its node",
   press("j");
   press(key::enter);
   CHECK(frame(*this, 80, 26) == R"(
+ worker of rank 0
+ local rank   0
+ pid          100
+ state        runs
+ since        4m 10s
+ CPU          50 %
+ memory       1.0 GiB
+ threads      12
+ processes    1
+ output       2.0 KiB
+ last line    2s ago
+
+ node n1
+ agent        n1-4711
+ address      10.0.0.1
+ role         default
+ state        running
+ reason       -
+ since        4m 12s
+ ranks        0-1, node rank 0
+ workers      2
+ lease        renewed 40 ms before the answer
+ load         1.50 (1 min), 8 CPUs
+ memory       48.0 GiB free of 64.0 GiB
+
+ Enter, Esc: back
 )");
 }
 
@@ -91,6 +186,16 @@ TEST_CASE_METHOD(top_fixture, "top view: several jobs have a row each",
   show(other);
   press("z");
   CHECK(frame(*this, 60, 10) == R"(
+ job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts
+ running for 4m 12s; epoch 2 ended: rank 1 exited with code
+NODE        STATE         CPU     MEMORY   SILENT    SINCE
+▾ job1      running         -          -        -   4m 12s
+  ▸ 0 n1    running     100 %    2.0 GiB    1m 1s   4m 12s
+  ▸ 1 n2    running     201 %    4.0 GiB    1m 1s   4m 12s
+▾ job2      running         -          -        -   4m 12s
+  ▸ 0 n1    running     100 %    2.0 GiB    1m 1s   4m 12s
+  ▸ 1 n2    running     201 %    4.0 GiB    1m 1s   4m 12s
+ ? help  q quit  Enter details  s sort  f filter  / search
 )");
 }
 
