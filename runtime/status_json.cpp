@@ -179,6 +179,8 @@ json excluded_hosts_of(const v1::JobStatus& job) {
 } // namespace
 
 json to_json(const v1::JobStatus& job) {
+  // An agent that answers in the coordinator's place knows no times.
+  const auto is_whole = job.wall_ms() != 0;
   auto agents = json::array();
   for (const auto& x : job.agents())
     agents.push_back(to_json(job, x));
