@@ -179,44 +179,46 @@ json excluded_hosts_of(const v1::JobStatus& job) {
 } // namespace
 
 json to_json(const v1::JobStatus& job) {
+  // An agent that answers in the coordinator's place knows no times.
+  const auto is_whole = job.wall_ms() != 0;
   auto agents = json::array();
   for (const auto& x : job.agents())
     agents.push_back(to_json(job, x));
-  return {
-    {"job", job.job_id()},
-    {"phase", job.phase()},
-    {"epoch", job.epoch()},
-    {"world_size", job.world_size()},
-    {"nodes_min", job.settings().agent_count_min()},
-    {"nodes_max", job.settings().agent_count_max()},
-    {"restarts", job.restart_count()},
-    {"restarts_max", job.settings().restart_count_max()},
-    {"waiting_for", job.waiting_for()},
-    {"master_addr", job.master_address()},
-    {"master_port", job.master_port()},
-    {"last_failure",
-     job.has_last_failure() ? to_json(job.last_failure()) : json(nullptr)},
-    {"outcome", job.has_outcome()
-                  ? json(core::to_string(from_wire(job.outcome()).kind))
-                  : json(nullptr)},
-    {"coordinator",
-     {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
-    {"healthy", job.is_healthy()},
-    {"sequence", job.sequence()},
-    {"wall_ms", job.wall_ms()},
-    {"age_ms", job.age_ms()},
-    {"phase_age_ms", job.phase_age_ms()},
-    {"waiting_age_ms", known(!job.waiting_for().empty(), job.waiting_age_ms())},
-    {"waiting_left_ms",
-     known(job.has_waiting_left_ms(), job.waiting_left_ms())},
-    {"departed_nodes", departed_nodes_of(job)},
-    {"excluded_hosts", excluded_hosts_of(job)},
-    {"epochs", epochs_of(job)},
-    {"truncated", job.truncated()},
-    {"gpus_truncated", job.gpus_truncated()},
-    {"vitals_truncated", job.vitals_truncated()},
-    {"quarantined_nodes", quarantined_nodes_of(job)},
-    {"agents", std::move(agents)}};
+  return {{"job", job.job_id()},
+          {"phase", job.phase()},
+          {"epoch", job.epoch()},
+          {"world_size", job.world_size()},
+          {"nodes_min", job.settings().agent_count_min()},
+          {"nodes_max", job.settings().agent_count_max()},
+          {"restarts", job.restart_count()},
+          {"restarts_max", job.settings().restart_count_max()},
+          {"waiting_for", job.waiting_for()},
+          {"master_addr", job.master_address()},
+          {"master_port", job.master_port()},
+          {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
+                                                  : json(nullptr)},
+          {"outcome", job.has_outcome()
+                        ? json(core::to_string(from_wire(job.outcome()).kind))
+                        : json(nullptr)},
+          {"coordinator",
+           {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
+          {"healthy", known(is_whole, job.is_healthy())},
+          {"sequence", known(is_whole, job.sequence())},
+          {"wall_ms", known(is_whole, job.wall_ms())},
+          {"age_ms", known(is_whole, job.age_ms())},
+          {"phase_age_ms", known(is_whole, job.phase_age_ms())},
+          {"waiting_age_ms",
+           known(is_whole && !job.waiting_for().empty(), job.waiting_age_ms())},
+          {"waiting_left_ms",
+           known(job.has_waiting_left_ms(), job.waiting_left_ms())},
+          {"departed_nodes", departed_nodes_of(job)},
+          {"excluded_hosts", excluded_hosts_of(job)},
+          {"epochs", epochs_of(job)},
+          {"truncated", job.truncated()},
+          {"gpus_truncated", job.gpus_truncated()},
+          {"vitals_truncated", job.vitals_truncated()},
+          {"quarantined_nodes", quarantined_nodes_of(job)},
+          {"agents", std::move(agents)}};
 }
 
 // Between two epochs the last one is still the newest; it runs nowhere.

@@ -50,7 +50,8 @@ remedy remedy_of_connecting(errc code) {
     case errc::cannot_listen:
       return {"this node cannot listen at the rendezvous endpoint",
               "its address is not one of this node's, or the port is reserved",
-              "check --rdzv-endpoint; ports below 1024 need privileges"};
+              "check the address in --rdzv-endpoint, --metrics-port or"
+              " --dashboard-port; ports below 1024 need privileges"};
     case errc::connection_refused:
     case errc::coordinator_gone:
       return {"no program listens at the rendezvous endpoint",
