@@ -169,8 +169,11 @@ int explain_job(const why_arguments& arguments) {
   const auto& known = journal->known();
   const auto is_lost = !known.result && !may_run(known);
   const auto state = is_lost ? "lost" : state_of(known);
+  // What ends a failed job is the end of its last epoch.
+  const auto ends_with_last
+    = known.result && known.result->kind == core::outcome::verdict::failed;
   if (arguments.all)
-    for (size_t i = 0; i < known.epochs.size(); ++i)
+    for (size_t i = 0; i + (ends_with_last ? 1 : 0) < known.epochs.size(); ++i)
       print(why_epoch(known, i), state, arguments.json);
   print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)), state,
         arguments.json);

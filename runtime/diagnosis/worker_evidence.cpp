@@ -72,7 +72,7 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
-  if (out.message.empty() && out.traceback.empty() && has_full_disk(outputs))
+  if (out.message.empty() && has_full_disk(outputs))
     out.message = "no space is left on the disk of its log files";
   return out;
 }

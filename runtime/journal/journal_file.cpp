@@ -75,6 +75,15 @@ bool read_number(std::string_view text, int64_t& out) {
 
 } // namespace
 
+size_t count_journals(const std::string& folder) {
+  auto error = std::error_code{};
+  auto out = size_t{0};
+  auto all = std::filesystem::directory_iterator{folder, error};
+  for (; !error && all != std::filesystem::end(all); all.increment(error))
+    out += all->path().native().ends_with(suffix) ? 1 : 0;
+  return out;
+}
+
 std::string file_name_of(const journal_name& x) {
   return formatted("{}.{}.{}.{}{}", escaped(x.job.value), escaped(x.host),
                    x.wall_ms, x.pid, suffix);
@@ -130,6 +139,8 @@ std::vector<journal_file> find_journals(const std::string& folder) {
 }
 
 void remove_old_journals(const std::string& folder, size_t count_max) {
+  if (count_journals(folder) <= count_max)
+    return;
   const auto all = find_journals(folder);
   for (auto i = count_max; i < all.size(); ++i) {
     ::unlink(all[i].path.c_str());

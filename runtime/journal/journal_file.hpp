@@ -45,10 +45,17 @@ struct journal_file {
 /// The journals in a folder, those that were written to last in front.
 std::vector<journal_file> find_journals(const std::string& folder);
 
+/// How many there are, roughly: by their names alone.
+size_t count_journals(const std::string& folder);
+
 /// Of these, the files beyond the newest ones are removed when a new one begins.
 inline constexpr size_t journal_file_count_max = 200;
 
-/// Removes the oldest journals of a folder, until so many are left.
+/// So many more may be there: they are not counted exactly with each launch.
+inline constexpr size_t journal_file_slack = 56;
+
+/// Removes the oldest journals of a folder, until so many are left. If there are
+/// not more of them, it only reads the folder.
 void remove_old_journals(const std::string& folder, size_t count_max);
 
 } // namespace actorrun::detail

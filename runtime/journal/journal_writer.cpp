@@ -90,7 +90,9 @@ private:
     const auto folder = std::filesystem::path{path_}.parent_path();
     if (!folder.empty()) {
       std::filesystem::create_directories(folder, error);
-      remove_old_journals(folder.string(), journal_file_count_max - 1);
+      if (count_journals(folder.string())
+          > journal_file_count_max + journal_file_slack)
+        remove_old_journals(folder.string(), journal_file_count_max);
     }
     fd_ = unique_fd{::open(path_.c_str(),
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC

@@ -504,7 +504,9 @@ std::string sentence_of_start(const snapshot& x, const epoch_entry& entry) {
 }
 
 explanation of_wait(const snapshot& x, time_point now) {
-  const auto since = ", for " + duration_text(now - x.waiting_since.when);
+  // Another phase waits for something else.
+  const auto began = std::max(x.waiting_since.when, x.phase_since.when);
+  const auto since = ", for " + duration_text(now - began);
   const auto* last = x.newest_epoch();
   auto before = explanation{};
   if (last != nullptr && last->revoked_at && x.phase != phase::running)

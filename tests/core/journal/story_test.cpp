@@ -90,6 +90,7 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
   job.note(1s, death("b", 1, 0ms));
   job.note(1s, job.disconnect("a"));
   job.note(1s, job.lose("a"));
+  job.note(1'040ms, job.join("d"));
   job.note(1'050ms, job.stopped("b", 1));
   job.note(1'050ms, job.stopped("c", 1));
   const auto x = why_epoch(job.chronicle.now(), 0);
@@ -101,7 +102,6 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
   CHECK(x.cause->failed_after_it == std::vector<uint32_t>{1});
   CHECK(has(x, "node: agent a on node-a: lost: connection refused"));
   CHECK(has(x, "rank 1 (local rank 0, pid 4711) on node-b exited with code 7"));
-  job.note(1'060ms, job.join("d"));
   for (const auto* agent : {"b", "c", "d"})
     job.note(1'060ms, workers_started{{agent}, {2}, {1}});
   job.note(2s, job.disconnect("d"));
