@@ -432,6 +432,8 @@ constexpr std::pair<std::string_view, control_rule> commands[]
      {"why", {why_rules, command_from<why_from>}},
      {"journal", {journal_rules, command_from<journal_from>}},
      {"replay", {replay_rules, command_from<replay_from>}},
+     {"logs", {logs_rules, command_from<logs_from>}},
+     {"stacks", {stacks_rules, command_from<stacks_from>}},
      {"drain", {drain_rules, command_from<drain_from>}},
      {"resize", {steer_rules, command_from<resize_from>}},
      {"restart", {reasoned_rules, command_from<restart_from>}},
@@ -439,8 +441,6 @@ constexpr std::pair<std::string_view, control_rule> commands[]
      {"exclude", {reasoned_rules, command_from<exclude_from>}},
      {"include", {steer_rules, command_from<include_from>}},
      {"loglevel", {log_level_rules, command_from<log_level_from>}},
-     {"logs", {logs_rules, command_from<logs_from>}},
-     {"stacks", {stacks_rules, command_from<stacks_from>}},
      {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
      {"secret", {secret_rules, command_from<secret_from>}}};
 
