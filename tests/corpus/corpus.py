@@ -428,9 +428,12 @@ def expect_node(s, x, index, what, says=(), evidence=()):
     expect_texts(x, says, evidence)
 
 
-def first_of_all(s):
-    """What ended the first epoch, whatever came after it."""
-    return s.ask("why", "--all", "--json")[1][0]
+def of_epoch(s, epoch):
+    """What ended this epoch, whatever came before and after it."""
+    for x in s.ask("why", "--all", "--json")[1]:
+        if x["epoch"] == epoch:
+            return x
+    raise Wrong(f"epoch {epoch} is not explained")
 
 
 # -- deaths of workers -----------------------------------------------------------------
@@ -723,7 +726,7 @@ def next_start_fails(s):
     x = s.why()
     check(x, x["epoch"] % EPOCHS_PER_TERM == 2, "the second epoch")
     expect_texts(x, ["could not be started", "train", "No such file"])
-    expect_worker(s, first_of_all(s), rank, "exited with code 3")
+    expect_worker(s, of_epoch(s, s.epoch), rank, "exited with code 3")
 
 
 def small_disk(s, size):
@@ -798,7 +801,7 @@ def after_loss(s, index, what, says):
         x = s.await_why(lambda x: x["state"] == "gathering", 1)
         expect_texts(x, ["Waiting for 1 more node", "gives up in"],
                      [s.host(index)])
-    x = first_of_all(s)
+    x = of_epoch(s, before)
     expect_node(s, x, index, what, says + ["this cost no restart"])
 
 
