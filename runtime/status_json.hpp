@@ -10,6 +10,10 @@
 
 namespace actorrun {
 
+/// Of the JSON (docs/status.md). It grows when a program that reads the version
+/// before would misread the new one; new members are no such change.
+inline constexpr int status_schema = 1;
+
 /// What `actorctl status --json` prints of a job, and its page shows: counts and
 /// pids are numbers, what is not known is null.
 nlohmann::ordered_json to_json(const v1::JobStatus& job);

@@ -12,10 +12,6 @@
 
 namespace actorrun::cli {
 
-/// Of the JSON (docs/status.md). It grows when a program that reads the version
-/// before would misread the new one; new members are no such change.
-inline constexpr int status_schema = 1;
-
 /// Adds the answer of one process, unless another process has reported the same job
 /// and knows more: a coordinator's answer covers all agents of its job.
 void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);

@@ -1,5 +1,6 @@
 #include "runtime/http/views.hpp"
 
+#include "actors/job_status.hpp"
 #include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/http/exposition.hpp"
@@ -43,27 +44,11 @@ v1::OperatorRequest status_request() {
 
 /// The same for two answers between which nothing has happened.
 std::string shape_of(v1::JobStatus x) {
-  x.clear_age_ms();
-  x.clear_phase_age_ms();
-  x.clear_waiting_age_ms();
-  x.clear_waiting_left_ms();
-  x.clear_wall_ms();
+  forget_ages(x);
   for (auto& agent : *x.mutable_agents()) {
     agent.clear_vitals();
     agent.clear_gpus();
-    agent.clear_since_ms();
-    agent.clear_lease_age_ms();
-    agent.clear_drain_left_ms();
   }
-  for (auto& epoch : *x.mutable_epochs()) {
-    epoch.clear_age_ms();
-    epoch.clear_running_age_ms();
-    epoch.clear_revoked_age_ms();
-  }
-  for (auto& node : *x.mutable_departed_nodes())
-    node.clear_age_ms();
-  for (auto& host : *x.mutable_excluded_hosts())
-    host.clear_age_ms();
   return x.SerializeAsString();
 }
 
@@ -72,7 +57,7 @@ std::string document_of(const v1::JobStatus& job) {
   using json = nlohmann::ordered_json;
   auto jobs = json::array();
   jobs.push_back(to_json(job));
-  return json{{"version", 1}, {"jobs", std::move(jobs)}}.dump(
+  return json{{"schema", status_schema}, {"jobs", std::move(jobs)}}.dump(
     -1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -10,16 +10,17 @@ using namespace actorrun::test;
 
 namespace {
 
-struct fixture : coordinator_fixture {
+struct logs_fixture : coordinator_fixture {
   using replies = std::shared_ptr<std::vector<v1::OperatorReply>>;
 
   replies ask(const v1::OperatorRequest& what, uint64_t session = 1) {
     auto out = std::make_shared<std::vector<v1::OperatorReply>>();
-    tell_anonymously(uut, operator_question{what,
-                                            [out](v1::OperatorReply x) {
-                                              out->push_back(std::move(x));
-                                            },
-                                            session});
+    tell_anonymously(uut, operator_question{.what = what,
+                                            .reply =
+                                              [out](v1::OperatorReply x) {
+                                                out->push_back(std::move(x));
+                                              },
+                                            .session = session});
     run();
     return out;
   }
@@ -137,7 +138,7 @@ TEST_CASE_METHOD(
   CHECK(b.told() == "credit 1 0");
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: more than the window is dropped",
+TEST_CASE_METHOD(logs_fixture, "coordinator: more than the window is dropped",
                  "[actors]") {
   begin();
   const auto got = ask(read_logs(7));
@@ -149,7 +150,7 @@ TEST_CASE_METHOD(fixture, "coordinator: more than the window is dropped",
   CHECK(dropped_message_count.load() == before + 1);
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: ranks and nodes must be there",
+TEST_CASE_METHOD(logs_fixture, "coordinator: ranks and nodes must be there",
                  "[actors]") {
   begin();
   auto request = read_logs(7);
@@ -169,7 +170,7 @@ TEST_CASE_METHOD(fixture, "coordinator: ranks and nodes must be there",
   CHECK(to_text(*ask(request)).starts_with("refused: the expression refers"));
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(logs_fixture,
                  "coordinator: who follows learns of lost and of new agents",
                  "[actors]") {
   begin();
@@ -185,7 +186,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(join(c, "3").find("read 2, credit 40000") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: there are not too many readings",
+TEST_CASE_METHOD(logs_fixture, "coordinator: there are not too many readings",
                  "[actors]") {
   begin();
   for (uint64_t i = 1; i <= core::log_fanout::reading_count_max; ++i)
@@ -195,7 +196,7 @@ TEST_CASE_METHOD(fixture, "coordinator: there are not too many readings",
   CHECK(to_text(*ask(read_logs(1), 99)) == "");
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: stacks are put together by rank",
+TEST_CASE_METHOD(logs_fixture, "coordinator: stacks are put together by rank",
                  "[actors]") {
   begin();
   const auto got = ask(read_stacks());
@@ -213,7 +214,8 @@ TEST_CASE_METHOD(fixture, "coordinator: stacks are put together by rank",
   CHECK(stacks.trouble() == "");
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: a node that is late misses its stacks",
+TEST_CASE_METHOD(logs_fixture,
+                 "coordinator: a node that is late misses its stacks",
                  "[actors]") {
   begin();
   auto request = read_stacks();

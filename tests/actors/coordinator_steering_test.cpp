@@ -10,8 +10,8 @@ using namespace actorrun::test;
 
 namespace {
 
-struct fixture : coordinator_fixture {
-  fixture() : coordinator_fixture{{1, 2, 1}} {}
+struct steering_fixture : coordinator_fixture {
+  steering_fixture() : coordinator_fixture{{1, 2, 1}} {}
 
   /// The answer to an operator.
   v1::OperatorReply ask(const v1::OperatorRequest& what,
@@ -35,7 +35,7 @@ v1::OperatorRequest drain(const std::string& node) {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "coordinator: a drained agent gets notice",
+TEST_CASE_METHOD(steering_fixture, "coordinator: a drained agent gets notice",
                  "[actor]") {
   run_two_leased();
   const auto reply = ask(drain("node-2"));
@@ -49,22 +49,23 @@ TEST_CASE_METHOD(fixture, "coordinator: a drained agent gets notice",
   CHECK_FALSE(now.agents(0).has_drain_left_ms());
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: a refusal says why", "[actor]") {
+TEST_CASE_METHOD(steering_fixture, "coordinator: a refusal says why",
+                 "[actor]") {
   run_two_leased();
   const auto reply = ask(drain("node-9"));
   CHECK(reply.refusal().code() == uint32_t(errc::bad_argument));
   CHECK(reply.refusal().text().find("no node node-9") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: whoever may not steer is refused",
-                 "[actor]") {
+TEST_CASE_METHOD(steering_fixture,
+                 "coordinator: whoever may not steer is refused", "[actor]") {
   run_two_leased();
   CHECK(ask(drain("node-2"), false).has_refusal());
   CHECK(b.told().empty());
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: texts of operators are one line",
-                 "[actor]") {
+TEST_CASE_METHOD(steering_fixture,
+                 "coordinator: texts of operators are one line", "[actor]") {
   run_two_leased();
   auto request = v1::OperatorRequest{};
   request.mutable_exclude()->set_host("n9");
@@ -79,7 +80,7 @@ TEST_CASE_METHOD(fixture, "coordinator: texts of operators are one line",
   CHECK(now.excluded_hosts(0).reason().size() < 256);
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: agents log as they are told",
+TEST_CASE_METHOD(steering_fixture, "coordinator: agents log as they are told",
                  "[actor]") {
   run_two_leased();
   auto request = v1::OperatorRequest{};
@@ -89,8 +90,8 @@ TEST_CASE_METHOD(fixture, "coordinator: agents log as they are told",
   CHECK(b.told() == "log DEBUG");
 }
 
-TEST_CASE_METHOD(fixture, "coordinator: a job ends as an operator asks",
-                 "[actor]") {
+TEST_CASE_METHOD(steering_fixture,
+                 "coordinator: a job ends as an operator asks", "[actor]") {
   run_two_leased();
   auto request = v1::OperatorRequest{};
   request.mutable_stop()->set_reason("enough");

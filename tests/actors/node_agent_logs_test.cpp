@@ -53,10 +53,12 @@ struct agent_logs_fixture : node_agent_fixture {
   std::shared_ptr<std::vector<v1::OperatorReply>>
   ask(const v1::OperatorRequest& what) {
     auto out = std::make_shared<std::vector<v1::OperatorReply>>();
-    tell_anonymously(
-      uut,
-      operator_question{
-        what, [out](v1::OperatorReply x) { out->push_back(std::move(x)); }, 5});
+    tell_anonymously(uut, operator_question{.what = what,
+                                            .reply =
+                                              [out](v1::OperatorReply x) {
+                                                out->push_back(std::move(x));
+                                              },
+                                            .session = 5});
     run();
     return out;
   }

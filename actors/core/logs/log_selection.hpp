@@ -55,7 +55,7 @@ struct log_selection {
 /// One line of a worker's log file.
 struct log_line {
   uint32_t rank = 0; ///< Global.
-  epoch_id epoch;
+  epoch_id epoch{};
   bool is_err = false;
   std::string text{}; ///< Without the line end; any bytes.
   bool truncated = false;
