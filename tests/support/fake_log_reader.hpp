@@ -46,7 +46,7 @@ public:
   void read(uint64_t reading, std::string text, bool is_end = false) {
     auto chunk = core::log_chunk{.is_end = is_end};
     if (!text.empty())
-      chunk.lines.push_back({.rank = 1, .text = std::move(text)});
+      chunk.lines.push_back({.rank = 1, .epoch = {1}, .text = std::move(text)});
     listeners_.at(reading)(std::move(chunk));
   }
 
