@@ -36,12 +36,15 @@ std::string end_of_file(const std::string& path, size_t limit) {
   return text.erase(0, std::min(text.find_first_not_of('\0'), text.size()));
 }
 
+/// A disk with so few free blocks is full: for what was refused, they were too few.
+constexpr auto blocks_left_max = fsblkcnt_t{16};
+
 /// Whether what it wrote may be missing.
 bool has_full_disk(const core::worker_outputs& x) {
   struct statvfs facts {};
   return x.err.where == core::stream_target::kind::file
          && ::statvfs(x.err.path.c_str(), &facts) == 0 && facts.f_blocks > 0
-         && facts.f_bavail == 0;
+         && facts.f_bavail <= blocks_left_max;
 }
 
 void add_last_words(core::death_details& out, const core::worker_outputs& x) {
