@@ -90,7 +90,8 @@ TEST_CASE("status_gpus: text of drivers cannot control the terminal", "[cli]") {
 
 TEST_CASE("status_gpus: JSON has every number, and null for unknown ones",
           "[cli]") {
-  const auto all = nlohmann::json::parse(to_json({job_with_gpus()}))["jobs"][0];
+  const auto all
+    = nlohmann::json::parse(to_json(std::vector{job_with_gpus()}))["jobs"][0];
   CHECK(all["gpus_truncated"] == false);
   const auto& agent = all["agents"][0];
   CHECK(agent["gpu_trouble"] == nullptr);
@@ -259,7 +260,7 @@ types of_documents() {
             "", out);
   auto job = v1::JobStatus{}; // Has never answered.
   job.add_agents();
-  collect(json::parse(to_json({job})), "", out);
+  collect(json::parse(to_json(std::vector{job})), "", out);
   return out;
 }
 

@@ -182,7 +182,8 @@ TEST_CASE("status_vitals: states have words, and odd ones cannot control the "
 
 TEST_CASE("status_vitals: JSON has every number, and null for unknown ones",
           "[cli]") {
-  const auto all = nlohmann::json::parse(to_json({job()}))["jobs"][0];
+  const auto all
+    = nlohmann::json::parse(to_json(std::vector{job()}))["jobs"][0];
   CHECK(all["vitals_truncated"] == false);
   const auto& node = all["agents"][1]["vitals"];
   CHECK(node["load"] == std::vector<double>{0.52, 12.4, 0.0});
@@ -209,7 +210,7 @@ TEST_CASE("status_vitals: JSON has every number, and null for unknown ones",
   CHECK(all["agents"][0]["vitals"]["load"] == nullptr);
   auto silent = job();
   silent.mutable_agents(0)->clear_vitals();
-  CHECK(
-    nlohmann::json::parse(to_json({silent}))["jobs"][0]["agents"][0]["vitals"]
-    == nullptr);
+  CHECK(nlohmann::json::parse(
+          to_json(std::vector{silent}))["jobs"][0]["agents"][0]["vitals"]
+        == nullptr);
 }
