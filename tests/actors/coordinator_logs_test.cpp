@@ -100,7 +100,7 @@ std::string to_text(const std::vector<v1::OperatorReply>& all) {
 } // namespace
 
 TEST_CASE_METHOD(
-  fixture,
+  logs_fixture,
   "coordinator: agents share the window of a reading, and it ends "
   "with the last",
   "[actors]") {
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-  fixture,
+  logs_fixture,
   "coordinator: what an operator has taken goes back to the agent "
   "that sent it",
   "[actors]") {
