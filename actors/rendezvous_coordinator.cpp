@@ -476,6 +476,8 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
       return readings_.begin(x, named_nodes(), world_size);
     case v1::OperatorRequest::kLogCredit:
       return readings_.add_credit(x);
+    case v1::OperatorRequest::kExplain:
+      return x.reply(explanations(x.what.explain()));
     case v1::OperatorRequest::kStacks:
       if (const auto id = stacks_.begin(x, ranks_of_nodes(), world_size))
         tell_later(self_, operator_stacks::timeout, stacks_due{id});

@@ -188,7 +188,7 @@ void add_phase(exposition& out, const v1::JobStatus& job) {
 
 void add_nodes(exposition& out, const v1::JobStatus& job) {
   auto counts = std::map<std::string, uint64_t>{
-    {"running", 0}, {"standby", 0}, {"waiting", 0}, {"out of touch", 0}};
+    {"running", 0}, {"standby", 0}, {"waiting", 0}, {"away", 0}};
   for (const auto& x : job.agents())
     ++counts[state_of(job, x)];
   out.begin(job_nodes);

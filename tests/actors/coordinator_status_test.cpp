@@ -118,8 +118,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   end(b.handle);
   b = remote();
   auto again = request("2");
-  again.mutable_claim()->mutable_plan()->set_epoch(1);
-  again.mutable_claim()->set_state(v1::SHARE_RUNNING);
+  claim(again, 1, v1::SHARE_RUNNING);
   again.mutable_claim()->add_pids(300);
   again.mutable_claim()->add_pids(301);
   send(b.handle, uut, again);

@@ -21,7 +21,8 @@ struct status_fixture : chronicle_fixture {
   /// `a:running b:away …`
   std::string states(std::chrono::milliseconds t) const {
     auto out = std::string{};
-    for (const auto& x : status(t).agents())
+    const auto seen = status(t); // It must outlive the loop.
+    for (const auto& x : seen.agents())
       out += (out.empty() ? "" : " ") + x.agent_id() + ":" + x.state();
     return out;
   }

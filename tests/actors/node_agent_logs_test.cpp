@@ -80,7 +80,7 @@ TEST_CASE_METHOD(
   reader->read(1, "hello");
   reader->read(1, "", true);
   run();
-  CHECK(coordinator.told() == "lines 7: 1 hello;\nlines 7: end");
+  CHECK(coordinator.told() == "lines 7: 1 hello;; lines 7: end");
   credit(7, 100); // It has ended.
   CHECK(reader->told() == "");
 }
@@ -93,11 +93,11 @@ TEST_CASE_METHOD(agent_logs_fixture, "agent: credit is fitted and passed on",
   read(8, 1'000'000'000);
   CHECK(reader->told()
         == "begin 1, credit " + std::to_string(core::log_line_cost_max)
-             + "\nbegin 2, credit 65536");
+             + "; begin 2, credit 65536");
   credit(8, 5'000);
   credit(7, 0);
   credit(7, 5'000);
-  CHECK(reader->told() == "credit 2 5000\nend 1");
+  CHECK(reader->told() == "credit 2 5000; end 1");
   reader->read(1, "late");
   run();
   CHECK(coordinator.told() == "");
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(agent_logs_fixture,
   reader->told();
   read(7);
   end(coordinator.handle);
-  CHECK(reader->told() == "begin 1, credit 40000\nend 1");
+  CHECK(reader->told() == "begin 1, credit 40000; end 1");
 }
 
 TEST_CASE_METHOD(agent_logs_fixture, "agent: too many readings are refused",

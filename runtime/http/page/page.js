@@ -57,7 +57,7 @@
     gathering: ['\u2026', 'warn'], last_call: ['\u2026', 'warn'], waiting: ['\u2026', 'warn'],
     standby: ['\u2026', 'faint'], stopping: ['\u25a0', 'warn'], leaving: ['\u25a0', 'warn'],
     stopped: ['\u25a0', 'warn'], failed: ['\u2717', 'bad'], away: ['\u2717', 'bad'],
-    'out of touch': ['\u2717', 'bad'],
+    draining: ['\u25a0', 'warn'], excluded: ['\u2026', 'faint'],
   };
   const letters = { R: 'runs', S: 'sleeps', D: 'waits for I/O', T: 'stopped', Z: 'ended' };
 

@@ -118,8 +118,9 @@ TEST_CASE("completion: fish completes commands and their options",
   if (!has_shell("fish"))
     return;
   CHECK(offered_by_fish("actorctl ")
-        == words{"coordinator", "journal", "replay", "secret", "status", "top",
-                 "why"});
+        == words{"coordinator", "drain", "exclude", "include", "journal",
+                 "loglevel", "logs", "replay", "resize", "restart", "secret",
+                 "stacks", "status", "stop", "top", "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
   CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});
@@ -136,7 +137,7 @@ TEST_CASE("completion: zsh completes commands and their options",
     return;
   auto uut
     = shell_terminal{"zsh -f", zsh_setup + script_for("zsh", "actorctl")};
-  CHECK(has(uut.completed("actorctl sta"), "status"));
+  CHECK(has(uut.completed("actorctl stat"), "status"));
   CHECK(has(uut.completed("actorctl --ver"), "--version"));
   CHECK(has(uut.completed("actorctl status --js"), "status --json"));
   CHECK(uut.completed("actorctl coordinator --js") == "coordinator --js");
@@ -150,7 +151,7 @@ TEST_CASE("completion: tcsh completes commands and options", "[cli][shells]") {
     return;
   auto uut
     = shell_terminal{"tcsh -f", tcsh_setup + script_for("tcsh", "actorctl")};
-  CHECK(uut.completed("actorctl sta") == "status");
+  CHECK(uut.completed("actorctl stat") == "status");
   CHECK(uut.completed("actorctl status --js") == "status --json");
   CHECK(uut.completed("actorctl status --rdzv-backend=sta")
         == "status --rdzv-backend=static");

@@ -216,6 +216,8 @@ v1::JobStatus extreme_job(bool is_known) {
   agent.mutable_vitals();
   if (!is_known)
     return job;
+  job.set_sequence(1);
+  job.set_wall_ms(1);
   job.set_waiting_for("something");
   job.set_waiting_left_ms(1);
   job.mutable_last_failure()->set_kind(v1::FAILURE_TIMER_EXPIRED);

@@ -235,7 +235,7 @@ TEST_CASE("metrics: the values are those of the status, in base units",
   CHECK(value_of(x, "actorrun_job_restarts_total") == 1);
   CHECK(value_of(x, "actorrun_job_phase_age_seconds") == 1.5);
   CHECK(value_of(x, "actorrun_job_nodes", {{"state", "running"}}) == 1);
-  CHECK(value_of(x, "actorrun_job_nodes", {{"state", "out of touch"}}) == 1);
+  CHECK(value_of(x, "actorrun_job_nodes", {{"state", "away"}}) == 1);
   CHECK(value_of(x, "actorrun_job_node_lease_age_seconds", {{"agent", "n1-7"}})
         == 0.04);
   CHECK(value_of(x, "actorrun_job_regroup_seconds_bucket", {{"le", "0.05"}})
