@@ -365,6 +365,7 @@ void posix_process_host::finish(epoch_id epoch) {
 // child processes: the group says which orphans were theirs, also when their
 // sessions are forgotten.
 void posix_process_host::leave_for_later(std::shared_ptr<worker_cgroup> group) {
+  group->close();
   loop_.after(removal_delay, [group = std::move(group)] {});
 }
 
