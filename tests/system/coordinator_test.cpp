@@ -44,11 +44,16 @@ struct hosted_scene : scene {
       CHECK(alive(x.pid));
   }
 
-  /// The lines about the agents, in any order.
+  /// What is known of the agents, in any order, but for what changes with time.
   static json by_agent(const json& status) {
     auto out = json::object();
-    for (const auto& x : status["agents"])
+    for (auto x : status["agents"]) {
+      for (const auto* name : {"since_ms", "lease_age_ms", "vitals"})
+        x.erase(name);
+      for (auto& worker : x["workers"])
+        worker = {worker["pid"], worker["rank"]};
       out[x["agent"].get<std::string>()] = x;
+    }
     return out;
   }
 
