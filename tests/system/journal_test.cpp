@@ -160,9 +160,11 @@ TEST_CASE_METHOD(journal_scene, "journal: it is shown, followed and replayed",
   CHECK(ask({"journal", "--follow"}, 0) == text); // It has ended.
 }
 
-TEST_CASE_METHOD(journal_scene, "journal: names cannot colour a terminal",
+TEST_CASE_METHOD(journal_scene, "journal: workers cannot colour a terminal",
                  "[journal]") {
-  end_job("a\x1b[31mb");
+  CHECK(
+    small_job({"--redirects=3"}, "printf 'a\\033[31mb\\n' >&2; exit 3").wait()
+    == 1);
   for (const auto& x : {words{"why"}, words{"why", "--all"}, words{"journal"},
                         words{"replay", "--at=+0.5s"}, words{"replay"}}) {
     auto command = words{ACTORCTL_PROGRAM};
