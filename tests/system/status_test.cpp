@@ -51,6 +51,7 @@ TEST_CASE_METHOD(scene, "status: it shows how the workers of a node are doing",
   CHECK(count_of(text, "stopped (T)") == 1);
   const auto brief = read({ACTORCTL_PROGRAM, "status"});
   CHECK(count_of(brief, "LOCAL") == 0);
+  ::kill(idle["pid"].get<pid_t>(), SIGCONT); // It could not end.
   job.signal(SIGTERM);
   CHECK(job.wait() == 128 + SIGTERM);
 }
@@ -112,7 +113,7 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
   // It has ended, and is listed.
   const auto text = ask({});
   CHECK(code == 3);
-  CHECK(count_of(text, "succeeded") == 1);
+  CHECK(count_of(text, "succeeded") >= 1);
   ask({"job"});
   CHECK(code == 0);
   ask({"ghost"});

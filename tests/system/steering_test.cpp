@@ -5,6 +5,8 @@
 #include <csignal>
 #include <string>
 
+#include <sys/stat.h>
+
 namespace actorrun::test {
 
 namespace {
@@ -166,7 +168,9 @@ TEST_CASE_METHOD(steering_scene,
 
 TEST_CASE_METHOD(steering_scene, "steering: with the secret others steer, too",
                  "[steering]") {
-  const auto secret = "--secret-file=" + write("secret", "open sesame\n");
+  const auto file = write("secret", "open sesame\n");
+  REQUIRE(::chmod(file.c_str(), 0600) == 0);
+  const auto secret = "--secret-file=" + file;
   auto& a = agent({.nodes = "1:2", .more = {secret}});
   await_world(2);
   control({"stop", secret, "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"});
