@@ -370,6 +370,19 @@ std::set<std::string> ids_of(const std::vector<v1::JobStatus>& jobs) {
   return out;
 }
 
+/// Whether a coordinator has reported this agent: one that hangs need not be waited
+/// for then. An agent's id has the number of its process (`make_agent_id`).
+bool is_reported(const std::vector<v1::JobStatus>& jobs, const local_job& x) {
+  const auto mark = formatted("-{}-", x.pid);
+  return !x.is_coordinator
+         && std::ranges::any_of(jobs, [&](const auto& job) {
+              return job.coordinator_pid() != 0
+                     && std::ranges::any_of(job.agents(), [&](const auto& y) {
+                          return y.agent_id().find(mark) != std::string::npos;
+                        });
+            });
+}
+
 } // namespace
 
 int show_status(const status_arguments& arguments) {
@@ -384,6 +397,8 @@ int show_status(const status_arguments& arguments) {
     if (!jobs)
       leave(fail(jobs.error(), "actorctl"));
     for (const auto& job : *jobs) {
+      if (is_reported(found, job))
+        continue;
       auto status = ask_status(job, status_limit);
       if (status)
         add_job(found, std::move(*status));
