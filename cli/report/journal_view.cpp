@@ -114,7 +114,8 @@ struct describe {
                      x.done ? "done" : "refused", clean(x.answer));
   }
   text operator()(const settings_changed& x) const {
-    return "the job has " + nodes_asked(x.settings) + " nodes";
+    return "the job has " + nodes_asked(x.settings)
+           + (x.settings.agent_count_max == 1 ? " node" : " nodes");
   }
   text operator()(const exclusions_changed& x) const {
     auto hosts = std::string{};

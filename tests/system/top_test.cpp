@@ -67,7 +67,7 @@ TEST_CASE_METHOD(terminal_scene,
   await_text("rank 3");
   order_exit(before[1].pid, 8);
   await_text("epoch 2");
-  await_text("exited with code 8");
+  await_text("epoch 1 ended: rank 1");
   await_text("regroups");
   press("?");
   await_text("this help");

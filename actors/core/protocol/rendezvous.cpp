@@ -582,9 +582,10 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
   settings_.agent_count_min = min;
   settings_.agent_count_max = max;
   agents_.resize(max);
-  resize_reason_ = "resized to " + now + " nodes by " + event.by;
+  const auto* noun = max == 1 ? " node" : " nodes";
+  resize_reason_ = "resized to " + now + noun + " by " + event.by;
   const auto surplus = counts.members - std::min(counts.members, max);
-  return "the job has " + now + " nodes now, and not " + before + " any more"
+  return "the job has " + now + noun + " now, and not " + before + " any more"
          + (is_active() && surplus > 0
               ? "; " + counted(surplus, "node")
                   + (surplus == 1 ? " stands by" : " stand by")
