@@ -82,7 +82,7 @@ TEST_CASE_METHOD(terminal_scene,
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);
-  await_text("the job has ended: succeeded");
+  await_text("the job has no process on this host any more");
   press("q");
   await_text("Pane is dead (status 0");
 }
