@@ -84,7 +84,11 @@ TEST_CASE_METHOD(terminal_scene,
   CHECK(b.wait() == 0);
   await_text("the job has no process on this host any more");
   press("q");
-  await_text("Pane is dead (status 0");
+  const auto has_ended = [this] {
+    return tmux({"display-message", "-p", "#{pane_dead} #{pane_dead_status}"})
+           == "1 0\n";
+  };
+  require(eventually(has_ended), "it ends with 0");
 }
 
 TEST_CASE_METHOD(terminal_scene,
