@@ -20,12 +20,15 @@ public:
   }
 
   void open(int columns, int rows, const std::string& more = "") {
-    const auto command
-      = "exec " + std::string{ACTORCTL_PROGRAM} + " top " + more;
+    const auto command = std::string{ACTORCTL_PROGRAM} + " top " + more
+                         + "; echo $? > " + code_file();
     tmux({"-f", "/dev/null", "new-session", "-d", "-x", std::to_string(columns),
           "-y", std::to_string(rows), command});
     tmux({"set-option", "-g", "remain-on-exit", "on"});
   }
+
+  /// Gets the exit code.
+  std::string code_file() const { return folder() + "/code"; }
 
   void press(const std::string& keys) { tmux({"send-keys", keys}); }
 
@@ -84,10 +87,7 @@ TEST_CASE_METHOD(terminal_scene,
   CHECK(b.wait() == 0);
   await_text("the job has no process on this host any more");
   press("q");
-  const auto has_ended = [this] {
-    return tmux({"display-message", "-p", "#{pane_dead} #{pane_dead_status}"})
-           == "1 0\n";
-  };
+  const auto has_ended = [this] { return content_of(code_file()) == "0\n"; };
   require(eventually(has_ended), "it ends with 0");
 }
 
