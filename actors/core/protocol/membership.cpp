@@ -474,8 +474,6 @@ void membership::on(const drain_ordered& event, time_point now, effects& out) {
 
 // Workers that have not all started yet get it then.
 void membership::give_notice(time_point now, effects& out) {
-  if (noticed_at_ || ending_)
-    return;
   noticed_at_ = now;
   out.emplace_back(notify_workers{share_.epoch()});
 }

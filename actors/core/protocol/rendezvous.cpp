@@ -788,12 +788,15 @@ bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
 
 // Why a node of the epoch has no place in it any more.
 std::string rendezvous::exclusion_of_member() const {
-  for (const auto& [id, x] : agents())
-    if (x.excluded && x.member_of == epoch()
-        && x.share != share_state::succeeded)
-      if (const auto* why = exclusions_.find(x.offering.host))
-        return to_string(*why);
-  return {};
+  const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
+    const auto& x = entry.second;
+    return x.excluded && x.member_of == epoch()
+           && x.share != share_state::succeeded
+           && exclusions_.find(x.offering.host) != nullptr;
+  });
+  return i == agents().end()
+           ? std::string{}
+           : to_string(*exclusions_.find(i->second.offering.host));
 }
 
 // Nodes that come after a resize may ask for the old numbers or for the new.

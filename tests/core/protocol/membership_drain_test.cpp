@@ -73,3 +73,10 @@ TEST_CASE_METHOD(fixture, "membership: a drained agent begins no epoch",
   CHECK(at(2ms, stopped(1))
         == "send_leaving; send_stopped 1; send_left; arm_timer 6");
 }
+
+TEST_CASE_METHOD(fixture, "membership: a drained agent leaves once", "[core]") {
+  run();
+  at(0s, drain_ordered{60s});
+  at(1s, leave_requested{SIGTERM});
+  CHECK(at(60s, fire(5)) == "");
+}

@@ -359,3 +359,31 @@ TEST_CASE_METHOD(fixture, "steering: the log level is one node's or all's",
   CHECK(answer(log_level_requested{"LOUD", "", "alice"})
           .starts_with("refused: there is no level LOUD"));
 }
+
+TEST_CASE_METHOD(fixture, "steering: a node that leaves need not be drained",
+                 "[core]") {
+  run();
+  at(0s, leaving("b"));
+  CHECK(answer(drain("b")) == "node node-b leaves already");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "steering: a smaller job throws no finished work away",
+                 "[core]") {
+  run();
+  at(0s, succeeded("a", 1));
+  CHECK(answer(resize(1, 2))
+        == "refused: some nodes have finished their work: a new epoch would"
+           " throw it away");
+}
+
+TEST_CASE_METHOD(fixture, "steering: who cannot be told to log is named",
+                 "[core]") {
+  run();
+  const auto level = [](const std::string& node) {
+    return log_level_requested{.level = "DEBUG", .node = node, .by = "alice"};
+  };
+  CHECK(answer(level("node-x")).starts_with("refused: this job has no node"));
+  at(0s, agent_disconnected{{"b"}});
+  CHECK(answer(level("node-b")) == "refused: node node-b is out of touch");
+}
