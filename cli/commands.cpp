@@ -374,13 +374,12 @@ std::set<std::string> ids_of(const std::vector<v1::JobStatus>& jobs) {
 /// for then. An agent's id has the number of its process (`make_agent_id`).
 bool is_reported(const std::vector<v1::JobStatus>& jobs, const local_job& x) {
   const auto mark = formatted("-{}-", x.pid);
-  return !x.is_coordinator
-         && std::ranges::any_of(jobs, [&](const auto& job) {
-              return job.coordinator_pid() != 0
-                     && std::ranges::any_of(job.agents(), [&](const auto& y) {
-                          return y.agent_id().find(mark) != std::string::npos;
-                        });
-            });
+  return !x.is_coordinator && std::ranges::any_of(jobs, [&](const auto& job) {
+    return job.coordinator_pid() != 0
+           && std::ranges::any_of(job.agents(), [&](const auto& y) {
+                return y.agent_id().find(mark) != std::string::npos;
+              });
+  });
 }
 
 } // namespace
