@@ -107,6 +107,8 @@ def all_reduce():
     dist.barrier()
     print(f"rank {rank}: reduced at port {os.environ['MASTER_PORT']},"
           f" restarts {restarts}", flush=True)
+    # Else torch's threads outlive the interpreter now and then, and abort it.
+    dist.destroy_process_group()
 
 
 {"client": client, "all_reduce": all_reduce}[sys.argv[1]]()

@@ -985,11 +985,6 @@ void rendezvous::revoke(const std::string& reason,
 void rendezvous::fail(effects& out) {
   failures_.end_epoch();
   revoke(to_string(failures_.first()), failures_.first(), out);
-  if (agents_.counts().draining > 0)
-    for (const auto& [id, x] : agents())
-      if (x.is_draining())
-        add_departure(x, "agent " + id.value + " leaves, as " + x.drain->by
-                           + " has asked");
   update_cause();
 }
 

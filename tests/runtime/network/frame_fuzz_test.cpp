@@ -2,6 +2,7 @@
 // thousands; ACTORRUN_FUZZ_COUNT=10000000 and a sanitizer make it a night's work.
 
 #include "runtime/network/frame_filter.hpp"
+#include "tests/messages/wire_samples.hpp"
 #include "tests/runtime/memory.hpp"
 #include "tests/runtime/network/caf_links_fixture.hpp"
 #include "tests/runtime/network/frame_writer.hpp"
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -27,6 +29,22 @@ int frame_count() {
 
 /// A peer that has the key and sends what it likes.
 struct fuzz_fixture : caf_links_fixture {
+  /// Keeps a sample of each message that the filter takes from an agent.
+  fuzz_fixture() {
+    actorrun::test::for_each_wire_type([this](const auto& x) {
+      auto fresh = frame_filter{ends()};
+      auto passed = std::string{};
+      const auto greeted = fresh.arriving(client_greeting_of_ours(), passed);
+      auto frame = frame_of(x);
+      if (greeted && fresh.arriving(frame, passed))
+        samples.push_back(std::move(frame));
+    });
+  }
+
+  link_ends ends() {
+    return {link_side::server, "a", node_name(server.system), coordinator.id()};
+  }
+
   /// A new link to the coordinator that has been greeted.
   void open() {
     close();
@@ -34,8 +52,7 @@ struct fuzz_fixture : caf_links_fixture {
     serve(server.system, std::move(pair.server),
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
     peer = std::move(pair.client);
-    filter.emplace(link_ends{link_side::server, "a", node_name(server.system),
-                             coordinator.id()});
+    filter.emplace(ends());
     send(client_greeting_of_ours());
   }
 
@@ -103,7 +120,7 @@ struct fuzz_fixture : caf_links_fixture {
   }
 
   std::string good_frame() {
-    switch (random() % 7) {
+    switch (random() % 10) {
       case 0: {
         auto x = v1::JoinRequest{};
         x.mutable_offer()->set_agent_id("a");
@@ -137,7 +154,7 @@ struct fuzz_fixture : caf_links_fixture {
       case 5:
         return write_frame({.kind = frame_kind::sign_of_life});
       default:
-        return frame_of(v1::StatusRequest{});
+        return samples[random() % samples.size()];
     }
   }
 
@@ -166,6 +183,7 @@ struct fuzz_fixture : caf_links_fixture {
   }
 
   std::mt19937 random{20'261'123};
+  std::vector<std::string> samples;
   unique_fd peer;
   std::optional<frame_filter> filter;
   int passed_count = 0;
@@ -180,6 +198,7 @@ TEST_CASE_METHOD(fuzz_fixture,
   using actorrun::test::has_address_sanitizer;
   const auto count = frame_count();
   auto before = 0.0;
+  REQUIRE(samples.size() >= 11); // Of as many types.
   for (auto i = 0; i < count; ++i) {
     if (i % frames_per_link == 0)
       open();

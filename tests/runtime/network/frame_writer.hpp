@@ -43,21 +43,26 @@ inline std::string node(char x) {
   return std::string{"\0\0\x3e\x9a\xab\x9b\xac\x79", 8} + std::string(24, x);
 }
 
-inline std::string short_text(const std::string& x) {
-  return static_cast<char>(x.size()) + x; // Of less than 128 bytes.
+/// Behind its size, in groups of seven bits, the lowest first, as CAF writes it.
+inline std::string counted(const std::string& x) {
+  auto out = std::string{};
+  auto size = x.size();
+  for (; size > 0x7f; size >>= 7)
+    out += static_cast<char>(0x80 | (size & 0x7f));
+  return out + static_cast<char>(size) + x;
 }
 
 /// A message of this type, with the bytes that Protobuf has made of it.
 inline std::string content_of(const std::string& type,
                               const std::string& bytes = {}) {
-  return std::string(3, '\0') + short_text("@<>+" + type) + short_text(bytes);
+  return std::string(3, '\0') + counted("@<>+" + type) + counted(bytes);
 }
 
 inline std::string server_greeting(char name, uint64_t actor) {
   return write_frame({.kind = frame_kind::server_handshake,
                       .operation_data = 3,
                       .content = node(name) + "\x01"
-                                 + short_text("generic-caf-app")
+                                 + counted("generic-caf-app")
                                  + network_order(actor, 8) + '\0'});
 }
 
