@@ -128,6 +128,7 @@ TEST_CASE_METHOD(fixture, "steering: what peers of a drained node do is free",
   at(0s, drain("b"));
   at(1s, failed("a", 1));
   CHECK(uut.current_phase() == phase::stopping);
+  at(1s, leaving("b")); // As it does when its workers are stopped.
   stop_all(1);
   CHECK(uut.budget().restart_count() == 0);
   CHECK(uut.epoch() == epoch_id{2});
