@@ -301,12 +301,12 @@ coordinator_from(const control_settings& settings,
   auto job = job_from(settings, world);
   if (!job)
     return job.error();
-  auto out = coordinator_arguments{std::move(*job), settings.exclude_after,
-                                   conf.warnings};
+  auto out = coordinator_arguments{std::move(*job), conf.warnings};
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;
+  out.job.exclude_after = settings.exclude_after;
   out.job.journal_folder = settings.journal == "none" ? ""
                            : settings.journal
                              ? *settings.journal

@@ -28,7 +28,6 @@ struct status_arguments {
 /// `actorctl coordinator`: host a job's coordinator, without workers.
 struct coordinator_arguments {
   job_options job; ///< Valid, with a rendezvous; the place is `here`.
-  uint32_t exclude_after = 0; ///< As in `run_arguments`.
   std::vector<std::string> warnings;
   http_options http{};
 };

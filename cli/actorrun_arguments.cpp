@@ -139,12 +139,12 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.place = settings.conf.place;
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
+  out.job.exclude_after = settings.exclude_after;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.grace_period = settings.grace_period;
   out.agent.agent_store = !settings.workers_serve_store;
   out.logs_events = settings.logs_events;
-  out.exclude_after = settings.exclude_after;
 }
 
 result<void> check(const run_arguments& x) {

@@ -275,8 +275,7 @@ int run(const run_arguments& arguments) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
      .on_event = event_printer(arguments, console),
-     .http = arguments.http,
-     .exclude_after = arguments.exclude_after});
+     .http = arguments.http});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)
@@ -326,8 +325,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
     system, arguments.job,
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
-     .http = arguments.http,
-     .exclude_after = arguments.exclude_after});
+     .http = arguments.http});
   auto signal = 0;
   const auto end = [&](int code) {
     await_console(*console, inbox, signal != 0 ? 1 : 0);

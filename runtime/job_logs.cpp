@@ -20,11 +20,8 @@ using line_callback = std::function<bool(const v1::LogLines&)>;
 /// In bytes.
 constexpr auto usual_window = uint32_t{512} * 1024;
 
-/// In bytes; longer than any of ours.
-constexpr size_t shown_text_max = 1'024;
-
 void clean(std::string& text) {
-  text = core::one_line(text, shown_text_max);
+  text = shown(text);
 }
 
 uint32_t cost_of(const v1::LogLines& x) {

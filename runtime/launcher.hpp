@@ -47,9 +47,6 @@ struct launcher_hooks {
     timer_server{};
   /// Ports at which people and tools can look at this part of the job.
   http_options http{};
-  /// A coordinator of this process excludes a host with so many failures that have
-  /// cost a restart, if enough others are left; 0: never.
-  uint32_t exclude_after = 0;
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

@@ -134,6 +134,9 @@ struct job_options {
   uint32_t agent_count_min = 1; ///< Fewest nodes that may form an epoch, ≥ 1.
   uint32_t agent_count_max = 1; ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
+  /// A coordinator of this process excludes a host with so many failures that have
+  /// cost a restart, if enough others are left; 0: never.
+  uint32_t exclude_after = 0;
   /// Where a coordinator of this process writes the journal of the job; made if it
   /// is missing. Empty: nowhere.
   std::string journal_folder{};

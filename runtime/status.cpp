@@ -1,6 +1,5 @@
 #include "runtime/status.hpp"
 
-#include "actors/core/failure.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
 #include "runtime/etcd/locator.hpp"
@@ -20,12 +19,9 @@ using namespace detail;
 
 namespace {
 
-/// In bytes; longer than any of ours.
-constexpr size_t shown_text_max = 1'024;
-
 /// What comes from another process goes to terminals and into JSON.
 void clean(std::string& text) {
-  text = core::one_line(text, shown_text_max);
+  text = shown(text);
 }
 
 v1::JobStatus cleaned(v1::JobStatus x) {
@@ -168,12 +164,12 @@ result<local_job> find_local_job(const std::string& job,
     living.push_back(std::move(x));
   }
   if (living.empty())
-    return failure{errc::connection_refused,
-                   job.empty()
-                     ? "no job of this user runs on this host; a job elsewhere"
-                       " needs --rdzv-endpoint and --rdzv-id"
-                     : formatted("no job '{}' of this user runs on this host",
-                                 core::one_line(job, shown_text_max))};
+    return failure{
+      errc::connection_refused,
+      job.empty()
+        ? "no job of this user runs on this host; a job elsewhere"
+          " needs --rdzv-endpoint and --rdzv-id"
+        : formatted("no job '{}' of this user runs on this host", shown(job))};
   if (ids.size() == 1)
     return living.front(); // Coordinators come first.
   auto list = std::string{};

@@ -1,6 +1,5 @@
 #include "runtime/steer.hpp"
 
-#include "actors/core/failure.hpp"
 #include "runtime/network/operator_reach.hpp"
 
 #include <cstdint>
@@ -11,14 +10,10 @@ using namespace detail;
 
 namespace {
 
-/// In bytes; longer than any of ours.
-constexpr size_t shown_text_max = 1'024;
-
 result<steering_answer> answer_in(const v1::OperatorReply& x) {
   if (x.has_done())
-    return steering_answer{true,
-                           core::one_line(x.done().text(), shown_text_max)};
-  auto text = core::one_line(x.refusal().text(), shown_text_max);
+    return steering_answer{true, shown(x.done().text())};
+  auto text = shown(x.refusal().text());
   const auto code = x.refusal().code();
   if (code == static_cast<uint32_t>(errc::bad_argument))
     return steering_answer{false, std::move(text)};

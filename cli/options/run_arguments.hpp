@@ -25,8 +25,6 @@ struct run_arguments {
   std::vector<int>
     signals_to_forward; ///< Passed on to workers; none of the above.
   std::vector<std::string> warnings; ///< One line each, for a person.
-  /// Exclude hosts with so many failures; 0: never.
-  uint32_t exclude_after = 0;
   /// Show a line of JSON on standard error for each event.
   bool logs_events = false;
   /// Print what the workers are bound to.

@@ -157,7 +157,7 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.limits = job.timeouts;
   out.host = host;
   out.pid = ::getpid();
-  out.exclude_after = hooks.exclude_after;
+  out.exclude_after = job.exclude_after;
   out.networked = job.rendezvous.has_value();
   out.lines = lines;
   out.on_closed

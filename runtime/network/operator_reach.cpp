@@ -12,9 +12,6 @@ namespace actorrun::detail {
 
 namespace {
 
-/// In bytes; longer than any of ours.
-constexpr size_t shown_text_max = 1'024;
-
 std::string operator_name() {
   return "actorctl-" + std::to_string(::getpid());
 }
@@ -69,13 +66,17 @@ result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
   return reach(dial, mine->mine.identity, limit);
 }
 
+std::string shown(std::string_view text) {
+  constexpr size_t length_max = 1'024;
+  return core::one_line(text, length_max);
+}
+
 failure refusal_in(const v1::OperatorReply& x, const std::string& wanted) {
   const auto last = static_cast<uint32_t>(errc::certificate_mismatch);
   const auto code = x.refusal().code();
   if (code == 0 || code > last)
     return {errc::not_actorrun, "the job does not say " + wanted};
-  return {static_cast<errc>(code),
-          core::one_line(x.refusal().text(), shown_text_max)};
+  return {static_cast<errc>(code), shown(x.refusal().text())};
 }
 
 } // namespace actorrun::detail

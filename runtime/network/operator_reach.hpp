@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace actorrun::detail {
 
@@ -26,6 +27,10 @@ result<reached> reach(const local_job& job, std::chrono::milliseconds limit);
 /// @pre the job has a rendezvous
 /// @retval as `connect`, and as `find_coordinator` for a job that uses etcd
 result<reached> reach(const job_options& job, std::chrono::milliseconds limit);
+
+/// A text of another process for terminals and JSON: one printable line of at most
+/// 1 KiB, which is longer than any of ours.
+std::string shown(std::string_view text);
 
 /// What a reply refuses.
 /// @param wanted Is not in it, for people.
