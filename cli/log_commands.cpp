@@ -7,6 +7,7 @@
 #include "cli/report/log_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/job_logs.hpp"
+#include "runtime/job_logs_json.hpp"
 
 #include <algorithm>
 #include <array>

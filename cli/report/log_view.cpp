@@ -4,10 +4,7 @@
 #include "actors/core/logs/terminal_line.hpp"
 #include "actors/core/reports/hang_summary.hpp"
 #include "messages/formatted.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <vector>
+#include "runtime/job_logs_json.hpp"
 
 namespace actorrun::cli {
 
@@ -18,17 +15,6 @@ constexpr auto label_template = "[rank${rank}]:";
 
 /// Behind a line that was cut.
 constexpr auto cut_mark = " [...]";
-
-/// The innermost frame of each.
-std::vector<core::worker_snapshot> snapshots_of(const v1::Stacks& x) {
-  auto out = std::vector<core::worker_snapshot>{};
-  for (const auto& worker : x.workers())
-    out.push_back(
-      {worker.rank(),
-       worker.frames().empty() ? worker.trouble() : worker.frames(0),
-       {}});
-  return out;
-}
 
 } // namespace
 
@@ -49,7 +35,7 @@ std::string to_text(const v1::LogLines& x, bool for_terminal) {
 std::string to_text(const v1::Stacks& x) {
   if (x.workers().empty())
     return "no worker was seen\n";
-  const auto seen = snapshots_of(x);
+  const auto seen = innermost_frames(x);
   auto out = core::stuck_summary(seen, seen.front().global_rank) + "\n";
   for (const auto& worker : x.workers()) {
     out += formatted(
@@ -64,27 +50,6 @@ std::string to_text(const v1::Stacks& x) {
   if (x.truncated())
     out += "\nmore workers do not fit: name ranks\n";
   return out;
-}
-
-std::string to_json(const v1::Stacks& x) {
-  auto workers = nlohmann::json::array();
-  for (const auto& worker : x.workers())
-    workers.push_back(
-      {{"rank", worker.rank()},
-       {"local_rank", worker.local_rank()},
-       {"pid", worker.pid()},
-       {"host", worker.host()},
-       {"source", worker.source()},
-       {"frames", std::vector<std::string>(worker.frames().begin(),
-                                           worker.frames().end())},
-       {"trouble", worker.trouble()}});
-  auto out = nlohmann::json{{"workers", std::move(workers)},
-                            {"trouble", x.trouble()},
-                            {"truncated", x.truncated()}};
-  if (const auto odd = core::odd_one_out(snapshots_of(x)))
-    out["odd_one_out"] = *odd;
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-         + "\n";
 }
 
 } // namespace actorrun::cli

@@ -15,7 +15,4 @@ std::string to_text(const v1::LogLines& x, bool for_terminal);
 /// The odd one out, if there is one; who is where; each worker's frames.
 std::string to_text(const v1::Stacks& x);
 
-/// One document in one line.
-std::string to_json(const v1::Stacks& x);
-
 } // namespace actorrun::cli

@@ -98,7 +98,8 @@ void http_connection::take_requests() {
     return;
   while (now_ == step::reading && fd_ && !input_.empty()) {
     auto found = read_request(input_);
-    if (const auto* x = std::get_if<http_request>(&found)) {
+    if (auto* x = std::get_if<http_request>(&found)) {
+      x->client = fd_.get();
       input_.erase(0, x->size);
       answer(*x);
     } else if (const auto* fault = std::get_if<http_fault>(&found)) {

@@ -68,7 +68,10 @@ std::optional<http_fault> read_first_line(std::string_view line,
   if (!target.starts_with('/'))
     return http_fault{400, "the target of the request is not a path"};
   out.method = method;
-  out.path = target.substr(0, target.find_first_of("?#"));
+  const auto resource = target.substr(0, target.find('#'));
+  const auto mark = std::min(resource.find('?'), resource.size());
+  out.path = resource.substr(0, mark);
+  out.query = resource.substr(std::min(mark + 1, resource.size()));
   out.keeps_alive = rest == "HTTP/1.1";
   return {};
 }

@@ -17,9 +17,12 @@ inline constexpr size_t http_line_count_max = 64;
 struct http_request {
   std::string method; ///< `GET`
   std::string path;   ///< Begins with `/`; without what follows a `?`.
+  std::string query;  ///< What follows it.
   std::string host; ///< As the client has sent it, with the port; may be empty.
   bool keeps_alive = false; ///< The client may send another one.
   size_t size = 0;          ///< In bytes.
+  int client
+    = -1; ///< The connection that it came from; open while it is answered.
 };
 
 /// Why a request is not answered; the client has to go.

@@ -1,6 +1,5 @@
 #include "runtime/http/status_source.hpp"
 
-#include <mutex>
 #include <utility>
 
 namespace actorrun::detail {
@@ -13,38 +12,19 @@ core::time_point now() {
 
 } // namespace
 
-/// Brings answers from any thread to the reactor's; drops them when the source has
-/// ended, because its reactor may follow it.
-struct status_source::return_path {
-  static void bring(const std::shared_ptr<return_path>& self, uint64_t number,
-                    v1::OperatorReply x) {
-    const auto lock = std::lock_guard{self->mutex};
-    if (self->home != nullptr)
-      self->home->post([self, number, x = std::move(x)] {
-        if (self->source != nullptr)
-          self->source->on_reply(number, x);
-      });
-  }
-
-  std::mutex mutex;
-  reactor* home = nullptr;         ///< Null: closed. Guarded by the mutex.
-  status_source* source = nullptr; ///< Of the reactor's thread.
-};
-
 status_source::status_source(reactor& home,
                              std::function<void(operator_question)> ask,
                              v1::OperatorRequest question,
                              const status_limits& limits)
   : home_(home), ask_(std::move(ask)), question_(std::move(question)),
-    limits_(limits), path_(std::make_shared<return_path>()) {
-  path_->home = &home_;
-  path_->source = this;
-}
+    limits_(limits),
+    path_(reply_path::open(home,
+                           [this](uint64_t number, const v1::OperatorReply& x) {
+                             on_reply(number, x);
+                           })) {}
 
 status_source::~status_source() {
-  path_->source = nullptr;
-  const auto lock = std::lock_guard{path_->mutex};
-  path_->home = nullptr;
+  path_->close();
   home_.cancel(deadline_);
 }
 
@@ -63,9 +43,7 @@ void status_source::ask() {
   asked_ = now();
   const auto number = ++question_count_;
   deadline_ = home_.after(limits_.answer, [this] { on_late(); });
-  ask_({question_, [path = path_, number](v1::OperatorReply x) {
-          return_path::bring(path, number, std::move(x));
-        }});
+  ask_({question_, reply_path::of(path_, number)});
 }
 
 // A late answer counts, too: the actor lives again.

@@ -4,6 +4,7 @@
 
 #include "actors/core/time.hpp"
 #include "actors/interfaces.hpp"
+#include "runtime/network/reply_path.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include "messages/job.pb.h"
@@ -57,8 +58,6 @@ public:
   uint64_t question_count() const { return question_count_; }
 
 private:
-  struct return_path;
-
   void ask();
   void on_reply(uint64_t number, const v1::OperatorReply& x);
   void on_late();
@@ -68,7 +67,7 @@ private:
   std::function<void(operator_question)> ask_;
   v1::OperatorRequest question_;
   const status_limits limits_;
-  std::shared_ptr<return_path> path_;
+  std::shared_ptr<reply_path> path_;
   status_answer newest_;
   uint64_t question_count_ = 0;
   bool is_open_ = false; ///< A question waits for its answer.

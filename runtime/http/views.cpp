@@ -7,11 +7,13 @@
 #include "runtime/http/host_names.hpp"
 #include "runtime/http/metrics.hpp"
 #include "runtime/http/page.hpp"
+#include "runtime/os/peer_user.hpp"
 #include "runtime/status_json.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 namespace actorrun::detail {
@@ -31,6 +33,9 @@ constexpr auto page_age = 90ms;
 constexpr auto refresh_interval = 1s;
 constexpr auto slow_refresh_interval = 3s;
 constexpr size_t large_event_size = 128 * 1024;
+
+const auto page_paths = std::set<std::string>{"/", "/events", "/log.json",
+                                              "/stacks.json", "/status.json"};
 
 core::time_point now() {
   return core::time_point::clock::now();
@@ -73,7 +78,8 @@ http_reply reply_of(const health& x) {
 
 views::views(reactor& home, view_setup setup)
   : setup_(std::move(setup)),
-    job_(home, setup_.ask_job, status_request(), setup_.limits) {
+    job_(home, setup_.ask_job, status_request(), setup_.limits),
+    workers_(home, setup_.ask_job) {
   if (setup_.ask_node)
     node_.emplace(home, setup_.ask_node, own_node_request(), setup_.limits);
 }
@@ -90,15 +96,12 @@ void views::answer(const view_choice& which, const http_request& x,
     return health_now(false, std::move(done));
   if (which.health && x.path == "/readyz")
     return health_now(true, std::move(done));
-  if (which.page && x.path == "/")
-    return page(std::move(done));
-  if (which.page && x.path == "/status.json")
-    return status(std::move(done));
-  if (which.page && x.path == "/events")
-    return events(std::move(done));
+  if (which.page && page_paths.find(x.path) != page_paths.end())
+    return answer_for_page(x, std::move(done));
   auto known = std::string{};
   if (which.page)
-    known += " / /status.json /events";
+    for (const auto& path : page_paths)
+      known += " " + path;
   if (which.metrics)
     known += " /metrics";
   if (which.health)
@@ -149,6 +152,24 @@ void views::health_now(bool is_readiness, http_callback done) {
 }
 
 // -- the page ------------------------------------------------------------------
+
+// What workers write may be nobody else's business, even on this host.
+void views::answer_for_page(const http_request& x, http_callback done) {
+  if (x.path == "/")
+    return page(std::move(done));
+  if (x.path == "/status.json")
+    return status(std::move(done));
+  if (x.path == "/events")
+    return events(std::move(done));
+  const auto user = user_of_peer(x.client);
+  if (!user || !is_trusted(*user))
+    return done(text_reply(
+      403, "logs and stacks are shown only on this host, to the user of the "
+           "job; from elsewhere: ssh -L, or actorctl logs"));
+  if (x.path == "/log.json")
+    return workers_.log(x.query, std::move(done));
+  workers_.stacks(x.query, std::move(done));
+}
 
 void views::status(http_callback done) {
   job_.get(page_age, [done = std::move(done)](const status_answer& x) {

@@ -5,6 +5,7 @@
 #include "runtime/http/regroup_times.hpp"
 #include "runtime/http/server.hpp"
 #include "runtime/http/status_source.hpp"
+#include "runtime/http/worker_views.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <functional>
@@ -52,6 +53,7 @@ private:
   void metrics(http_callback done);
   void metrics_of(const status_answer& node, const http_callback& done);
   void health_now(bool is_readiness, http_callback done);
+  void answer_for_page(const http_request& x, http_callback done);
   void page(http_callback done);
   void status(http_callback done);
   void events(http_callback done);
@@ -60,6 +62,7 @@ private:
   view_setup setup_;
   status_source job_;
   std::optional<status_source> node_; ///< None: there is no agent.
+  worker_views workers_;
   regroup_times regroups_;
   uint64_t counted_
     = 0; ///< The number of the answer that `regroups_` has seen.

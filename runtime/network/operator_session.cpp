@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 namespace actorrun::detail {
@@ -25,11 +24,6 @@ constexpr auto no_right_to_steer
     " ask on the host of its coordinator, as the user who runs it there; or"
     " start the job with a secret: actorctl secret create (docs/security.md)";
 
-uint64_t next_session() {
-  static auto last = std::atomic<uint64_t>{0};
-  return ++last;
-}
-
 core::duration fitted_interval(uint32_t ms) {
   return std::clamp(std::chrono::milliseconds{ms}, watch_interval_min,
                     watch_interval_max);
@@ -44,27 +38,10 @@ std::string news_of(v1::OperatorReply x) {
 
 } // namespace
 
-/// Brings answers from any thread to the reactor's; drops them when the session
-/// has ended, because its reactor may follow it.
-struct operator_session::return_path {
-  void bring(question_id id, v1::OperatorReply x) {
-    const auto lock = std::lock_guard{mutex};
-    if (home != nullptr)
-      home->post([to = session, id, x = std::move(x)]() mutable {
-        if (const auto alive = to.lock())
-          alive->on_answer(id, std::move(x));
-      });
-  }
-
-  void close() {
-    const auto lock = std::lock_guard{mutex};
-    home = nullptr;
-  }
-
-  std::mutex mutex;
-  reactor* home; ///< Null: closed.
-  std::weak_ptr<operator_session> session;
-};
+uint64_t next_session() {
+  static auto last = std::atomic<uint64_t>{0};
+  return ++last;
+}
 
 operator_session::operator_session(reactor& home, unique_fd connection,
                                    operator_setup setup)
@@ -76,9 +53,12 @@ operator_session::operator_session(reactor& home, unique_fd connection,
 void operator_session::start() {
   if (socket_.is_closed())
     return;
-  path_ = std::make_shared<return_path>();
-  path_->home = &home_;
-  path_->session = weak_from_this();
+  const auto take
+    = [whom = weak_from_this()](question_id id, v1::OperatorReply x) {
+        if (const auto alive = whom.lock())
+          alive->on_answer(id, std::move(x));
+      };
+  path_ = reply_path::open(home_, take);
   if (socket_.session())
     encryption_timer_
       = home_.after(encryption_limit, [this] { finish(late_encryption()); });
@@ -197,11 +177,8 @@ operator_session::ask(const v1::OperatorRequest& x, bool is_of_watch) {
 
 /// @param id 0: no answer is expected.
 void operator_session::pass_on(question_id id, const v1::OperatorRequest& x) {
-  setup_.ask({x,
-              [path = path_, id](v1::OperatorReply reply) {
-                path->bring(id, std::move(reply));
-              },
-              setup_.rights.by, setup_.rights.may_steer, number_});
+  setup_.ask({x, reply_path::of(path_, id), setup_.rights.by,
+              setup_.rights.may_steer, number_});
 }
 
 void operator_session::on_answer(question_id id, v1::OperatorReply x) {

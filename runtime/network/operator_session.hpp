@@ -8,6 +8,7 @@
 #include "runtime/network/keys.hpp"
 #include "runtime/network/link_socket.hpp"
 #include "runtime/network/operator_frames.hpp"
+#include "runtime/network/reply_path.hpp"
 #include "runtime/network/tls_session.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
@@ -54,6 +55,9 @@ inline constexpr size_t stream_unsent_max = 256 * 1024;
 /// A watch gets replies in such intervals.
 inline constexpr auto watch_interval_min = std::chrono::milliseconds{100};
 inline constexpr auto watch_interval_max = std::chrono::milliseconds{60'000};
+
+/// Names a link of an operator in this process; never the same again.
+uint64_t next_session();
 
 /// Who the operator is, and what it may do.
 struct operator_rights {
@@ -103,7 +107,6 @@ public:
 
 private:
   using question_id = uint64_t; ///< Never used again.
-  struct return_path;
 
   struct question {
     uint64_t number = 0; ///< The operator's.
@@ -152,7 +155,7 @@ private:
   socket_watch watch_socket_;
   operator_setup setup_;
   frame_splitter requests_{operator_frame_layout(request_size_max)};
-  std::shared_ptr<return_path> path_; ///< Null before the start.
+  std::shared_ptr<reply_path> path_; ///< Null before the start.
   std::map<question_id, question> questions_;
   std::map<question_id, stream> streams_;
   uint64_t number_; ///< Names the session in this process.

@@ -161,6 +161,39 @@ TEST_CASE_METHOD(scene, "http: without these options nothing more is loaded",
   CHECK(library_count(with.pid()) == library_count(without.pid()));
 }
 
+TEST_CASE_METHOD(scene,
+                 "http: a worker's log and stack are for the job's user alone",
+                 "[http]") {
+  const auto port = free_port();
+  auto& job = run({"--standalone", "--nproc-per-node=2", "-r3",
+                   "--log-dir=" + folder() + "/logs",
+                   option("--dashboard-port", port), "--no-python", "sh", "-c",
+                   "echo I am $RANK; echo oh >&2; exec sleep 1000"});
+  REQUIRE(eventually([&] { return http_client{port}.is_connected(); }));
+  CHECK(eventually([&] {
+    const auto log = get(port, "/log.json?rank=1");
+    return has(log, "\"text\":\"I am 1\"") && has(log, "\"text\":\"oh\"")
+           && !has(log, "I am 0");
+  }));
+  CHECK(has(get(port, "/stacks.json?rank=0"), "\"rank\":0"));
+  CHECK(get(port, "/log.json?rank=2").starts_with("HTTP/1.1 404 "));
+  if (::geteuid() != 0)
+    return skip("root", "only root can become another user");
+  const auto as_another = [&](const std::string& path) {
+    return read(
+      {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash",
+       "-c",
+       "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port) + "; printf 'GET "
+         + path + " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3"});
+  };
+  CHECK(as_another("/status.json").starts_with("HTTP/1.1 200 "));
+  for (const auto* path : {"/log.json?rank=1", "/stacks.json?rank=1"}) {
+    const auto reply = as_another(path);
+    CHECK(reply.starts_with("HTTP/1.1 403 "));
+    CHECK_FALSE(has(reply, "I am"));
+  }
+}
+
 TEST_CASE_METHOD(scene, "http: a browser shows the workers of a job",
                  "[http]") {
   if (::access("/usr/bin/chromium", X_OK) != 0)

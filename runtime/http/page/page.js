@@ -285,6 +285,8 @@
   function draw_details() {
     const row = rows.find(x => x.key === chosen);
     by_id('details').hidden = !row;
+    by_id('views').hidden = !row || !row.worker || !known(row.worker.rank);
+    watch(row && row.worker && known(row.worker.rank) ? row.worker.rank : null);
     if (!row) return;
     const { agent, worker } = row;
     if (worker) {
@@ -315,6 +317,82 @@
     if (agent.gpu_trouble) facts.push(['GPUs', agent.gpu_trouble]);
     set_facts(by_id('detail-facts'), facts);
   }
+
+  // -- a worker's log and stack -------------------------------------------------
+
+  const LOG_MS = 1500;
+  const views = { log: by_id('show-log'), stack: by_id('show-stack') };
+  let watched = null; // The rank that `shown` is of.
+  let shown = ''; // 'log', 'stack' or nothing.
+  let asking = 0; // The newest question; an older answer is thrown away.
+  let again = 0; // The timer of the next one.
+
+  // Sequences for terminals mean nothing here; other control characters are shown.
+  const plain = text => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, '')
+    .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, c => c === '\r' ? '' : '\ufffd');
+
+  function watch(rank) {
+    if (rank === watched) return;
+    watched = rank;
+    show(rank === null ? '' : shown);
+  }
+
+  function show(what) {
+    shown = watched === null ? '' : what;
+    clearTimeout(again);
+    ++asking;
+    for (const [name, button] of Object.entries(views)) button.setAttribute('aria-pressed', name === shown);
+    by_id('view').hidden = !shown;
+    by_id('view').replaceChildren();
+    set_text(by_id('view-note'), '');
+    if (shown) ask();
+  }
+
+  async function ask() {
+    const number = ++asking;
+    const path = shown === 'log' ? '/log.json' : '/stacks.json';
+    let note = '';
+    try {
+      const reply = await fetch(`${path}?rank=${watched}`, { cache: 'no-store' });
+      const text = await reply.text();
+      if (number !== asking) return;
+      if (!reply.ok) note = text.trim();
+      else if (shown === 'log') note = draw_log(JSON.parse(text));
+      else note = draw_stack(JSON.parse(text));
+    } catch {
+      if (number !== asking) return;
+      note = 'the job is not reached';
+    }
+    set_text(by_id('view-note'), note);
+    if (shown === 'log') again = setTimeout(() => (document.hidden ? wait() : ask()), LOG_MS);
+  }
+
+  // A page that nobody sees asks nothing.
+  function wait() {
+    document.addEventListener('visibilitychange', () => { if (shown === 'log') ask(); }, { once: true });
+  }
+
+  // Follows the end, unless somebody reads further above.
+  function draw_log(x) {
+    const view = by_id('view');
+    const follows = view.scrollTop + view.clientHeight >= view.scrollHeight - 8;
+    view.replaceChildren(...x.lines.map(line =>
+      make('span', `${plain(line.text)}${line.truncated ? ' [...]' : ''}\n`, line.is_err ? 'err' : '')));
+    if (follows) view.scrollTop = view.scrollHeight;
+    if (x.trouble) return x.trouble;
+    return x.lines.length ? `the last ${counted(x.lines.length, 'line')}` : 'it has written nothing';
+  }
+
+  function draw_stack(x) {
+    const worker = x.workers[0];
+    const frames = worker ? worker.frames : [];
+    by_id('view').textContent = frames.map(plain).join('\n');
+    if (!worker) return x.trouble || 'the worker was not seen';
+    return worker.trouble || (worker.source ? `seen by ${worker.source}` : '');
+  }
+
+  views.log.addEventListener('click', () => show(shown === 'log' ? '' : 'log'));
+  views.stack.addEventListener('click', () => show('stack'));
 
   // -- drawing ----------------------------------------------------------------
 
@@ -389,6 +467,9 @@
     if (event.key === '/' && !is_typing) {
       event.preventDefault();
       by_id('find').focus();
+    } else if ((event.key === 'l' || event.key === 's') && watched !== null && !is_typing
+        && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      show(event.key === 'l' ? 'log' : 'stack');
     } else if (event.key === 'Escape') {
       if (event.target === by_id('find')) by_id('find').value = '';
       chosen = '';

@@ -1,4 +1,5 @@
 #include "cli/report/log_view.hpp"
+#include "runtime/job_logs_json.hpp"
 #include "tests/support/catch.hpp"
 
 #include <nlohmann/json.hpp>

@@ -60,7 +60,12 @@ struct ports_fixture {
     if (is_silent)
       return;
     auto reply = v1::OperatorReply{};
-    {
+    if (x.what.has_logs()) {
+      reply.mutable_logs()->add_lines()->set_text("a line");
+      reply.mutable_logs()->set_is_end(true);
+    } else if (x.what.has_stacks()) {
+      reply.mutable_stacks()->add_workers()->set_source("kernel");
+    } else {
       const auto lock = std::lock_guard{mutex};
       *reply.mutable_status() = status;
     }
@@ -255,4 +260,16 @@ TEST_CASE("http ports: what is at the same address shares a port",
     = http_ports::open({.metrics = where, .page = where, .health = where}, {});
   REQUIRE(uut);
   CHECK(uut->ports() == std::vector<uint16_t>{where.port});
+}
+
+// That others get nothing is seen by `system_http`, which can be somebody else.
+TEST_CASE_METHOD(ports_fixture,
+                 "http ports: the page's user can read logs and stacks",
+                 "[runtime]") {
+  const auto log = get(page_port, "/log.json?rank=0");
+  CHECK(log.starts_with("HTTP/1.1 200 "));
+  CHECK(has(log, "a line"));
+  CHECK(has(get(page_port, "/stacks.json?rank=0"), "kernel"));
+  CHECK(get(page_port, "/log.json").starts_with("HTTP/1.1 400 "));
+  CHECK(get(metrics_port, "/log.json?rank=0").starts_with("HTTP/1.1 404 "));
 }

@@ -36,6 +36,7 @@ TEST_CASE("http request: a head is read to its end, and no further",
   const auto x = read(text + "GET /next");
   CHECK(x.method == "GET");
   CHECK(x.path == "/metrics");
+  CHECK(x.query == "x=1");
   CHECK(x.host == "node1:80");
   CHECK(x.keeps_alive);
   CHECK(x.size == text.size());
