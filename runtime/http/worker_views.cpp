@@ -19,16 +19,28 @@ namespace {
 /// In bytes; so much may be under way.
 constexpr auto window = uint32_t{256} * 1024;
 
-std::optional<uint32_t> rank_in(std::string_view query) {
+/// What a query names.
+struct wish {
+  uint32_t rank = 0;
+  v1::LogOutputs outputs = v1::LOG_OUTPUTS_BOTH;
+};
+
+std::optional<wish> wish_in(std::string_view query) {
   constexpr std::string_view name = "rank=";
   if (!query.starts_with(name))
     return std::nullopt;
-  const auto digits = query.substr(name.size());
-  auto out = uint32_t{0};
-  const auto end = digits.data() + digits.size();
-  const auto x = std::from_chars(digits.data(), end, out);
-  return x.ec == std::errc{} && x.ptr == end ? std::optional{out}
-                                             : std::nullopt;
+  query.remove_prefix(name.size());
+  auto out = wish{};
+  const auto end = query.data() + query.size();
+  const auto x = std::from_chars(query.data(), end, out.rank);
+  const auto rest = std::string_view{x.ptr, static_cast<size_t>(end - x.ptr)};
+  if (rest == "&output=out")
+    out.outputs = v1::LOG_OUTPUTS_OUT;
+  else if (rest == "&output=err")
+    out.outputs = v1::LOG_OUTPUTS_ERR;
+  else if (!rest.empty())
+    return std::nullopt;
+  return x.ec == std::errc{} ? std::optional{out} : std::nullopt;
 }
 
 http_reply json_reply(std::string text) {
@@ -61,22 +73,23 @@ worker_views::~worker_views() {
 }
 
 void worker_views::log(std::string_view query, http_callback done) {
-  const auto rank = rank_in(query);
-  if (!rank)
+  const auto found = wish_in(query);
+  if (!found)
     return done(reply_to_nonsense());
   auto what = v1::OperatorRequest{};
-  what.mutable_logs()->mutable_what()->add_ranks(*rank);
+  what.mutable_logs()->mutable_what()->add_ranks(found->rank);
+  what.mutable_logs()->mutable_what()->set_outputs(found->outputs);
   what.mutable_logs()->mutable_what()->set_tail(limits_.line_count);
   what.mutable_logs()->set_window(window);
   ask(std::move(what), std::move(done));
 }
 
 void worker_views::stacks(std::string_view query, http_callback done) {
-  const auto rank = rank_in(query);
-  if (!rank)
+  const auto found = wish_in(query);
+  if (!found)
     return done(reply_to_nonsense());
   auto what = v1::OperatorRequest{};
-  what.mutable_stacks()->add_ranks(*rank);
+  what.mutable_stacks()->add_ranks(found->rank);
   ask(std::move(what), std::move(done));
 }
 

@@ -165,10 +165,10 @@ TEST_CASE_METHOD(scene,
                  "http: a worker's log and stack are for the job's user alone",
                  "[http]") {
   const auto port = free_port();
-  auto& job = run({"--standalone", "--nproc-per-node=2", "-r3",
-                   "--log-dir=" + folder() + "/logs",
-                   option("--dashboard-port", port), "--no-python", "sh", "-c",
-                   "echo I am $RANK; echo oh >&2; exec sleep 1000"});
+  run({"--standalone", "--nproc-per-node=2", "-r3",
+       "--log-dir=" + folder() + "/logs", option("--dashboard-port", port),
+       "--no-python", "sh", "-c",
+       "echo I am $RANK; echo oh >&2; exec sleep 1000"});
   REQUIRE(eventually([&] { return http_client{port}.is_connected(); }));
   CHECK(eventually([&] {
     const auto log = get(port, "/log.json?rank=1");
@@ -187,7 +187,8 @@ TEST_CASE_METHOD(scene,
          + path + " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3"});
   };
   CHECK(as_another("/status.json").starts_with("HTTP/1.1 200 "));
-  for (const auto* path : {"/log.json?rank=1", "/stacks.json?rank=1"}) {
+  for (const auto* path :
+       {"/log.json?rank=1&output=out", "/stacks.json?rank=1"}) {
     const auto reply = as_another(path);
     CHECK(reply.starts_with("HTTP/1.1 403 "));
     CHECK_FALSE(has(reply, "I am"));

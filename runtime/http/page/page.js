@@ -321,9 +321,10 @@
   // -- a worker's log and stack -------------------------------------------------
 
   const LOG_MS = 1500;
-  const views = { log: by_id('show-log'), stack: by_id('show-stack') };
+  const views = { out: by_id('show-out'), err: by_id('show-err'), stack: by_id('show-stack') };
+  const view_keys = { o: 'out', e: 'err', s: 'stack' };
   let watched = null; // The rank that `shown` is of.
-  let shown = ''; // 'log', 'stack' or nothing.
+  let shown = ''; // One of them, or nothing.
   let asking = 0; // The newest question; an older answer is thrown away.
   let again = 0; // The timer of the next one.
 
@@ -350,26 +351,27 @@
 
   async function ask() {
     const number = ++asking;
-    const path = shown === 'log' ? '/log.json' : '/stacks.json';
+    const is_log = shown !== 'stack';
+    const path = is_log ? `/log.json?rank=${watched}&output=${shown}` : `/stacks.json?rank=${watched}`;
     let note = '';
     try {
-      const reply = await fetch(`${path}?rank=${watched}`, { cache: 'no-store' });
+      const reply = await fetch(path, { cache: 'no-store' });
       const text = await reply.text();
       if (number !== asking) return;
       if (!reply.ok) note = text.trim();
-      else if (shown === 'log') note = draw_log(JSON.parse(text));
+      else if (is_log) note = draw_log(JSON.parse(text));
       else note = draw_stack(JSON.parse(text));
     } catch {
       if (number !== asking) return;
       note = 'the job is not reached';
     }
     set_text(by_id('view-note'), note);
-    if (shown === 'log') again = setTimeout(() => (document.hidden ? wait() : ask()), LOG_MS);
+    if (is_log) again = setTimeout(() => (document.hidden ? wait(number) : ask()), LOG_MS);
   }
 
   // A page that nobody sees asks nothing.
-  function wait() {
-    document.addEventListener('visibilitychange', () => { if (shown === 'log') ask(); }, { once: true });
+  function wait(number) {
+    document.addEventListener('visibilitychange', () => { if (number === asking) ask(); }, { once: true });
   }
 
   // Follows the end, unless somebody reads further above.
@@ -377,7 +379,7 @@
     const view = by_id('view');
     const follows = view.scrollTop + view.clientHeight >= view.scrollHeight - 8;
     view.replaceChildren(...x.lines.map(line =>
-      make('span', `${plain(line.text)}${line.truncated ? ' [...]' : ''}\n`, line.is_err ? 'err' : '')));
+      make('span', `${plain(line.text)}${line.truncated ? ' [...]' : ''}\n`)));
     if (follows) view.scrollTop = view.scrollHeight;
     if (x.trouble) return x.trouble;
     return x.lines.length ? `the last ${counted(x.lines.length, 'line')}` : 'it has written nothing';
@@ -391,8 +393,8 @@
     return worker.trouble || (worker.source ? `seen by ${worker.source}` : '');
   }
 
-  views.log.addEventListener('click', () => show(shown === 'log' ? '' : 'log'));
-  views.stack.addEventListener('click', () => show('stack'));
+  for (const [name, button] of Object.entries(views))
+    button.addEventListener('click', () => show(name));
 
   // -- drawing ----------------------------------------------------------------
 
@@ -467,9 +469,9 @@
     if (event.key === '/' && !is_typing) {
       event.preventDefault();
       by_id('find').focus();
-    } else if ((event.key === 'l' || event.key === 's') && watched !== null && !is_typing
+    } else if (event.key in view_keys && watched !== null && !is_typing
         && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      show(event.key === 'l' ? 'log' : 'stack');
+      show(view_keys[event.key]);
     } else if (event.key === 'Escape') {
       if (event.target === by_id('find')) by_id('find').value = '';
       chosen = '';
@@ -525,12 +527,25 @@
     });
   }
 
+  // A link to a worker: #out=3, #err=3, #stack=3.
+  function follow_link() {
+    const [, what, rank] = /^#(out|err|stack)=(\d+)$/.exec(location.hash) || [];
+    const row = rows.find(x => x.worker && String(x.worker.rank) === rank);
+    if (!row) return;
+    chosen = row.key;
+    draw_details();
+    show(what);
+    draw_soon();
+  }
+
   // The page comes with a status, so that it is never empty.
   const first = by_id('first').textContent;
   if (first.startsWith('{')) {
     take(first);
     draw();
+    follow_link();
   }
+  addEventListener('hashchange', follow_link);
   setInterval(draw_link, 1000);
   connect();
 })();

@@ -91,10 +91,11 @@ TEST_CASE_METHOD(views_fixture, "worker_views: the newest lines are shown",
                  "[runtime]") {
   log();
   REQUIRE(has_questions(1));
-  const auto& asked = questions.at(0).what;
+  const auto asked = questions.at(0).what;
   CHECK(asked.logs().what().ranks(0) == 3);
   CHECK(asked.logs().what().tail() == 200);
   CHECK_FALSE(asked.logs().what().follow());
+  CHECK(asked.logs().what().outputs() == v1::LOG_OUTPUTS_BOTH);
   CHECK_FALSE(questions.at(0).may_steer);
   write(0, {"first", "other"}, false);
   write(0, {"third"}, true);
@@ -108,6 +109,9 @@ TEST_CASE_METHOD(views_fixture, "worker_views: the newest lines are shown",
   CHECK(questions.at(1).what.log_credit().number() == asked.number());
   CHECK(questions.at(1).what.log_credit().size() > 10);
   CHECK(questions.at(1).session == questions.at(0).session);
+  log("rank=0&output=err");
+  REQUIRE(has_questions(3));
+  CHECK(questions.at(2).what.logs().what().outputs() == v1::LOG_OUTPUTS_ERR);
 }
 
 TEST_CASE_METHOD(views_fixture, "worker_views: a worker's stack is shown",
@@ -124,12 +128,13 @@ TEST_CASE_METHOD(views_fixture, "worker_views: a worker's stack is shown",
 
 TEST_CASE_METHOD(views_fixture, "worker_views: nonsense is asked of nobody",
                  "[runtime]") {
-  for (const auto* query : {"", "rank", "rank=", "rank=-1", "rank=1x", "x=1",
-                            "rank=4294967296", "rank=1&rank=2"}) {
+  for (const auto* query :
+       {"", "rank", "rank=", "rank=-1", "rank=1x", "x=1", "rank=4294967296",
+        "rank=1&rank=2", "rank=1&output=both"}) {
     log(query);
     stacks(query);
   }
-  REQUIRE(has_replies(16));
+  REQUIRE(has_replies(18));
   for (const auto& x : replies)
     CHECK(x.status == 400);
   CHECK(questions.empty());
