@@ -21,8 +21,7 @@ std::vector<action> bound_actions() {
   constexpr auto nodes = action_scope{.jobs = true, .nodes = true};
   // A lone job has no row, so what is for all of it has keys of its own.
   return {
-    {'l', "the log of this worker or node as it grows; q: back", all,
-     verb::show_log},
+    {'l', "the log of this worker or node as it grows", all, verb::show_log},
     {'t', "the stack of this worker, or of all of this node", all,
      verb::show_stack},
     {'T',

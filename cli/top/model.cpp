@@ -73,11 +73,11 @@ const std::vector<own_key>& own_keys() {
     {"up down PgUp PgDn Home End", "move (also j, k, g, G, the mouse)"},
     {"Enter", "show the details of this row, and go back"},
     {"Space left right", "fold and unfold this node; z: all nodes"},
-    {"s S", "sort by rank, CPU, memory, silence, age; S: backwards"},
+    {"s S", "sort by rank, CPU, memory, silence, age; S: back"},
     {"f", "filter: show only rows with a text; Esc ends it"},
     {"/ n N", "search for a text; the next one, the one before"},
     {"p", "pause: keep this picture"},
-    {"w", "the details of the job: epochs, what ended them, who is gone"},
+    {"w", "the details of the job: its epochs, who is gone"},
     {"h ?", "this help"},
     {"q", "quit (also Ctrl-C)"},
   };

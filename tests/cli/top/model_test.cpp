@@ -320,7 +320,7 @@ TEST_CASE_METHOD(acting_fixture, "top: without a place there is no log",
   show(job);
   press("G");
   CHECK(press("l").empty());
-  CHECK(has(lines().back(), "node n1 has no place in the job"));
+  CHECK(has(lines().back(), "worker 1 (n1) has no place in the job"));
 }
 
 TEST_CASE_METHOD(acting_fixture, "top: of a closed text nothing is shown",
