@@ -188,8 +188,9 @@ std::string note_of(const row& x, time_point now) {
   if (x.is_worker()) {
     if (x.vitals == nullptr || !x.vitals->has_timer_age_ms())
       return "";
-    return formatted("timer {} {} ago", x.vitals->timer_scope(),
-                     span_text(age_now(x.vitals->timer_age_ms(), *x.job, now)));
+    return formatted(
+      "timer {} {} ago", x.vitals->timer_scope(),
+      span_or_dash(sampled_ago(x.vitals->timer_age_ms(), x, now)));
   }
   if (!x.node->reason().empty())
     return x.node->reason();
