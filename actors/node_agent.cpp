@@ -9,6 +9,7 @@
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
+#include "actors/worker_timers.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -450,6 +451,16 @@ void node_agent_state::on(const vitals_report& x) {
   vitals_ = x.now;
   sampled_ = self_->clock().now();
   pending_.vitals = false;
+  add_timers(vitals_, timers_, sampled_);
+  if (!pending_.any())
+    end_wait();
+}
+
+// Whichever comes last, the other's are there.
+void node_agent_state::on(const timer_figures& x) {
+  timers_ = x.last_requests;
+  pending_.timers = false;
+  add_timers(vitals_, timers_, sampled_);
   if (!pending_.any())
     end_wait();
 }
@@ -479,6 +490,7 @@ void node_agent_state::announce_devices() {
 void node_agent_state::sample() {
   if (devices_ && !std::exchange(pending_.devices, true))
     config_.devices->sample(forward_devices(self_));
+  sample_timers();
   if (!config_.vitals || std::exchange(pending_.vitals, true))
     return;
   const auto& plan = membership_.plan();
@@ -487,6 +499,16 @@ void node_agent_state::sample() {
     [handle = node_agent_actor{self_}](core::node_vitals now) {
       tell_anonymously(handle, vitals_report{std::move(now)});
     });
+}
+
+// A server that does not answer is one of a program of its own, or has ended.
+void node_agent_state::sample_timers() {
+  const auto& server = config_.supervisor.timers;
+  if (!config_.vitals || !server || std::exchange(pending_.timers, true))
+    return;
+  ask(self_, server, sample_timeout, timer_question{})
+    .then([this](const timer_figures& x) { on(x); },
+          [this](const caf::error&) { on(timer_figures{}); });
 }
 
 // Calls `fn` when there are new samples, or when they are late.

@@ -61,8 +61,9 @@ private:
   struct pending_samples {
     bool devices = false;
     bool vitals = false;
+    bool timers = false;
 
-    bool any() const { return devices || vitals; }
+    bool any() const { return devices || vitals || timers; }
   };
 
   void on(const v1::JoinAccepted& x);
@@ -83,6 +84,8 @@ private:
   void dispatch(const core::membership_event& event);
   void on(const devices_report& x);
   void on(const vitals_report& x);
+  void on(const timer_figures& x);
+  void sample_timers();
   void on(const status_due& x);
   void on(const v1::NodeStatusRequest& x);
   void on(const v1::LogReading& x);
@@ -138,6 +141,7 @@ private:
   std::optional<core::devices_status> devices_; ///< As last seen.
   core::node_vitals vitals_;                    ///< As last seen.
   core::time_point sampled_{};                  ///< When that was.
+  std::vector<core::last_request> timers_;      ///< As last seen.
   pending_samples pending_;
   std::vector<std::function<void()>> waiting_; ///< For the end of `pending_`.
   uint64_t wait_count_ = 0;                    ///< Names the newest wait.

@@ -87,6 +87,8 @@ struct timer_figures {
   size_t timer_count = 0; ///< Running.
   core::timer_counts requests;
   core::timer_line_counts lines;
+  /// As `core::timer_table` has them, by this process's clock.
+  std::vector<core::last_request> last_requests{};
 };
 
 /// EXTENSION POINT. The TIMER SERVER watches deadlines that workers, and actors
@@ -100,7 +102,7 @@ using timer_server_actor = interface<
   void(acquire_timer), void(release_timer),
   // The same on behalf of a worker.
   void(acquire_worker_timer), void(release_worker_timer),
-  // For operators and tests.
+  // For the status of workers, and for tests.
   timer_figures(timer_question)>;
 
 } // namespace actorrun

@@ -170,7 +170,8 @@ void timer_server_state::obey(const release_worker_timer& x) {
 }
 
 timer_figures timer_server_state::figures() const {
-  return {table_->size(), table_->counts(), requests_.counts()};
+  return {table_->size(), table_->counts(), requests_.counts(),
+          table_->last_requests()};
 }
 
 // -- decisions ----------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "actors/translate.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/core/timers/table.hpp"
 #include "messages/type_ids.hpp"
 
 #include <algorithm>
@@ -129,6 +130,9 @@ core::worker_vitals from_wire(const v1::WorkerVitals& x) {
     out.output_size = x.output_size();
   if (x.has_output_age_ms())
     out.output_age = from_ms(x.output_age_ms());
+  out.timer_scope = core::one_line(x.timer_scope(), core::last_scope_size_max);
+  if (x.has_timer_age_ms())
+    out.timer_age = from_ms(x.timer_age_ms());
   return out;
 }
 
@@ -257,6 +261,11 @@ v1::WorkerVitals to_wire(const core::worker_vitals& x) {
     out.set_output_size(*x.output_size);
   if (x.output_age)
     out.set_output_age_ms(to_ms(*x.output_age));
+  if (x.timer_age) {
+    out.set_timer_scope(
+      core::one_line(x.timer_scope, core::last_scope_size_max));
+    out.set_timer_age_ms(to_ms(*x.timer_age));
+  }
   return out;
 }
 

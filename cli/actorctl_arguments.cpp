@@ -11,7 +11,6 @@
 #include "runtime/journal.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <utility>
 
@@ -101,6 +100,8 @@ result<top_arguments> top_from(const control_settings& settings,
   if (!job)
     return job.error();
   return top_arguments{.job = std::move(job->local),
+                       .journal_folder = settings.journal.value_or(
+                         own_journal_folder(world.variable)),
                        .once = settings.once,
                        .remote = std::move(job->remote)};
 }
@@ -239,26 +240,14 @@ result<steer_arguments> include_from(const control_settings& settings,
 result<steer_arguments> log_level_from(const control_settings& settings,
                                        const std::vector<std::string>& rest,
                                        const host_facts& world) {
-  static constexpr std::pair<std::string_view, std::string_view> levels[]
-    = {{"debug", "DEBUG"},
-       {"info", "INFO"},
-       {"warning", "WARNING"},
-       {"error", "ERROR"},
-       {"critical", "CRITICAL"}};
   const auto word = word_of(rest, "the level");
   if (!word)
     return word.error();
-  auto lower = *word;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  const auto level = value_of(lower, levels);
+  const auto level = parse_log_level(*word);
   if (!level)
-    return bad_argument(in_quotes(*word)
-                        + " is no level; debug, info, warning, error and"
-                          " critical are");
+    return level.error();
   auto request = v1::OperatorRequest{};
-  request.mutable_log_level()->set_level(std::string{*level});
+  request.mutable_log_level()->set_level(*level);
   request.mutable_log_level()->set_node(settings.node);
   return steer_from(settings, std::move(request), world);
 }

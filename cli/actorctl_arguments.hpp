@@ -62,8 +62,9 @@ struct why_arguments {
 
 /// `actorctl top`: watch jobs.
 struct top_arguments {
-  std::string job;   ///< Of this host; empty: all of them.
-  bool once = false; ///< Print one picture.
+  std::string job;            ///< Of this host; empty: all of them.
+  std::string journal_folder; ///< Of jobs that have ended; empty: nowhere.
+  bool once = false;          ///< Print one picture.
   /// Watched instead of this host's jobs. Valid, with a rendezvous.
   std::optional<job_options> remote;
 };

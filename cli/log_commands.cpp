@@ -1,5 +1,6 @@
 #include "cli/log_commands.hpp"
 
+#include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/values.hpp"
 #include "cli/report/diagnostics.hpp"
@@ -92,6 +93,19 @@ v1::LogOutputs to_wire(core::std_streams x) {
   }
 }
 
+int fail_to_locate(const failure& why) {
+  if (why.code != errc::connection_refused)
+    return fail(why, program);
+  std::cerr << formatted(
+    "{}: error: {}\n"
+    "  try: actorctl status, which lists those that do, or "
+    "--rdzv-endpoint and --rdzv-id\n",
+    program, why.text);
+  return static_cast<int>(exit_code_of(why.code));
+}
+
+} // namespace
+
 v1::ReadLogs request_of(const logs_arguments& x) {
   auto out = v1::ReadLogs{};
   out.set_node(x.node);
@@ -111,30 +125,6 @@ v1::ReadLogs request_of(const logs_arguments& x) {
   return out;
 }
 
-int fail_to_locate(const failure& why) {
-  if (why.code != errc::connection_refused)
-    return fail(why, program);
-  std::cerr << formatted(
-    "{}: error: {}\n"
-    "  try: actorctl status, which lists those that do, or "
-    "--rdzv-endpoint and --rdzv-id\n",
-    program, why.text);
-  return static_cast<int>(exit_code_of(why.code));
-}
-
-using located = std::variant<local_job, job_options>;
-
-result<located> locate(const asked_job& job) {
-  if (job.remote)
-    return located{*job.remote};
-  auto found = find_local_job(job.local, logs_limit);
-  if (!found)
-    return found.error();
-  return located{std::move(*found)};
-}
-
-} // namespace
-
 int show_logs(const logs_arguments& arguments) {
   if (!catch_stops())
     return fail(system_failure("there is no pipe for signals"), program);
@@ -147,7 +137,7 @@ int show_logs(const logs_arguments& arguments) {
   };
   const auto how = log_reading_options{
     .what = request_of(arguments), .limit = logs_limit, .stop = signal_pipe[0]};
-  const auto job = locate(arguments.job);
+  const auto job = locate(arguments.job, logs_limit);
   if (!job)
     return fail_to_locate(job.error());
   const auto done
@@ -164,7 +154,7 @@ int show_logs(const logs_arguments& arguments) {
 }
 
 int show_stacks(const stacks_arguments& arguments) {
-  const auto job = locate(arguments.job);
+  const auto job = locate(arguments.job, logs_limit);
   if (!job)
     return fail_to_locate(job.error());
   const auto seen = std::visit(

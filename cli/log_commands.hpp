@@ -3,7 +3,12 @@
 
 #include "cli/actorctl_arguments.hpp"
 
+#include "messages/operator.pb.h"
+
 namespace actorrun::cli {
+
+/// What a command asks a job for; `since` counts from now.
+v1::ReadLogs request_of(const logs_arguments& arguments);
 
 /// Prints lines of workers' log files.
 /// @returns the exit code: 1: the job has no such worker or node; 3: no answer comes

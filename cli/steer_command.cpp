@@ -1,11 +1,12 @@
 #include "cli/steer_command.hpp"
 
+#include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
-#include "runtime/steer.hpp"
 
 #include <chrono>
 #include <iostream>
+#include <variant>
 
 namespace actorrun::cli {
 
@@ -21,17 +22,18 @@ constexpr auto id_limit = std::chrono::seconds{2};
 
 constexpr auto refused = 1;
 
-result<steering_answer> ask(const steer_arguments& x) {
-  if (x.job.remote)
-    return steer(*x.job.remote, x.request, limit);
-  const auto job = find_local_job(x.job.local, id_limit);
-  return job ? steer(*job, x.request, limit) : job.error();
-}
-
 } // namespace
 
+result<steering_answer> ask_job(const steer_arguments& arguments) {
+  const auto job = locate(arguments.job, id_limit);
+  if (!job)
+    return job.error();
+  return std::visit(
+    [&](const auto& x) { return steer(x, arguments.request, limit); }, *job);
+}
+
 int steer_job(const steer_arguments& arguments) {
-  const auto answer = ask(arguments);
+  const auto answer = ask_job(arguments);
   if (!answer)
     return fail(answer.error(), program);
   if (answer->is_done) {

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "cli/actorctl_arguments.hpp"
+#include "runtime/steer.hpp"
 
 namespace actorrun::cli {
+
+/// Asks the job. Blocks for 12 s at most.
+/// @retval as `steer`, and as `find_local_job`
+result<steering_answer> ask_job(const steer_arguments& arguments);
 
 /// Asks the job, and prints what it has done or why not.
 /// @returns 0: it was done; 1: it was refused; otherwise as `exit_code_of`

@@ -92,9 +92,10 @@ option_rules status_rules(control_settings& out) {
 }
 
 option_rules top_rules(control_settings& out) {
-  auto rules
-    = option_rules{{"--once", 0, "", group,
-                    "print one picture as text, and end", switch_on(out.once)}};
+  auto rules = option_rules{
+    {"--once", 0, "", group, "print one picture as text, and end",
+     switch_on(out.once)},
+    journal_rule(group, out.journal, "where journals are, for jobs that end")};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;

@@ -173,6 +173,21 @@ result<milliseconds> parse_whole_seconds(std::string_view text) {
   return milliseconds{seconds{*x}};
 }
 
+result<std::string> parse_log_level(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::string_view> levels[]
+    = {{"debug", "DEBUG"},
+       {"info", "INFO"},
+       {"warning", "WARNING"},
+       {"error", "ERROR"},
+       {"critical", "CRITICAL"}};
+  const auto level = value_of(lowered(text), levels);
+  if (!level)
+    return bad_argument(in_quotes(text)
+                        + " is no level; debug, info, warning, error and"
+                          " critical are");
+  return std::string{*level};
+}
+
 result<node_range> parse_node_range(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() > 2)

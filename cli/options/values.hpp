@@ -71,6 +71,10 @@ parse_span(std::string_view text,
 /// Whole seconds, 0..`timeout_max`.
 result<std::chrono::milliseconds> parse_whole_seconds(std::string_view text);
 
+/// debug, info, warning, error or critical, in any case.
+/// @returns it as jobs are asked for it: `DEBUG`
+result<std::string> parse_log_level(std::string_view text);
+
 /// How many nodes: exactly `max` when both are equal.
 struct node_range {
   uint32_t min = 1;

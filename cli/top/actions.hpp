@@ -1,10 +1,10 @@
-// Lists what an operator can do with a row of the live view, and by which key.
+// Lists what an operator can do with a row of the live view, by which key, and what
+// that asks of the job.
 #pragma once
 
 #include "cli/actorctl_arguments.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,30 +15,48 @@ namespace actorrun::cli::top {
 struct target {
   std::string job;                      ///< Its id.
   std::optional<std::string> agent{};   ///< None: the whole job.
-  std::optional<std::string> host{};    ///< Of the agent.
-  std::optional<uint32_t> rank{};       ///< Of the worker, if it has one.
+  std::string host{};                   ///< Of the agent.
+  std::optional<uint32_t> node_rank{};  ///< Of the agent, if it has one.
   std::optional<uint32_t> local_rank{}; ///< None: the whole node.
+  /// Global ranks of the worker, or of the node's workers; none: it has no place.
+  std::vector<uint32_t> ranks{};
 };
 
-/// On which rows a key works.
+/// On which rows a key works. What is for a job or a node works on the rows below
+/// it, too.
 struct action_scope {
   bool jobs = false;
   bool nodes = false;
   bool workers = false;
 };
 
+enum class verb : uint8_t { show_log, show_stack, drain, restart, log_level };
+
 struct action {
   char key = 0;     ///< None of the view's own (`own_keys`).
   std::string name; ///< A verb and its object, for the help.
   action_scope on{};
-  /// It writes to the terminal itself, until it returns; the view comes back after
-  /// a key.
-  bool takes_terminal = false;
-  /// What was done, or why not, in one line. May block for a few seconds.
-  std::function<std::string(const target&)> run;
+  verb what = verb::show_log;
 };
 
 /// Those of this program.
-std::vector<action> bound_actions(const top_arguments& arguments);
+std::vector<action> bound_actions();
+
+/// Whether it changes what the job does, so that the operator is asked first.
+bool is_steering(verb x);
+
+/// `rank 3 (n2)`, `node 1 (n2)`, `job job1`.
+std::string name_of(const target& x);
+
+/// What is about to be done, and what it costs; for the question.
+/// @param level As `parse_log_level` gives it; of `verb::log_level` only.
+std::string purpose_of(verb what, const target& x, const std::string& level);
+
+/// @pre `is_steering(what)`
+v1::OperatorRequest request_of(verb what, const target& x,
+                               const std::string& level);
+
+/// The last lines of its output, and those that follow.
+logs_arguments log_of(const target& x);
 
 } // namespace actorrun::cli::top

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/status_view.hpp"
+#include "cli/top/errands.hpp"
 #include "cli/top/feed.hpp"
 #include "cli/top/terminal.hpp"
 #include "messages/formatted.hpp"
@@ -72,7 +73,7 @@ std::string name_of(const top_arguments& x) {
 /// Those of this host that are meant, each once: by label.
 std::vector<feed_source> sources_of(const top_arguments& x) {
   if (x.remote)
-    return {{x.remote->job.value, x.remote}};
+    return {{.key = x.remote->job.value, .remote = x.remote}};
   auto out = std::vector<feed_source>{};
   const auto jobs = find_local_jobs();
   if (!jobs)
@@ -81,7 +82,7 @@ std::vector<feed_source> sources_of(const top_arguments& x) {
     const auto is_known = std::ranges::any_of(
       out, [&](const auto& y) { return y.key == job.label; });
     if (!is_known && (x.job.empty() || x.job == job.label))
-      out.push_back({job.label, {}});
+      out.push_back({job.label, {}, x.journal_folder});
   }
   return out;
 }
@@ -123,7 +124,8 @@ class session {
 public:
   session(const top_arguments& arguments, terminal& on, signals& from)
     : arguments_(arguments), terminal_(on), signals_(from),
-      model_(name_of(arguments), bound_actions(arguments), clock::now()) {}
+      model_(name_of(arguments), bound_actions(), clock::now()),
+      errands_(arguments, inbox_) {}
 
   /// @returns the signal that ended it; 0: the operator did
   int run() {
@@ -223,24 +225,16 @@ private:
 
   void obey(const quit&) { is_done_ = true; }
 
-  void obey(const run_action& x) {
-    const auto& what = model_.actions()[x.index];
-    if (!what.takes_terminal)
-      return step(action_done{what.run(x.what)});
-    terminal_.suspend();
-    const auto text = what.run(x.what);
-    std::cout << text << "\nEnter: back to top" << std::flush;
-    auto c = char{};
-    while (::read(STDIN_FILENO, &c, 1) == 1 && c != '\n' && c != '\r') {
-    }
-    terminal_.resume();
-  }
+  void obey(const steer_job& x) { errands_.run(x); }
+  void obey(const open_text& x) { errands_.run(x); }
+  void obey(const close_text&) { errands_.close_text(); }
 
   const top_arguments& arguments_;
   terminal& terminal_;
   signals& signals_;
   model model_;
   inbox inbox_;
+  errands errands_;
   std::map<std::string, std::unique_ptr<feed>> feeds_;
   screen picture_;
   core::time_point looked_{};

@@ -194,7 +194,7 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
 
 std::vector<line> help_of(const model& x) {
   auto out = std::vector<line>{};
-  constexpr size_t keys_width = 30;
+  constexpr size_t keys_width = 26;
   const auto put = [&](const std::string& keys, const std::string& name) {
     out.push_back(
       {{" " + fitted(keys, keys_width) + " ", style::strong}, {name}});
@@ -204,8 +204,9 @@ std::vector<line> help_of(const model& x) {
   for (const auto& y : x.actions())
     put(std::string(1, y.key), y.name);
   out.emplace_back();
-  out.push_back({{" STATE: ! has failed or is out of reach, * is on its way;"
-                  " of workers as ps(1) has it"}});
+  out.push_back(
+    {{" STATE: ! failed or out of reach, * on its way; of workers as"
+      " ps(1) has it"}});
   out.push_back(
     {{" SILENT: since the last line of output; LEASE: since the last"
       " keep-alive"}});

@@ -1,6 +1,6 @@
 #include "cli/top/feed.hpp"
 
-#include "messages/formatted.hpp"
+#include "cli/ended_jobs.hpp"
 #include "runtime/status.hpp"
 
 #include <algorithm>
@@ -24,6 +24,9 @@ constexpr auto watch_limit = std::chrono::milliseconds{3'000};
 
 /// Between two looks for a job.
 constexpr auto look_interval = std::chrono::milliseconds{500};
+
+/// Looks into the journals of a job that is gone: they take long if they are large.
+constexpr uint32_t end_looks_max = 20;
 
 bool is_same_kind(const event& a, const status_came& b) {
   const auto* x = std::get_if<status_came>(&a);
@@ -60,6 +63,17 @@ void wake_up::clear() {
 
 void inbox::put(event x) {
   const auto lock = std::lock_guard{mutex_};
+  add(std::move(x));
+}
+
+void inbox::put_and_wait(event x) {
+  auto lock = std::unique_lock{mutex_};
+  add(std::move(x));
+  const auto before = take_count_;
+  taken_.wait(lock, [&] { return take_count_ != before || is_closed_; });
+}
+
+void inbox::add(event x) {
   if (const auto* news = std::get_if<status_came>(&x))
     std::erase_if(waiting_,
                   [&](const auto& y) { return is_same_kind(y, *news); });
@@ -70,7 +84,15 @@ void inbox::put(event x) {
 std::vector<event> inbox::take() {
   const auto lock = std::lock_guard{mutex_};
   ready_.clear();
+  ++take_count_;
+  taken_.notify_all();
   return std::exchange(waiting_, {});
+}
+
+void inbox::close() {
+  const auto lock = std::lock_guard{mutex_};
+  is_closed_ = true;
+  taken_.notify_all();
 }
 
 feed::feed(feed_source what, inbox& to)
@@ -82,23 +104,46 @@ feed::~feed() {
 }
 
 void feed::run() {
+  do {
+    auto why = watch();
+    to_.put(answer_missing{what_.key, std::move(why), end_of_job()});
+  } while (pause());
+}
+
+/// @returns why nothing comes any more
+std::string feed::watch() {
   const auto how = watch_options{
     .interval = watch_interval, .limit = watch_limit, .stop = stop_.fd()};
   const auto on_status = [this](const v1::JobStatus& x) {
+    job_id_ = x.job_id();
+    end_.reset();
+    end_looks_left_ = end_looks_max;
     to_.put(status_came{what_.key, x});
     return true;
   };
-  do {
-    auto why = std::string{"the job has no process on this host any more"};
-    if (what_.remote) {
-      if (const auto done = watch_status(*what_.remote, how, on_status); !done)
-        why = done.error().text;
-    } else if (const auto job = find_job(what_.key)) {
-      if (const auto done = watch_status(*job, how, on_status); !done)
-        why = done.error().text;
-    }
-    to_.put(answer_missing{what_.key, std::move(why)});
-  } while (pause());
+  const auto job = what_.remote ? std::nullopt : find_job(what_.key);
+  is_gone_ = !what_.remote && !job;
+  if (is_gone_)
+    return "the job has no process on this host any more";
+  const auto done = what_.remote ? watch_status(*what_.remote, how, on_status)
+                                 : watch_status(*job, how, on_status);
+  return done ? "" : done.error().text;
+}
+
+// The last record may be written after the last process that answers has gone. As
+// long as there is one, the job goes on; and of another host there is no journal.
+std::optional<ended_job> feed::end_of_job() {
+  if (!is_gone_ || end_ || end_looks_left_ == 0)
+    return end_;
+  --end_looks_left_;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(
+    std::chrono::system_clock::now());
+  auto all = find_ended_jobs(what_.journal_folder,
+                             job_id_.empty() ? what_.key : job_id_, {},
+                             now.time_since_epoch().count());
+  if (!all.empty())
+    end_ = std::move(all.front());
+  return end_;
 }
 
 // False: it is to end.

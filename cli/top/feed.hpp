@@ -5,7 +5,8 @@
 #include "cli/top/model.hpp"
 #include "runtime/options.hpp"
 
-#include <functional>
+#include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -42,18 +43,31 @@ public:
   /// Of each job only the newest status is kept. Callable from any thread.
   void put(event x);
 
+  /// The same, and waits until it is taken, so that one who sends much is no faster
+  /// than who reads it.
+  void put_and_wait(event x);
+
   std::vector<event> take();
 
+  /// From now on no thread waits.
+  void close();
+
 private:
+  void add(event x);
+
   wake_up ready_;
   std::mutex mutex_;
+  std::condition_variable taken_;
   std::vector<event> waiting_;
+  uint64_t take_count_ = 0;
+  bool is_closed_ = false;
 };
 
 /// Which job to watch: one of this host by its label, or one of another host.
 struct feed_source {
   std::string key; ///< Of its picture; the label.
   std::optional<job_options> remote{};
+  std::string journal_folder{}; ///< Tells how it ended; empty: nothing does.
 };
 
 class feed {
@@ -68,10 +82,16 @@ public:
 
 private:
   void run();
+  std::string watch();
+  std::optional<ended_job> end_of_job();
   bool pause();
 
   feed_source what_;
   inbox& to_;
+  std::string job_id_;   ///< As it has said itself.
+  bool is_gone_ = false; ///< Without a process of this host.
+  std::optional<ended_job> end_;
+  uint32_t end_looks_left_ = 0;
   wake_up stop_;
   std::thread thread_;
 };

@@ -1,6 +1,8 @@
 #include "cli/top/model.hpp"
 
 #include "actors/core/failure.hpp"
+#include "cli/options/values.hpp"
+#include "cli/report/status_view.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -16,6 +18,45 @@ bool is_on(const action_scope& on, const row& x) {
   return x.node == nullptr ? on.jobs : x.is_worker() ? on.workers : on.nodes;
 }
 
+std::vector<uint32_t> ranks_of(const row& x) {
+  if (x.rank)
+    return {*x.rank};
+  auto out = std::vector<uint32_t>{};
+  if (!x.is_worker() && in_epoch(*x.job->status, *x.node))
+    for (uint32_t i = 0; i < x.node->slot_count(); ++i)
+      out.push_back(x.node->first_global_rank() + i);
+  return out;
+}
+
+target target_of(const row& x) {
+  auto out = target{.job = x.job->status ? x.job->status->job_id() : x.id.job};
+  if (x.node == nullptr)
+    return out;
+  out.agent = x.node->agent_id();
+  out.host = x.node->host();
+  if (in_epoch(*x.job->status, *x.node))
+    out.node_rank = x.node->node_rank();
+  out.local_rank = x.id.local_rank;
+  out.ranks = ranks_of(x);
+  return out;
+}
+
+/// What a key is about: the row, or the node or job that the row is part of. None:
+/// the key is for rows further down.
+std::optional<target> target_for(const action_scope& on, const row& x) {
+  if (is_on(on, x))
+    return target_of(x);
+  if (on.nodes && x.node != nullptr) {
+    auto node = x;
+    node.id.local_rank.reset();
+    node.rank.reset();
+    return target_of(node);
+  }
+  if (on.jobs)
+    return target{.job = target_of(x).job};
+  return {};
+}
+
 /// Characters of UTF-8 end together.
 void cut_last(std::string& text) {
   while (!text.empty()
@@ -25,17 +66,6 @@ void cut_last(std::string& text) {
     text.pop_back();
 }
 
-target target_of(const row& x) {
-  auto out = target{.job = x.job->status ? x.job->status->job_id() : x.id.job};
-  if (x.node == nullptr)
-    return out;
-  out.agent = x.node->agent_id();
-  out.host = x.node->host();
-  out.local_rank = x.id.local_rank;
-  out.rank = x.rank;
-  return out;
-}
-
 } // namespace
 
 const std::vector<own_key>& own_keys() {
@@ -43,11 +73,11 @@ const std::vector<own_key>& own_keys() {
     {"up down PgUp PgDn Home End", "move (also j, k, g, G, the mouse)"},
     {"Enter", "show the details of this row, and go back"},
     {"Space left right", "fold and unfold this node; z: all nodes"},
-    {"s S", "sort by rank, CPU, memory, silence, age; S: backwards"},
+    {"s S", "sort by rank, CPU, memory, silence, age; S: back"},
     {"f", "filter: show only rows with a text; Esc ends it"},
     {"/ n N", "search for a text; the next one, the one before"},
     {"p", "pause: keep this picture"},
-    {"w", "the details of the job: epochs, what ended them, who is gone"},
+    {"w", "the details of the job: its epochs, who is gone"},
     {"h ?", "this help"},
     {"q", "quit (also Ctrl-C)"},
   };
@@ -85,24 +115,40 @@ const job_picture* model::current(const std::vector<row>& rows) const {
 
 void model::on(const status_came& x, effects&) {
   auto& to = is_paused() ? newest_ : shown_;
-  to[x.job] = {x.status, now_, ""};
+  to[x.job] = {x.status, now_};
 }
 
 void model::on(const answer_missing& x, effects&) {
   auto& to = is_paused() ? newest_ : shown_;
-  to[x.job].trouble = core::one_line(x.why, message_size_max);
+  auto& picture = to[x.job];
+  picture.trouble = core::one_line(x.why, message_size_max);
+  picture.end = x.end;
 }
 
-void model::on(const action_done& x, effects&) {
-  message_ = core::one_line(x.text, message_size_max);
-  message_due_ = now_ + message_shown;
+void model::on(const job_answered& x, effects&) {
+  awaits_answer_ = false;
+  say(core::one_line(x.text, message_size_max), answer_shown);
+}
+
+void model::on(const text_came& x, effects&) {
+  if (page_ == page::text && x.number == text_number_)
+    text_.add(x.lines);
+}
+
+void model::say(std::string text, core::duration shown) {
+  message_ = std::move(text);
+  message_due_ = now_ + shown;
 }
 
 // -- keys -------------------------------------------------------------------------
 
 void model::on(const key_pressed& x, effects& out) {
-  if (entry_ != entry::none)
+  if (entry_ == entry::question)
+    press_in_question(x, out);
+  else if (entry_ != entry::none)
     type(x);
+  else if (page_ == page::text)
+    press_in_text(x, out);
   else if (page_ != page::tree)
     press_in_page(x);
   else
@@ -124,15 +170,61 @@ void model::type(const key_pressed& x) {
       entry_ = entry::none;
       return;
     default: // Every other key ends the entry.
-      if (entry_ == entry::search) {
-        searched_ = lower(typed_);
-        search(true, true);
-      }
-      entry_ = entry::none;
-      return;
+      return end_entry();
   }
   if (entry_ == entry::filter)
     tree_.filter = typed_;
+}
+
+void model::end_entry() {
+  const auto ended = std::exchange(entry_, entry::none);
+  if (ended == entry::search) {
+    searched_ = lower(typed_);
+    search(true, true);
+  }
+  if (ended != entry::level)
+    return;
+  if (const auto level = parse_log_level(typed_))
+    ask(verb::log_level, level_of_, *level);
+  else
+    say(level.error().text);
+}
+
+// Only a `y` does it: a slip must not.
+void model::press_in_question(const key_pressed& x, effects& out) {
+  entry_ = entry::none;
+  auto order = std::move(asked_->order);
+  asked_.reset();
+  if (x.which != key::character || (x.text != 'y' && x.text != 'Y'))
+    return say("nothing was done");
+  awaits_answer_ = true;
+  say("asking job " + core::one_line(order.job, message_size_max) + " ...",
+      core::duration::max() / 2);
+  out.emplace_back(std::move(order));
+}
+
+void model::press_in_text(const key_pressed& x, effects& out) {
+  constexpr auto far = std::numeric_limits<int64_t>::max() / 2;
+  const auto page_size = static_cast<int64_t>(x.page_size);
+  const auto letter = x.which == key::character ? x.text : '\0';
+  const auto scroll = [&](int64_t by) { text_.scroll(by, x.scroll_max); };
+  if (x.which == key::up || letter == 'k')
+    scroll(-1);
+  else if (x.which == key::down || letter == 'j')
+    scroll(1);
+  else if (x.which == key::page_up)
+    scroll(-page_size);
+  else if (x.which == key::page_down || letter == ' ')
+    scroll(page_size);
+  else if (x.which == key::home || letter == 'g')
+    scroll(-far);
+  else if (x.which == key::end || letter == 'G')
+    scroll(far);
+  else if (x.which == key::escape || letter == 'q') {
+    page_ = page::tree;
+    text_ = {};
+    out.emplace_back(close_text{});
+  }
 }
 
 void model::press_in_page(const key_pressed& x) {
@@ -240,9 +332,9 @@ void model::press_letter(char letter, effects& out) {
     default:
       break;
   }
-  for (size_t i = 0; i < actions_.size(); ++i)
-    if (actions_[i].key == letter)
-      return act(i, out);
+  for (const auto& x : actions_)
+    if (x.key == letter)
+      return act(x, out);
 }
 
 void model::open(page which) {
@@ -250,33 +342,49 @@ void model::open(page which) {
   scrolled_ = 0;
 }
 
-void model::act(size_t index, effects& out) {
+void model::act(const action& x, effects& out) {
   const auto all = rows();
   if (all.empty())
     return;
-  const auto& where = all[cursor_in(all)];
-  const auto& on = actions_[index].on;
-  auto what = target_of(where);
-  if (!is_on(on, where)) {
-    // What is for a whole job, or a node, works from the rows below it.
-    if (on.nodes && where.node != nullptr) {
-      what.rank.reset();
-      what.local_rank.reset();
-    } else if (on.jobs) {
-      what = {.job = what.job};
-    } else {
-      message_ = on.workers ? "this is for a worker: move to one"
-                            : "this is for a node: move to one";
-      message_due_ = now_ + message_shown;
-      return;
-    }
-  }
-  out.emplace_back(run_action{index, std::move(what)});
+  if (auto of = target_for(x.on, all[cursor_in(all)]))
+    return begin(x.what, std::move(*of), out);
+  say(x.on.workers ? "this is for a worker: move to one"
+                   : "this is for a node: move to one");
+}
+
+void model::begin(verb what, target of, effects& out) {
+  if (!is_steering(what))
+    return show_text(what, std::move(of), out);
+  if (awaits_answer_)
+    return say("a job was asked and has not answered yet",
+               core::duration::max() / 2);
+  if (what != verb::log_level)
+    return ask(what, of, "");
+  level_of_ = std::move(of);
+  entry_ = entry::level;
+  typed_.clear();
+}
+
+void model::show_text(verb what, target of, effects& out) {
+  const auto is_log = what == verb::show_log;
+  if (of.agent && of.ranks.empty())
+    return say(name_of(of) + " has no place in the job, and so no "
+               + (is_log ? "log" : "stack"));
+  text_ = {(is_log ? "log of " : "stack of ") + name_of(of), is_log};
+  open(page::text);
+  out.emplace_back(open_text{++text_number_, what, std::move(of)});
+}
+
+void model::ask(verb what, const target& of, const std::string& level) {
+  asked_ = {purpose_of(what, of, level), {of.job, request_of(what, of, level)}};
+  entry_ = entry::question;
 }
 
 // -- the cursor -------------------------------------------------------------------
 
 void model::on(const row_clicked& x, effects&) {
+  if (page_ == page::text || entry_ == entry::question)
+    return; // A key ends these.
   if (page_ != page::tree) {
     page_ = page::tree;
     return;
@@ -356,8 +464,7 @@ void model::search(bool is_forward, bool is_new) {
     if (text_of(all[place]).find(searched_) != std::string::npos)
       return move_to(place, all);
   }
-  message_ = "nothing here has '" + searched_ + "'";
-  message_due_ = now_ + message_shown;
+  say("nothing here has '" + searched_ + "'");
 }
 
 void model::toggle_pause() {

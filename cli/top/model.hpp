@@ -4,9 +4,12 @@
 
 #include "cli/top/actions.hpp"
 #include "cli/top/rows.hpp"
+#include "cli/top/text_page.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,8 +20,9 @@ namespace actorrun::cli::top {
 /// Silence of a job that is noted: it sends something every second.
 inline constexpr auto silence_noted = std::chrono::milliseconds{3'000};
 
-/// So long the result of an action is shown.
+/// So long a message is shown; what a job has answered, longer.
 inline constexpr auto message_shown = std::chrono::seconds{8};
+inline constexpr auto answer_shown = std::chrono::seconds{20};
 
 /// In bytes, of what is searched for or filtered by.
 inline constexpr size_t entry_size_max = 64;
@@ -34,6 +38,8 @@ struct status_came {
 struct answer_missing {
   std::string job;
   std::string why;
+  /// What its journal tells, if that has its end.
+  std::optional<ended_job> end{};
 };
 
 enum class key : uint8_t {
@@ -64,32 +70,49 @@ struct row_clicked {
   row_id row;
 };
 
-/// For people; empty: nothing.
-struct action_done {
+/// What a job was asked for was done, or not; for people.
+struct job_answered {
   std::string text;
+};
+
+/// More of a text that was ordered.
+struct text_came {
+  uint64_t number = 0;
+  std::vector<line> lines;
 };
 
 struct time_passed {};
 
 using event = std::variant<status_came, answer_missing, key_pressed,
-                           row_clicked, action_done, time_passed>;
+                           row_clicked, job_answered, text_came, time_passed>;
 
 // -- what follows -----------------------------------------------------------------
 
 struct quit {};
 
-struct run_action {
-  size_t index = 0; ///< Of the model's actions.
-  target what;
+/// The operator has confirmed it: `job_answered` follows.
+struct steer_job {
+  std::string job;
+  v1::OperatorRequest request;
 };
 
-using effect = std::variant<quit, run_action>;
+/// `text_came` with this number follows, until it is complete or closed.
+struct open_text {
+  uint64_t number = 0;
+  verb what = verb::show_log; ///< Or a stack.
+  target of;
+};
+
+/// The text that was opened last.
+struct close_text {};
+
+using effect = std::variant<quit, steer_job, open_text, close_text>;
 
 /// Which page is shown.
-enum class page : uint8_t { tree, details, job, help };
+enum class page : uint8_t { tree, details, job, help, text };
 
-/// What the keys are typed into.
-enum class entry : uint8_t { none, filter, search };
+/// What the keys are typed into; of `question` only one key counts.
+enum class entry : uint8_t { none, filter, search, level, question };
 
 /// A key of the view itself, for the help.
 struct own_key {
@@ -118,6 +141,11 @@ public:
   const std::string& typed() const { return typed_; }
   const std::string& searched() const { return searched_; }
   const std::string& message() const { return message_; }
+  const text_page& text() const { return text_; }
+
+  /// What the operator is asked to confirm; empty: nothing.
+  std::string question() const { return asked_ ? asked_->text : ""; }
+
   bool is_paused() const { return paused_.has_value(); }
   size_t scrolled() const { return scrolled_; } ///< Lines of a page.
 
@@ -139,10 +167,14 @@ private:
   void on(const answer_missing& x, effects& out);
   void on(const key_pressed& x, effects& out);
   void on(const row_clicked& x, effects& out);
-  void on(const action_done& x, effects& out);
+  void on(const job_answered& x, effects& out);
+  void on(const text_came& x, effects& out);
   void on(const time_passed&, effects&) {}
   void type(const key_pressed& x);
+  void end_entry();
+  void press_in_question(const key_pressed& x, effects& out);
   void press_in_page(const key_pressed& x);
+  void press_in_text(const key_pressed& x, effects& out);
   void press_in_tree(const key_pressed& x, effects& out);
   void press_letter(char letter, effects& out);
   void move(int64_t by);
@@ -153,7 +185,17 @@ private:
   void search(bool is_forward, bool is_new);
   void toggle_pause();
   void open(page which);
-  void act(size_t index, effects& out);
+  void act(const action& x, effects& out);
+  void begin(verb what, target of, effects& out);
+  void show_text(verb what, target of, effects& out);
+  void ask(verb what, const target& of, const std::string& level);
+  void say(std::string text, core::duration shown = message_shown);
+
+  /// What awaits the operator's `y`.
+  struct question_asked {
+    std::string text;
+    steer_job order;
+  };
 
   std::string wanted_;
   std::vector<action> actions_;
@@ -166,6 +208,11 @@ private:
   entry entry_ = entry::none;
   std::string typed_;
   std::string searched_;
+  target level_of_; ///< Whose log level is typed.
+  std::optional<question_asked> asked_;
+  bool awaits_answer_ = false; ///< Of a job that was steered.
+  text_page text_;
+  uint64_t text_number_ = 0; ///< Of the last text that was opened.
   std::string message_;
   time_point message_due_{};
   size_t scrolled_ = 0;

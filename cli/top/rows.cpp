@@ -203,9 +203,15 @@ std::string text_of(const row& x) {
                          x.node->address(), x.node->state(), x.node->reason()));
 }
 
+std::string phase_of(const job_picture& x) {
+  if (x.end)
+    return "ended"; // Its last status may be older.
+  return x.status ? x.status->phase() : "unknown";
+}
+
 std::string state_of(const row& x) {
   if (x.node == nullptr)
-    return x.job->status ? x.job->status->phase() : "unknown";
+    return phase_of(*x.job);
   if (!x.is_worker())
     return x.node->state();
   const auto letter

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/time.hpp"
+#include "cli/report/ended_view.hpp"
 
 #include "messages/job.pb.h"
 
@@ -30,6 +31,8 @@ struct job_picture {
   std::optional<v1::JobStatus> status{}; ///< None: it has not answered yet.
   core::time_point received{};
   std::string trouble{}; ///< Why nothing comes any more; empty: it does.
+  /// How it has ended, as its journal tells; none: it goes on, or that is not known.
+  std::optional<ended_job> end{};
 };
 
 using pictures = std::map<std::string, job_picture>;
@@ -69,6 +72,8 @@ std::vector<row> rows_of(const pictures& jobs, const tree_options& how);
 std::string text_of(const row& x);
 
 std::string lower(std::string text);
+
+std::string phase_of(const job_picture& x);
 
 /// The state in one word: of a worker what the kernel says of it.
 std::string state_of(const row& x);

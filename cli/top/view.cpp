@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
+#include "cli/report/journal_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/report/vitals_view.hpp"
 #include "messages/formatted.hpp"
@@ -178,6 +179,8 @@ std::string name_of(const row& x, look with) {
 
 /// Why a node is as it is; otherwise how it is doing.
 std::string note_of(const row& x, time_point now) {
+  if (x.node == nullptr && x.job->end)
+    return formatted("{}: {}", x.job->end->how, x.job->end->why);
   if (x.node == nullptr)
     return x.job->trouble.empty() && x.job->status
              ? x.job->status->waiting_for()
@@ -185,8 +188,9 @@ std::string note_of(const row& x, time_point now) {
   if (x.is_worker()) {
     if (x.vitals == nullptr || !x.vitals->has_timer_age_ms())
       return "";
-    return formatted("timer {} {} ago", x.vitals->timer_scope(),
-                     span_text(age_now(x.vitals->timer_age_ms(), *x.job, now)));
+    return formatted(
+      "timer {} {} ago", x.vitals->timer_scope(),
+      span_or_dash(sampled_ago(x.vitals->timer_age_ms(), x, now)));
   }
   if (!x.node->reason().empty())
     return x.node->reason();
@@ -272,8 +276,9 @@ line title_line(const model& x, const job_picture* job) {
   if (job == nullptr || !job->status)
     return {{" " + x.wanted() + flags_of(x), style::bar}};
   const auto& status = *job->status;
-  const auto is_degraded = !status.is_healthy() && status.phase() == "running";
-  auto text = formatted(" {}  {}{}{}", status.job_id(), status.phase(),
+  const auto phase = phase_of(*job);
+  const auto is_degraded = !status.is_healthy() && phase == "running";
+  auto text = formatted(" {}  {}{}{}", status.job_id(), phase,
                         is_degraded ? " (degraded)" : "", flags_of(x));
   if (status.epoch() != 0)
     text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
@@ -305,12 +310,23 @@ const v1::EpochStatus* last_ended(const v1::JobStatus& x) {
   return nullptr;
 }
 
+/// As its journal tells, so also of a job that was not seen to end.
+line end_line(const ended_job& x) {
+  return {{formatted(" the job has ended at {}: {}{}{}", clock_text(x.ended_ms),
+                     x.how, x.why.empty() ? "" : ": ", x.why),
+           x.how == core::to_string(core::outcome::verdict::succeeded)
+             ? style::good
+             : style::bad}};
+}
+
 /// The most urgent thing about a job, in one line.
 line reason_line(const job_picture* job, time_point now) {
   if (job == nullptr)
     return {{" looking for a job ...", style::dim}};
   const auto silence = now - job->received;
   const auto is_over = job->status && job->status->has_outcome();
+  if (job->end)
+    return end_line(*job->end);
   if (job->status && !is_over
       && (!job->trouble.empty() || silence >= silence_noted))
     return {
@@ -367,20 +383,53 @@ line regroup_line(const v1::JobStatus& x, size_t width, look with) {
      style::dim}};
 }
 
-line foot_line(const model& x, size_t count) {
-  if (x.typing() == entry::filter)
-    return {{" filter: " + x.typed() + "_", style::bar}};
-  if (x.typing() == entry::search)
-    return {{" search: " + x.typed() + "_", style::bar}};
-  if (!x.message().empty())
-    return {{" " + x.message(), style::bar}};
+/// What the operator should read or answer; empty: nothing.
+std::string prompt_of(const model& x) {
+  switch (x.typing()) {
+    case entry::filter:
+      return "filter: " + x.typed() + "_";
+    case entry::search:
+      return "search: " + x.typed() + "_";
+    case entry::level:
+      return "log level: " + x.typed()
+             + "_  (debug, info, warning, error, critical)";
+    case entry::question:
+      return "y/n  " + x.question(); // In front: it must not be cut off.
+    case entry::none:
+      break;
+  }
+  return x.message();
+}
+
+std::string keys_of(const model& x, size_t count) {
+  if (x.where() == page::text)
+    return x.text().is_held() ? "q, Esc: back  End: go on" : "q, Esc: back";
   if (x.where() != page::tree)
-    return {{" Enter, Esc: back", style::bar}};
-  auto text = std::string{
-    " ? help  q quit  Enter details  s sort  f filter  / search  p pause"};
-  if (count == 0)
-    text = " ? help  q quit";
-  return {{std::move(text), style::bar}};
+    return "Enter, Esc: back";
+  return count == 0 ? "? help  q quit"
+                    : "? help  q quit  Enter details  l log  t stack  s sort"
+                      "  f filter  / search";
+}
+
+/// What is said takes more than one line if it must, and if there is room.
+std::vector<line> foot_lines(const model& x, size space, size_t count) {
+  constexpr size_t share = 6;
+  constexpr size_t line_count_max = 3;
+  const auto prompt = prompt_of(x);
+  const auto text = prompt.empty() ? keys_of(x, count) : prompt;
+  const auto room = std::clamp<size_t>(space.height / share, 1, line_count_max);
+  auto out = wrapped({{" "}, {text}}, space.width);
+  if (prompt.empty() || out.size() > room)
+    out = {{{fitted(" " + text, space.width)}}};
+  for (auto& y : out)
+    for (auto& part : y)
+      part.look = style::bar;
+  return out;
+}
+
+/// A question is there however low the terminal is.
+bool has_foot(const model& x, size space, size_t height_min) {
+  return space.height > height_min || !x.question().empty();
 }
 
 // -- putting it together ------------------------------------------------------------
@@ -389,6 +438,8 @@ line foot_line(const model& x, size_t count) {
 class painter {
 public:
   explicit painter(size space) : space_(space) {}
+
+  size_t width() const { return space_.width; }
 
   size_t left() const { return space_.height - out_.lines.size(); }
 
@@ -421,24 +472,53 @@ line marked(line x) {
   return x;
 }
 
-screen page_view(const model& x, size space, const std::vector<line>& all) {
+std::vector<line> foot_if(const model& x, size space, size_t height_min,
+                          size_t count) {
+  return has_foot(x, space, height_min) ? foot_lines(x, space, count)
+                                        : std::vector<line>{};
+}
+
+void add_foot(painter& out, std::vector<line> foot) {
+  out.fill(foot.size());
+  for (auto& x : foot)
+    out.add(std::move(x));
+}
+
+/// Shows a part of some lines below what is there already.
+/// @param first_of The first one, given by how many lines it can be moved.
+template <class FirstOf>
+screen page_below(painter out, const std::vector<line>& all,
+                  std::vector<line> foot, FirstOf first_of) {
   auto lines = std::vector<line>{};
   for (const auto& y : all)
-    for (auto& part : wrapped(y, space.width))
+    for (auto& part : wrapped(y, out.width()))
       lines.push_back(std::move(part));
-  auto out = painter{space};
-  const auto has_foot = space.height > 2;
-  const auto room = space.height - (has_foot ? 1 : 0);
+  const auto room = out.left() - std::min(out.left(), foot.size());
   const auto scroll_max = lines.size() - std::min(lines.size(), room);
-  const auto first = std::min(x.scrolled(), scroll_max);
+  const auto first = first_of(scroll_max);
   for (size_t i = first; i < lines.size() && i < first + room; ++i)
     out.add(std::move(lines[i]));
-  out.fill(has_foot ? 1 : 0);
-  if (has_foot)
-    out.add(foot_line(x, 0));
+  add_foot(out, std::move(foot));
   auto picture = out.take(room);
   picture.scroll_max = scroll_max;
   return picture;
+}
+
+screen page_view(const model& x, size space, const std::vector<line>& all) {
+  return page_below(
+    painter{space}, all, foot_if(x, space, 2, 0),
+    [&](size_t scroll_max) { return std::min(x.scrolled(), scroll_max); });
+}
+
+screen text_view(const model& x, size space) {
+  auto out = painter{space};
+  if (space.height > 1)
+    out.add({{" " + x.text().title(), style::bar}});
+  const auto nothing = std::vector<line>{{{" nothing yet ...", style::dim}}};
+  const auto& lines = x.text().lines();
+  return page_below(
+    std::move(out), lines.empty() ? nothing : lines, foot_if(x, space, 2, 0),
+    [&](size_t scroll_max) { return x.text().place(scroll_max); });
 }
 
 /// The widest name of a row.
@@ -463,8 +543,8 @@ screen tree_view(const model& x, size space, const std::vector<row>& rows,
     out.add(regroup_line(*job->status, space.width, with));
   if (space.height >= rows_for_headings)
     out.add(heading_line(how, x.tree().by));
-  const auto has_foot = space.height > 3;
-  const auto room = out.left() - (has_foot ? 1 : 0);
+  auto foot = foot_if(x, space, 3, rows.size());
+  const auto room = out.left() - std::min(out.left(), foot.size());
   const auto cursor = x.cursor_in(rows);
   // The cursor in the middle, but no empty lines.
   const auto last = rows.size() - std::min(rows.size(), room);
@@ -478,9 +558,7 @@ screen tree_view(const model& x, size space, const std::vector<row>& rows,
     out.add({{x.tree().filter.empty() ? "   there are no nodes"
                                       : "   no row has that text",
               style::dim}});
-  out.fill(has_foot ? 1 : 0);
-  if (has_foot)
-    out.add(foot_line(x, rows.size()));
+  add_foot(out, std::move(foot));
   return out.take(room);
 }
 
@@ -519,6 +597,8 @@ screen view(const model& x, size space, look with) {
   const auto rows = x.rows();
   if (x.where() == page::help)
     return page_view(x, space, help_of(x));
+  if (x.where() == page::text)
+    return text_view(x, space);
   if (x.where() == page::tree)
     return tree_view(x, space, rows, with);
   const auto* job = x.current(rows);

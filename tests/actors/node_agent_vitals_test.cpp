@@ -1,4 +1,5 @@
 // Tests how a node agent answers when it is asked how its node is doing.
+#include "actors/worker_timers.hpp"
 #include "tests/actors/node_agent_fixture.hpp"
 #include "tests/support/fake_node_vitals.hpp"
 
@@ -7,8 +8,34 @@ using namespace actorrun::test;
 
 namespace {
 
+/// A timer server that knows these requests; or that does not answer.
+timer_server_actor spawn_server(caf::actor_system& system,
+                                std::vector<core::last_request> known,
+                                bool answers = true) {
+  using promise = caf::typed_response_promise<timer_figures>;
+  return system.spawn([known, answers](timer_server_actor::pointer self)
+                        -> timer_server_actor::behavior_type {
+    return {
+      [](const workers_timed&) {},
+      [](const workers_untimed&) {},
+      [](const acquire_timer&) {},
+      [](const release_timer&) {},
+      [](const acquire_worker_timer&) {},
+      [](const release_worker_timer&) {},
+      [=](const timer_question&) -> promise {
+        auto to = self->make_response_promise<timer_figures>();
+        if (answers)
+          to.deliver(timer_figures{0, {}, {}, known});
+        return to;
+      },
+    };
+  });
+}
+
 struct agent_vitals_fixture : node_agent_fixture {
-  agent_vitals_fixture() {
+  agent_vitals_fixture() { begin(); }
+
+  void begin(timer_server_actor timers = {}) {
     end(uut);
     auto config = node_agent_config{};
     config.offering.agent = {"a"};
@@ -21,6 +48,9 @@ struct agent_vitals_fixture : node_agent_fixture {
     config.supervisor.processes = host;
     config.supervisor.ports = ports;
     config.supervisor.vitals = vitals;
+    if (timers)
+      keep(timers);
+    config.supervisor.timers = timers;
     config.locator = locator;
     config.vitals = vitals;
     config.on_finished = [](const core::ending&) {};
@@ -117,4 +147,44 @@ TEST_CASE_METHOD(agent_vitals_fixture,
   REQUIRE(seen->has_value());
   CHECK((*seen)->agents(0).vitals().cpu_count() == 64);
   CHECK((*seen)->agents(0).vitals().age_ms() == 0);
+}
+
+TEST_CASE_METHOD(
+  agent_vitals_fixture,
+  "agent: it reports what its workers last asked of the timer server",
+  "[actors]") {
+  const auto when = core::time_point{} + 1ns; // Long ago.
+  begin(spawn_server(system, {{101, "step", when}, {7, "of another", when}}));
+  run_workers();
+  ask(3);
+  vitals->answer(vitals_of({100, 101}, 5));
+  run();
+  const auto& workers = coordinator.node->vitals().workers();
+  REQUIRE(workers.size() == 2);
+  CHECK_FALSE(workers[0].has_timer_age_ms());
+  CHECK(workers[1].timer_scope() == "step");
+  CHECK(workers[1].has_timer_age_ms());
+}
+
+TEST_CASE_METHOD(agent_vitals_fixture,
+                 "agent: a timer server that is silent costs 400 ms",
+                 "[actors]") {
+  begin(spawn_server(system, {}, false));
+  run_workers();
+  ask(3);
+  vitals->answer(vitals_of({100, 101}, 5));
+  advance(400ms);
+  CHECK(coordinator.node->vitals().workers_size() == 2);
+  CHECK(coordinator.node->request() == 3);
+}
+
+TEST_CASE("worker timers: a request after the sample is as old as that",
+          "[actors]") {
+  auto vitals = vitals_of({100}, 5);
+  const auto now = core::time_point{10s};
+  add_timers(vitals, {{100, "step", now - 1'500ms}}, now);
+  CHECK(vitals.workers[0].timer_age == 1'500ms);
+  add_timers(vitals, {{100, "next", now + 1s}}, now);
+  CHECK(vitals.workers[0].timer_age == 0ms);
+  CHECK(vitals.workers[0].timer_scope == "next");
 }

@@ -399,6 +399,8 @@ TEST_CASE("translate: vitals arrive as they were sent", "[actors]") {
   all.state = 'R';
   all.output_size = 0;
   all.output_age = 0ms;
+  all.timer_scope = "step";
+  all.timer_age = 5ms;
   const auto sent = node_vitals{.load = node_load{1, 2, 3},
                                 .cpu_count = 64,
                                 .memory = node_memory{8, 4},
@@ -410,6 +412,15 @@ TEST_CASE("translate: vitals arrive as they were sent", "[actors]") {
   auto nothing = v1::NodeStatus{};
   add_vitals(nothing, {});
   CHECK(from_wire(nothing.vitals()) == node_vitals{});
+}
+
+TEST_CASE("translate: a scope of any bytes is sent as text", "[actors]") {
+  auto sent = node_vitals{.workers = {{.pid = 41}}};
+  sent.workers[0].timer_scope = "a\xff\nb";
+  sent.workers[0].timer_age = 0ms;
+  auto wire = v1::NodeStatus{};
+  add_vitals(wire, sent);
+  CHECK(wire.vitals().workers(0).timer_scope() == "a\xef\xbf\xbd b");
 }
 
 TEST_CASE("translate: vitals of more workers than fit are cut off",
@@ -435,6 +446,8 @@ TEST_CASE("translate: of foreign vitals no more is taken than can be true",
     auto& worker = *foreign.add_workers();
     worker.set_state(i == 0 ? 0x1b : 'S');
     worker.set_age_ms(UINT64_MAX);
+    worker.set_timer_scope(i == 0 ? std::string(9'000, 's') : "a\x1b[2J\nb");
+    worker.set_timer_age_ms(1);
   }
   const auto taken = from_wire(foreign);
   CHECK_FALSE(taken.load); // Of three averages, one.
@@ -442,5 +455,7 @@ TEST_CASE("translate: of foreign vitals no more is taken than can be true",
   REQUIRE(taken.workers.size() == sampled_workers_max);
   CHECK_FALSE(taken.workers[0].state);
   CHECK(taken.workers[1].state == 'S');
+  CHECK(taken.workers[0].timer_scope.size() == last_scope_size_max);
+  CHECK(taken.workers[1].timer_scope == "a b");
   CHECK(taken.workers[0].age > std::chrono::hours{24 * 365});
 }

@@ -122,6 +122,25 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
   CHECK(count_of(ask({"--journal=" + folder() + "/nowhere"}), "no jobs") == 1);
 }
 
+TEST_CASE_METHOD(scene, "status: it shows when a worker last used a timer",
+                 "[status]") {
+  auto& job = run(
+    {"--standalone", "--nproc-per-node=2", "--no-python", "sh", "-c",
+     R"(if [ $LOCAL_RANK = 1 ]; then printf '{"pid": %d, "scope_id": "step", )"
+     R"("expiration_time": %d.5, "signal": 15}\n' $$ $(($(date +%s) + 600)) )"
+     R"(> "$TORCHELASTIC_TIMER_FILE"; fi; exec sleep 1000)"});
+  const auto seen = await_status([](const json& x) {
+    const auto& all = x["agents"][0]["workers"];
+    return all.size() == 2 && all[1]["timer_scope"] == "step";
+  });
+  const auto& all = seen["agents"][0]["workers"];
+  CHECK(all[1]["timer_age_ms"] < 60'000);
+  CHECK(all[0]["timer_scope"].is_null());
+  CHECK(all[0]["timer_age_ms"].is_null());
+  job.signal(SIGTERM);
+  CHECK(job.wait() == 128 + SIGTERM);
+}
+
 TEST_CASE_METHOD(scene, "status: a job that failed is listed with the reason",
                  "[status]") {
   auto& job = run(

@@ -85,7 +85,8 @@ TEST_CASE_METHOD(terminal_scene,
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);
-  await_text("the job has no process on this host any more");
+  await_text(": succeeded");
+  await_text("job  ended");
   press("q");
   const auto has_ended = [this] { return content_of(code_file()) == "0\n"; };
   require(eventually(has_ended), "it ends with 0");
@@ -109,6 +110,110 @@ TEST_CASE_METHOD(terminal_scene,
   coordinator(options);
   await_text("no answer since", false);
   await_text("job  running");
+  order_end();
+}
+
+TEST_CASE_METHOD(terminal_scene,
+                 "top: it shows a worker's log as it grows, and its stack",
+                 "[top]") {
+  if (!is_possible())
+    return;
+  const auto more = folder() + "/more";
+  auto& job = run({"--standalone", "--nproc-per-node=2", "--redirects=3",
+                   "--log-dir=" + folder() + "/logs", "--no-python", "sh", "-c",
+                   "echo first of $RANK; until [ -e " + more
+                     + " ]; do sleep 0.05; done; echo second of $RANK;"
+                       " exec sleep 1000"});
+  await_status(is_healthy);
+  open(80, 24);
+  await_text("rank 1");
+  press("G");
+  press("l");
+  await_text("log of rank 1");
+  await_text("[rank1]:first of 1");
+  write("more", "");
+  await_text("[rank1]:second of 1");
+  CHECK(picture().find("rank0") == std::string::npos);
+  tmux({"resize-window", "-x", "20", "-y", "5"});
+  await_text("q, Esc: back");
+  tmux({"resize-window", "-x", "80", "-y", "24"});
+  press("q");
+  await_text("? help");
+  press("t");
+  await_text("stack of rank 1");
+  await_text("rank 1 (local rank 1");
+  press("Escape");
+  await_text("? help");
+  press("q");
+  require(eventually([this] { return content_of(code_file()) == "0\n"; }),
+          "it ends with 0");
+  job.signal(SIGTERM);
+  CHECK(job.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
+                 "[top]") {
+  if (!is_possible())
+    return;
+  agent({});
+  agent({});
+  const auto before = await_world(4);
+  open(80, 24);
+  await_text("job  running  epoch 1");
+  press("D");
+  await_text("y/n  drain node 0");
+  press("n");
+  await_text("nothing was done");
+  press("D");
+  await_text("y/n  drain node 0");
+  press("Escape");
+  await_text("nothing was done");
+  CHECK(await_world(4)[0].epoch == before[0].epoch);
+  press("G"); // The other node: not the coordinator's.
+  press("D");
+  await_text("y/n  drain node 1");
+  press("y");
+  await_text("refused: without agent");
+  await_text("needs, which is 2");
+  press("R");
+  await_text("y/n  restart job job");
+  press("y");
+  await_text("job  running  epoch 2");
+  CHECK(await_world(4, before[0].epoch)[0].restart_count == 0);
+  await_text("that costs no restart");
+  press("L");
+  await_text("log level: _");
+  press("debug");
+  await_text("log level: debug_");
+  press("Enter");
+  await_text("y/n  log level DEBUG for node 1");
+  press("y");
+  await_text("logs DEBUG from now on");
+  CHECK(programs()[1].says("the log level is DEBUG now"));
+  order_end();
+}
+
+TEST_CASE_METHOD(
+  terminal_scene,
+  "top: from afar it reads logs, and steers with the secret only", "[top]") {
+  if (!is_possible())
+    return;
+  const auto remote = "--rdzv-endpoint=" + endpoint() + " --rdzv-id=job";
+  agent({.nodes = "1",
+         .more = {"--redirects=3", "--log-dir=" + folder() + "/logs"}});
+  const auto before = await_world(2);
+  open(80, 24, remote);
+  await_text("job  running");
+  press("G");
+  press("l");
+  await_text("log of rank 1");
+  press("q");
+  await_text("? help");
+  press("R");
+  await_text("y/n  restart job job");
+  press("y");
+  await_text("refused: this job has no secret");
+  CHECK(await_world(2)[0].epoch == before[0].epoch);
   order_end();
 }
 

@@ -114,6 +114,7 @@ void timer_table::on(const timer_requested& event, time_point now, effects&) {
   const auto place = place_of(event.pid);
   if (!place)
     return;
+  remember(*place, event.scope, now);
   if (event.is_release)
     counts_.released += wheel_.release(*place, event.scope);
   else
@@ -122,20 +123,61 @@ void timer_table::on(const timer_requested& event, time_point now, effects&) {
 }
 
 void timer_table::on(const progress_reported& event, time_point now, effects&) {
-  if (const auto place = place_of(event.pid))
-    acquire(*place, event.scope,
-            saturating_plus(now, std::max(event.within, duration::zero())),
-            event.signal);
+  const auto place = place_of(event.pid);
+  if (!place)
+    return;
+  remember(*place, event.scope, now);
+  acquire(*place, event.scope,
+          saturating_plus(now, std::max(event.within, duration::zero())),
+          event.signal);
 }
 
-void timer_table::on(const timer_acquired& event, time_point, effects&) {
-  if (const auto place = place_of(event.who))
-    acquire(*place, event.scope, event.due, event.signal);
+void timer_table::on(const timer_acquired& event, time_point now, effects&) {
+  const auto place = place_of(event.who);
+  if (!place)
+    return;
+  remember(*place, event.scope, now);
+  acquire(*place, event.scope, event.due, event.signal);
 }
 
-void timer_table::on(const timer_released& event, time_point, effects&) {
-  if (const auto place = place_of(event.who))
-    counts_.released += wheel_.release(*place, event.scope);
+void timer_table::on(const timer_released& event, time_point now, effects&) {
+  const auto place = place_of(event.who);
+  if (!place)
+    return;
+  remember(*place, event.scope, now);
+  counts_.released += wheel_.release(*place, event.scope);
+}
+
+// No more than a copy into memory that is there: a million requests per second
+// come this way.
+void timer_table::remember(uint32_t place, std::string_view scope,
+                           time_point now) {
+  auto& worker = watches_[place];
+  worker.last_scope.assign(scope.substr(0, last_scope_size_max));
+  worker.last_request_at = now;
+}
+
+std::vector<last_request> timer_table::last_requests() const {
+  auto out = std::vector<last_request>{};
+  auto worker = timed_worker{};
+  auto pid = int64_t{0};
+  for (const auto& [who, place] : by_worker_) {
+    const auto& x = watches_[place];
+    if (who.process
+        == 0) { // It comes before the processes that it has started.
+      worker = who;
+      pid = x.pid;
+    }
+    const auto is_of_worker
+      = who.epoch == worker.epoch && who.local_rank == worker.local_rank;
+    if (pid == 0 || !is_of_worker || !x.last_request_at)
+      continue;
+    if (out.empty() || out.back().pid != pid)
+      out.push_back({pid, x.last_scope, *x.last_request_at});
+    else if (out.back().when < *x.last_request_at)
+      out.back() = {pid, x.last_scope, *x.last_request_at};
+  }
+  return out;
 }
 
 void timer_table::acquire(uint32_t place, std::string_view scope,

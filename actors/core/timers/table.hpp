@@ -146,6 +146,16 @@ struct timer_counts {
   friend bool operator==(const timer_counts&, const timer_counts&) = default;
 };
 
+/// At most so many bytes of a scope are remembered for people.
+inline constexpr size_t last_scope_size_max = 64;
+
+/// What a worker, or a process that it has started, has asked for last.
+struct last_request {
+  int64_t pid = 0;   ///< Of the worker.
+  std::string scope; ///< Its beginning; any bytes.
+  time_point when{};
+};
+
 /// Holds the timers of one agent's workers.
 ///
 /// An overrun is decided in two steps. A deadline is over: the table asks for
@@ -177,6 +187,10 @@ public:
 
   const timer_counts& counts() const { return counts_; }
 
+  /// Of workers that have asked for something, by ascending worker. Not of those
+  /// that are no processes. O(N) for N processes.
+  std::vector<last_request> last_requests() const;
+
 private:
   using effects = std::vector<timer_effect>;
 
@@ -186,6 +200,8 @@ private:
     bool has_overrun = false;
     uint32_t record_count = 0; ///< Since `recording_since`.
     time_point recording_since = time_point::min();
+    std::string last_scope{};
+    std::optional<time_point> last_request_at{};
   };
 
   void on(const timed_worker_started& event, time_point now, effects& out);
@@ -200,6 +216,7 @@ private:
   std::optional<uint32_t> place_of(int64_t pid);
   std::optional<uint32_t> place_of(const timed_worker& who);
   uint32_t free_place();
+  void remember(uint32_t place, std::string_view scope, time_point now);
   void acquire(uint32_t place, std::string_view scope, time_point due,
                int signal);
   void end(uint32_t place, effects& out);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace actorrun::core {
@@ -27,6 +28,9 @@ struct worker_vitals {
   std::optional<uint64_t> output_size{};  ///< Bytes in its log files.
   /// Since one of these has grown; none for empty ones.
   std::optional<std::chrono::milliseconds> output_age{};
+  /// Of its last request to the timer server; none: it has made none.
+  std::string timer_scope{};
+  std::optional<std::chrono::milliseconds> timer_age{}; ///< Since that.
 
   friend bool operator==(const worker_vitals&, const worker_vitals&) = default;
 };

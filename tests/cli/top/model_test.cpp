@@ -1,3 +1,4 @@
+#include "cli/top/text_lines.hpp"
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -5,6 +6,7 @@
 #include <random>
 
 using namespace actorrun;
+using namespace actorrun::cli;
 using namespace actorrun::cli::top;
 using namespace actorrun::test;
 
@@ -22,6 +24,30 @@ std::vector<std::string> names_of(const model& x) {
                                 : y.node->host());
   return out;
 }
+
+/// With the keys of the program, and a job.
+struct acting_fixture : top_fixture {
+  acting_fixture() : top_fixture(bound_actions()) { show(two_nodes()); }
+
+  using top_fixture::press;
+
+  static effect only(std::vector<effect> x) {
+    REQUIRE(x.size() == 1);
+    return x.front();
+  }
+
+  void answer(const std::string& text) { uut.step(job_answered{text}, at); }
+
+  void add_line(int number) {
+    uut.step(text_came{1, {note_line("line " + std::to_string(number))}}, at);
+  }
+
+  /// On a terminal of six lines.
+  void scroll(key which) {
+    const auto now = screen(40, 6);
+    uut.step(key_pressed{which, 0, now.page_size, now.scroll_max}, at);
+  }
+};
 
 using names = std::vector<std::string>;
 
@@ -201,34 +227,152 @@ TEST_CASE_METHOD(top_fixture, "top: pages open, scroll and close", "[cli]") {
   CHECK(press("q").size() == 1);
 }
 
-TEST_CASE("top: keys of actions work where they make sense", "[cli]") {
-  auto x = top_fixture{{
-    {.key = 'l', .name = "show its log", .on = {.workers = true}, .run = {}},
-    {.key = 'D', .name = "drain this node", .on = {.nodes = true}, .run = {}},
-    {.key = 'R', .name = "restart", .on = {.jobs = true}, .run = {}},
-  }};
+TEST_CASE_METHOD(acting_fixture,
+                 "top: keys are about the row, or what it is in", "[cli]") {
+  const auto node_log = std::get<open_text>(only(press("l")));
+  CHECK(node_log.what == verb::show_log);
+  CHECK(node_log.of.agent == "n1-4711");
+  CHECK(node_log.of.ranks == std::vector<uint32_t>{0, 1});
+  CHECK(log_of(node_log.of).node == "n1-4711");
+  CHECK(log_of(node_log.of).what.ranks.empty());
+  CHECK(std::holds_alternative<close_text>(only(press("q"))));
+  press("GL");
+  press("Debug");
+  press(key::enter);
+  CHECK(has(lines().back(), "y/n  log level DEBUG for node 1 (n2)"));
+  const auto level = std::get<steer_job>(only(press("y")));
+  CHECK(level.request.log_level().level() == "DEBUG");
+  CHECK(level.request.log_level().node() == "n2-4711");
+  answer("done");
+  const auto log = std::get<open_text>(only(press("l")));
+  CHECK(log.of.ranks == std::vector<uint32_t>{3});
+  CHECK(log_of(log.of).what.ranks == log.of.ranks);
+  CHECK(log_of(log.of).what.follow);
+  press(key::escape);
+  const auto stacks = std::get<open_text>(only(press("T")));
+  CHECK(stacks.what == verb::show_stack);
+  CHECK(stacks.of.ranks.empty());
+  CHECK(stacks.number == 3);
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: a job is steered only after a y",
+                 "[cli]") {
+  press("jD");
+  CHECK(uut.question()
+        == "drain node 0 (n1): its workers get notice, then it"
+           " leaves");
+  CHECK(press("n").empty());
+  CHECK(has(lines().back(), "nothing was done"));
+  for (const auto x : {key::escape, key::enter, key::down, key::backspace}) {
+    press("D");
+    press(x);
+    CHECK(uut.question().empty());
+    CHECK(has(selected(), "rank 0"));
+  }
+  CHECK(press("Dq").empty()); // Neither done nor quit.
+  const auto drain = std::get<steer_job>(only(press("Dy")));
+  CHECK(drain.job == "job1");
+  CHECK(drain.request.drain().node() == "n1-4711");
+  CHECK(has(lines().back(), "asking job job1 ..."));
+  at += 1min;
+  CHECK(has(lines().back(), "asking job job1 ..."));
+  CHECK(press("Ry").empty()); // One after the other.
+  CHECK(has(lines().back(), "has not answered yet"));
+  answer("refused: no\x07");
+  CHECK(lines().back() == " refused: no\\x07");
+  at += answer_shown;
+  CHECK(has(lines().back(), "? help"));
+  const auto restart = std::get<steer_job>(only(press("RY")));
+  CHECK(restart.request.has_restart());
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: a question is about what was shown then",
+                 "[cli]") {
+  press("GD");
+  auto job = two_nodes();
+  job.mutable_agents()->RemoveLast();
+  show(job);
+  uut.step(row_clicked{{"job1", "n1-4711", {}}}, at);
+  CHECK(has(lines().back(), "drain node 1 (n2)"));
+  CHECK(std::get<steer_job>(only(press("y"))).request.drain().node()
+        == "n2-4711");
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: a level that is none changes nothing",
+                 "[cli]") {
+  press("Aloud");
+  press(key::enter);
+  CHECK(has(lines().back(), "\"loud\" is no level"));
+  press("Ainfo");
+  press(key::escape);
+  CHECK(press("y").empty());
+  press("Ainfo");
+  press(key::enter);
+  const auto level = std::get<steer_job>(only(press("y")));
+  CHECK(level.request.log_level().node().empty());
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: without a place there is no log",
+                 "[cli]") {
+  auto job = two_nodes();
+  job.mutable_agents(0)->clear_node_rank();
+  job.mutable_agents(0)->set_epoch(0);
+  show(job);
+  press("G");
+  CHECK(press("l").empty());
+  CHECK(has(lines().back(), "worker 1 (n1) has no place in the job"));
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: of a closed text nothing is shown",
+                 "[cli]") {
+  press("l");
+  press("q");
+  press("l");
+  uut.step(text_came{1, {note_line("of the first")}}, at);
+  CHECK(has(lines()[1], "nothing yet"));
+  uut.step(text_came{2, {note_line("of the second")}}, at);
+  CHECK(has(lines()[1], "of the second"));
+  press("x"); // No key of this page.
+  uut.step(row_clicked{{"job1", "n2-4711", {}}}, at);
+  CHECK(uut.where() == page::text);
+}
+
+TEST_CASE_METHOD(acting_fixture, "top: what is read does not move", "[cli]") {
+  press("l");
+  for (auto i = 0; i < 20; ++i)
+    add_line(i);
+  const auto page = [this] { return lines(40, 6); };
+  CHECK(page()[4] == " - line 19");
+  scroll(key::up);
+  CHECK(has(page()[5], "End: go on"));
+  const auto before = page();
+  add_line(20);
+  CHECK(page() == before);
+  CHECK(before[4] == " - line 18");
+  scroll(key::home);
+  CHECK(page()[1] == " - line 0");
+  scroll(key::page_down);
+  CHECK(page()[1] == " - line 4");
+  scroll(key::end);
+  CHECK(page()[4] == " - line 20");
+  for (auto i = 0; i < 2'000; ++i)
+    add_line(i);
+  CHECK(uut.text().lines().size() == page_lines_max);
+}
+
+TEST_CASE("top: a job that is gone has ended as its journal tells", "[cli]") {
+  auto x = top_fixture{};
   x.show(two_nodes());
-  CHECK(x.press("l").empty()); // This is a node.
-  CHECK(has(x.lines().back(), "move to one"));
-  x.press("j");
-  const auto log = x.press("l");
-  REQUIRE(log.size() == 1);
-  const auto& first = std::get<run_action>(log.front());
-  CHECK(first.index == 0);
-  CHECK(first.what.job == "job1");
-  CHECK(first.what.agent == "n1-4711");
-  CHECK(first.what.rank == 0);
-  const auto drain = std::get<run_action>(x.press("D").front());
-  CHECK(drain.what.host == "n1");
-  CHECK_FALSE(drain.what.local_rank);
-  const auto restart = std::get<run_action>(x.press("R").front());
-  CHECK_FALSE(restart.what.agent);
-  x.uut.step(action_done{"done\x07"}, x.at);
-  CHECK(x.lines().back() == " done\\x07");
-  x.press("?");
-  const auto lines = x.lines();
-  CHECK(std::ranges::any_of(
-    lines, [](const auto& y) { return has(y, "drain this node"); }));
+  auto end = ended_job{};
+  end.how = "failed";
+  end.why = "rank 1 exited with code 7";
+  end.ended_ms = 1'000;
+  x.uut.step(answer_missing{"job1", "gone", end}, x.at);
+  CHECK(has(x.lines()[0], "job1  ended"));
+  CHECK(has(x.lines()[1], " the job has ended at "));
+  CHECK(has(x.lines()[1], ": failed: rank 1 exited with code 7"));
+  x.show(two_nodes()); // Another one of that name.
+  CHECK(has(x.lines()[0], "job1  running"));
 }
 
 TEST_CASE("top: without actions the help has none", "[cli]") {
@@ -239,7 +383,7 @@ TEST_CASE("top: without actions the help has none", "[cli]") {
 }
 
 TEST_CASE("top: no key, picture or size is too much", "[cli]") {
-  auto x = top_fixture{};
+  auto x = top_fixture{bound_actions()};
   auto random = std::mt19937{7};
   const auto any = [&](size_t n) { return size_t(random() % n); };
   for (auto i = 0; i < 3'000; ++i) {

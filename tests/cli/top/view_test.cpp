@@ -1,5 +1,6 @@
 // Golden frames of the live view.
 
+#include "cli/top/text_lines.hpp"
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -45,7 +46,7 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
 
 
 
- ? help  q quit  Enter details  s sort  f filter  / search  p pause
+ ? help  q quit  Enter details  l log  t stack  s sort  f filter  / search
 )");
 }
 
@@ -71,7 +72,7 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE      PID  THREADS  NO
 
 
 
- ? help  q quit  Enter details  s sort  f filter  / search  p pause
+ ? help  q quit  Enter details  l log  t stack  s sort  f filter  / search
 )");
 }
 
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(top_fixture, "top view: 20x5", "[cli]") {
  running for 4m 12s;
 ▾ 0 n1      running
     rank 0  runs
- ? help  q quit  Ent
+ ? help  q quit  En~
 )");
 }
 
@@ -170,6 +171,117 @@ TEST_CASE_METHOD(top_fixture, "top view: the details of a worker and its node",
 )");
 }
 
+TEST_CASE("top view: a question is there on any terminal", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.press("jD");
+  CHECK(frame(x, 80, 12) == R"(
+ job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ running for 4m 12s; epoch 2 ended: rank 1 exited with code 7
+ regroups ▆█ last 120.0 ms, longest 120.0 ms
+NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
+▾ 0 n1      running     100 %    2.0 GiB    1m 1s   4m 12s  load 1.50, 48.0 GiB~
+    rank 0  runs         50 %    1.0 GiB       2s   4m 10s
+    rank 1  sleeps       50 %    1.0 GiB    1m 1s   4m 10s
+▾ 1 n2      running     201 %    4.0 GiB    1m 1s   4m 12s  load 1.50, 48.0 GiB~
+    rank 2  runs        100 %    2.0 GiB       2s   4m 10s
+    rank 3  sleeps      101 %    2.0 GiB    1m 1s   4m 10s
+
+ y/n  drain node 0 (n1): its workers get notice, then it leaves
+)");
+  CHECK(frame(x, 20, 5) == R"(
+ job1  running  epoc
+ running for 4m 12s;
+▾ 0 n1      running
+    rank 0  runs
+ y/n  drain node 0 ~
+)");
+  CHECK(frame(x, 20, 1) == "\n y/n  drain node 0 ~\n");
+}
+
+TEST_CASE("top view: an answer takes the lines that it needs", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.uut.step(job_answered{"refused: node n1 hosts the coordinator, and the job"
+                          " would end with it; to end the job: actorctl stop"},
+             x.at);
+  const auto lines = x.lines(80, 12);
+  CHECK(lines[10]
+        == " refused: node n1 hosts the coordinator, and the job would end with"
+           " it; to end");
+  CHECK(lines[11] == " the job: actorctl stop");
+  CHECK(x.lines(40, 5)[4] == " refused: node n1 hosts the coordinator~");
+}
+
+TEST_CASE("top view: a log follows its end", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.press("jl");
+  CHECK(frame(x, 40, 5) == R"(
+ log of rank 0 (n1)
+ nothing yet ...
+
+
+ q, Esc: back
+)");
+  auto chunk = v1::LogLines{};
+  for (const auto* text :
+       {"one", "two\tx\x1b[31m red\x1b[0m", "three \x07 \xff",
+        "a line that is longer than this terminal"}) {
+    auto& line = *chunk.add_lines();
+    line.set_rank(12);
+    line.set_text(text);
+  }
+  chunk.set_trouble("node n3 does not answer");
+  x.uut.step(text_came{1, lines_of(chunk)}, x.at);
+  CHECK(frame(x, 40, 9) == R"(
+ log of rank 0 (n1)
+[rank12]:one
+[rank12]:two     x red
+[rank12]:three \x07 �
+[rank12]:a line that is longer than
+         this terminal
+ - node n3 does not answer
+
+ q, Esc: back
+)");
+  CHECK(x.lines(40, 5)[3] == " - node n3 does not answer");
+  CHECK(x.lines(40, 5)[2] == "         this terminal");
+  CHECK(frame(x, 20, 2).find("answer") != std::string::npos);
+}
+
+TEST_CASE("top view: the help has all keys", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.press("?");
+  CHECK(frame(x, 80, 24) == R"(
+ up down PgUp PgDn Home End move (also j, k, g, G, the mouse)
+ Enter                      show the details of this row, and go back
+ Space left right           fold and unfold this node; z: all nodes
+ s S                        sort by rank, CPU, memory, silence, age; S: back
+ f                          filter: show only rows with a text; Esc ends it
+ / n N                      search for a text; the next one, the one before
+ p                          pause: keep this picture
+ w                          the details of the job: its epochs, who is gone
+ h ?                        this help
+ q                          quit (also Ctrl-C)
+ l                          the log of this worker or node as it grows
+ t                          the stack of this worker, or of all of this node
+ T                          the stacks of all workers: who is the odd one out
+ D                          drain this node: it leaves gently
+ R                          restart all workers
+ L                          change the log level of this node
+ A                          change the log level of all nodes
+
+ STATE: ! failed or out of reach, * on its way; of workers as ps(1) has it
+ SILENT: since the last line of output; LEASE: since the last keep-alive
+
+
+
+ Enter, Esc: back
+)");
+}
+
 TEST_CASE_METHOD(top_fixture, "top view: ASCII only, where that is all",
                  "[cli]") {
   show(two_nodes());
@@ -195,7 +307,7 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE
 ▾ job2      running         -          -        -   4m 12s
   ▸ 0 n1    running     100 %    2.0 GiB    1m 1s   4m 12s
   ▸ 1 n2    running     201 %    4.0 GiB    1m 1s   4m 12s
- ? help  q quit  Enter details  s sort  f filter  / search
+ ? help  q quit  Enter details  l log  t stack  s sort  f f~
 )");
 }
 

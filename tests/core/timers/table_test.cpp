@@ -364,3 +364,61 @@ TEST_CASE("timer_table: one worker cannot use up the room of all", "[core]") {
   CHECK(uut.size_of(a) == 60);
   CHECK(uut.size() == 60);
 }
+
+namespace {
+
+/// `pid scope @seconds` of each.
+std::string text_of(const std::vector<last_request>& all) {
+  auto out = std::string{};
+  for (const auto& x : all)
+    out += (out.empty() ? "" : "; ") + std::to_string(x.pid) + " " + x.scope
+           + " @"
+           + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(
+                              x.when.time_since_epoch())
+                              .count());
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "timer_table: the last request of each worker is known",
+                 "[core]") {
+  start(1, 0);
+  start(1, 1);
+  start(1, 2);
+  step(timed_worker_started{{{}, 1}, 0}); // An actor of this program.
+  CHECK(uut.last_requests().empty());
+  at(1s).acquire(100, "load", 60s);
+  at(2s).acquire(102, "step", 60s);
+  step(timer_acquired{{{}, 1}, "own", time_point{60s}, 9});
+  CHECK(text_of(uut.last_requests()) == "100 load @1; 102 step @2");
+  at(3s).release(100, "load");
+  at(4s).step(progress_reported{102, "watchdog", 30s, 9});
+  CHECK(text_of(uut.last_requests()) == "100 load @3; 102 watchdog @4");
+  end(1, 0);
+  start(2, 0);
+  CHECK(text_of(uut.last_requests()) == "102 watchdog @4");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_table: what its processes ask for is a worker's, too",
+                 "[core]") {
+  start(1, 0);
+  start(1, 1);
+  auto child = worker(1, 0);
+  child.process = 500;
+  step(timed_worker_started{child, 500});
+  at(1s).acquire(500, "child", 60s);
+  CHECK(text_of(uut.last_requests()) == "100 child @1");
+  at(2s).acquire(100, "step", 60s);
+  CHECK(text_of(uut.last_requests()) == "100 step @2");
+  at(3s).release(500, "child");
+  CHECK(text_of(uut.last_requests()) == "100 child @3");
+  // Of a long scope only the beginning is kept.
+  at(4s).acquire(101, std::string(100, 'x'), 5s);
+  const auto before = text_of(uut.last_requests());
+  CHECK(before
+        == "100 child @3; 101 " + std::string(last_scope_size_max, 'x')
+             + " @4");
+}

@@ -1,0 +1,20 @@
+// Finds the job that an operator names: on this host, or by its rendezvous.
+#pragma once
+
+#include "cli/actorctl_arguments.hpp"
+#include "runtime/status.hpp"
+
+#include <chrono>
+#include <variant>
+
+namespace actorrun::cli {
+
+/// A process of this host, or where the job's coordinator is to be found.
+using located_job = std::variant<local_job, job_options>;
+
+/// Blocks for at most `limit` per process of this host; not for a job elsewhere.
+/// @retval as `find_local_job`
+result<located_job> locate(const asked_job& job,
+                           std::chrono::milliseconds limit);
+
+} // namespace actorrun::cli
