@@ -153,7 +153,7 @@ void views::health_now(bool is_readiness, http_callback done) {
 
 // -- the page ------------------------------------------------------------------
 
-// What workers write may be nobody else's business, even on this host.
+// What workers write is not for every user of this host.
 void views::answer_for_page(const http_request& x, http_callback done) {
   if (x.path == "/")
     return page(std::move(done));

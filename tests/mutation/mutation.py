@@ -20,6 +20,7 @@ import shlex
 import subprocess
 import sys
 import time
+import zlib
 
 sys.dont_write_bytecode = True # The sources may be read-only.
 import mutants
@@ -65,8 +66,11 @@ def arguments():
                         help='whose sources are broken')
     parser.add_argument('--files', nargs='+', default=['*'], metavar='NAME',
                         help='sources of this folder, without .cpp')
-    parser.add_argument('--sample', type=int, default=0, help='so many only, chosen by --seed')
-    parser.add_argument('--seed', type=int, default=None)
+    parser.add_argument('--sample', type=int, default=0,
+                        help='so many only, chosen by --seed; the wording of texts is not judged')
+    parser.add_argument('--seed', type=int, default=None,
+                        help='without it the sources choose: other mutants after each change, '
+                             'the same ones for the same sources')
     parser.add_argument('--only', default='', help='mutants whose name contains this')
     parser.add_argument('--seeds', type=int, default=3000, help='histories of the simulator')
     parser.add_argument('--jobs', type=int, default=2)
@@ -151,6 +155,11 @@ class Mutation:
                                str(self.build / program)], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f'{program} cannot be linked:\n{done.stderr[:4000]}')
+
+    def seed(self):
+        """The same for the same sources."""
+        text = ''.join(x.text for _, x in sorted(self.sources.items()))
+        return zlib.crc32(text.encode()) % 10**6
 
     # -- looking --------------------------------------------------------------
 
@@ -250,7 +259,7 @@ def main():
     everything = [(x, work.keys[x.number])
                   for source in work.sources.values() for x in source.mutants]
     chosen = [(x, key) for x, key in everything if options.only in key]
-    seed = options.seed if options.seed is not None else random.randrange(10**6)
+    seed = options.seed if options.seed is not None else work.seed()
     if options.sample:
         chosen = random.Random(seed).sample(chosen, min(options.sample, len(chosen)))
     equivalents, known = read_list('equivalent.txt'), read_list('holes.txt')
@@ -280,7 +289,8 @@ def main():
             key = work.keys[x.number]
             counts[kind_of(x), who] += 1
             report.write(f'{who}\t{kind_of(x)}\t{x.line}\t{key}\t{how}\n')
-            if who == 'nobody' and key not in known:
+            is_judged = not options.sample or kind_of(x) == 'protocol'
+            if who == 'nobody' and key not in known and is_judged:
                 complaints.append(f'nobody notices {x.file}:{x.line}: {key}')
                 print(complaints[-1], flush=True)
             elif who != 'nobody' and key in known and not options.sample:

@@ -369,12 +369,12 @@
     if (is_log) again = setTimeout(() => (document.hidden ? wait(number) : ask()), LOG_MS);
   }
 
-  // A page that nobody sees asks nothing.
+  // A page that is not shown asks nothing.
   function wait(number) {
     document.addEventListener('visibilitychange', () => { if (number === asking) ask(); }, { once: true });
   }
 
-  // Follows the end, unless somebody reads further above.
+  // Follows the end, unless the reader has scrolled up.
   function draw_log(x) {
     const view = by_id('view');
     const follows = view.scrollTop + view.clientHeight >= view.scrollHeight - 8;

@@ -262,7 +262,7 @@ TEST_CASE("http ports: what is at the same address shares a port",
   CHECK(uut->ports() == std::vector<uint16_t>{where.port});
 }
 
-// That others get nothing is seen by `system_http`, which can be somebody else.
+// That others get nothing is seen by `system_http`, which runs as another user.
 TEST_CASE_METHOD(ports_fixture,
                  "http ports: the page's user can read logs and stacks",
                  "[runtime]") {

@@ -126,7 +126,7 @@ TEST_CASE_METHOD(views_fixture, "worker_views: a worker's stack is shown",
   CHECK(body(0)["workers"][0]["frames"][0] == "main");
 }
 
-TEST_CASE_METHOD(views_fixture, "worker_views: nonsense is asked of nobody",
+TEST_CASE_METHOD(views_fixture, "worker_views: nonsense is not passed on",
                  "[runtime]") {
   for (const auto* query :
        {"", "rank", "rank=", "rank=-1", "rank=1x", "x=1", "rank=4294967296",
