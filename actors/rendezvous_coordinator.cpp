@@ -57,6 +57,16 @@ named_node node_of(const agent_record& x, epoch_id epoch) {
   return out;
 }
 
+/// Without evidence.
+v1::Explanation outline_of(const journal::explanation& x) {
+  auto out = v1::Explanation{};
+  out.set_sentence(x.sentence);
+  out.set_epoch(x.epoch.value);
+  if (x.cause)
+    *out.mutable_cause() = to_wire(*x.cause);
+  return out;
+}
+
 /// Adds as many explanations as fit into a message, the newest ones. Evidence of
 /// older ones is the first to go.
 void fill(v1::Explanations& out,
@@ -64,8 +74,7 @@ void fill(v1::Explanations& out,
   auto entries = std::vector<v1::Explanation>{};
   auto size = out.ByteSizeLong() + status_overhead;
   for (auto i = told.rbegin(); i != told.rend(); ++i) {
-    auto entry = v1::Explanation{};
-    entry.set_sentence(i->sentence);
+    auto entry = outline_of(*i);
     size += entry.ByteSizeLong() + status_overhead;
     if (size > v1::message_size_max)
       break;
@@ -638,6 +647,7 @@ rendezvous_coordinator_state::explanations(const v1::Explain& what) const {
   auto out = v1::OperatorReply{};
   auto& all = *out.mutable_explanations();
   all.set_is_healthy(journal::is_healthy(known));
+  all.set_state(journal::state_of(known));
   auto now = journal::why(known, self_->clock().now());
   auto told = std::vector<journal::explanation>{};
   if (what.all())

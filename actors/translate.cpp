@@ -309,6 +309,19 @@ v1::QuarantinedNode to_wire(const core::quarantined_node& x) {
   return out;
 }
 
+v1::Cause to_wire(const core::journal::culprit& x) {
+  auto out = v1::Cause{};
+  out.set_kind(static_cast<v1::CauseKind>(x.what));
+  out.set_host(cut(x.host, host_size_max));
+  out.set_agent_id(cut(x.agent.value, agent_id_size_max));
+  out.set_reason(core::one_line(x.reason, reason_size_max));
+  if (x.failure)
+    *out.mutable_failure() = to_wire(*x.failure);
+  out.mutable_failed_after_it()->Assign(x.failed_after_it.begin(),
+                                        x.failed_after_it.end());
+  return out;
+}
+
 // -- from the wire ------------------------------------------------------------
 
 core::offer from_wire(const v1::Offer& x) {
@@ -422,6 +435,34 @@ core::node_vitals from_wire(const v1::NodeVitals& x) {
     if (out.workers.size() < core::sampled_workers_max)
       out.workers.push_back(from_wire(worker));
   out.truncated = x.truncated();
+  return out;
+}
+
+namespace {
+
+core::journal::culprit from_wire(const v1::Cause& x) {
+  auto out = core::journal::culprit{
+    .what = static_cast<core::journal::culprit::kind>(
+      std::clamp<int>(x.kind(), v1::CAUSE_WORKER, v1::CAUSE_REGROUPED)),
+    .host = core::one_line(x.host(), host_size_max),
+    .agent = {core::one_line(x.agent_id(), agent_id_size_max)},
+    .reason = core::one_line(x.reason(), reason_size_max),
+    .failed_after_it
+    = {x.failed_after_it().begin(), x.failed_after_it().end()}};
+  if (x.has_failure())
+    out.failure = from_wire(x.failure());
+  return out;
+}
+
+} // namespace
+
+core::journal::explanation from_wire(const v1::Explanation& x) {
+  auto out = core::journal::explanation{
+    .sentence = x.sentence(),
+    .evidence = {x.evidence().begin(), x.evidence().end()},
+    .epoch = {x.epoch()}};
+  if (x.has_cause())
+    out.cause = from_wire(x.cause());
   return out;
 }
 

@@ -5,10 +5,12 @@
 #include "actors/core/devices/status.hpp"
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/journal/story.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 
 #include "messages/job.pb.h"
+#include "messages/operator.pb.h"
 #include "messages/rendezvous.pb.h"
 #include "messages/worker.pb.h"
 
@@ -34,6 +36,7 @@ v1::NodeVitals to_wire(const core::node_vitals& x);
 /// message.
 void add_vitals(v1::NodeStatus& out, const core::node_vitals& x);
 v1::QuarantinedNode to_wire(const core::quarantined_node& x);
+v1::Cause to_wire(const core::journal::culprit& x);
 
 /// `leased` is not on the wire: an agent that joins over a link has a lease.
 core::offer from_wire(const v1::Offer& x);
@@ -51,5 +54,7 @@ core::share_state from_wire(v1::ShareState x);
 core::devices_status devices_from_wire(const v1::NodeStatus& x);
 /// No more than `core::sampled_workers_max` workers.
 core::node_vitals from_wire(const v1::NodeVitals& x);
+/// Its sentence and evidence may hold anything.
+core::journal::explanation from_wire(const v1::Explanation& x);
 
 } // namespace actorrun

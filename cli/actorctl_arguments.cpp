@@ -355,12 +355,9 @@ result<why_arguments> why_from(const control_settings& settings,
                         "actorctl why JOB", world);
   if (!job)
     return job.error();
-  if (job->remote && settings.json)
-    return bad_argument("--json needs the journal, which is on the host of the "
-                        "coordinator: ask there, without --rdzv-endpoint");
   if (job->remote)
     return why_arguments{.what = {},
-                         .json = false,
+                         .json = settings.json,
                          .all = settings.all,
                          .remote = std::move(job->remote)};
   auto what = subject_of(settings, rest, world);

@@ -152,10 +152,9 @@ int explain_remote_job(const why_arguments& arguments) {
   const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
   if (!told)
     return fail_to_find(told.error(), *arguments.remote);
-  for (const auto& x : told->parts())
-    std::cout << to_text(
-      {x.sentence(), {x.evidence().begin(), x.evidence().end()}});
-  return told->is_healthy() ? 0 : unhealthy;
+  for (const auto& x : told->parts)
+    print(x, told->state, arguments.json);
+  return told->is_healthy ? 0 : unhealthy;
 }
 
 } // namespace

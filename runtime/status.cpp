@@ -1,5 +1,6 @@
 #include "runtime/status.hpp"
 
+#include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
 #include "runtime/etcd/locator.hpp"
@@ -48,9 +49,6 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto& node : *x.mutable_quarantined_nodes())
     for (auto* text : {node.mutable_agent_id(), node.mutable_host()})
       clean(*text);
-  for (auto& host : *x.mutable_excluded_hosts())
-    for (auto* text : {host.mutable_host(), host.mutable_reason()})
-      clean(*text);
   return x;
 }
 
@@ -61,17 +59,19 @@ result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
   return refusal_in(x, "its status");
 }
 
-result<v1::Explanations> explanations_in(const v1::OperatorReply& x) {
+result<job_explanation> explanations_in(const v1::OperatorReply& x) {
   if (!x.has_explanations()) {
     const auto status = status_in(x);
     return status
              ? failure{errc::not_actorrun, "the job does not explain itself"}
              : status.error();
   }
-  auto out = x.explanations();
-  for (auto& part : *out.mutable_parts()) {
-    clean(*part.mutable_sentence());
-    for (auto& line : *part.mutable_evidence())
+  auto out = job_explanation{.state = shown(x.explanations().state()),
+                             .is_healthy = x.explanations().is_healthy()};
+  for (const auto& part : x.explanations().parts()) {
+    auto& added = out.parts.emplace_back(from_wire(part));
+    clean(added.sentence);
+    for (auto& line : added.evidence)
       clean(line);
   }
   return out;
@@ -190,8 +190,8 @@ result<v1::JobStatus> ask_status(const job_options& job,
   return ask(reach(job, limit));
 }
 
-result<v1::Explanations> ask_why(const job_options& job, bool all,
-                                 std::chrono::milliseconds limit) {
+result<job_explanation> ask_why(const job_options& job, bool all,
+                                std::chrono::milliseconds limit) {
   auto request = v1::OperatorRequest{};
   request.mutable_explain()->set_all(all);
   const auto x = ask(reach(job, limit), std::move(request));

@@ -1,6 +1,7 @@
 // PUBLIC: asks jobs on this and other hosts for their status.
 #pragma once
 
+#include "actors/core/journal/story.hpp"
 #include "messages/result.hpp"
 #include "runtime/options.hpp"
 
@@ -53,13 +54,21 @@ result<v1::JobStatus> ask_status(const local_job& job,
 result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit);
 
+/// A job, as its coordinator explains it.
+struct job_explanation {
+  /// Epochs, and at the end the job as it is now.
+  std::vector<core::journal::explanation> parts{};
+  std::string state{}; ///< As of `core::journal::state_of`.
+  bool is_healthy = false;
+};
+
 /// Has the coordinator of a job on any host explain it. Blocks for at most twice
 /// `limit`.
 /// @param all Every epoch, one after the other.
 /// @pre the job has a rendezvous
 /// @retval as `ask_status`
-result<v1::Explanations> ask_why(const job_options& job, bool all,
-                                 std::chrono::milliseconds limit);
+result<job_explanation> ask_why(const job_options& job, bool all,
+                                std::chrono::milliseconds limit);
 
 struct watch_options {
   /// The least between two reports; 100 ms to 60 s, others are fitted.

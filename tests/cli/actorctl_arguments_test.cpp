@@ -77,9 +77,10 @@ TEST_CASE("actorctl: top watches this host, a job, or an endpoint", "[cli]") {
 
 TEST_CASE("actorctl: why asks at an endpoint, or reads a journal", "[cli]") {
   const auto far = control<why_arguments>(
-    {"why", "--all", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
+    {"why", "--all", "--json", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
   REQUIRE(far.remote);
   CHECK(far.all);
+  CHECK(far.json);
   CHECK(far.remote->job.value == "j");
   CHECK_FALSE(control<why_arguments>({"why", "/f.jsonl"}).remote);
   CHECK(has(refused_control({"why", "--rdzv-endpoint=n1:5", "j"}), "JOB"));

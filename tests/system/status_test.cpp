@@ -165,12 +165,18 @@ TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
   await_world(4, before[0].epoch);
   await_status(is_healthy);
   auto code = -1;
-  const auto text = read(
-    {ACTORCTL_PROGRAM, "why", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"},
-    &code);
+  const auto far = words{ACTORCTL_PROGRAM, "why",
+                         "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"};
+  const auto text = read(far, &code);
   CHECK(code == 0);
   CHECK(count_of(text, "exited with code 8") >= 1);
   CHECK(text == read({ACTORCTL_PROGRAM, "why"}));
+  auto as_data = far;
+  as_data.insert(as_data.end(), {"--all", "--json"});
+  const auto data = read(as_data, &code);
+  CHECK(code == 0);
+  CHECK(count_of(data, R"("exit_code":8,)") >= 1);
+  CHECK(data == read({ACTORCTL_PROGRAM, "why", "--all", "--json"}));
   read({ACTORCTL_PROGRAM, "why", "--rdzv-endpoint=" + endpoint(),
         "--rdzv-id=other"},
        &code);
