@@ -55,7 +55,11 @@ auto inspect(Inspector& f, T& x) {
 
 } // namespace actorrun::v1
 
-CAF_BEGIN_TYPE_ID_BLOCK(actorrun, caf::first_custom_type_id)
+// A program's own types begin at `caf::first_custom_type_id`; ours keep out of
+// their way, and keep their numbers: new ones come at the end.
+static_assert(ACTORRUN_FIRST_TYPE_ID >= caf::first_custom_type_id);
+
+CAF_BEGIN_TYPE_ID_BLOCK(actorrun, ACTORRUN_FIRST_TYPE_ID)
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRequest))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinAccepted))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::JoinRejected))
@@ -87,5 +91,8 @@ namespace actorrun {
 /// Makes the wire types known to actor systems that are built from `config`.
 /// Call it before the system is constructed.
 void register_wire_types(caf::actor_system_config& config);
+
+/// Whether that has been done.
+bool knows_wire_types(caf::actor_system& system);
 
 } // namespace actorrun

@@ -1,5 +1,6 @@
 #include "runtime/launcher.hpp"
 
+#include "messages/type_ids.hpp"
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/late_network.hpp"
@@ -11,6 +12,16 @@
 namespace actorrun {
 
 using namespace detail;
+
+namespace {
+
+failure not_configured() {
+  return {errc::bad_argument,
+          "the actor system does not know actorrun's messages: call"
+          " actorrun::configure with its configuration before it is made"};
+}
+
+} // namespace
 
 launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 
@@ -39,6 +50,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
                                                   launcher_hooks hooks) {
   if (auto valid = validate(job, agent); !valid)
     return valid.error();
+  if (!knows_wire_types(system))
+    return not_configured();
   harden(system);
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
@@ -78,6 +91,8 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   assert(job.rendezvous);
   if (auto valid = validate(job); !valid)
     return valid.error();
+  if (!knows_wire_types(system))
+    return not_configured();
   harden(system);
   network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);

@@ -60,7 +60,7 @@ public:
   /// Starts and returns; the job goes on in the background. May resolve the
   /// endpoint's host name meanwhile.
   /// @param system Lives longer than the launcher; see `configure`.
-  /// @retval errc::bad_argument    as `validate`
+  /// @retval errc::bad_argument    as `validate`; `configure` was forgotten
   /// @retval errc::address_in_use  the endpoint must be hosted here and is taken
   /// @retval errc::cannot_listen   the endpoint cannot be bound
   /// @retval errc::unresolvable    the endpoint must be hosted here and has no
