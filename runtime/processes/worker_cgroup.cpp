@@ -94,11 +94,26 @@ std::optional<std::string> name_of(const std::string& space, int64_t pid) {
   return formatted("{}{}-{}-{}", name_prefix, space, pid, *stat->birth);
 }
 
+/// Whether a group of this name belongs to a process of this namespace that has
+/// ended.
+bool is_stale(const std::string& name, const std::string& space) {
+  const auto begin = formatted("{}{}-", name_prefix, space);
+  if (space.empty() || !name.starts_with(begin))
+    return false;
+  auto pid = int64_t{0};
+  const auto* const from = name.data() + begin.size();
+  if (std::from_chars(from, name.data() + name.size(), pid).ec != std::errc{})
+    return false;
+  const auto owner = name_of(space, pid);
+  return !owner || !name.starts_with(*owner + "-");
+}
+
 void remove_stale(const std::string& parent) {
+  const auto space = own_namespace();
   auto error = std::error_code{};
   auto all = std::filesystem::directory_iterator{parent, error};
   for (; !error && all != std::filesystem::end(all); all.increment(error))
-    if (is_stale_cgroup(all->path().filename()))
+    if (is_stale(all->path().filename(), space))
       remove_cgroup(all->path().c_str());
 }
 
@@ -199,16 +214,7 @@ std::shared_ptr<worker_cgroup> cgroup_home::open() {
 }
 
 bool is_stale_cgroup(const std::string& name) {
-  const auto space = own_namespace();
-  const auto begin = formatted("{}{}-", name_prefix, space);
-  if (space.empty() || !name.starts_with(begin))
-    return false;
-  auto pid = int64_t{0};
-  const auto* const from = name.data() + begin.size();
-  if (std::from_chars(from, name.data() + name.size(), pid).ec != std::errc{})
-    return false;
-  const auto owner = name_of(space, pid);
-  return !owner || !name.starts_with(*owner + "-");
+  return is_stale(name, own_namespace());
 }
 
 } // namespace actorrun::detail
