@@ -5,6 +5,7 @@
 #include "runtime/os/file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 
@@ -39,12 +40,19 @@ std::string end_of_file(const std::string& path, size_t limit) {
 /// A disk with so few free blocks is full: for what was refused, they were too few.
 constexpr auto blocks_left_max = fsblkcnt_t{16};
 
-/// Whether what it wrote may be missing.
+/// Whether the disk is full now.
 bool has_full_disk(const core::worker_outputs& x) {
   struct statvfs facts {};
   return x.err.where == core::stream_target::kind::file
          && ::statvfs(x.err.path.c_str(), &facts) == 0 && facts.f_blocks > 0
          && facts.f_bavail <= blocks_left_max;
+}
+
+/// Whether it could not write all that it wanted to, or says itself why.
+bool was_refused_space(const std::string& path) {
+  const auto text = end_of_file(path, last_words_size_max);
+  return !text.ends_with('\n')
+         || text.find(core::error_text(ENOSPC)) != std::string::npos;
 }
 
 void add_last_words(core::death_details& out, const core::worker_outputs& x) {
@@ -75,9 +83,21 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
-  if (out.message.empty() && has_full_disk(outputs))
+  if (out.message.empty() && (has_full_disk(outputs) || had_full_disk(outputs)))
     out.message = "no space is left on the disk of its log files";
   return out;
+}
+
+// The agent makes room on a full disk, and may be quicker than this. A worker that
+// has said all it wanted to has ended for another reason.
+bool worker_evidence::had_full_disk(const core::worker_outputs& x) const {
+  using kind = core::stream_target::kind;
+  if (!gave_up_ || x.err.where != kind::file)
+    return false;
+  const auto gave_up = [this](const core::stream_target& to) {
+    return to.where == kind::file && gave_up_(to.path);
+  };
+  return (gave_up(x.out) || gave_up(x.err)) && was_refused_space(x.err.path);
 }
 
 core::death_details

@@ -6,7 +6,9 @@
 #include "runtime/diagnosis/oom_counter.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -16,9 +18,15 @@ inline constexpr size_t last_words_lines_max = 40;
 
 class worker_evidence : public ports::failure_evidence {
 public:
-  /// @param kills Its counter is read at once, at `begin` and at each SIGKILL.
-  explicit worker_evidence(oom_counter kills = oom_counter{})
-    : kills_(std::move(kills)) {}
+  /// Whether bytes of this log file have just been given up, because its disk was
+  /// almost full.
+  using space_question = std::function<bool(const std::string& path)>;
+
+  /// @param gave_up Null: no bytes of any were.
+  /// @param kills   Its counter is read at once, at `begin` and at each SIGKILL.
+  explicit worker_evidence(space_question gave_up = {},
+                           oom_counter kills = oom_counter{})
+    : gave_up_(std::move(gave_up)), kills_(std::move(kills)) {}
 
   void begin() override;
   core::death_details examine(const ports::process_exited& death,
@@ -27,6 +35,9 @@ public:
                               const ports::process_spec& spec) override;
 
 private:
+  bool had_full_disk(const core::worker_outputs& x) const;
+
+  space_question gave_up_;
   oom_counter kills_;
 };
 

@@ -109,8 +109,10 @@ result<uint64_t> inotify_log_files::rotate(ports::log_file_id file,
 
 uint64_t inotify_log_files::discard(ports::log_file_id file, uint64_t limit) {
   auto& x = of(file);
-  if (x.shift)
+  if (x.shift) {
+    x.shift->note_full_disk(); // Before it is so no more.
     x.shift->begin();
+  }
   const auto done = detail::discard(x.bytes, limit);
   if (x.shift)
     x.shift->end(done, done);

@@ -38,9 +38,11 @@ void failure_order::insert(const worker_failure& x, time_point now) {
   } else if (!known_.emplace(x.agent, x.local_rank).second) {
     return;
   }
-  // What its agent had reported before it had happened before it.
+  // What its agent had reported before it had happened before it, unless it was
+  // held back meanwhile.
   for (auto& y : entries_)
-    if (y.failure.agent == x.agent && y.arrival < fresh.arrival)
+    if (y.failure.agent == x.agent && y.arrival < fresh.arrival
+        && (!misses_peer(x) || misses_peer(y.failure)))
       y.died = std::min(y.died, fresh.died);
   entries_.push_back(std::move(fresh));
   std::sort(entries_.begin(), entries_.end(), &failure_order::precedes);
