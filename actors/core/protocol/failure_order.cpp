@@ -3,18 +3,9 @@
 #include "actors/core/failure_text.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 namespace actorrun::core {
-
-namespace {
-
-/// So much later than it died counts a worker that misses a peer: connections of a
-/// process are closed before its end is seen, and its peers may be quicker.
-constexpr auto hearsay_lag = std::chrono::milliseconds{200};
-
-} // namespace
 
 bool failure_order::precedes(const entry& a, const entry& b) {
   const auto when = [](const entry& x) {

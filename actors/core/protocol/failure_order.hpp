@@ -4,6 +4,7 @@
 
 #include "actors/core/failure.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -11,10 +12,15 @@
 
 namespace actorrun::core {
 
+/// So much later than it died counts a worker that misses a peer: connections of a
+/// process are closed before its end is seen, and its peers may be quicker.
+inline constexpr auto hearsay_lag = std::chrono::milliseconds{200};
+
 /// Finds the root cause. The time of a death is the arrival of its report less
 /// the age that the agent measured. So the clocks of hosts are never compared,
 /// and the only error is the time that a message took: it makes failures seem
-/// younger. What an agent reports first happened first, and is never younger.
+/// younger. What an agent reports first happened first, and is never younger, but
+/// for a failure that it has held back.
 ///
 /// Deaths at the same time are ordered by arrival, then by global rank. A worker
 /// whose own words say that a peer has gone counts as having died 0.2 s later.

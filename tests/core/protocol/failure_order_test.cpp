@@ -199,6 +199,13 @@ TEST_CASE_METHOD(
     add(110ms, failure_of("a", 1, 0ms));
     CHECK(at(110ms) == "a1:0 a0:10");
   }
+  SECTION("at the same agent, which held it back") {
+    uut.clear();
+    add(110ms, failure_of("a", 1, 0ms));
+    bereft.age = 20ms;
+    add(120ms, {{bereft}, 0});
+    CHECK(at(120ms) == "a1:10 a0:20"); // It has not died before it did.
+  }
   SECTION("too late to be why") {
     add(301ms, failure_of("b", 0, 0ms));
     CHECK(at(301ms) == "a0:201 b0:0");
