@@ -2,14 +2,12 @@
 
 #include "actors/core/text.hpp"
 #include "runtime/diagnosis/error_file.hpp"
+#include "runtime/os/disk.hpp"
 #include "runtime/os/file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-
-#include <sys/statvfs.h>
 
 namespace actorrun::detail {
 
@@ -35,24 +33,6 @@ std::string end_of_file(const std::string& path, size_t limit) {
   const auto size = (*file)->size;
   auto text = read_part(**file, size - std::min<uint64_t>(size, limit), limit);
   return text.erase(0, std::min(text.find_first_not_of('\0'), text.size()));
-}
-
-/// A disk with so few free blocks is full: for what was refused, they were too few.
-constexpr auto blocks_left_max = fsblkcnt_t{16};
-
-/// Whether the disk is full now.
-bool has_full_disk(const core::worker_outputs& x) {
-  struct statvfs facts {};
-  return x.err.where == core::stream_target::kind::file
-         && ::statvfs(x.err.path.c_str(), &facts) == 0 && facts.f_blocks > 0
-         && facts.f_bavail <= blocks_left_max;
-}
-
-/// Whether it could not write all that it wanted to, or says itself why.
-bool was_refused_space(const std::string& path) {
-  const auto text = end_of_file(path, last_words_size_max);
-  return !text.ends_with('\n')
-         || text.find(core::error_text(ENOSPC)) != std::string::npos;
 }
 
 void add_last_words(core::death_details& out, const core::worker_outputs& x) {
@@ -83,21 +63,19 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
-  if (out.message.empty() && (has_full_disk(outputs) || had_full_disk(outputs)))
+  if (out.message.empty() && lacks_space(outputs))
     out.message = "no space is left on the disk of its log files";
   return out;
 }
 
-// The agent makes room on a full disk, and may be quicker than this. A worker that
-// has said all it wanted to has ended for another reason.
-bool worker_evidence::had_full_disk(const core::worker_outputs& x) const {
+// The agent makes room on a full disk, and may have done so by now.
+bool worker_evidence::lacks_space(const core::worker_outputs& x) const {
   using kind = core::stream_target::kind;
-  if (!gave_up_ || x.err.where != kind::file)
-    return false;
-  const auto gave_up = [this](const core::stream_target& to) {
-    return to.where == kind::file && gave_up_(to.path);
+  const auto had_none = [this](const core::stream_target& to) {
+    return to.where == kind::file && was_full_ && was_full_(to.path);
   };
-  return (gave_up(x.out) || gave_up(x.err)) && was_refused_space(x.err.path);
+  return x.err.where == kind::file
+         && (is_on_full_disk(x.err.path) || had_none(x.out) || had_none(x.err));
 }
 
 core::death_details

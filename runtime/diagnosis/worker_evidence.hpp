@@ -18,15 +18,14 @@ inline constexpr size_t last_words_lines_max = 40;
 
 class worker_evidence : public ports::failure_evidence {
 public:
-  /// Whether bytes of this log file have just been given up, because its disk was
-  /// almost full.
+  /// Whether bytes of this log file have just been given up on a full disk.
   using space_question = std::function<bool(const std::string& path)>;
 
-  /// @param gave_up Null: no bytes of any were.
-  /// @param kills   Its counter is read at once, at `begin` and at each SIGKILL.
-  explicit worker_evidence(space_question gave_up = {},
+  /// @param was_full Null: no bytes of any were.
+  /// @param kills Its counter is read at once, at `begin` and at each SIGKILL.
+  explicit worker_evidence(space_question was_full = {},
                            oom_counter kills = oom_counter{})
-    : gave_up_(std::move(gave_up)), kills_(std::move(kills)) {}
+    : was_full_(std::move(was_full)), kills_(std::move(kills)) {}
 
   void begin() override;
   core::death_details examine(const ports::process_exited& death,
@@ -35,9 +34,9 @@ public:
                               const ports::process_spec& spec) override;
 
 private:
-  bool had_full_disk(const core::worker_outputs& x) const;
+  bool lacks_space(const core::worker_outputs& x) const;
 
-  space_question gave_up_;
+  space_question was_full_;
   oom_counter kills_;
 };
 

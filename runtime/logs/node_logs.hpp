@@ -72,8 +72,8 @@ public:
   /// own has written it by then. Call it once.
   void flush(std::function<void()> on_flushed);
 
-  /// Whether bytes of a log file have just been given up, because its disk was
-  /// almost full; for any thread, at any time.
+  /// Whether bytes of a log file have just been given up on a full disk; for any
+  /// thread, at any time.
   std::function<bool(const std::string& path)> full_disks() const;
 
   /// For what may hang with the file system that the logs are on.

@@ -43,7 +43,7 @@ public:
     ++sequence_;
   }
 
-  /// Its oldest bytes are given up, because the disk is almost full.
+  /// Its oldest bytes are about to be given up, because the disk is full.
   void note_full_disk() { full_disk_at_ = moment::clock::now(); }
   bool had_full_disk(moment since) const {
     return full_disk_at_.load() >= since;

@@ -523,7 +523,7 @@ void agent::check_kind(const core::worker_failure& x) {
 void agent::check_hold(const core::worker_failure& x) {
   const auto is_last
     = brain_.plan()->node_count == 1 && machine_.running_count() == 0;
-  if (misses_peer(x) && x.age < core::hold_max && !is_last)
+  if (misses_peer(x) && x.age < core::hearsay_lag && !is_last)
     all_.checks().report("root cause: " + id().value
                          + " does not wait for the peer of " + to_string(x));
 }

@@ -1,7 +1,6 @@
 #include "tests/sim/invariants.hpp"
 
 #include "actors/core/failure_text.hpp"
-#include "actors/core/protocol/failure_order.hpp"
 
 #include <algorithm>
 

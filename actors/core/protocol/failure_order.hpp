@@ -4,17 +4,12 @@
 
 #include "actors/core/failure.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>
 
 namespace actorrun::core {
-
-/// So much later than it died counts a worker that misses a peer: connections of a
-/// process are closed before its end is seen, and its peers may be quicker.
-inline constexpr auto hearsay_lag = std::chrono::milliseconds{200};
 
 /// Finds the root cause. The time of a death is the arrival of its report less
 /// the age that the agent measured. So the clocks of hosts are never compared,
@@ -23,7 +18,7 @@ inline constexpr auto hearsay_lag = std::chrono::milliseconds{200};
 /// for a failure that it has held back.
 ///
 /// Deaths at the same time are ordered by arrival, then by global rank. A worker
-/// whose own words say that a peer has gone counts as having died 0.2 s later.
+/// whose own words say that a peer has gone counts as having died 0.5 s later.
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.

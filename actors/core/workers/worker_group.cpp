@@ -203,7 +203,7 @@ void worker_group::hold_back(worker_failure failure, time_point now,
                              effects& out) {
   add_other(std::move(failure), now);
   if (hold_timer_.value == 0)
-    hold_timer_ = arm(now + hold_max, out);
+    hold_timer_ = arm(now + hearsay_lag, out);
 }
 
 void worker_group::end_hold(time_point now, effects& out) {

@@ -14,10 +14,6 @@
 
 namespace actorrun::core {
 
-/// A failure that misses a peer is held back for so long at most: connections of a
-/// process are closed before its end is seen, and its peers may be quicker.
-inline constexpr auto hold_max = std::chrono::milliseconds{500};
-
 /// The visible state of one worker.
 struct worker_record {
   /// `given_up`: SIGKILL has not ended it, and it is no longer waited for.

@@ -121,12 +121,13 @@ TEST_CASE_METHOD(
   CHECK(exited().message == "");
   shortened = path("stdout.log");
   CHECK(exited().message == full);
-  write("stderr.log", "Traceback (most rec"); // The rest had no room.
+  write("stderr.log", "Traceback (most recent call last):\n");
   CHECK(exited().message == full);
-  write("stderr.log", "OSError: [Errno 28] No space left on device\n");
-  CHECK(exited().message == full);
-  write("stderr.log", "ValueError: x\n");
+  CHECK(exited().traceback == "Traceback (most recent call last):");
+  shortened = path("other.log");
   CHECK(exited().message == "");
+  shortened = path("stderr.log");
+  CHECK(exited().message == full);
   CHECK(uut.examine({.epoch = {1}, .exit_code = 1}, {}).message == "");
 }
 
