@@ -132,7 +132,8 @@ worker_supervisor_state::make_behavior() {
     [this](const grace_expired& x) {
       if (!group_ || group_->plan().epoch != x.epoch)
         return;
-      tell_deaths();
+      if (group_->counts_ends(x.event.timer))
+        tell_deaths();
       dispatch(x.event);
     },
     [this](const worker_overrun& x) { take(x); },

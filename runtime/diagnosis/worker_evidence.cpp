@@ -2,13 +2,12 @@
 
 #include "actors/core/text.hpp"
 #include "runtime/diagnosis/error_file.hpp"
+#include "runtime/os/disk.hpp"
 #include "runtime/os/file.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-
-#include <sys/statvfs.h>
 
 namespace actorrun::detail {
 
@@ -34,17 +33,6 @@ std::string end_of_file(const std::string& path, size_t limit) {
   const auto size = (*file)->size;
   auto text = read_part(**file, size - std::min<uint64_t>(size, limit), limit);
   return text.erase(0, std::min(text.find_first_not_of('\0'), text.size()));
-}
-
-/// A disk with so few free blocks is full: for what was refused, they were too few.
-constexpr auto blocks_left_max = fsblkcnt_t{16};
-
-/// Whether what it wrote may be missing.
-bool has_full_disk(const core::worker_outputs& x) {
-  struct statvfs facts {};
-  return x.err.where == core::stream_target::kind::file
-         && ::statvfs(x.err.path.c_str(), &facts) == 0 && facts.f_blocks > 0
-         && facts.f_bavail <= blocks_left_max;
 }
 
 void add_last_words(core::death_details& out, const core::worker_outputs& x) {
@@ -75,9 +63,19 @@ worker_evidence::examine(const ports::process_exited& death,
     out.message = kills_.limit();
   if (out.traceback.empty())
     add_last_words(out, outputs);
-  if (out.message.empty() && has_full_disk(outputs))
+  if (out.message.empty() && lacks_space(outputs))
     out.message = "no space is left on the disk of its log files";
   return out;
+}
+
+// The agent makes room on a full disk, and may have done so by now.
+bool worker_evidence::lacks_space(const core::worker_outputs& x) const {
+  using kind = core::stream_target::kind;
+  const auto had_none = [this](const core::stream_target& to) {
+    return to.where == kind::file && was_full_ && was_full_(to.path);
+  };
+  return x.err.where == kind::file
+         && (is_on_full_disk(x.err.path) || had_none(x.out) || had_none(x.err));
 }
 
 core::death_details

@@ -6,7 +6,9 @@
 #include "runtime/diagnosis/oom_counter.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -16,9 +18,14 @@ inline constexpr size_t last_words_lines_max = 40;
 
 class worker_evidence : public ports::failure_evidence {
 public:
+  /// Whether bytes of this log file have just been given up on a full disk.
+  using space_question = std::function<bool(const std::string& path)>;
+
+  /// @param was_full Null: no bytes of any were.
   /// @param kills Its counter is read at once, at `begin` and at each SIGKILL.
-  explicit worker_evidence(oom_counter kills = oom_counter{})
-    : kills_(std::move(kills)) {}
+  explicit worker_evidence(space_question was_full = {},
+                           oom_counter kills = oom_counter{})
+    : was_full_(std::move(was_full)), kills_(std::move(kills)) {}
 
   void begin() override;
   core::death_details examine(const ports::process_exited& death,
@@ -27,6 +34,9 @@ public:
                               const ports::process_spec& spec) override;
 
 private:
+  bool lacks_space(const core::worker_outputs& x) const;
+
+  space_question was_full_;
   oom_counter kills_;
 };
 

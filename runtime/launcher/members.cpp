@@ -357,6 +357,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   environment.visible_devices = options.visible_devices;
   timers->announce(environment);
   const auto vitals = std::make_shared<proc_vitals>();
+  const auto evidence = std::make_shared<worker_evidence>(logs->full_disks());
   agent = spawn_node_agent(
     system,
     {.offering = offering,
@@ -369,7 +370,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .processes = std::move(processes),
                     .ports = std::move(ports),
                     .layout = logs->layout(),
-                    .evidence = std::make_shared<worker_evidence>(),
+                    .evidence = evidence,
                     .files = logs->files(),
                     .tailer = logs->tailer(),
                     .timers = timers->server(),

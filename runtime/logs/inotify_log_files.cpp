@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/disk.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/folder.hpp"
 #include "runtime/os/reactor.hpp"
@@ -109,6 +110,8 @@ result<uint64_t> inotify_log_files::rotate(ports::log_file_id file,
 
 uint64_t inotify_log_files::discard(ports::log_file_id file, uint64_t limit) {
   auto& x = of(file);
+  if (x.shift && is_on_full_disk(x.bytes.path))
+    x.shift->note_full_disk();
   if (x.shift)
     x.shift->begin();
   const auto done = detail::discard(x.bytes, limit);

@@ -19,6 +19,10 @@ namespace {
 /// Timeout for the tailer's end: a file system may hang.
 constexpr auto end_max = std::chrono::seconds{1};
 
+/// So long after bytes were given up, a worker may have died of what it could not
+/// write before.
+constexpr auto full_disk_memory = std::chrono::seconds{2};
+
 } // namespace
 
 void end_tailer(caf::actor_system& system, const log_tailer_actor& tailer) {
@@ -113,6 +117,13 @@ void node_logs::flush(std::function<void()> on_flushed) {
       .then([shown](const logs_flushed&) { shown(); },
             [shown](const caf::error&) { shown(); });
   });
+}
+
+std::function<bool(const std::string&)> node_logs::full_disks() const {
+  return [book = book_](const std::string& path) {
+    const auto since = std::chrono::steady_clock::now() - full_disk_memory;
+    return book->of(path)->had_full_disk(since);
+  };
 }
 
 std::string node_logs::folder() const {

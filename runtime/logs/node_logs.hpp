@@ -72,6 +72,10 @@ public:
   /// own has written it by then. Call it once.
   void flush(std::function<void()> on_flushed);
 
+  /// Whether bytes of a log file have just been given up on a full disk; for any
+  /// thread, at any time.
+  std::function<bool(const std::string& path)> full_disks() const;
+
   /// For what may hang with the file system that the logs are on.
   const std::shared_ptr<task_thread>& files() const { return files_; }
 

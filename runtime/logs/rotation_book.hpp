@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,6 +15,8 @@ namespace actorrun::detail {
 /// waits; whoever reads compares before and after.
 class file_shift {
 public:
+  using moment = std::chrono::steady_clock::time_point;
+
   /// What a reader has seen.
   struct view {
     uint64_t sequence = 0;
@@ -40,10 +43,17 @@ public:
     ++sequence_;
   }
 
+  /// Its oldest bytes are about to be given up, because the disk is full.
+  void note_full_disk() { full_disk_at_ = moment::clock::now(); }
+  bool had_full_disk(moment since) const {
+    return full_disk_at_.load() >= since;
+  }
+
 private:
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> removed_{0};
   std::atomic<uint64_t> given_up_{0};
+  std::atomic<moment> full_disk_at_{moment::min()};
 };
 
 /// The shifts of files that are rotated or read now.

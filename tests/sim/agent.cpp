@@ -1,5 +1,6 @@
 #include "tests/sim/agent.hpp"
 
+#include "actors/core/failure_text.hpp"
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
@@ -36,6 +37,13 @@ constexpr auto examined_percent = 60;
 constexpr auto inspection_timeout = std::chrono::milliseconds{50};
 constexpr auto inspection_max = core::duration{60ms};
 constexpr auto no_look_percent = 10;
+
+// What is not examined has no last words.
+core::worker_group_event unexamined(core::worker_group_event event) {
+  if (auto* x = std::get_if<core::worker_exited>(&event))
+    x->details = {};
+  return event;
+}
 
 } // namespace
 
@@ -477,6 +485,7 @@ void agent::perform(const core::send_started& x) {
 void agent::perform(const core::send_failed& x) {
   all_.checks().attributed(x.failure);
   check_kind(x.failure);
+  check_hold(x.failure);
   reported_pids_.insert(x.failure.pid);
   told_ = {x.epoch, core::share_state::failed};
   send(core::worker_failed{id(), x.epoch, x.failure});
@@ -507,6 +516,16 @@ void agent::check_kind(const core::worker_failure& x) {
       && x.code == SIGKILL && all_.now() - x.age > i->second)
     all_.checks().report("overruns: a worker was ended for its timer, and "
                          + id().value + " says " + to_string(x));
+}
+
+// A failure that misses a peer ends no epoch before the peer's own end may be
+// known: here, or on other nodes.
+void agent::check_hold(const core::worker_failure& x) {
+  const auto is_last
+    = brain_.plan()->node_count == 1 && machine_.running_count() == 0;
+  if (misses_peer(x) && x.age < core::hearsay_lag && !is_last)
+    all_.checks().report("root cause: " + id().value
+                         + " does not wait for the peer of " + to_string(x));
 }
 
 // A report of stopped workers must come after all reports on them.
@@ -711,7 +730,7 @@ void agent::take(epoch_id epoch, core::worker_group_event event) {
 void agent::tell_deaths(epoch_id epoch) {
   events_.release_if([](const auto&) { return true; });
   while (events_.front() != nullptr)
-    handle_group(epoch, events_.pop());
+    handle_group(epoch, unexamined(events_.pop()));
 }
 
 void agent::advance(epoch_id epoch) {
@@ -757,7 +776,7 @@ void agent::handle_group(epoch_id epoch,
 
 void agent::perform(epoch_id epoch, const core::arm_timer& x) {
   wake_at(x.due, [this, epoch, timer = x.timer] {
-    if (group_ && group_->plan().epoch == epoch)
+    if (group_ && group_->plan().epoch == epoch && group_->counts_ends(timer))
       tell_deaths(epoch);
     handle_group(epoch, core::timer_fired{timer});
   });

@@ -129,6 +129,7 @@ private:
   void check_answer(errc code, bool was_accepted, bool was_ending);
   void check_told(const core::send_stopped& x);
   void check_kind(const core::worker_failure& x);
+  void check_hold(const core::worker_failure& x);
   void post_supervisor(action what);
   void post_order(epoch_id epoch, core::worker_group_event event);
   void post_brain(core::membership_event event);

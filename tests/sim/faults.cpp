@@ -65,6 +65,22 @@ void workers_fail_together(cluster& all) {
       x->workers().break_worker(0, 4, 0);
 }
 
+// Its connections are closed before its end is seen, and its peers may be quicker.
+void worker_is_missed(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->workers().running_count() == 0)
+    return;
+  all.note("peers miss a worker of " + x->id().value);
+  for (auto* y : all.living())
+    while (y->newest() == x->newest()
+           && y->workers().running_count() > (x == y ? 1 : 0)
+           && all.roll().percent(70))
+      y->workers().break_worker(x == y ? 1 : 0, 1, 0, true);
+  const auto longest = all.roll().percent(80) ? 30ms : 700ms;
+  all.later(all.roll().between(core::duration{0}, longest),
+            [x] { x->workers().break_worker(0, 5, 0); });
+}
+
 void worker_succeeds_early(cluster& all) {
   auto* x = any_agent(all);
   if (x == nullptr || x->workers().running_count() == 0)
@@ -111,7 +127,9 @@ void agent_dies_and_is_missed(cluster& all) {
   for (auto* y : all.living()) {
     if (y->newest() != epoch || all.roll().percent(30))
       continue;
-    if (const auto pid = y->workers().break_worker(0, 1, 0); pid != 0)
+    const auto says_so = all.roll().percent(70);
+    const auto pid = y->workers().break_worker(0, 1, 0, says_so);
+    if (pid != 0)
       all.shared().checks.missed_a_peer(pid);
   }
 }
@@ -486,6 +504,7 @@ struct fault_kind {
 constexpr auto harmful = std::array{
   fault_kind{10, worker_fails},
   fault_kind{4, workers_fail_together},
+  fault_kind{6, worker_is_missed},
   fault_kind{5, worker_overruns},
   fault_kind{3, worker_hangs},
   fault_kind{4, worker_succeeds_early},

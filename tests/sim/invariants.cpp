@@ -1,5 +1,7 @@
 #include "tests/sim/invariants.hpp"
 
+#include "actors/core/failure_text.hpp"
+
 #include <algorithm>
 
 namespace actorrun::sim {
@@ -441,8 +443,18 @@ void invariants::told(int coordinator, const core::rendezvous& before,
     hear(known_failures_[{coordinator, before.epoch()}], x, sent, now);
 }
 
+namespace {
+
+/// Who misses a peer may have died of its death, which is seen a little later.
+core::duration lag_of(const core::worker_failure& x) {
+  return misses_peer(x) ? core::duration{core::hearsay_lag} : core::duration{0};
+}
+
+} // namespace
+
 // The coordinator must name the first of all failures reported to it. Only the
-// delay of messages may mislead it, and never about one agent.
+// delay of messages may mislead it, and never about what one agent reports in
+// the order in which it happens.
 void invariants::check_first(int coordinator, epoch_id epoch,
                              const core::worker_failure& first) {
   if (first.kind == core::failure_kind::unkillable)
@@ -454,9 +466,10 @@ void invariants::check_first(int coordinator, epoch_id epoch,
     const auto j = seen_.find(x.failure.pid);
     if (j == seen_.end())
       continue;
-    const auto exemption
-      = x.failure.agent == first.agent ? core::duration{0} : x.way;
-    if (i->second > j->second + exemption)
+    const auto is_in_order = x.failure.agent == first.agent
+                             && misses_peer(x.failure) == misses_peer(first);
+    const auto exemption = is_in_order ? core::duration{0} : x.way;
+    if (i->second + lag_of(first) > j->second + lag_of(x.failure) + exemption)
       report("root cause: " + to_string(first) + " was reported, but "
              + to_string(x.failure) + " had died before");
   }
@@ -626,7 +639,7 @@ void invariants::explained(int coordinator, epoch_id epoch,
     }
   }
   for (size_t i = 1; i < all.size(); ++i)
-    if (all[i].age > all[i - 1].age
+    if (all[i].age - lag_of(all[i]) > all[i - 1].age - lag_of(all[i - 1])
         && first.kind != core::failure_kind::unkillable)
       report("root cause: failures are not listed in their order");
   if (unlisted_count > 0 && others.size() < core::other_failures_max)

@@ -168,10 +168,13 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     noticed = world_.roll.between(core::duration{10us},
                                   3 * core::duration{world_.plan.kill_timeout});
   }
-  world_.queue.after(noticed, [this, &group, rank = x.local_rank, pid = x.pid,
-                               exit_code, signal] {
-    tell(group.epoch, core::worker_exited{rank, exit_code, signal, false}, pid);
-  });
+  auto event = core::worker_exited{x.local_rank, exit_code, signal, false};
+  if (x.is_bereft)
+    event.details.message = "connection reset by peer";
+  world_.queue.after(noticed,
+                     [this, &group, pid = x.pid, event = std::move(event)] {
+                       tell(group.epoch, event, pid);
+                     });
 }
 
 void machine::release(epoch_id epoch) {
@@ -257,13 +260,14 @@ bool machine::is_any_alive() const {
   return false;
 }
 
-int64_t machine::break_worker(uint32_t which, int exit_code, int signal) {
+int64_t machine::break_worker(uint32_t which, int exit_code, int signal,
+                              bool is_bereft) {
   for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
-    if (current_->workers[i].running && !current_->workers[i].doomed
-        && !current_->workers[i].hangs && which-- == 0) {
-      const auto pid = current_->workers[i].pid;
+    if (auto& x = current_->workers[i];
+        x.running && !x.doomed && !x.hangs && which-- == 0) {
+      x.is_bereft = is_bereft;
       die(*current_, i, exit_code, signal);
-      return pid;
+      return x.pid;
     }
   return 0;
 }

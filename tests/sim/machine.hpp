@@ -58,8 +58,10 @@ public:
   bool is_any_alive() const;
 
   /// Ends one of them, by a code or by a signal.
+  /// @param is_bereft Its last words say that a peer has gone.
   /// @returns its pid; 0 if there is none
-  int64_t break_worker(uint32_t which, int exit_code, int signal);
+  int64_t break_worker(uint32_t which, int exit_code, int signal,
+                       bool is_bereft = false);
 
   struct victim {
     epoch_id epoch;
@@ -82,6 +84,7 @@ private:
     bool noticed = false; ///< It knows that its node will leave.
     bool held = false;    ///< It does not continue by itself …
     bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
+    bool is_bereft = false; ///< It says that a peer has gone.
   };
 
   /// The workers of one epoch.

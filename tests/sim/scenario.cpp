@@ -1,5 +1,7 @@
 #include "tests/sim/scenario.hpp"
 
+#include "actors/core/failure_text.hpp"
+
 namespace actorrun::sim {
 
 namespace {
@@ -125,7 +127,8 @@ core::duration scenario::recovery_bound() const {
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
   // An agent that comes back may find an epoch that must end for it.
-  return find + detect + 2 * (stop + gather + start) + admit;
+  return find + detect + core::hearsay_lag + 2 * (stop + gather + start)
+         + admit;
 }
 
 core::duration scenario::election_bound() const {

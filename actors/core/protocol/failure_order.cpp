@@ -3,18 +3,9 @@
 #include "actors/core/failure_text.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 namespace actorrun::core {
-
-namespace {
-
-/// So much later than it died counts a worker that misses a peer: connections of a
-/// process are closed before its end is seen, and its peers may be quicker.
-constexpr auto hearsay_lag = std::chrono::milliseconds{200};
-
-} // namespace
 
 bool failure_order::precedes(const entry& a, const entry& b) {
   const auto when = [](const entry& x) {
@@ -38,9 +29,11 @@ void failure_order::insert(const worker_failure& x, time_point now) {
   } else if (!known_.emplace(x.agent, x.local_rank).second) {
     return;
   }
-  // What its agent had reported before it had happened before it.
+  // What its agent had reported before it had happened before it, unless it was
+  // held back meanwhile.
   for (auto& y : entries_)
-    if (y.failure.agent == x.agent && y.arrival < fresh.arrival)
+    if (y.failure.agent == x.agent && y.arrival < fresh.arrival
+        && (!misses_peer(x) || misses_peer(y.failure)))
       y.died = std::min(y.died, fresh.died);
   entries_.push_back(std::move(fresh));
   std::sort(entries_.begin(), entries_.end(), &failure_order::precedes);

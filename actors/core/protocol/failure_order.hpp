@@ -14,10 +14,11 @@ namespace actorrun::core {
 /// Finds the root cause. The time of a death is the arrival of its report less
 /// the age that the agent measured. So the clocks of hosts are never compared,
 /// and the only error is the time that a message took: it makes failures seem
-/// younger. What an agent reports first happened first, and is never younger.
+/// younger. What an agent reports first happened first, and is never younger, but
+/// for a failure that it has held back.
 ///
 /// Deaths at the same time are ordered by arrival, then by global rank. A worker
-/// whose own words say that a peer has gone counts as having died 0.2 s later.
+/// whose own words say that a peer has gone counts as having died 0.5 s later.
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.

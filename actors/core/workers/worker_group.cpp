@@ -1,5 +1,7 @@
 #include "actors/core/workers/worker_group.hpp"
 
+#include "actors/core/failure_text.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -131,6 +133,8 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
     return;
   if (event.timer == start_timer_)
     return fail_late_start(now, out);
+  if (event.timer == hold_timer_)
+    return end_hold(now, out);
   if (phase_ == phase::stopping && event.timer == grace_timer_) {
     grace_timer_ = {};
     return kill_all(now, out);
@@ -161,8 +165,8 @@ worker_record* worker_group::in_state(uint32_t local_rank,
   return has_begun_ && worker.now == state ? &worker : nullptr;
 }
 
-// The first failure is reported at once. Failures after it may be its
-// consequences, and a worker that ends after our order has not failed.
+// The first failure is reported at once, or held back. Failures after it may be
+// its consequences, and a worker that ends after our order has not failed.
 void worker_group::fail(worker_failure failure, time_point when, time_point now,
                         effects& out) {
   if (!has_ordered(when))
@@ -176,15 +180,40 @@ void worker_group::report_failure(worker_failure failure, time_point when,
   failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
   failure.pid = workers_[failure.local_rank].pid;
   failure.age = when == time_point{} ? duration{0} : now - std::min(when, now);
-  if (phase_ >= phase::preparing && phase_ <= phase::running) {
+  if (is_active() && misses_peer(failure)) {
+    hold_back(std::move(failure), now, out);
+  } else if (is_active()) {
     phase_ = phase::failed;
     out.emplace_back(report_failed{std::move(failure)});
   } else if (failure.kind != failure_kind::not_started
              || failure.code != ECANCELED) {
-    others_ = aged(std::move(others_), now - others_aged_at_);
-    others_aged_at_ = now;
-    others_.add(std::move(failure));
+    add_other(std::move(failure), now);
   }
+}
+
+void worker_group::add_other(worker_failure failure, time_point now) {
+  others_ = aged(std::move(others_), now - others_aged_at_);
+  others_aged_at_ = now;
+  others_.add(std::move(failure));
+}
+
+// Whatever is reported ends the epoch, also for the worker that has failed first
+// and has not quite ended yet.
+void worker_group::hold_back(worker_failure failure, time_point now,
+                             effects& out) {
+  add_other(std::move(failure), now);
+  if (hold_timer_.value == 0)
+    hold_timer_ = arm(now + hearsay_lag, out);
+}
+
+void worker_group::end_hold(time_point now, effects& out) {
+  if (!is_active() || others_.empty())
+    return;
+  auto& held = others_.listed;
+  auto first = aged(std::move(held.front()), now - others_aged_at_);
+  held.erase(held.begin());
+  phase_ = phase::failed;
+  out.emplace_back(report_failed{std::move(first)});
 }
 
 void worker_group::settle(time_point now, effects& out) {
@@ -194,7 +223,10 @@ void worker_group::settle(time_point now, effects& out) {
   }
   if (ended_count_ < workers_.size())
     return;
-  if (phase_ == phase::running) {
+  if (phase_ == phase::running && !others_.empty()) {
+    if (plan_.node_count == 1) // Else the reason may be on another node.
+      end_hold(now, out);
+  } else if (phase_ == phase::running) {
     phase_ = phase::succeeded;
     out.emplace_back(release_workers{});
     out.emplace_back(report_succeeded{});

@@ -31,6 +31,10 @@ struct worker_record {
 ///                                                                       |
 ///                                                                    stopped
 ///
+/// The failure of a worker whose own words say that a peer has gone is held back,
+/// here and in no phase of its own, until a worker fails for another reason, an
+/// order to stop comes, no peer is left that could explain it, or its time is over.
+///
 /// A worker that ends after a stop order has been stopped and has not failed. A
 /// worker that ended before the order and is noticed later has failed, and is
 /// reported last. So has a worker that was signalled before the order because of
@@ -76,9 +80,14 @@ public:
            && (when == time_point{} || when >= stop_ordered_at_);
   }
 
-  /// Whether the details of another failure would be reported. If not, it is
-  /// only counted.
-  bool lists_more() const { return others_.listed.size() < other_failures_max; }
+  /// Whether the details of another failure would be reported, or decide what is.
+  /// If not, it is only counted.
+  bool lists_more() const {
+    return is_active() || others_.listed.size() < other_failures_max;
+  }
+
+  /// Whether what this timer does depends on which workers have ended.
+  bool counts_ends(timer_id x) const { return x != hold_timer_; }
 
 private:
   using effects = std::vector<worker_group_effect>;
@@ -105,7 +114,15 @@ private:
             effects& out);
   void report_failure(worker_failure failure, time_point when, time_point now,
                       effects& out);
+  void add_other(worker_failure failure, time_point now);
+  void hold_back(worker_failure failure, time_point now, effects& out);
+  void end_hold(time_point now, effects& out);
   void settle(time_point now, effects& out);
+
+  /// No worker is known to have failed, or it is held back.
+  bool is_active() const {
+    return phase_ >= phase::preparing && phase_ <= phase::running;
+  }
 
   epoch_plan plan_;
   std::string host_;
@@ -118,12 +135,14 @@ private:
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;
   timer_id start_timer_;
+  timer_id hold_timer_;  ///< Of the only time that failures are held back.
   timer_id grace_timer_; ///< Set while the grace period lasts.
   timer_id kill_timer_;  ///< Set when all have been killed.
   uint32_t given_up_count_ = 0;
   std::map<uint32_t, overdue_worker> overdue_; ///< By local rank.
   time_point stop_ordered_at_{};
-  collateral others_; ///< Failures after the first, aged up to …
+  /// Failures after the first, and those that are held back, aged up to …
+  collateral others_;
   time_point others_aged_at_{};
 };
 

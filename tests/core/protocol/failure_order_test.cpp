@@ -192,16 +192,23 @@ TEST_CASE_METHOD(
   bereft.details.traceback = "RuntimeError: Connection closed by peer";
   add(100ms, bereft);
   SECTION("a little later") {
-    add(300ms, failure_of("b", 0, 1ms));
-    CHECK(at(300ms) == "b0:1 a0:200");
+    add(600ms, failure_of("b", 0, 1ms));
+    CHECK(at(600ms) == "b0:1 a0:500");
   }
   SECTION("at the same agent") {
     add(110ms, failure_of("a", 1, 0ms));
     CHECK(at(110ms) == "a1:0 a0:10");
   }
+  SECTION("at the same agent, which held it back") {
+    uut.clear();
+    add(110ms, failure_of("a", 1, 0ms));
+    bereft.age = 20ms;
+    add(120ms, {{bereft}, 0});
+    CHECK(at(120ms) == "a1:10 a0:20"); // It has not died before it did.
+  }
   SECTION("too late to be why") {
-    add(301ms, failure_of("b", 0, 0ms));
-    CHECK(at(301ms) == "a0:201 b0:0");
+    add(601ms, failure_of("b", 0, 0ms));
+    CHECK(at(601ms) == "a0:501 b0:0");
   }
   SECTION("all miss a peer") {
     bereft.agent = {"b"};

@@ -39,9 +39,12 @@ struct fixture : worker_files {
     return uut.examine({.epoch = {1}, .exit_code = 1}, outputs());
   }
 
+  std::string shortened; ///< The file of which bytes were given up.
   worker_evidence uut = [this] {
     write("proc/vmstat", "oom_kill 0\n");
-    return worker_evidence{oom_counter{path("proc")}};
+    return worker_evidence{
+      [this](const std::string& file) { return file == shortened; },
+      oom_counter{path("proc")}};
   }();
 };
 
@@ -108,6 +111,24 @@ TEST_CASE_METHOD(fixture, "evidence: an invalid error file is reported",
         == "the error file " + path("error.json") + " ends too early");
   CHECK(x.traceback == "last words");
   CHECK(x.is_from_stderr);
+}
+
+TEST_CASE_METHOD(
+  fixture, "evidence: a disk on which the agent had to make room was full",
+  "[runtime]") {
+  const auto full = "no space is left on the disk of its log files";
+  write("stderr.log", "");
+  CHECK(exited().message == "");
+  shortened = path("stdout.log");
+  CHECK(exited().message == full);
+  write("stderr.log", "Traceback (most recent call last):\n");
+  CHECK(exited().message == full);
+  CHECK(exited().traceback == "Traceback (most recent call last):");
+  shortened = path("other.log");
+  CHECK(exited().message == "");
+  shortened = path("stderr.log");
+  CHECK(exited().message == full);
+  CHECK(uut.examine({.epoch = {1}, .exit_code = 1}, {}).message == "");
 }
 
 TEST_CASE_METHOD(fixture,

@@ -1,0 +1,14 @@
+#include "runtime/os/disk.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun::detail;
+
+TEST_CASE("disk: what has no blocks, or is not there, is not full",
+          "[runtime]") {
+  CHECK_FALSE(is_on_full_disk("/proc/self/stat"));
+  CHECK_FALSE(is_on_full_disk("/no/such/file"));
+}
+
+TEST_CASE("disk: one that can be written to is not full", "[runtime]") {
+  CHECK_FALSE(is_on_full_disk("/dev/shm"));
+}
