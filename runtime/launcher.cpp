@@ -52,7 +52,6 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return valid.error();
   if (!knows_wire_types(system))
     return not_configured();
-  harden(system);
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
@@ -93,7 +92,6 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
     return valid.error();
   if (!knows_wire_types(system))
     return not_configured();
-  harden(system);
   network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
   if (auto loaded = x->load_certificates(); !loaded)

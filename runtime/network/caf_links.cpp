@@ -4,7 +4,6 @@
 #include "runtime/network/caf_frame.hpp"
 #include "runtime/network/late_network.hpp"
 
-#include <caf/actor_registry.hpp>
 #include <caf/binary_serializer.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/abstract_broker.hpp>
@@ -72,11 +71,6 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
 }
 
 } // namespace
-
-void harden(caf::actor_system& system) {
-  system.registry().erase(caf::atom("SpawnServ"));
-  system.registry().erase(caf::atom("ConfigServ"));
-}
 
 std::string node_name(caf::actor_system& system) {
   auto bytes = caf::binary_serializer::container_type{};

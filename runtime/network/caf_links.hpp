@@ -13,10 +13,6 @@
 
 namespace actorrun::detail {
 
-/// Disables CAF's servers that let remote programs spawn actors and write to a
-/// store in this process.
-void harden(caf::actor_system& system);
-
 /// The name of an actor system as CAF writes it into its frames, of
 /// `node_name_size` bytes.
 std::string node_name(caf::actor_system& system);

@@ -4,6 +4,7 @@
 #include "runtime/system_config.hpp"
 #include "tests/support/catch.hpp"
 
+#include <caf/actor_registry.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
@@ -55,6 +56,7 @@ TEST_CASE("launcher: the host's types keep their numbers", "[runtime]") {
   const auto how = (*uut)->wait();
   REQUIRE(how.result);
   CHECK(how.result->kind == core::outcome::verdict::succeeded);
+  CHECK(system.registry().get(caf::atom("SpawnServ")));
 }
 
 TEST_CASE("launcher: a system that was not configured is refused",

@@ -121,13 +121,3 @@ TEST_CASE_METHOD(caf_links_fixture,
   REQUIRE_FALSE(*got);
   CHECK(got->error().code == errc::not_actorrun);
 }
-
-TEST_CASE("caf_links: a hardened system has no servers of CAF's own",
-          "[runtime]") {
-  auto uut = side{};
-  CHECK(uut.system.registry().get(caf::atom("SpawnServ")));
-  CHECK(uut.system.registry().get(caf::atom("ConfigServ")));
-  harden(uut.system);
-  CHECK_FALSE(uut.system.registry().get(caf::atom("SpawnServ")));
-  CHECK_FALSE(uut.system.registry().get(caf::atom("ConfigServ")));
-}
