@@ -1,72 +1,154 @@
-// A host program with actors of its own: starts a job of two agents in its
-// actor system and follows the epochs as typed messages.
+// A program that has been there before: it answers `lookup` from other processes.
+// Now it has two jobs in its actor system, too, and follows their epochs as typed
+// messages.
 //
-// usage: embed PROGRAM [ARGUMENT…]
+// usage: embed PROGRAM [ARGUMENT…] | embed_client
+
+#include "directory.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/stateful_actor.hpp>
 
 #include <actorrun/runtime/actorrun.hpp>
+#include <array>
 #include <iostream>
+#include <map>
+#include <sstream>
 
 using namespace actorrun;
 
 namespace {
 
-// An actor of the host program. It could reshard data, update a load balancer
-// or send an alert: it is notified of every change like the agents.
-struct epoch_watcher {
-  static constexpr const char* name = "epoch-watcher";
+void print(const std::string& line) {
+  std::cout << line + "\n" << std::flush;
+}
 
-  explicit epoch_watcher(job_observer_actor::pointer) {}
+// THE HOST'S OWN ACTOR knows how large each job is, and answers whoever asks.
+struct directory_state {
+  std::map<std::string, placement> known;
+};
+
+caf::behavior directory(caf::stateful_actor<directory_state>* self) {
+  return {
+    [=](const lookup& x) {
+      auto& found = self->state.known[x.job];
+      found.job = x.job;
+      return found;
+    },
+    [=](const placement& x) { self->state.known[x.job] = x; },
+  };
+}
+
+// A SUPERVISOR of one job. It could reshard data, update a load balancer or send
+// an alert: it is notified of every change like the agents.
+struct supervisor {
+  static constexpr const char* name = "supervisor";
+
+  supervisor(job_observer_actor::pointer self, std::string job,
+             caf::actor directory)
+    : self_(self), job_(std::move(job)), directory_(std::move(directory)) {}
 
   job_observer_actor::behavior_type make_behavior() {
     return {
-      [](const v1::EpochFormed& x) {
-        std::cout << "epoch " << x.plan().epoch() << ": world size "
-                  << x.plan().world_size() << std::endl;
+      [this](const v1::EpochFormed& x) {
+        tell(x.plan().epoch(), x.plan().world_size());
+        auto line = std::ostringstream{};
+        line << job_ << ": epoch " << x.plan().epoch() << ": world size "
+             << x.plan().world_size();
+        print(line.str());
       },
-      [](const v1::EpochRevoked& x) {
-        std::cout << "epoch " << x.epoch() << " is over: " << x.reason()
-                  << std::endl;
+      [this](const v1::EpochRevoked& x) {
+        tell(x.epoch(), 0);
+        auto line = std::ostringstream{};
+        line << job_ << ": epoch " << x.epoch() << " is over: " << x.reason();
+        print(line.str());
       },
-      [](const v1::JobEnded& x) {
-        std::cout << "job ended: " << x.outcome().reason() << std::endl;
+      [this](const v1::JobEnded& x) {
+        print(job_ + ": job ended: " + x.outcome().reason());
       },
     };
   }
 
   void on_exit() {}
+
+private:
+  void tell(uint64_t epoch, uint32_t world_size) {
+    self_->send(directory_, placement{job_, epoch, world_size});
+  }
+
+  job_observer_actor::pointer self_;
+  std::string job_;
+  caf::actor directory_;
 };
+
+// A JOB of this node with two workers, which may fail once.
+result<std::unique_ptr<launcher>> start(caf::actor_system& system,
+                                        const std::string& name,
+                                        const std::vector<std::string>& command,
+                                        job_observer_actor observer) {
+  auto job = job_options{};
+  job.job = {name};
+  job.restart_count_max = 1;
+  auto workers = agent_options{};
+  workers.workers.command = command;
+  workers.workers.slot_count = 2;
+  auto hooks = launcher_hooks{};
+  hooks.observers = {std::move(observer)};
+  return launcher::start(system, job, workers, hooks);
+}
+
+bool succeeds(launcher& x) {
+  const auto how = x.wait();
+  return how.result && how.result->kind == core::outcome::verdict::succeeded;
+}
+
+int run(caf::actor_system& system, const std::vector<std::string>& command) {
+  const auto known = system.spawn(directory);
+  const auto port = system.middleman().publish(known, 0, "127.0.0.1");
+  if (!port) {
+    std::cerr << "embed: cannot publish the directory\n";
+    return 1;
+  }
+  print("port " + std::to_string(*port));
+
+  auto watchers = std::vector<job_observer_actor>{};
+  auto jobs = std::vector<std::unique_ptr<launcher>>{};
+  auto code = 0;
+  for (const auto* name : {"left", "right"}) {
+    watchers.push_back(
+      system.spawn<actor_impl<job_observer_actor, supervisor>>(name, known));
+    auto job = start(system, name, command, watchers.back());
+    if (!job) {
+      std::cerr << "embed: " << job.error().text << "\n";
+      code = 1;
+      break;
+    }
+    jobs.push_back(std::move(*job));
+  }
+  for (auto& job : jobs)
+    if (!succeeds(*job))
+      code = 1;
+  jobs.clear();
+  for (const auto& x : watchers)
+    caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
+  system.middleman().unpublish(known, *port);
+  caf::anon_send_exit(known, caf::exit_reason::user_shutdown);
+  return code;
+}
 
 } // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: embed PROGRAM [ARGUMENT...]\n";
+    std::cerr << "usage: embed PROGRAM [ARGUMENT...] | embed_client\n";
     return 2;
   }
   caf::actor_system_config config;
+  config.add_message_types<caf::id_block::embed>();
   configure(config);
   caf::actor_system system{config};
-
-  auto job = job_options{};
-  job.job = {"embedded"};
-  auto workers = agent_options{};
-  workers.workers.command = {argv + 1, argv + argc};
-  workers.workers.slot_count = 2;
-  auto watcher = system.spawn<actor_impl<job_observer_actor, epoch_watcher>>();
-  auto hooks = launcher_hooks{};
-  hooks.observers = {watcher};
-  auto node = launcher::start(system, job, workers, hooks);
-  if (!node) {
-    std::cerr << "embed: " << node.error().text << "\n";
-    return 1;
-  }
-
-  const auto how = (*node)->wait();
-  caf::anon_send_exit(watcher, caf::exit_reason::user_shutdown);
-  return how.result && how.result->kind == core::outcome::verdict::succeeded
-           ? 0
-           : 1;
+  return run(system, {argv + 1, argv + argc});
 }

@@ -30,9 +30,21 @@ if(found)
   message(FATAL_ERROR "a worker program looks for more than it needs: ${found}")
 endif()
 
+# Two jobs, each with a regroup, in a program that answers another one meanwhile.
 build(embed)
-run(${WORK}/embed/embed sh -c "exit 0")
-foreach(expected "epoch 1: world size 2" "job ended: all workers of epoch 1")
+set(fails_once "sleep 0.2; test $TORCHELASTIC_RESTART_COUNT = 1")
+execute_process(
+  COMMAND ${WORK}/embed/embed sh -c "${fails_once}"
+  COMMAND ${WORK}/embed/embed_client
+  RESULTS_VARIABLE codes OUTPUT_VARIABLE output ERROR_VARIABLE output)
+message("${output}")
+if(NOT codes STREQUAL "0;0")
+  message(FATAL_ERROR "the host program and its client gave ${codes}")
+endif()
+foreach(expected "left: epoch 1: world size 2" "left: epoch 1 is over"
+                 "left: job ended: all workers of epoch 2"
+                 "right: job ended: all workers of epoch 2"
+                 " lookups, 0 without an answer")
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "the host program did not learn of '${expected}'")
   endif()

@@ -1,0 +1,86 @@
+// A CLIENT of the host, in a process of its own, without actorrun: it asks all the
+// time how large the jobs are, and says how long the answers took.
+//
+// usage: embed PROGRAM [ARGUMENT…] | embed_client
+
+#include "directory.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <vector>
+
+#include <poll.h>
+
+using namespace std::chrono_literals;
+using clock_type = std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto answer_limit = 5s;
+
+// The host's lines come from standard input, until it has ended.
+bool awaits_line(std::chrono::milliseconds limit) {
+  auto input = pollfd{0, POLLIN, 0};
+  return std::cin.rdbuf()->in_avail() > 0
+         || ::poll(&input, 1, static_cast<int>(limit.count())) > 0;
+}
+
+double part_of(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share
+                                    * static_cast<double>(sorted.size() - 1))];
+}
+
+int ask_all_the_time(caf::actor_system& system, uint16_t port) {
+  const auto host = system.middleman().remote_actor("127.0.0.1", port);
+  if (!host) {
+    std::cerr << "embed_client: nothing answers at port " << port << "\n";
+    return 1;
+  }
+  auto self = caf::scoped_actor{system};
+  auto times = std::vector<double>{};
+  auto refused = size_t{0};
+  for (auto line = std::string{};;) {
+    if (awaits_line(1ms)) {
+      if (!std::getline(std::cin, line))
+        break;
+      std::cout << line << std::endl;
+      continue;
+    }
+    const auto began = clock_type::now();
+    self->request(*host, answer_limit, lookup{"left"})
+      .receive([](const placement&) {}, [&](const caf::error&) { ++refused; });
+    times.push_back(
+      std::chrono::duration<double, std::micro>(clock_type::now() - began)
+        .count());
+  }
+  if (times.empty())
+    return 1;
+  std::sort(times.begin(), times.end());
+  std::printf(
+    "%zu lookups, %zu without an answer; median %.0f us, p99 %.0f us\n",
+    times.size(), refused, part_of(times, 0.5), part_of(times, 0.99));
+  return 0;
+}
+
+} // namespace
+
+int main() {
+  auto word = std::string{};
+  auto port = uint16_t{0};
+  if (!(std::cin >> word >> port) || word != "port") {
+    std::cerr << "usage: embed PROGRAM [ARGUMENT...] | embed_client\n";
+    return 2;
+  }
+  caf::actor_system_config config;
+  config.add_message_types<caf::id_block::embed>();
+  config.load<caf::io::middleman>();
+  caf::actor_system system{config};
+  return ask_all_the_time(system, port);
+}
