@@ -440,7 +440,7 @@ core::node_vitals from_wire(const v1::NodeVitals& x) {
 
 namespace {
 
-core::journal::culprit from_wire(const v1::Cause& x) {
+core::journal::culprit culprit_of(const v1::Cause& x) {
   auto out = core::journal::culprit{
     .what = static_cast<core::journal::culprit::kind>(
       std::clamp<int>(x.kind(), v1::CAUSE_WORKER, v1::CAUSE_REGROUPED)),
@@ -462,7 +462,7 @@ core::journal::explanation from_wire(const v1::Explanation& x) {
     .evidence = {x.evidence().begin(), x.evidence().end()},
     .epoch = {x.epoch()}};
   if (x.has_cause())
-    out.cause = from_wire(x.cause());
+    out.cause = culprit_of(x.cause());
   return out;
 }
 
