@@ -450,7 +450,7 @@ core::journal::culprit culprit_of(const v1::Cause& x) {
     .failed_after_it
     = {x.failed_after_it().begin(), x.failed_after_it().end()}};
   if (x.has_failure())
-    out.failure = from_wire(x.failure());
+    out.failure = actorrun::from_wire(x.failure());
   return out;
 }
 
