@@ -47,9 +47,8 @@ caf::behavior directory(caf::stateful_actor<directory_state>* self) {
 struct supervisor {
   static constexpr const char* name = "supervisor";
 
-  supervisor(job_observer_actor::pointer self, std::string job,
-             caf::actor directory)
-    : self_(self), job_(std::move(job)), directory_(std::move(directory)) {}
+  supervisor(job_observer_actor::pointer, std::string job, caf::actor directory)
+    : job_(std::move(job)), directory_(std::move(directory)) {}
 
   job_observer_actor::behavior_type make_behavior() {
     return {
@@ -76,10 +75,9 @@ struct supervisor {
 
 private:
   void tell(uint64_t epoch, uint32_t world_size) {
-    self_->send(directory_, placement{job_, epoch, world_size});
+    caf::anon_send(directory_, placement{job_, epoch, world_size});
   }
 
-  job_observer_actor::pointer self_;
   std::string job_;
   caf::actor directory_;
 };
