@@ -25,14 +25,24 @@ namespace {
 
 constexpr auto answer_limit = 5s;
 
-// The host's lines come from standard input, until it has ended.
-bool awaits_line(std::chrono::milliseconds limit) {
+bool is_line_there(std::chrono::milliseconds limit) {
   auto input = pollfd{0, POLLIN, 0};
   return std::cin.rdbuf()->in_avail() > 0
          || ::poll(&input, 1, static_cast<int>(limit.count())) > 0;
 }
 
+// The host's lines come from standard input; `end` is the last one.
+bool pass_line_on() {
+  auto line = std::string{};
+  if (!std::getline(std::cin, line) || line == "end")
+    return false;
+  std::cout << line << std::endl;
+  return true;
+}
+
 double part_of(const std::vector<double>& sorted, double share) {
+  if (sorted.empty())
+    return 0;
   return sorted[static_cast<size_t>(share
                                     * static_cast<double>(sorted.size() - 1))];
 }
@@ -45,27 +55,26 @@ int ask_all_the_time(caf::actor_system& system, uint16_t port) {
   }
   auto self = caf::scoped_actor{system};
   auto times = std::vector<double>{};
-  auto refused = size_t{0};
-  for (auto line = std::string{};;) {
-    if (awaits_line(1ms)) {
-      if (!std::getline(std::cin, line))
-        break;
-      std::cout << line << std::endl;
-      continue;
-    }
+  auto is_lost = false;
+  while (!is_lost && (!is_line_there(1ms) || pass_line_on())) {
     const auto began = clock_type::now();
     self->request(*host, answer_limit, lookup{"left"})
-      .receive([](const placement&) {}, [&](const caf::error&) { ++refused; });
+      .receive([](const placement&) {},
+               [&](const caf::error&) { is_lost = true; });
     times.push_back(
       std::chrono::duration<double, std::micro>(clock_type::now() - began)
         .count());
   }
-  if (times.empty())
+  // Once it has said so, it may end.
+  while (is_lost && pass_line_on()) {
+  }
+  if (is_lost && !std::cin) {
+    std::cerr << "embed_client: the host is gone\n";
     return 1;
+  }
   std::sort(times.begin(), times.end());
-  std::printf(
-    "%zu lookups, %zu without an answer; median %.0f us, p99 %.0f us\n",
-    times.size(), refused, part_of(times, 0.5), part_of(times, 0.99));
+  std::printf("%zu lookups; median %.0f us, p99 %.0f us\n", times.size(),
+              part_of(times, 0.5), part_of(times, 0.99));
   return 0;
 }
 
@@ -74,7 +83,7 @@ int ask_all_the_time(caf::actor_system& system, uint16_t port) {
 int main() {
   auto word = std::string{};
   auto port = uint16_t{0};
-  if (!(std::cin >> word >> port) || word != "port") {
+  if (!(std::cin >> word >> port) || word != "port" || std::cin.get() != '\n') {
     std::cerr << "usage: embed PROGRAM [ARGUMENT...] | embed_client\n";
     return 2;
   }

@@ -130,6 +130,7 @@ int run(caf::actor_system& system, const std::vector<std::string>& command) {
     if (!succeeds(*job))
       code = 1;
   jobs.clear();
+  print("end");
   for (const auto& x : watchers)
     caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
   system.middleman().unpublish(known, *port);

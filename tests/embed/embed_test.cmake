@@ -44,7 +44,7 @@ endif()
 foreach(expected "left: epoch 1: world size 2" "left: epoch 1 is over"
                  "left: job ended: all workers of epoch 2"
                  "right: job ended: all workers of epoch 2"
-                 " lookups, 0 without an answer")
+                 " lookups; median ")
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "the host program did not learn of '${expected}'")
   endif()
