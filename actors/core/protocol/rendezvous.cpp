@@ -435,6 +435,8 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     put_in_quarantine(*record, event.unkillable_count);
   if (agents_.find_member(event.agent, event.epoch) == nullptr)
     return;
+  if (event.unkillable_count > 0)
+    has_quarantined_ = true;
   add_failures(event.agent, event.others, now);
   if (is_active())
     revoke("agent " + event.agent.value + " stopped its workers, out of touch",
@@ -446,7 +448,6 @@ void rendezvous::put_in_quarantine(agent_record& record,
   const auto& x = record.offering;
   quarantine_.add({x.agent, x.host, unkillable_count});
   agents_.change(record, [](auto& y) { y.leaving = true; });
-  has_quarantined_ = true;
 }
 
 // -- what operators ask -------------------------------------------------------

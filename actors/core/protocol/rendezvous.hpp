@@ -243,7 +243,7 @@ private:
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.
   bool closed_ = false;
-  bool has_quarantined_ = false; ///< Since the current epoch began.
+  bool has_quarantined_ = false; ///< A member, since the current epoch began.
   std::string reason_;           ///< Of the next epoch.
   time_point now_{};             ///< Of the latest event.
   time_point last_arrival_{};

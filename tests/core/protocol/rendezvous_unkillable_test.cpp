@@ -83,6 +83,24 @@ TEST_CASE(
   CHECK(job.end().first_failure->kind == failure_kind::unkillable);
 }
 
+TEST_CASE(
+  "rendezvous: a worker that hangs on a node that had lost its place does"
+  " not end the job",
+  "[core]") {
+  auto job = fixture{settings_of_two};
+  job.at(0s, job.join("a"));
+  job.at(0s, job.join("b"));
+  const auto plan = job.plan_of("a");
+  job.at(1s, job.failed("b", 1));
+  job.at(1s, job.disconnect("a"));
+  job.at(1s, job.lose("a")); // This exempts b's failure.
+  job.at(2s, job.rejoin("a", plan, share_state::stopping));
+  job.at(2s, job.stopped("b", 1));
+  job.at(31s, job.stuck("a"));
+  CHECK(job.uut.quarantined_nodes().size() == 1);
+  CHECK(job.uut.current_phase() == fixture::phase::gathering);
+}
+
 TEST_CASE("rendezvous: of workers that hang the first is named", "[core]") {
   auto job = fixture{job_settings{3, 3, 3}};
   job.run();
