@@ -10,6 +10,7 @@
 
 #include <caf/event_based_actor.hpp>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,14 +72,19 @@ struct caf_links_fixture {
   using found = std::shared_ptr<result<caf::strong_actor_ptr>>;
 
   caf_links_fixture() {
+    begin_job();
+    agent = client.keep(client.system.spawn(writer, &told));
+  }
+
+  /// The coordinator is another one from now on.
+  void begin_job() {
     auto setup = rendezvous_coordinator_config{};
     setup.settings = {1, 1, 0};
     setup.limits.keep_alive_interval = std::chrono::seconds{60};
     setup.links = links;
-    setup.on_closed = [](const core::outcome&) {};
+    setup.on_closed = [this](const core::outcome&) { has_closed = true; };
     coordinator = server.keep(
       spawn_rendezvous_coordinator(server.system, std::move(setup)));
-    agent = client.keep(client.system.spawn(writer, &told));
   }
 
   static caf::behavior writer(caf::event_based_actor* self,
@@ -136,6 +142,7 @@ struct caf_links_fixture {
   }
 
   // These outlive the actors, which write to them.
+  std::atomic<bool> has_closed = false; ///< The coordinator's job is over.
   inbox<std::string> told;
   inbox<found> answers;
   std::shared_ptr<links_inbox> links = std::make_shared<links_inbox>();
