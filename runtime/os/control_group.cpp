@@ -4,11 +4,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 namespace actorrun::detail {
 
 namespace {
+
+constexpr auto kernel_proc = std::string_view{"/proc"};
+
+/// This process may be moved, by systemd for example.
+constexpr auto kept_for = std::chrono::seconds{1};
 
 /// Splits a text at a separator, without empty parts.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
@@ -53,8 +61,7 @@ struct own_groups {
 };
 
 // Lines are `number:controllers:path`; the unified hierarchy has no controllers.
-own_groups find_own_groups(const std::string& proc) {
-  const auto text = read_kernel_file(proc + "/self/cgroup");
+own_groups find_own_groups(const std::string& text) {
   auto out = own_groups{};
   for (const auto line : parts_of(text, '\n')) {
     const auto first = line.find(':');
@@ -74,7 +81,7 @@ own_groups find_own_groups(const std::string& proc) {
 /// `id parent device root point options [tags…] - type source super-options`.
 struct mount {
   std::string root, point;
-  std::string_view type, options;
+  std::string type, options;
 };
 
 std::optional<mount> parse_mount(std::string_view line) {
@@ -85,9 +92,43 @@ std::optional<mount> parse_mount(std::string_view line) {
   const auto words = parts_of(line, ' ');
   for (auto i = fixed_fields; i + 3 < words.size(); ++i)
     if (words[i] == "-")
-      return mount{unescaped(words[3]), unescaped(words[4]), words[i + 1],
-                   words[i + 3]};
+      return mount{unescaped(words[3]), unescaped(words[4]),
+                   std::string{words[i + 1]}, std::string{words[i + 3]}};
   return {};
+}
+
+/// What the kernel says of control groups: where we are, and where they are
+/// mounted, in the order of the table of mounts.
+struct group_table {
+  own_groups own;
+  std::vector<mount> mounts;
+};
+
+group_table read_groups(const std::string& proc) {
+  auto out = group_table{
+    .own = find_own_groups(read_kernel_file(proc + "/self/cgroup")),
+    .mounts = {}};
+  const auto mounts = read_kernel_file(proc + "/self/mountinfo");
+  for (const auto line : parts_of(mounts, '\n'))
+    if (auto x = parse_mount(line))
+      out.mounts.push_back(std::move(*x));
+  return out;
+}
+
+/// A launch asks several times, and a table of mounts can be long.
+group_table find_groups(const std::string& proc) {
+  if (proc != kernel_proc)
+    return read_groups(proc);
+  using clock = std::chrono::steady_clock;
+  static auto guard = std::mutex{};
+  static auto kept = group_table{};
+  static auto kept_at = std::optional<clock::time_point>{};
+  const auto lock = std::scoped_lock{guard};
+  if (const auto now = clock::now(); !kept_at || now - *kept_at > kept_for) {
+    kept = read_groups(proc);
+    kept_at = now;
+  }
+  return kept;
 }
 
 /// The folder of a group below a mount. In a container the path may be that of
@@ -146,35 +187,27 @@ std::optional<uint64_t> least_limit(const control_group& x) {
 } // namespace
 
 std::vector<control_group> memory_groups(const std::string& proc) {
-  const auto own = find_own_groups(proc);
-  const auto mounts = read_kernel_file(proc + "/self/mountinfo");
+  const auto [own, mounts] = find_groups(proc);
   auto out = std::vector<control_group>{};
-  for (const auto line : parts_of(mounts, '\n')) {
-    const auto x = parse_mount(line);
-    if (!x)
-      continue;
-    if (x->type == "cgroup2" && !own.unified.empty())
-      out.push_back({folder_of(*x, own.unified), x->point, true});
-    else if (x->type == "cgroup" && lists(x->options, "memory")
+  for (const auto& x : mounts)
+    if (x.type == "cgroup2" && !own.unified.empty())
+      out.push_back({folder_of(x, own.unified), x.point, true});
+    else if (x.type == "cgroup" && lists(x.options, "memory")
              && !own.memory.empty())
-      out.push_back({folder_of(*x, own.memory), x->point, false});
-  }
+      out.push_back({folder_of(x, own.memory), x.point, false});
   return out;
 }
 
 std::string unified_folder(const std::string& proc) {
-  const auto group = find_own_groups(proc).unified;
+  const auto [own, mounts] = find_groups(proc);
+  const auto& group = own.unified;
   if (!group.starts_with('/') || group.find("/..") != group.npos)
     return {};
-  const auto mounts = read_kernel_file(proc + "/self/mountinfo");
-  for (const auto line : parts_of(mounts, '\n')) {
-    const auto x = parse_mount(line);
-    if (!x || x->type != "cgroup2")
-      continue;
+  for (const auto& x : mounts) {
     const auto is_below
-      = x->root == "/" || group == x->root || group.starts_with(x->root + "/");
-    if (is_below)
-      return folder_of(*x, group == "/" ? "" : group);
+      = x.root == "/" || group == x.root || group.starts_with(x.root + "/");
+    if (x.type == "cgroup2" && is_below)
+      return folder_of(x, group == "/" ? "" : group);
   }
   return {};
 }

@@ -43,7 +43,8 @@ constexpr auto empty_interval = 500us;
 /// wake-ups of a node at rest.
 constexpr auto reap_interval = 800ms;
 
-/// An empty control group is removed so long after its workers.
+/// An empty control group is removed so long after its workers, and what may be
+/// left outside of it is looked for.
 constexpr auto removal_delay = 100ms;
 
 std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
@@ -211,8 +212,10 @@ void posix_process_host::on_start(epoch_id epoch, size_t place,
 void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
                                     started_process process) {
   auto& group = batches_.at(epoch);
-  if (process.cgroup_error != 0 && on_detail_
-      && std::exchange(group.cgroup_error, process.cgroup_error) == 0)
+  const auto is_first_error
+    = process.cgroup_error != 0
+      && std::exchange(group.cgroup_error, process.cgroup_error) == 0;
+  if (is_first_error && on_detail_)
     on_detail_(formatted("worker process {} runs outside of {}: {}",
                          process.pid, group.cgroup()->path(),
                          std::strerror(process.cgroup_error)));
@@ -348,25 +351,27 @@ void posix_process_host::finish(epoch_id epoch) {
   if (i == batches_.end())
     return;
   auto& group = i->second;
+  if (!std::exchange(group.is_late, true) && is_known_empty(group)) {
+    loop_.after(removal_delay, while_alive([=, this] { finish(epoch); }));
+    return;
+  }
   if (group.sweep_count++ < sweep_count_max && sweep(group)) {
     loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
     return;
   }
-  if (group.cgroup())
-    leave_for_later(group.cgroup());
-  else if (adopts_orphans())
+  if (adopts_orphans())
     reap();
   for (auto& worker : group.workers)
     worker.reap();
   batches_.erase(i);
 }
 
-// The next workers need not wait until the group is removed, nor for a look at all
-// child processes: the group says which orphans were theirs, also when their
-// sessions are forgotten.
-void posix_process_host::leave_for_later(std::shared_ptr<worker_cgroup> group) {
-  group->close();
-  loop_.after(removal_delay, [group = std::move(group)] {});
+// The next workers need not wait for a look at all child processes, nor for the
+// removal of the group, if nothing lives there: what moved itself to another group
+// is found later, by its session.
+bool posix_process_host::is_known_empty(const batch& group) {
+  return group.cgroup() && group.cgroup_error == 0
+         && !is_populated(group.cgroup()->folder());
 }
 
 // @returns whether processes of the batch were left

@@ -103,11 +103,12 @@ private:
     bool given_up = false; ///< Its starts: what still comes is killed.
     bool released = false;
     uint32_t sweep_count = 0;
+    bool is_late = false; ///< Its end has waited, or must not wait.
     /// The end of its last worker, if that was to be stopped: held back while
     /// processes that the workers have started live in the control group.
     std::optional<ports::process_event> last_end{};
 
-    int cgroup_error = 0;
+    int cgroup_error = 0; ///< Why a worker runs outside of the group.
     const std::shared_ptr<worker_cgroup>& cgroup() const {
       return files->cgroup;
     }
@@ -127,7 +128,7 @@ private:
   void finish_if_done(epoch_id epoch);
   void await_empty(epoch_id epoch, core::time_point deadline);
   void report_end(epoch_id epoch, ports::process_event event);
-  void leave_for_later(std::shared_ptr<worker_cgroup> group);
+  static bool is_known_empty(const batch& group);
   bool sweep(batch& group);
   void reap();
   void reap_later();
