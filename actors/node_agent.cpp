@@ -54,6 +54,13 @@ std::string only_own_node(const std::string& host) {
     host);
 }
 
+std::string name_of_notice(int signal) {
+  if (signal == 0)
+    return "no signal";
+  const auto name = core::signal_name(signal);
+  return name.empty() ? formatted("signal {}", signal) : name;
+}
+
 } // namespace
 
 // One overload per effect: the only code here that touches other actors.
@@ -142,7 +149,8 @@ struct node_agent_state::effect_runner {
   }
 
   void operator()(const notify_workers&) {
-    order(notify_group{st.config_.notice_signal});
+    if (const auto signal = st.config_.supervisor.workers.notice_signal)
+      order(notify_group{signal});
   }
 
   // Not through the supervisor, whose mailbox may be late. And a start that was
@@ -399,12 +407,10 @@ void node_agent_state::end_job(const v1::JobEnded& x) {
 void node_agent_state::on(const v1::DrainNotice& x) {
   const auto time = std::chrono::milliseconds{std::min<uint64_t>(
     x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
-  const auto signal = config_.notice_signal;
-  const auto called = core::signal_name(signal);
   config_.lines.warn(formatted(
     "this node leaves the job in {} at the latest, {}: its workers get {}",
     core::duration_text(time), reason_line(x.reason()),
-    called.empty() ? formatted("signal {}", signal) : called));
+    name_of_notice(config_.supervisor.workers.notice_signal)));
   dispatch(drain_ordered{time});
 }
 

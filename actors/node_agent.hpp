@@ -30,8 +30,6 @@ struct node_agent_config {
   /// `--rdzv-endpoint=n1:29400 --rdzv-id=job1`; empty: it is in this process.
   std::string coordinator_place{};
   std::vector<job_observer_actor> observers;
-  /// Tells workers that an operator lets this node leave.
-  int notice_signal = SIGUSR1;
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.

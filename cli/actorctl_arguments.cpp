@@ -410,15 +410,16 @@ struct control_rule {
   result<control_command> (*finish)(const control_settings&,
                                     const std::vector<std::string>&,
                                     const host_facts&);
+  bool takes_job = false; ///< As its only word, or with `--job`.
 };
 
 constexpr std::pair<std::string_view, control_rule> commands[]
-  = {{"status", {status_rules, command_from<status_from>}},
-     {"top", {top_rules, command_from<top_from>}},
-     {"why", {why_rules, command_from<why_from>}},
-     {"journal", {journal_rules, command_from<journal_from>}},
-     {"replay", {replay_rules, command_from<replay_from>}},
-     {"logs", {logs_rules, command_from<logs_from>}},
+  = {{"status", {status_rules, command_from<status_from>, true}},
+     {"top", {top_rules, command_from<top_from>, true}},
+     {"why", {why_rules, command_from<why_from>, true}},
+     {"journal", {journal_rules, command_from<journal_from>, true}},
+     {"replay", {replay_rules, command_from<replay_from>, true}},
+     {"logs", {logs_rules, command_from<logs_from>, true}},
      {"stacks", {stacks_rules, command_from<stacks_from>}},
      {"drain", {drain_rules, command_from<drain_from>}},
      {"resize", {steer_rules, command_from<resize_from>}},
@@ -451,7 +452,10 @@ result<control_command> parse_command(const std::string& name,
     return help_of(name);
   if (auto ok = read_options(rules, scanned->options, no_variable); !ok)
     return ok.error();
-  return command.finish(settings, scanned->rest, world);
+  auto rest = scanned->rest;
+  if (command.takes_job && !settings.local_job.empty())
+    rest.insert(rest.begin(), settings.local_job);
+  return command.finish(settings, rest, world);
 }
 
 /// `status, why and secret`

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <thread>
 
@@ -35,16 +36,19 @@ constexpr int unhealthy = 1;
 /// In bytes, of a name that is shown.
 constexpr size_t host_size_max = 255;
 
-/// The file that a journal argument means.
-result<std::string> find_journal(const journal_subject& x) {
+/// At most so many coordinators of a job before the last one are told of.
+constexpr size_t predecessor_count_max = 100;
+
+/// What a journal argument means; of a file nothing but its path is known.
+result<journal_place> find_journal(const journal_subject& x) {
   if (x.name.find('/') != std::string::npos)
-    return x.name;
+    return journal_place{.path = x.name, .job = {}, .host = {}};
   const auto all = list_journals(x.folder);
   const auto i = std::ranges::find_if(all, [&](const auto& y) {
     return x.name.empty() || y.job.value == x.name;
   });
   if (i != all.end())
-    return i->path;
+    return *i;
   return failure{
     errc::connection_refused,
     x.name.empty()
@@ -58,15 +62,15 @@ result<std::string> find_journal(const journal_subject& x) {
 }
 
 result<journal_reading> open(const journal_subject& x) {
-  const auto path = find_journal(x);
-  if (!path)
-    return path.error();
-  return journal_reading::open(*path);
+  const auto place = find_journal(x);
+  if (!place)
+    return place.error();
+  return journal_reading::open(place->path);
 }
 
 /// All of it.
-result<journal_reading> read(const journal_subject& x) {
-  auto out = open(x);
+result<journal_reading> read(const std::string& path) {
+  auto out = journal_reading::open(path);
   if (!out)
     return out;
   while (out->next()) {
@@ -76,6 +80,34 @@ result<journal_reading> read(const journal_subject& x) {
                    formatted("the journal holds no record{}{}",
                              out->last_trouble().empty() ? "" : ": ",
                              out->last_trouble())};
+  return out;
+}
+
+result<journal_reading> read(const journal_subject& x) {
+  const auto place = find_journal(x);
+  if (!place)
+    return place.error();
+  return read(place->path);
+}
+
+/// The journals of the coordinators that the last one has succeeded, the oldest in
+/// front. A job that has ended is another one, even if it has the same id.
+std::vector<journal_reading> read_predecessors(const std::string& folder,
+                                               const journal_place& last) {
+  auto places = list_journals(folder);
+  std::erase_if(places, [&](const auto& x) {
+    return x.job != last.job || x.began_ms >= last.began_ms;
+  });
+  std::ranges::sort(places, std::greater{}, &journal_place::began_ms);
+  auto out = std::vector<journal_reading>{};
+  for (const auto& x : places) {
+    auto one = read(x.path);
+    if (!one || one->known().result || may_run(one->known())
+        || out.size() == predecessor_count_max)
+      break;
+    out.push_back(std::move(*one));
+  }
+  std::ranges::reverse(out);
   return out;
 }
 
@@ -148,6 +180,12 @@ int show_journal(const journal_arguments& arguments) {
 
 namespace {
 
+void explain_epochs(const snapshot& known, size_t count,
+                    const std::string& state, bool json) {
+  for (size_t i = 0; i < count; ++i)
+    print(why_epoch(known, i), state, json);
+}
+
 int explain_remote_job(const why_arguments& arguments) {
   const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
   if (!told)
@@ -162,9 +200,19 @@ int explain_remote_job(const why_arguments& arguments) {
 int explain_job(const why_arguments& arguments) {
   if (arguments.remote)
     return explain_remote_job(arguments);
-  const auto journal = read(arguments.what);
+  const auto place = find_journal(arguments.what);
+  if (!place)
+    return fail(place.error(), program);
+  const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), program);
+  if (arguments.all)
+    for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
+      explain_epochs(x.known(), x.known().epochs.size(), "lost",
+                     arguments.json);
+      print(of_lost_coordinator(x.known()), "lost", arguments.json);
+      warn_of_damage(x);
+    }
   const auto& known = journal->known();
   const auto is_lost = !known.result && !may_run(known);
   const auto state = is_lost ? "lost" : state_of(known);
@@ -172,8 +220,10 @@ int explain_job(const why_arguments& arguments) {
   const auto ends_with_last
     = known.result && known.result->kind == core::outcome::verdict::failed;
   if (arguments.all)
-    for (size_t i = 0; i + (ends_with_last ? 1 : 0) < known.epochs.size(); ++i)
-      print(why_epoch(known, i), state, arguments.json);
+    explain_epochs(known,
+                   known.epochs.size()
+                     - (ends_with_last && !known.epochs.empty() ? 1 : 0),
+                   state, arguments.json);
   print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)), state,
         arguments.json);
   warn_of_damage(*journal);

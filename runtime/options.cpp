@@ -149,6 +149,9 @@ result<void> check_workers(const core::worker_settings& x) {
                             core::slots_per_agent_max);
       !ok)
     return ok;
+  if (x.notice_signal < 0 || x.notice_signal > SIGRTMAX)
+    return bad_argument(formatted("the notice signal is {}, not 0..{}",
+                                  x.notice_signal, SIGRTMAX));
   if (x.stop_signal < 1 || x.stop_signal > SIGRTMAX)
     return bad_argument(
       formatted("the stop signal is {}, not 1..{}", x.stop_signal, SIGRTMAX));

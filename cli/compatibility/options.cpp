@@ -104,6 +104,7 @@ constexpr ledger_entry options[] = {
   {"--signals-to-forward", added,
    "workers get these signals, and the job goes on"},
   {"--exclude-after", added, "hosts that fail again and again get no place"},
+  {"--notice-signal", added, "tells workers that their node is to leave"},
   {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},

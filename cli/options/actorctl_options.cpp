@@ -24,6 +24,25 @@ option_rule endpoint_rule(control_settings& out) {
           endpoint_reader(out.rendezvous)};
 }
 
+option_rule job_rule(control_settings& out) {
+  return {"--job",
+          0,
+          "JOB",
+          group,
+          "a job of this host (default: the only one there is)",
+          verbatim(out.local_job)};
+}
+
+/// In place of the word JOB.
+option_rule job_instead_rule(control_settings& out) {
+  return {"--job",
+          0,
+          "JOB",
+          group,
+          "the same as the word JOB",
+          verbatim(out.local_job)};
+}
+
 /// Leads to a job on any host.
 option_rules remote_rules(control_settings& out) {
   auto rules = option_rules{
@@ -85,7 +104,8 @@ option_rules status_rules(control_settings& out) {
      " last epochs",
      into(out.wide, parse_width)},
     journal_rule(group, out.journal,
-                 "where journals are, for jobs that have ended")};
+                 "where journals are, for jobs that have ended"),
+    job_instead_rule(out)};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
@@ -95,7 +115,8 @@ option_rules top_rules(control_settings& out) {
   auto rules = option_rules{
     {"--once", 0, "", group, "print one picture as text, and end",
      switch_on(out.once)},
-    journal_rule(group, out.journal, "where journals are, for jobs that end")};
+    journal_rule(group, out.journal, "where journals are, for jobs that end"),
+    job_instead_rule(out)};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
@@ -127,6 +148,7 @@ option_rules logs_rules(control_settings& out) {
      switch_on(out.previous)},
     {"--stdout", 0, "", group, "only standard output", switch_on(out.only_out)},
     {"--stderr", 0, "", group, "only standard error", switch_on(out.only_err)},
+    job_instead_rule(out),
   };
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
@@ -135,8 +157,7 @@ option_rules logs_rules(control_settings& out) {
 
 option_rules stacks_rules(control_settings& out) {
   auto rules = option_rules{
-    {"--job", 0, "JOB", group, "a job of this host (default: the only one)",
-     verbatim(out.local_job)},
+    job_rule(out),
     {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
   };
   append(rules, remote_rules(out));
@@ -179,10 +200,7 @@ option_rules log_level_rules(control_settings& out) {
 }
 
 option_rules steer_rules(control_settings& out) {
-  auto rules
-    = option_rules{{"--job", 0, "JOB", group,
-                    "a job of this host (default: the only one there is)",
-                    verbatim(out.local_job)}};
+  auto rules = option_rules{job_rule(out)};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
@@ -226,6 +244,7 @@ option_rules journal_rules(control_settings& out) {
      " per line",
      switch_on(out.json)},
     journal_rule(group, out.journal, "where journals are"),
+    job_instead_rule(out),
     help_rule(group),
   };
 }
@@ -236,7 +255,8 @@ option_rules why_rules(control_settings& out) {
      switch_on(out.all)},
     {"--json", 0, "", group, "print one JSON document per line",
      switch_on(out.json)},
-    journal_rule(group, out.journal, "where journals are")};
+    journal_rule(group, out.journal, "where journals are"),
+    job_instead_rule(out)};
   append(rules, remote_rules(out));
   append(rules, {help_rule(group)});
   return rules;
@@ -250,6 +270,7 @@ option_rules replay_rules(control_settings& out) {
      " end of the journal (-2s; default: its end)",
      verbatim(out.at)},
     journal_rule(group, out.journal, "where journals are"),
+    job_instead_rule(out),
     help_rule(group),
   };
 }

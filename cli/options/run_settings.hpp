@@ -57,6 +57,7 @@ struct run_settings {
   std::optional<std::vector<int>> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
+  std::optional<int> notice_signal; ///< 0: none.
   bool no_timer = false;
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
 };

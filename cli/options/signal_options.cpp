@@ -30,6 +30,10 @@ result<std::vector<int>> parse_signals_to_handle(const std::string& text) {
   return x;
 }
 
+result<int> parse_notice_signal(const std::string& text) {
+  return text == "none" ? result<int>{0} : parse_stop_signal(text);
+}
+
 /// What to write so that `signal` is free for other use.
 std::string without(std::vector<int> signals, int signal) {
   std::erase(signals, signal);
@@ -84,6 +88,10 @@ option_rules signal_rules(run_settings& out) {
      "signal that asks workers to end (default: SIGTERM, or the signal that"
      " actorrun got)",
      into(out.stop_signal, parse_stop_signal)},
+    {"--notice-signal", 0, "SIGNAL", group,
+     "signal that tells workers to save their work, because their node is to"
+     " leave (actorctl drain); none: they are not told (default: SIGUSR1)",
+     into(out.notice_signal, parse_notice_signal)},
     {"--shutdown-timeout",
      0,
      "SECONDS",
@@ -115,6 +123,13 @@ result<void> settle_signals(const run_settings& settings,
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
   workers.is_stop_signal_fixed = settings.stop_signal.has_value();
+  workers.notice_signal
+    = settings.notice_signal.value_or(workers.notice_signal);
+  if (settings.notice_signal && *settings.notice_signal == workers.stop_signal)
+    return bad_argument(
+      formatted("--notice-signal: {} also stops workers, and they could not "
+                "distinguish the two",
+                core::signal_name(workers.stop_signal)));
   out.agent.signals_to_handle = signal_names(out.signals_to_handle);
   const auto timeout
     = parse_kill_timeout(world.variable(kill_timeout_variable).value_or(""));

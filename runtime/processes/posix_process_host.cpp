@@ -351,27 +351,46 @@ void posix_process_host::finish(epoch_id epoch) {
   if (i == batches_.end())
     return;
   auto& group = i->second;
-  if (!std::exchange(group.is_late, true) && is_known_empty(group)) {
-    loop_.after(removal_delay, while_alive([=, this] { finish(epoch); }));
-    return;
-  }
-  if (group.sweep_count++ < sweep_count_max && sweep(group)) {
+  if (is_known_empty(group)) {
+    look_later(group);
+  } else if (group.sweep_count++ < sweep_count_max && sweep(group)) {
     loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
     return;
-  }
-  if (adopts_orphans())
+  } else if (adopts_orphans()) {
     reap();
+  }
   for (auto& worker : group.workers)
     worker.reap();
   batches_.erase(i);
 }
 
-// The next workers need not wait for a look at all child processes, nor for the
-// removal of the group, if nothing lives there: what moved itself to another group
-// is found later, by its session.
 bool posix_process_host::is_known_empty(const batch& group) {
   return group.cgroup() && group.cgroup_error == 0
          && !is_populated(group.cgroup()->folder());
+}
+
+// The next workers need not wait for a look at all child processes, nor for the
+// removal of the group, if nothing lives there: what moved itself to another group
+// is found later, by its session.
+void posix_process_host::look_later(const batch& group) {
+  group.cgroup()->close();
+  late_.push_back({sessions_of(group.workers), group.cgroup()});
+  loop_.after(removal_delay, while_alive([this] { look(0); }));
+}
+
+// The ids of sessions may be in use again: by workers of ours, which are known once
+// they have started.
+void posix_process_host::look(uint32_t count) {
+  assert(!late_.empty());
+  auto sessions = late_.front().sessions;
+  for (const auto pid : all_sessions())
+    sessions.erase(pid);
+  const auto again = count < sweep_count_max && adopts_orphans()
+                     && (are_starting() || sweep_orphans(sessions) > 0);
+  if (again)
+    loop_.after(sweep_interval, while_alive([=, this] { look(count + 1); }));
+  else
+    late_.pop_front();
 }
 
 // @returns whether processes of the batch were left
@@ -398,12 +417,14 @@ std::string posix_process_host::home_name() const {
   return path.empty() ? "" : path.substr(path.rfind('/')) + "/";
 }
 
+bool posix_process_host::are_starting() const {
+  return std::any_of(batches_.begin(), batches_.end(),
+                     [](const auto& x) { return !x.second.starting.empty(); });
+}
+
 // A worker that is about to be known must not be taken for an orphan.
 void posix_process_host::reap() {
-  const auto starts
-    = std::any_of(batches_.begin(), batches_.end(),
-                  [](const auto& x) { return !x.second.starting.empty(); });
-  reap_orphans(all_sessions(), starts ? "" : home_name());
+  reap_orphans(all_sessions(), are_starting() ? "" : home_name());
 }
 
 // Orphans that end while their epoch runs must not fill the table of processes.
@@ -444,6 +465,10 @@ void posix_process_host::end_all() {
     for (auto& worker : group.workers)
       worker.reap();
   }
+  for (const auto& x : late_)
+    if (adopts_orphans())
+      sweep_orphans(x.sessions);
+  late_.clear();
   batches_.clear();
   warden_.reset();
   alive_.reset();

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,7 +104,6 @@ private:
     bool given_up = false; ///< Its starts: what still comes is killed.
     bool released = false;
     uint32_t sweep_count = 0;
-    bool is_late = false; ///< Its end has waited, or must not wait.
     /// The end of its last worker, if that was to be stopped: held back while
     /// processes that the workers have started live in the control group.
     std::optional<ports::process_event> last_end{};
@@ -112,6 +112,12 @@ private:
     const std::shared_ptr<worker_cgroup>& cgroup() const {
       return files->cgroup;
     }
+  };
+
+  /// What is left of a batch whose control group is empty.
+  struct late_look {
+    std::set<pid_t> sessions; ///< Processes in them are looked for once more.
+    std::shared_ptr<worker_cgroup> group; ///< Removed then.
   };
 
   void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
@@ -129,6 +135,9 @@ private:
   void await_empty(epoch_id epoch, core::time_point deadline);
   void report_end(epoch_id epoch, ports::process_event event);
   static bool is_known_empty(const batch& group);
+  void look_later(const batch& group);
+  void look(uint32_t count);
+  bool are_starting() const;
   bool sweep(batch& group);
   void reap();
   void reap_later();
@@ -157,6 +166,7 @@ private:
   std::shared_ptr<warden> warden_;
   std::unique_ptr<process_starter> starter_;
   std::map<epoch_id, batch> batches_;
+  std::deque<late_look> late_; ///< In the order of their timers.
   std::optional<core::time_point> round_time_;
   bool reaps_ = false; ///< A timer is set.
   bool has_told_obstacle_ = false;

@@ -50,7 +50,11 @@ public:
   worker_cgroup(const worker_cgroup&) = delete;
   worker_cgroup& operator=(const worker_cgroup&) = delete;
 
+  /// -1: it is closed.
   int folder() const noexcept { return folder_.get(); }
+
+  /// It stays until the object goes, but needs no descriptor any more.
+  void close() { folder_.reset(); }
 
   const std::string& path() const { return path_; }
 

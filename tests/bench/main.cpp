@@ -29,7 +29,7 @@ constexpr part parts[] = {
   {"report", measure_report},       {"timers", measure_timers},
   {"overruns", measure_overruns},   {"armed", measure_armed},
   {"soak", measure_soak},           {"torchrun", measure_torchrun},
-  {"store", measure_store},
+  {"store", measure_store},         {"viewers", measure_viewers},
 };
 
 bool is_part(const std::string& name) {

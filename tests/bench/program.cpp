@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -47,6 +48,12 @@ constexpr size_t last_words_max = 400;
   if (what.console >= 0) {
     ::dup2(what.console, STDOUT_FILENO);
     ::dup2(what.console, STDERR_FILENO);
+  }
+  if (what.terminal >= 0) {
+    ::setsid();
+    ::ioctl(what.terminal, TIOCSCTTY, 0);
+    for (const auto fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+      ::dup2(what.terminal, fd);
   }
   auto arguments = std::vector<char*>{};
   for (const auto& x : what.arguments)

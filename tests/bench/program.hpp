@@ -21,6 +21,7 @@ public:
     std::string output;                   ///< A file for its output.
     /// A descriptor for its output, instead of the file; -1 if there is none.
     int console = -1;
+    int terminal = -1; ///< Its terminal, for input, too; -1 if there is none.
   };
 
   static result<program> start(const command& what);

@@ -44,6 +44,23 @@ TEST_CASE("actorctl: status asks for one job, options anywhere", "[cli]") {
   }
 }
 
+TEST_CASE("actorctl: a job is named by --job, too", "[cli]") {
+  CHECK(control<status_arguments>({"status", "--job=j"}).job == "j");
+  CHECK(control<top_arguments>({"top", "--job", "j"}).job == "j");
+  CHECK(control<logs_arguments>({"logs", "--job=j", "-f"}).job.local == "j");
+  CHECK(control<why_arguments>({"why", "--job=j", "--journal=/j"}).what.name
+        == "j");
+  CHECK(
+    control<journal_arguments>({"journal", "--job=j", "--journal=/j"}).what.name
+    == "j");
+  CHECK(
+    control<replay_arguments>({"replay", "--job=j", "--journal=/j"}).what.name
+    == "j");
+  CHECK(has(refused_control({"status", "--job=j", "k"}), "the word \"k\""));
+  CHECK(has(refused_control({"why", "--job=j", "--rdzv-endpoint=n:1"}),
+            "give --rdzv-id"));
+}
+
 TEST_CASE("actorctl: status shows workers if it is asked to", "[cli]") {
   for (const auto& line :
        {words{"status", "-o", "wide"}, words{"status", "-owide"},

@@ -136,6 +136,32 @@ TEST_CASE_METHOD(journal_scene,
   b.signal(SIGKILL);
 }
 
+TEST_CASE_METHOD(
+  journal_scene,
+  "journal: why --all begins with the coordinator that was first",
+  "[journal]") {
+  end_job(); // The same name, but another job.
+  const auto options = agent_options{.nodes = "2"};
+  auto& host = coordinator(options);
+  auto& a = agent(options);
+  auto& b = agent(options);
+  await_world(4);
+  const auto pid = std::to_string(host.pid());
+  host.signal(SIGKILL);
+  host.wait();
+  coordinator(options);
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  const auto text = ask({"why", "--all"}, 0);
+  const auto lost = text.find("has ended without an outcome");
+  CHECK(contains(text, "pid " + pid));
+  CHECK(lost < text.find("The job succeeded"));
+  CHECK_FALSE(contains(text, "exited with code 41"));
+  CHECK_FALSE(contains(ask({"why"}, 0), "without an outcome"));
+}
+
 TEST_CASE_METHOD(journal_scene, "journal: it is shown, followed and replayed",
                  "[journal]") {
   end_job();

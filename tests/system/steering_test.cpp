@@ -12,7 +12,7 @@ namespace actorrun::test {
 namespace {
 
 /// Exits with 0 on the notice signal, and leaves a file that says so; else sleeps.
-constexpr auto noticing_worker = "trap 'touch noticed-$RANK; exit 0' USR1; "
+constexpr auto noticing_worker = "trap 'touch noticed-$RANK; exit 0' USR2; "
                                  "echo up > up-$ACTORRUN_EPOCH-$RANK;"
                                  " while :; do sleep 0.05; done";
 
@@ -48,6 +48,7 @@ TEST_CASE_METHOD(steering_scene,
                  "[steering]") {
   const auto options = words{"--nnodes=1:3",
                              "--nproc-per-node=2",
+                             "--notice-signal=SIGUSR2",
                              "--rdzv-endpoint=" + endpoint(),
                              "--rdzv-id=job",
                              "--no-python",
@@ -72,7 +73,7 @@ TEST_CASE_METHOD(steering_scene,
   REQUIRE(eventually([&] { return !b.running() || !c.running(); }));
   auto& gone = b.running() ? c : b;
   CHECK(gone.wait() == 0);
-  CHECK(count_of(gone.output(), "its workers get SIGUSR1") == 1);
+  CHECK(count_of(gone.output(), "its workers get SIGUSR2") == 1);
   CHECK(count_of(gone.output(), "left the job, as an operator has asked") == 1);
   CHECK(!content_of(folder() + "/up-"
                     + std::to_string(after["epoch"].get<uint64_t>()) + "-0")

@@ -23,6 +23,9 @@ struct worker_settings {
   /// If a signal ends the agent, its workers get the stop signal
   /// instead of the same one.
   bool is_stop_signal_fixed = false;
+  /// Tells a worker that its node is to leave, or that its time ends; 0: it is not
+  /// told.
+  int notice_signal = SIGUSR1;
   /// From the stop signal to SIGKILL. 0 kills at once.
   std::chrono::milliseconds grace_period{30'000};
   /// From SIGKILL to giving up a worker that is still there. 0: never.

@@ -54,6 +54,9 @@ measured measure_store(setting& s);
 /// Measures the launcher itself, next to torchrun.
 measured measure_torchrun(setting& s);
 
+/// Lets others watch a job; measures when they see what happens, and the cost.
+measured measure_viewers(setting& s);
+
 /// Checks that busy CPUs do not cost a node its place.
 measured measure_saturated(setting& s);
 

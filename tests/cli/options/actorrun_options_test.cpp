@@ -122,6 +122,8 @@ const option_case value_options[] = {
    [](const run_arguments& x) {
      return x.agent.workers.stop_signal == SIGINT;
    }},
+  {"--notice-signal", "none",
+   [](const run_arguments& x) { return x.agent.workers.notice_signal == 0; }},
 };
 
 const option_case flags[] = {
@@ -289,6 +291,7 @@ TEST_CASE("arguments: invalid values are refused and quoted", "[cli]") {
     {"--signals-to-handle", "SIGNAL"},
     {"--signals-to-forward", "10"},
     {"--stop-signal", "SIGRTMIN"},
+    {"--notice-signal", "SIGKILL"},
     {"--node-rank", "-1"},
     {"--node-rank", "100000"},
     {"--master-addr", "a b"},

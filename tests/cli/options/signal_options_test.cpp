@@ -48,6 +48,20 @@ TEST_CASE("signals: one signal has one meaning", "[cli]") {
   CHECK(x.signals_to_forward == std::vector{SIGINT, SIGHUP});
 }
 
+TEST_CASE("signals: workers are told with SIGUSR1 that their node is to leave,"
+          " or with another signal that does not stop them",
+          "[cli]") {
+  CHECK(accepted({"a"}).agent.workers.notice_signal == SIGUSR1);
+  CHECK(accepted({"--notice-signal=usr2", "a"}).agent.workers.notice_signal
+        == SIGUSR2);
+  CHECK(accepted({"--notice-signal=none", "a"}).agent.workers.notice_signal
+        == 0);
+  CHECK(has(refused({"--notice-signal=SIGTERM", "a"}),
+            "SIGTERM also stops workers"));
+  CHECK(has(refused({"--notice-signal=USR1", "--stop-signal=USR1", "a"}),
+            "SIGUSR1 also stops workers"));
+}
+
 TEST_CASE("signals: handling no signal is refused, forwarding none is not",
           "[cli]") {
   CHECK(has(refused({"--signals-to-handle=", "a"}), "no signal is named"));
