@@ -146,6 +146,11 @@ result<std::vector<local_job>> find_local_jobs() {
   return jobs;
 }
 
+bool is_of_job(const local_job& x, const std::string& job) {
+  return x.label == detail::job_label(job_id{job})
+         || std::to_string(x.pid) == job;
+}
+
 // A socket whose process has been killed stays behind, so each is asked.
 result<local_job> find_local_job(const std::string& job,
                                  std::chrono::milliseconds limit) {

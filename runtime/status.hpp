@@ -30,6 +30,10 @@ struct local_job {
 ///         used
 result<std::vector<local_job>> find_local_jobs();
 
+/// Whether a process takes part in the job with this id, or has this number. Ids
+/// are compared by their labels, which are equal for one in 2^32 other ids.
+bool is_of_job(const local_job& x, const std::string& job);
+
 /// Finds a job of this user on this host: its coordinator if that is here, else one
 /// of its agents. Asks each process; blocks for at most `limit` for each.
 /// @param job Its id, or the number of a process of it; empty: the only one.

@@ -81,7 +81,7 @@ std::vector<feed_source> sources_of(const top_arguments& x) {
   for (const auto& job : *jobs) {
     const auto is_known = std::ranges::any_of(
       out, [&](const auto& y) { return y.key == job.label; });
-    if (!is_known && (x.job.empty() || x.job == job.label))
+    if (!is_known && (x.job.empty() || is_of_job(job, x.job)))
       out.push_back({job.label, {}, x.journal_folder});
   }
   return out;

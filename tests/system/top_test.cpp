@@ -93,6 +93,20 @@ TEST_CASE_METHOD(terminal_scene,
 }
 
 TEST_CASE_METHOD(terminal_scene,
+                 "top: it shows the job that is named, and waits for it",
+                 "[top]") {
+  if (!is_possible())
+    return;
+  open(80, 24, "--job=wanted");
+  await_text("looking for a job");
+  for (const auto* id : {"--rdzv-id=other", "--rdzv-id=wanted"})
+    run({id, "--nproc-per-node=2", "--no-python", "sleep", "1000"});
+  await_text("wanted  running  epoch 1");
+  await_text("rank 1");
+  CHECK(picture().find("other") == std::string::npos);
+}
+
+TEST_CASE_METHOD(terminal_scene,
                  "top: it finds a coordinator that is started again", "[top]") {
   if (!is_possible())
     return;

@@ -31,7 +31,7 @@ constexpr size_t shown_worker_count = 8;
 /// Lines of each worker: 400 MB in total.
 constexpr uint64_t line_count = 500'000;
 
-constexpr auto scrape_interval = std::chrono::seconds{1};
+constexpr std::chrono::milliseconds scrape_interval{1'000};
 
 constexpr size_t columns = 120;
 constexpr size_t rows = 40;
@@ -122,8 +122,9 @@ private:
   void run(uint16_t port, const std::string& path) {
     while (!ends_) {
       read_once(port, path);
-      for (auto left = scrape_interval / poll_interval; left > 0 && !ends_;
-           --left)
+      // Soon again until the launcher listens.
+      const auto pause = byte_count_ == 0 ? poll_interval : scrape_interval;
+      for (auto left = pause / poll_interval; left > 0 && !ends_; --left)
         std::this_thread::sleep_for(poll_interval);
     }
   }
@@ -154,7 +155,7 @@ private:
     }
   }
 
-  static constexpr auto poll_interval = std::chrono::milliseconds{20};
+  static constexpr std::chrono::milliseconds poll_interval{20};
 
   std::atomic<bool> ends_ = false;
   std::atomic<uint64_t> byte_count_ = 0;
@@ -204,7 +205,7 @@ result<line_account> watched_account(setting& s, uint64_t count) {
 }
 
 measured measure_cost(setting& s) {
-  const auto count = s.quick() ? line_count / 50 : line_count;
+  const auto count = s.quick() ? line_count / 10 : line_count;
   auto x
     = row{.what = "labelled lines of 8 with top, logs -f, metrics and page;"
                   " limit: alone",
