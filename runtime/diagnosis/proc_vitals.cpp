@@ -117,7 +117,7 @@ void add_outputs(const std::shared_ptr<State>& state,
 template <class State>
 void take_sample(const std::shared_ptr<State>& state, question asked) {
   auto& sampler = state->sampler;
-  if (!sampler.has_base(asked.pids)) {
+  if (!asked.pids.empty() && !sampler.has_base()) {
     sampler.take(asked.pids);
     if (state->pause())
       return;

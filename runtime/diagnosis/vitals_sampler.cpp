@@ -118,14 +118,14 @@ vitals_sampler::vitals_sampler()
     ticks_per_second_(setting(_SC_CLK_TCK, 100)),
     page_size_(setting(_SC_PAGESIZE, 4'096)) {}
 
-bool vitals_sampler::has_base(const std::vector<int64_t>& pids) const {
-  return meter_.has_base(pids, core::time_point::clock::now());
+bool vitals_sampler::has_base() const {
+  return meter_.has_base(core::time_point::clock::now());
 }
 
 core::node_vitals vitals_sampler::take(const std::vector<int64_t>& pids) {
   auto out = read_node();
   uptime_ = uptime();
-  meter_.begin(pids, core::time_point::clock::now());
+  meter_.begin(core::time_point::clock::now());
   const auto count = std::min(pids.size(), core::sampled_workers_max);
   out.truncated = count < pids.size();
   for (size_t i = 0; i < count; ++i)

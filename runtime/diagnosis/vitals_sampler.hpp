@@ -25,9 +25,9 @@ class vitals_sampler {
 public:
   vitals_sampler();
 
-  /// Whether the next sample of these workers can tell how busy they are now; if
-  /// not, take one, wait a little, and take another.
-  bool has_base(const std::vector<int64_t>& pids) const;
+  /// Whether the next sample can tell how busy workers are now; if not, take one,
+  /// wait a little, and take another.
+  bool has_base() const;
 
   /// @param pids By local rank. Those beyond `core::sampled_workers_max` are left
   ///             out, and those that are no child processes of this one with a

@@ -6,14 +6,12 @@
 
 namespace actorrun::core {
 
-bool cpu_meter::has_base(const std::vector<int64_t>& pids,
-                         time_point now) const {
-  return pids.empty()
-         || (now_.asked == pids && now - now_.when <= base_age_max);
+bool cpu_meter::has_base(time_point now) const {
+  return now_.when && now - *now_.when <= base_age_max;
 }
 
-void cpu_meter::begin(const std::vector<int64_t>& pids, time_point now) {
-  last_ = std::exchange(now_, {.when = now, .asked = pids});
+void cpu_meter::begin(time_point now) {
+  last_ = std::exchange(now_, {.when = now});
 }
 
 std::optional<uint32_t> cpu_meter::note(const cpu_reading& x) {
@@ -25,7 +23,7 @@ std::optional<uint32_t> cpu_meter::note(const cpu_reading& x) {
     if (x.ticks < before->second.ticks)
       return std::nullopt;
     used -= before->second.ticks;
-    elapsed = now_.when - last_.when;
+    elapsed = *now_.when - *last_.when;
   }
   if (elapsed <= duration{0})
     return std::nullopt;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <vector>
 
 namespace actorrun::core {
 
@@ -28,13 +27,14 @@ public:
   explicit cpu_meter(uint64_t ticks_per_second)
     : ticks_per_second_(ticks_per_second) {}
 
-  /// Whether the last sample was of these processes, and is recent enough for the
-  /// next to be compared with it.
-  bool has_base(const std::vector<int64_t>& pids, time_point now) const;
+  /// Whether the last sample is recent enough for the next to be compared with it.
+  /// Processes that have begun since are compared with their start, which is as
+  /// recent.
+  bool has_base(time_point now) const;
 
-  /// Begins a sample of these processes.
+  /// Begins a sample.
   /// @param now Not before that of the last one.
-  void begin(const std::vector<int64_t>& pids, time_point now);
+  void begin(time_point now);
 
   /// Adds a process to the sample. One that the last sample did not have is
   /// compared with its start.
@@ -44,8 +44,7 @@ public:
 
 private:
   struct sample {
-    time_point when{};
-    std::vector<int64_t> asked{};
+    std::optional<time_point> when{};          ///< None: there was none.
     std::map<int64_t, cpu_reading> readings{}; ///< By pid.
   };
 
