@@ -17,4 +17,8 @@ using located_job = std::variant<local_job, job_options>;
 result<located_job> locate(const asked_job& job,
                            std::chrono::milliseconds limit);
 
+/// Prints why a job was not found, or has not answered.
+/// @returns the exit code
+int fail_to_reach(const failure& why, const asked_job& job);
+
 } // namespace actorrun::cli

@@ -93,17 +93,6 @@ v1::LogOutputs to_wire(core::std_streams x) {
   }
 }
 
-int fail_to_locate(const failure& why) {
-  if (why.code != errc::connection_refused)
-    return fail(why, program);
-  std::cerr << formatted(
-    "{}: error: {}\n"
-    "  try: actorctl status, which lists those that do, or "
-    "--rdzv-endpoint and --rdzv-id\n",
-    program, why.text);
-  return static_cast<int>(exit_code_of(why.code));
-}
-
 } // namespace
 
 v1::ReadLogs request_of(const logs_arguments& x) {
@@ -139,7 +128,7 @@ int show_logs(const logs_arguments& arguments) {
     .what = request_of(arguments), .limit = logs_limit, .stop = signal_pipe[0]};
   const auto job = locate(arguments.job, logs_limit);
   if (!job)
-    return fail_to_locate(job.error());
+    return fail_to_reach(job.error(), arguments.job);
   const auto done
     = std::visit([&](const auto& x) { return read_logs(x, how, show); }, *job);
   if (done || is_stopped != 0)
@@ -156,7 +145,7 @@ int show_logs(const logs_arguments& arguments) {
 int show_stacks(const stacks_arguments& arguments) {
   const auto job = locate(arguments.job, logs_limit);
   if (!job)
-    return fail_to_locate(job.error());
+    return fail_to_reach(job.error(), arguments.job);
   const auto seen = std::visit(
     [&](const auto& x) {
       return read_stacks(x, arguments.ranks, stacks_limit);

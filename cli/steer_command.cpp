@@ -35,7 +35,7 @@ result<steering_answer> ask_job(const steer_arguments& arguments) {
 int steer_job(const steer_arguments& arguments) {
   const auto answer = ask_job(arguments);
   if (!answer)
-    return fail(answer.error(), program);
+    return fail_to_reach(answer.error(), arguments.job);
   if (answer->is_done) {
     std::cout << answer->text << "\n";
     return 0;

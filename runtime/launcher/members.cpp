@@ -5,6 +5,7 @@
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/journal/predecessor.hpp"
 #include "runtime/network/coordinator_link.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/os/clock.hpp"
@@ -135,13 +136,26 @@ result<void> launcher::members::host_coordinator() {
   const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
   if (!where)
     return where.error();
+  auto config = coordinator_config();
+  config.beginning.excluded = known_exclusions();
   coordinator = std::make_unique<hosted_coordinator>(
-    system, loop, coordinator_config(), guardian);
+    system, loop, std::move(config), guardian);
   auto listening = coordinator->listen(job, *where, mine);
   if (listening)
     return {};
   coordinator.reset();
   return listening.error();
+}
+
+// An operator's order outlives the coordinator that was given it.
+std::vector<core::excluded_host> launcher::members::known_exclusions() const {
+  if (job.journal_folder.empty())
+    return {};
+  auto found = exclusions_of_predecessor(job.journal_folder, job.job, host);
+  if (found)
+    return std::move(*found);
+  lines.warn(found.error().text);
+  return {};
 }
 
 // Other nodes must learn when this process has ended.

@@ -50,6 +50,7 @@ struct launcher::members {
   result<void> open_timers(const agent_options& options);
   result<void> open_devices(const agent_options& options);
   result<void> host_coordinator();
+  std::vector<core::excluded_host> known_exclusions() const;
   result<void> maybe_host_coordinator(const agent_options& options);
   result<void> host_as_first();
   core::job_settings settings() const;

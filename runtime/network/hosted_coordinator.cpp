@@ -84,8 +84,8 @@ result<std::string>
 hosted_coordinator::listen(const job_options& job, const socket_address& where,
                            const credentials& mine,
                            std::optional<bool> is_successor) {
-  config_.beginning = {.successor = is_successor.value_or(true),
-                       .unseen = before_term_of_now()};
+  config_.beginning.successor = is_successor.value_or(true);
+  config_.beginning.unseen = before_term_of_now();
   const auto may_be_first = !is_successor && is_loopback(where);
   auto listening = listen_once(where, mine, may_be_first);
   const auto begun = std::chrono::steady_clock::now();

@@ -152,6 +152,28 @@ TEST_CASE_METHOD(steering_scene, "steering: hosts are excluded and included",
 }
 
 TEST_CASE_METHOD(steering_scene,
+                 "steering: a host stays excluded when the coordinator is "
+                 "started again",
+                 "[steering]") {
+  const auto options = agent_options{.nodes = "1"};
+  auto& first = coordinator(options);
+  REQUIRE(first.says("listens on"));
+  auto& node = agent(options);
+  await_world(2);
+  control({"exclude", "n9", "--reason=bad disk"});
+  REQUIRE(code == 0);
+  first.signal(SIGKILL);
+  first.wait();
+  auto& second = coordinator(options);
+  REQUIRE(second.says("listens on"));
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  CHECK(count_of(control({"exclude", "n9"}), "bad disk; it stays so") == 1);
+  CHECK(count_of(control({"include", "n9"}), "may take part again") == 1);
+  order_end();
+  CHECK(node.wait() == 0);
+}
+
+TEST_CASE_METHOD(steering_scene,
                  "steering: from afar only those steer that have a secret",
                  "[steering]") {
   auto& a = agent({.nodes = "1:2"});

@@ -93,6 +93,10 @@ void rendezvous::on(const coordinator_started& event, time_point now,
                     effects& out) {
   if (!event.successor)
     return recovery_.see(event.unseen);
+  for (const auto& x : event.excluded)
+    if (is_host_text(x.host) && !exclusions_.find(x.host)
+        && !exclusions_.is_full())
+      exclusions_.add(x);
   recovery_.listen(event.unseen);
   arm(alarm::recovery, now + limits_.lease(), out);
 }

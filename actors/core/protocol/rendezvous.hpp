@@ -43,7 +43,8 @@ namespace actorrun::core {
 /// What operators ask is answered in the same step. It never costs a restart, and
 /// is refused where it would leave a job that runs with too few nodes. A
 /// successor does not know what its predecessor was asked: of a new number of
-/// nodes it knows as many as run, of excluded hosts and drains nothing.
+/// nodes it knows as many as run, of drains nothing, and of excluded hosts what it
+/// is told when it starts.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };

@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
@@ -21,6 +22,8 @@ namespace actorrun::core {
 struct coordinator_started {
   bool successor = false;
   epoch_id unseen{}; ///< Up to it there may be epochs that no agent knows of.
+  /// What its predecessor had excluded, as far as that is known.
+  std::vector<excluded_host> excluded{};
 };
 
 struct agent_joined {

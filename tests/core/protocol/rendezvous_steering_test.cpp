@@ -296,6 +296,25 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "steering: a successor excludes the hosts that it is told of",
+                 "[core]") {
+  const auto known = excluded_host{"node-b", "bad disk", "bob", {}};
+  at(0s,
+     coordinator_started{true, {}, {known, known, {"no host", "", "", {}}}});
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front() == known);
+  CHECK(at(0s, join("b")).starts_with("accept_agent b"));
+  CHECK(uut.waiting_for({"b"}).starts_with("host node-b is excluded by bob"));
+}
+
+TEST_CASE_METHOD(
+  fixture, "steering: a first coordinator had no predecessor that excludes",
+  "[core]") {
+  at(0s, coordinator_started{false, {}, {{"node-b", "", "bob", {}}}});
+  CHECK(uut.excluded_hosts().empty());
+}
+
 TEST_CASE_METHOD(fixture, "steering: an exclusion keeps the minimum",
                  "[core]") {
   run();
