@@ -4,6 +4,7 @@
 #include "actors/core/text.hpp"
 #include "cli/ended_jobs.hpp"
 #include "cli/options/secret_file.hpp"
+#include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
@@ -60,6 +61,13 @@ int fail(const failure& why, std::string_view program,
 void say(const std::vector<std::string>& warnings, const char* program) {
   for (const auto& x : warnings)
     std::cerr << warn(x, program);
+}
+
+/// Says what is wrong with the variables.
+service_options service_of_process(const char* program) {
+  auto out = read_service_variables(this_process().variable, ::getpid());
+  say(out.warnings, program);
+  return std::move(out.options);
 }
 
 // Skips CAF's shutdown: it joins all threads, and one in the system's resolver may
@@ -251,6 +259,7 @@ void obey(int signal, const run_arguments& arguments, launcher& node,
 
 int run(const run_arguments& arguments) {
   say(arguments.warnings, "actorrun");
+  const auto service = service_of_process("actorrun");
   auto agent = arguments.agent;
   auto command = worker_command(arguments.program, files_of_this_machine());
   if (!command)
@@ -275,7 +284,8 @@ int run(const run_arguments& arguments) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
      .on_event = event_printer(arguments, console),
-     .http = arguments.http});
+     .http = arguments.http,
+     .service = service});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)
@@ -313,6 +323,7 @@ int make_secret(const secret_arguments& arguments) {
 
 int host_coordinator(const coordinator_arguments& arguments) {
   say(arguments.warnings, "actorctl");
+  const auto service = service_of_process("actorctl");
   fill_standard_descriptors();
   auto inbox = signal_inbox{default_signals(this_process())};
   prepare_descriptors(0);
@@ -325,7 +336,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
     system, arguments.job,
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
-     .http = arguments.http});
+     .http = arguments.http,
+     .service = service});
   auto signal = 0;
   const auto end = [&](int code) {
     await_console(*console, inbox, signal != 0 ? 1 : 0);

@@ -1,5 +1,7 @@
 #include "runtime/launcher.hpp"
 
+#include "actors/core/text.hpp"
+#include "messages/formatted.hpp"
 #include "messages/type_ids.hpp"
 #include "runtime/launcher/members.hpp"
 #include "runtime/network/caf_links.hpp"
@@ -28,6 +30,7 @@ launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 // Actors call back into the members until they have ended.
 launcher::~launcher() {
   members_->http.reset();
+  members_->service.reset();
   members_->operators.reset();
   members_->agent_watch.release();
   caf::scoped_actor self{members_->system};
@@ -59,6 +62,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return loaded.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();
+  if (auto opened = x->open_service(agent.workers.grace_period); !opened)
+    return opened.error();
   if (job.rendezvous)
     x->start_guardian();
   if (auto opened = x->open_logs(agent); !opened)
@@ -81,6 +86,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
                   }};
   x->open_operator_socket();
   x->serve_http();
+  x->report_ready();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
@@ -98,17 +104,21 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
     return loaded.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();
+  if (auto opened = x->open_service({}); !opened)
+    return opened.error();
   x->start_guardian();
   if (job.backend == rendezvous_backend::etcd) {
     if (auto opened = x->open_etcd({}, true); !opened)
       return opened.error();
     x->serve_http();
+    x->report_ready();
     return std::unique_ptr<launcher>{new launcher{std::move(x)}};
   }
   if (auto hosted = x->host_coordinator(); !hosted)
     return hosted.error();
   x->open_operator_socket();
   x->serve_http();
+  x->report_ready();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
@@ -125,6 +135,8 @@ timer_server_actor launcher::timers() const {
 }
 
 void launcher::leave(int signal) {
+  members_->report_stopping(
+    formatted("stops its workers on {}", core::signal_name(signal)));
   members_->handle(core::signal_received{signal});
 }
 

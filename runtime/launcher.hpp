@@ -9,6 +9,7 @@
 #include "messages/result.hpp"
 #include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
+#include "runtime/service_options.hpp"
 #include "runtime/system_config.hpp"
 
 #include <caf/fwd.hpp>
@@ -47,6 +48,10 @@ struct launcher_hooks {
     timer_server{};
   /// Ports at which people and tools can look at this part of the job.
   http_options http{};
+  /// The service manager that waits for this part of the job to be ready, and
+  /// watches it: it gets READY=1 when `start` returns, STATUS= with each epoch,
+  /// WATCHDOG=1 while the agent answers, STOPPING=1 at the end.
+  service_options service{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
@@ -69,7 +74,8 @@ public:
   ///                               made; the text names it
   ///
   /// The first two and `cannot_listen` are also those of a port of `hooks.http`.
-  /// `bad_argument` is also a timer FIFO that cannot be made where it was asked
+  /// `bad_argument` is also a socket of `hooks.service` that has no usable address,
+  /// and a timer FIFO that cannot be made where it was asked
   /// for, `cannot_listen` a socket for watchdogs.
   static result<std::unique_ptr<launcher>> start(caf::actor_system& system,
                                                  const job_options& job,

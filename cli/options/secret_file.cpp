@@ -99,6 +99,14 @@ result<void> publish(const std::string& from, const std::string& to,
   return because_of_errno("make", to);
 }
 
+// Root hands a file to another user by its group: Kubernetes and Docker mount
+// secrets so. A user's own file is not meant for its group.
+bool is_open_to_others(const struct stat& facts) {
+  const auto is_handed_to_us = facts.st_uid == 0 && ::geteuid() != 0;
+  return (facts.st_mode & S_IROTH) != 0
+         || ((facts.st_mode & S_IRGRP) != 0 && !is_handed_to_us);
+}
+
 } // namespace
 
 result<std::string> read_secret(const std::string& path) {
@@ -110,7 +118,7 @@ result<std::string> read_secret(const std::string& path) {
   struct stat facts {};
   if (::fstat(fd, &facts) != 0)
     return because_of_errno("read", path);
-  if ((facts.st_mode & (S_IRGRP | S_IROTH)) != 0)
+  if (is_open_to_others(facts))
     return bad_argument(
       formatted("{} can be read by other users; protect it with chmod 600",
                 in_quotes(path)));

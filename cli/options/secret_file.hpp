@@ -12,7 +12,8 @@ namespace actorrun::cli {
 /// The content of a file without the line end behind it.
 /// @returns 1..`secret_length_max` bytes
 /// @retval errc::bad_argument  the file cannot be read, is readable by its
-///         group or by others, is empty or too long
+///         group or by others, is empty or too long. Its group may read a file
+///         of root that we are given by that: so are secrets mounted
 result<std::string> read_secret(const std::string& path);
 
 /// As `read_secret`, and an empty text if there is no such file.

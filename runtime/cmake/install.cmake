@@ -1,7 +1,14 @@
 # Installs the programs with all that belongs to them, the libraries, their headers
 # and the CMake package.
+#
+# Each rule has a component. `programs`, `dev` and `worker` are also the packages of
+# packages.cmake; `site` is what only `cmake --install` does, because packages have
+# a way of their own for it.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
+
+option(ACTORRUN_INSTALL_TORCHRUN
+       "cmake --install also makes a link `torchrun` to actorrun" OFF)
 
 set(libraries
     actorrun_words
@@ -9,32 +16,64 @@ set(libraries
     actorrun_messages
     actorrun_core
     actorrun_actors
-    actorrun_runtime
-    actorrun_worker
-    actorrun_worker_shared)
-install(TARGETS actorrun actorctl)
-install(TARGETS ${libraries} EXPORT actorrunTargets)
+    actorrun_runtime)
+set(worker_libraries actorrun_worker actorrun_worker_shared)
+install(TARGETS actorrun actorctl COMPONENT programs)
+install(TARGETS ${libraries} EXPORT actorrunTargets COMPONENT dev)
+install(
+  TARGETS ${worker_libraries}
+  EXPORT actorrunWorkerTargets
+  ARCHIVE COMPONENT worker
+  LIBRARY COMPONENT worker NAMELINK_COMPONENT worker)
+
+if(ACTORRUN_INSTALL_TORCHRUN)
+  install(
+    CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+message(STATUS \"Installing: \${folder}/torchrun\")
+file(CREATE_LINK actorrun \${folder}/torchrun SYMBOLIC)"
+    COMPONENT site)
+endif()
+
+# Static libraries are of no use with debug info: what links them has its own.
+foreach(library ${libraries})
+  list(APPEND dev_archives $<TARGET_FILE_NAME:${library}>)
+endforeach()
+function(strip_installed component files)
+  install(CODE "set(LIBRARIES \"${files}\")
+set(LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+set(OBJCOPY \"${CMAKE_OBJCOPY}\")" COMPONENT ${component})
+  install(SCRIPT ${PROJECT_SOURCE_DIR}/runtime/cmake/strip_libraries.cmake
+          COMPONENT ${component})
+endfunction()
+strip_installed(dev "${dev_archives}")
+strip_installed(worker $<TARGET_FILE_NAME:actorrun_worker>)
+strip_installed(site $<TARGET_FILE_NAME:actorrun_worker_shared>)
 
 # The debug info, most of what the linker writes, goes to files of its own.
 foreach(program actorrun actorctl)
   list(APPEND program_files $<TARGET_FILE:${program}>)
 endforeach()
-foreach(library ${libraries})
-  list(APPEND library_names $<TARGET_FILE_NAME:${library}>)
-endforeach()
 install(CODE "set(PROGRAMS \"${program_files}\")
-set(LIBRARIES \"${library_names}\")
 set(BINDIR \"${CMAKE_INSTALL_BINDIR}\")
-set(LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
 set(OBJCOPY \"${CMAKE_OBJCOPY}\")
-set(KEPT \"${PROJECT_BINARY_DIR}/debug_info\")")
-install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/split_debug_info.cmake)
+set(KEPT \"${PROJECT_BINARY_DIR}/debug_info\")" COMPONENT site)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/split_debug_info.cmake COMPONENT site)
 
-install(DIRECTORY ${ACTORRUN_INCLUDE}/actorrun
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(
+  DIRECTORY ${ACTORRUN_INCLUDE}/actorrun
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT dev
+  PATTERN runtime/worker EXCLUDE)
+install(
+  DIRECTORY ${ACTORRUN_INCLUDE}/actorrun/runtime/worker
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/runtime
+  COMPONENT worker)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)
-install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package})
+install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package}
+        COMPONENT dev)
+install(EXPORT actorrunWorkerTargets NAMESPACE actorrun:: DESTINATION ${package}
+        COMPONENT worker)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/actorrunConfig.cmake.in
   ${PROJECT_BINARY_DIR}/actorrunConfig.cmake INSTALL_DESTINATION ${package})
@@ -42,5 +81,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/actorrunConfigVersion.cma
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/actorrunConfig.cmake
               ${PROJECT_BINARY_DIR}/actorrunConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/messages/cmake/FindCAF.cmake
-        DESTINATION ${package})
+        DESTINATION ${package} COMPONENT worker)
+install(FILES ${PROJECT_SOURCE_DIR}/messages/cmake/FindCAF.cmake
+        DESTINATION ${package} COMPONENT dev)

@@ -1,16 +1,15 @@
-# Runs while `cmake --install` does, after the programs and libraries have been
-# copied: strips the copies, and installs the debug info of the programs as
-# BINDIR/.debug/NAME.debug. Debuggers look there at any prefix; a folder such as
-# lib/debug/.build-id they search below /usr only.
+# Runs while `cmake --install` does, after the programs have been copied: strips
+# the copies, and installs their debug info as BINDIR/.debug/NAME.debug. Debuggers
+# look there at any prefix; a folder such as lib/debug/.build-id, where packages
+# have it, they search below /usr only.
 #
-# PROGRAMS are files of the build tree, LIBRARIES names of installed ones, BINDIR
-# and LIBDIR below the prefix or absolute, OBJCOPY the tool. KEPT is a folder of the
-# build tree where the debug info stays for the next install of the same programs,
-# because it takes seconds to compress.
+# PROGRAMS are files of the build tree, BINDIR is below the prefix or absolute,
+# OBJCOPY the tool. KEPT is a folder of the build tree where the debug info stays
+# for the next install of the same programs, because it takes seconds to compress.
 if(NOT OBJCOPY)
   message(WARNING "objcopy was not found when the project was configured:"
-                  " programs and libraries keep their debug info. Install"
-                  " binutils and configure again.")
+                  " programs keep their debug info. Install binutils and"
+                  " configure again.")
   return()
 endif()
 
@@ -19,7 +18,6 @@ function(objcopy)
 endfunction()
 
 cmake_path(ABSOLUTE_PATH BINDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
-cmake_path(ABSOLUTE_PATH LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
 file(MAKE_DIRECTORY ${KEPT})
 
 foreach(program ${PROGRAMS})
@@ -35,8 +33,4 @@ foreach(program ${PROGRAMS})
   file(INSTALL ${info} DESTINATION ${BINDIR}/.debug)
   objcopy(--strip-all --remove-section=.gnu_debuglink
           --add-gnu-debuglink=${info} $ENV{DESTDIR}${BINDIR}/${name})
-endforeach()
-
-foreach(library ${LIBRARIES})
-  objcopy(--strip-debug $ENV{DESTDIR}${LIBDIR}/${library})
 endforeach()

@@ -53,12 +53,18 @@ event_listener(const std::shared_ptr<event_feed>& to) {
          core::time_point now) { to->note(event, group, now); };
 }
 
+/// The manager has to wait longer than the grace period: for a second until the
+/// cgroup is empty, and for the console.
+constexpr auto stop_margin = std::chrono::seconds{10};
+
 /// Ours without what is no business of the program: who has the job's secret may
-/// act for its nodes.
+/// act for its nodes, and our service manager waits for us, not for workers.
 std::vector<std::string> environment_of_workers() {
   auto out = own_environment();
-  std::erase_if(
-    out, [](const auto& x) { return x.starts_with("ACTORRUN_SECRET="); });
+  std::erase_if(out, [](const auto& x) {
+    return x.starts_with("ACTORRUN_SECRET=") || x.starts_with("NOTIFY_SOCKET=")
+           || x.starts_with("WATCHDOG_USEC=") || x.starts_with("WATCHDOG_PID=");
+  });
   return out;
 }
 
@@ -437,17 +443,50 @@ void launcher::members::serve_http() {
   setup.job_id = job.job.value;
   setup.host = host;
   setup.has_coordinator = [this] { return own_coordinator() != nullptr; };
-  setup.ask_job = [this](operator_question x) {
-    if (const auto whom = own_coordinator())
-      tell_anonymously(whom, std::move(x));
-    else if (agent)
-      tell_anonymously(agent, std::move(x));
-    else
-      x.reply(standby_reply(job.job));
-  };
+  setup.ask_job = [this](operator_question x) { ask_about_job(std::move(x)); };
   if (agent)
     setup.ask_node = questions_to(agent);
   http->serve(std::move(setup));
+}
+
+void launcher::members::ask_about_job(operator_question x) {
+  if (const auto whom = own_coordinator())
+    tell_anonymously(whom, std::move(x));
+  else if (agent)
+    tell_anonymously(agent, std::move(x));
+  else
+    x.reply(standby_reply(job.job));
+}
+
+// -- the service manager ------------------------------------------------------
+
+// Before the agent, which gets its observer.
+result<void> launcher::members::open_service(std::chrono::milliseconds grace) {
+  if (hooks.service.socket.empty())
+    return {};
+  auto opened = service_report::open(system, *loop, hooks.service,
+                                     grace + stop_margin, lines);
+  if (!opened)
+    return opened.error();
+  service = std::move(*opened);
+  hooks.observers.push_back(service->observer());
+  return {};
+}
+
+void launcher::members::report_ready() {
+  if (!service)
+    return;
+  if (agent)
+    service->ready("waits for an epoch", questions_to(agent));
+  else
+    service->ready("coordinates " + job.job.value, [this](operator_question x) {
+      ask_about_job(std::move(x));
+    });
+}
+
+void launcher::members::report_stopping(const std::string& why) {
+  if (service)
+    service->stopping(why);
 }
 
 // -- the end ------------------------------------------------------------------
@@ -520,6 +559,7 @@ void launcher::members::perform(const core::report_wait& x) {
 }
 
 void launcher::members::perform(const core::end_node& x) {
+  report_stopping(x.how.why ? x.how.why->text : std::string{});
   promise.set_value(x.how);
   if (hooks.on_ended)
     hooks.on_ended(x.how);

@@ -11,6 +11,7 @@
 #include "runtime/journal/journal_writer.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
+#include "runtime/launcher/service_report.hpp"
 #include "runtime/logs/node_logs.hpp"
 #include "runtime/network/actor_watch.hpp"
 #include "runtime/network/connector.hpp"
@@ -22,6 +23,7 @@
 #include "runtime/processes/warden.hpp"
 #include "runtime/timers/node_timers.hpp"
 
+#include <chrono>
 #include <deque>
 #include <future>
 #include <memory>
@@ -68,6 +70,11 @@ struct launcher::members {
   void open_operator_socket();
   result<void> open_http();
   void serve_http();
+  result<void> open_service(std::chrono::milliseconds grace);
+  void report_ready();
+  void report_stopping(const std::string& why);
+  /// Passes on a question about the job to the actor that knows most.
+  void ask_about_job(operator_question x);
   /// Null: it is elsewhere.
   rendezvous_coordinator_actor own_coordinator() const;
   void agent_finished(const core::ending& how);
@@ -99,11 +106,12 @@ struct launcher::members {
   node_agent_actor agent;
   detail::actor_watch agent_watch;
   std::optional<detail::operator_socket> operators;
-  std::optional<detail::http_ports> http;      ///< None: no port was asked for.
-  std::unique_ptr<detail::node_logs> logs;     ///< Null: there is no agent.
-  std::unique_ptr<detail::node_timers> timers; ///< Likewise.
-  std::optional<detail::node_devices> devices; ///< Likewise.
-  std::shared_ptr<detail::event_feed> events;  ///< Null: no event log.
+  std::optional<detail::http_ports> http; ///< None: no port was asked for.
+  std::unique_ptr<detail::service_report> service; ///< Null: no manager waits.
+  std::unique_ptr<detail::node_logs> logs;         ///< Null: there is no agent.
+  std::unique_ptr<detail::node_timers> timers;     ///< Likewise.
+  std::optional<detail::node_devices> devices;     ///< Likewise.
+  std::shared_ptr<detail::event_feed> events;      ///< Null: no event log.
 
   detail::reactor_handle alarm; ///< The timer of `end`, which arms it once.
   std::mutex mutex;             // Guards the next.

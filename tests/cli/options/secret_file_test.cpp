@@ -1,6 +1,7 @@
 #include "cli/options/secret_file.hpp"
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +9,8 @@
 #include <map>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -59,6 +62,37 @@ TEST_CASE("secret file: a secret that others can read is refused", "[cli]") {
     CHECK(x.error().text.find("chmod 600") != std::string::npos);
     CHECK(x.error().text.find("hush") == std::string::npos);
   }
+}
+
+TEST_CASE("secret file: the group may read a file of root's, which is how"
+          " containers get secrets",
+          "[cli]") {
+  if (::geteuid() != 0)
+    return test::skip("root", "only root can give a file to another user");
+  constexpr auto other = 10'001;
+  const auto folder = scratch_folder{};
+  REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
+  const auto file = folder.write("hush", 0440);
+  REQUIRE(::chown(file.c_str(), 0, other) == 0);
+  // Of a child, because a user cannot become root again.
+  const auto reads = [&](mode_t mode, uid_t owner) {
+    REQUIRE(::chmod(file.c_str(), mode) == 0);
+    REQUIRE(::chown(file.c_str(), owner, other) == 0);
+    const auto child = ::fork();
+    if (child == 0) {
+      const auto is_other = ::setresgid(other, other, other) == 0
+                            && ::setresuid(other, other, other) == 0;
+      const auto secret = read_secret(file);
+      ::_exit(is_other ? (secret && *secret == "hush" ? 0 : 1) : 2);
+    }
+    auto status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  CHECK(reads(0440, 0) == 0);
+  CHECK(reads(0444, 0) == 1);
+  CHECK(reads(0440, other) == 1);
+  CHECK(reads(0400, other) == 0);
 }
 
 TEST_CASE("secret file: the size of a secret is bounded", "[cli]") {

@@ -1,0 +1,69 @@
+# Runs while cpack copies the files of COMPONENT: installs what Debian wants in
+# places and forms of its own, below the prefix: manual pages and changelogs that
+# are compressed, without a time in them, and the copyright.
+#
+# SOURCE is our tree, GUIDE the folder of the manual pages, VERSION and RELEASE
+# those of the package, MAINTAINER its maintainer.
+set(root $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
+set(name_of_programs actorrun)
+set(name_of_dev libactorrun-dev)
+set(name_of_worker actorrun-worker)
+set(name ${name_of_${COMPONENT}})
+set(docs ${root}/share/doc/${name})
+
+function(compress from to)
+  cmake_path(GET to PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND gzip -9nc ${from} OUTPUT_FILE ${to}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  file(CHMOD ${to} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endfunction()
+
+# The format is that of Debian's copyright files, in which an empty line is a dot.
+file(STRINGS ${SOURCE}/LICENSE lines)
+list(JOIN lines "\n" licence)
+string(REGEX MATCH "Copyright \\(c\\) ([^\n]*)" ignored "${licence}")
+set(holders "${CMAKE_MATCH_1}")
+file(READ ${SOURCE}/LICENSE licence)
+string(REGEX REPLACE "^[^\n]*\n\nCopyright[^\n]*\n\n" "" licence "${licence}")
+string(STRIP "${licence}" licence)
+string(REPLACE "\n\n" "\n.\n" licence "${licence}")
+string(REPLACE "\n" "\n " licence "${licence}")
+file(WRITE ${docs}/copyright
+     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: actorrun
+
+Files: *
+Copyright: ${holders}
+License: BSD-3-Clause
+
+License: BSD-3-Clause
+ ${licence}
+")
+file(CHMOD ${docs}/copyright PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
+                                         WORLD_READ)
+
+# The time is that of SOURCE_DATE_EPOCH, if it is set.
+string(TIMESTAMP when "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(changes ${root}/changelog.tmp)
+file(WRITE ${changes}
+     "actorrun (${VERSION}-${RELEASE}) unstable; urgency=medium
+
+  * Made by actorrun's own build; changelog.gz has the changes.
+
+ -- ${MAINTAINER}  ${when}
+")
+compress(${changes} ${docs}/changelog.Debian.gz)
+file(REMOVE ${changes})
+compress(${SOURCE}/docs/changelog.md ${docs}/changelog.gz)
+
+if(COMPONENT STREQUAL programs)
+  foreach(program actorrun actorctl)
+    compress(${GUIDE}/${program}.1 ${root}/share/man/man1/${program}.1.gz)
+  endforeach()
+  # A folder for the front of PATH, where a tool starts torchrun by its name.
+  # /usr/bin/torchrun may be torch's own.
+  file(MAKE_DIRECTORY ${root}/lib/actorrun/bin)
+  file(CREATE_LINK ../../../bin/actorrun ${root}/lib/actorrun/bin/torchrun
+       SYMBOLIC)
+endif()
