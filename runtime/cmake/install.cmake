@@ -26,13 +26,16 @@ install(
   ARCHIVE COMPONENT worker
   LIBRARY COMPONENT worker NAMELINK_COMPONENT worker)
 
+# Otherwise: cmake --install BUILD --component torchrun
+set(on_request EXCLUDE_FROM_ALL)
 if(ACTORRUN_INSTALL_TORCHRUN)
-  install(
-    CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+  set(on_request)
+endif()
+install(
+  CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
 message(STATUS \"Installing: \${folder}/torchrun\")
 file(CREATE_LINK actorrun \${folder}/torchrun SYMBOLIC)"
-    COMPONENT site)
-endif()
+  COMPONENT torchrun ${on_request})
 
 # Static libraries are of no use with debug info: what links them has its own.
 foreach(library ${libraries})

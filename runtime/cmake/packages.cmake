@@ -3,13 +3,13 @@
 #     cmake --build build/release && cpack --config build/release/CPackConfig.cmake
 #     cmake --build build/release --target source_archive
 #
-# actorrun has the programs, actorrun-worker the library for worker programs, and
-# libactorrun-dev the libraries for host programs. The debug info of each is in a
-# package that ends in -dbgsym.
+# actorrun has the programs, actorrun-worker the library for worker programs,
+# libactorrun-dev the libraries for host programs, and actorrun-dbgsym the debug
+# info of programs and shared library.
 set(ACTORRUN_PACKAGE_RELEASE 1 CACHE STRING
     "Counts packages of one version; the part of theirs behind the dash")
 set(ACTORRUN_PACKAGE_MAINTAINER
-    "The actorrun authors <actorrun@localhost.localdomain>" CACHE STRING
+    "The actorrun authors <authors@actorrun.invalid>" CACHE STRING
     "Whom the packages name as their maintainer: NAME <ADDRESS>")
 
 set(files ${CMAKE_CURRENT_LIST_DIR}/packages)
@@ -36,15 +36,21 @@ foreach(program actorrun actorctl)
           DESTINATION share/zsh/vendor-completions
           COMPONENT programs EXCLUDE_FROM_ALL)
 endforeach()
-foreach(component programs dev worker)
-  string(TOUPPER ${component} upper)
+install(FILES ${files}/actorrun.lintian DESTINATION share/lintian/overrides
+        RENAME actorrun COMPONENT programs EXCLUDE_FROM_ALL)
+foreach(component programs dev worker debug)
   install(
     CODE "set(COMPONENT ${component})
 set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(GUIDE \"${PROJECT_BINARY_DIR}/guide\")
 set(VERSION ${PROJECT_VERSION})
 set(RELEASE \"${ACTORRUN_PACKAGE_RELEASE}\")
-set(MAINTAINER \"${ACTORRUN_PACKAGE_MAINTAINER}\")"
+set(MAINTAINER \"${ACTORRUN_PACKAGE_MAINTAINER}\")
+set(PROGRAMS \"${program_files}\")
+set(SHARED \"$<TARGET_FILE:actorrun_worker_shared>\")
+set(OBJCOPY \"${CMAKE_OBJCOPY}\")
+set(READELF \"${CMAKE_READELF}\")
+set(KEPT \"${PROJECT_BINARY_DIR}/debug_info\")"
     COMPONENT ${component} EXCLUDE_FROM_ALL)
   install(SCRIPT ${files}/debian_files.cmake COMPONENT ${component}
           EXCLUDE_FROM_ALL)
@@ -60,7 +66,7 @@ set(CPACK_PACKAGE_NAME actorrun)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${ACTORRUN_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_COMPONENTS_ALL programs dev worker)
+set(CPACK_COMPONENTS_ALL programs dev worker debug)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
@@ -71,8 +77,8 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE ${ACTORRUN_PACKAGE_RELEASE})
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# The debug info would take xz minutes.
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(exactly "(= ${PROJECT_VERSION}-${ACTORRUN_PACKAGE_RELEASE})")
 
 # Both are loaded when an option asks for them.
@@ -82,9 +88,8 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "libcurl4, libhwloc15")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "python3, etcd-server")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA "${files}/postinst;${files}/postrm")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION
-    "elastic launcher of distributed jobs, a drop-in for torchrun
-actorrun starts the workers of a job on one or many nodes and restarts them
-within milliseconds when a worker or a node is lost. Nodes may join and leave
+    "actorrun is a drop-in for torchrun. It starts the workers of a job on one or
+many nodes and restarts them within milliseconds when a worker or a node is lost. Nodes may join and leave
 while the job runs. It takes the command line and gives workers the environment
 of torchrun, without Python in the launcher.
 .
@@ -94,24 +99,32 @@ actorctl shows, explains and steers jobs that run.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libactorrun-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEV_DEBUGINFO_PACKAGE OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "actorrun-worker ${exactly}, libcaf-dev, libprotobuf-dev, libssl-dev, libspdlog-dev, nlohmann-json3-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION
-    "elastic launcher of distributed jobs, to embed in CAF programs
-The launcher of actorrun as a library for C++ programs: it runs a job inside the
-program's own CAF actor system, and actors of the program follow its epochs as
-typed messages.")
+    "The launcher of actorrun as a library for C++ programs: it runs a job
+inside the program's own CAF actor system, and actors of the program follow its
+epochs as typed messages.")
 
 set(CPACK_DEBIAN_WORKER_PACKAGE_NAME actorrun-worker)
 set(CPACK_DEBIAN_WORKER_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_WORKER_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_WORKER_PACKAGE_SHLIBS_POLICY "=")
+set(control ${PROJECT_BINARY_DIR}/packages_control)
+file(WRITE ${control}/shlibs
+     "libactorrun_worker ${PROJECT_VERSION_MAJOR} actorrun-worker (>= ${PROJECT_VERSION})\n")
+file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_WORKER_PACKAGE_CONTROL_EXTRA "${control}/shlibs;${control}/triggers")
 set(CPACK_DEBIAN_WORKER_DESCRIPTION
-    "library for worker programs of actorrun
-Reports exceptions and crashes of C++ and C workers to the launcher, and gives
+    "The library for worker programs of actorrun.
+It reports exceptions and crashes of C++ and C workers to the launcher, and gives
 parts of a program a deadline. Needs nothing but the compiler's own libraries;
 other languages load the shared library.")
+
+set(CPACK_DEBIAN_DEBUG_PACKAGE_NAME actorrun-dbgsym)
+set(CPACK_DEBIAN_DEBUG_PACKAGE_SECTION debug)
+set(CPACK_DEBIAN_DEBUG_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEBUG_PACKAGE_RECOMMENDS "actorrun ${exactly}, actorrun-worker ${exactly}")
+set(CPACK_DEBIAN_DEBUG_DESCRIPTION
+    "The debug symbols of actorrun, actorctl and libactorrun_worker.so.")
 
 include(CPack)
 

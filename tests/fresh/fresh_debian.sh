@@ -13,7 +13,7 @@
 #   TMPDIR        where the system is made; default: /var/tmp; takes 5 GB
 set -euo pipefail
 
-fail() {
+fail() { # Until the other is there.
   echo "fresh_debian.sh: $*" >&2
   exit 2
 }
@@ -26,124 +26,25 @@ suite=${1:-} preset=${2:-test} compiler=${3:-gcc}
 [[ $compiler =~ ^(gcc|clang-[0-9]+)$ ]] \
   || fail "'$compiler' is neither gcc nor a Clang like clang-19"
 
-[ "$(id -u)" = 0 ] || fail "only root can make a system and enter it; use sudo"
-for tool in apt-get debootstrap git unshare; do
-  command -v $tool >/dev/null || fail "there is no $tool here; install it"
-done
-[ -f /usr/share/keyrings/debian-archive-keyring.gpg ] \
-  || fail "Debian's keys are not here; install debian-archive-keyring"
-
-mirror_of() { # LABEL
-  local uris
-  # shellcheck disable=SC2016 # apt-get expands it.
-  uris=$(apt-get indextargets --format '$(REPO_URI)' "Label: $1")
-  echo "${uris%%$'\n'*}"
-}
-mirror=${MIRROR:-$(mirror_of Debian)}
-[ -n "$mirror" ] || fail "apt knows no mirror of Debian; run apt-get update," \
-  "or name a mirror: MIRROR=http://HOST/debian"
-
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-for folder in "${CCACHE_DIR:-/}" "${FRESH_BASES:-/}" "${TMPDIR:-/var/tmp}"; do
-  [[ $folder = /* && -d $folder ]] \
-    || fail "'$folder' is not the absolute path of a folder"
-done
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh-$suite.XXXXXX")
-root=$work/root
+# shellcheck source=bare_system.bash
+source "$(dirname "$0")/bare_system.bash"
 
-# All processes of the system die with its first one, and its mounts go with
-# them; files may stay open for a moment.
-apart_pid=
-cleanup() {
-  trap '' INT TERM HUP
-  if [ -n "$apart_pid" ]; then
-    disown "$apart_pid" # Bash would report its death.
-    kill -KILL "$apart_pid" 2>/dev/null || true
-  fi
-  for _ in 1 2 3 4 5; do
-    rm -rf --one-file-system "$work" 2>/dev/null && return
-    sleep 1
-  done
-  echo "fresh_debian.sh: cannot remove $work" >&2
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-# In the background, so that a signal is not kept waiting for its end.
-apart() { # COMMAND...
-  env --default-signal=INT,QUIT \
-    unshare --mount --pid --fork --kill-child "$@" </dev/null &
-  apart_pid=$!
-  local status=0
-  wait $apart_pid || status=$?
-  apart_pid=
-  return $status
-}
-
-step() { # NAME COMMAND...
-  local start=$SECONDS status=0
-  "${@:2}" || status=$?
-  echo "== $1: $((SECONDS - start)) s, exit code $status"
-  return $status
-}
-
-bare_system() {
-  local packages=git kept=${FRESH_BASES:+$FRESH_BASES/$suite.tar}
-  mkdir "$root"
-  if [ -n "$kept" ] && [ -f "$kept" ]; then
-    tar -C "$root" -xpf "$kept"
-    return
-  fi
-  [[ $mirror != https:* ]] || packages+=,ca-certificates
-  apart debootstrap --variant=minbase --include=$packages \
-    --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-    "$suite" "$root" "$mirror" >"$work/log" 2>&1 \
-    || { tail -n 5 "$work/log" >&2; return 1; }
-  [ -z "$kept" ] || tar -C "$root" -cf "$kept" .
-}
-
-# Sets up what an installer would: names, package sources, a proxy.
-settings() {
-  local security
-  security=$(mirror_of Debian-Security)
-  cp /etc/hosts /etc/resolv.conf "$root/etc/"
-  apt-config dump Acquire >"$root/etc/apt/apt.conf.d/90host"
-  echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
-  case $suite in sid | unstable) return ;; esac
-  echo "deb $mirror $suite-updates main" >>"$root/etc/apt/sources.list"
-  [ -z "$security" ] \
-    || echo "deb $security $suite-security main" >>"$root/etc/apt/sources.list"
-}
-
-# Becomes the first process of the system and runs the command there.
 enter() { # ROOT PRESET COMPILER
   set -e
-  mount --bind "$1" "$1"
-  cd "$1"
-  mount -t proc proc proc
-  mount --rbind /sys sys
-  mount --rbind /dev dev
-  mount -t tmpfs tmpfs dev/shm
-  if [ -n "${CCACHE_DIR:-}" ]; then
-    mkdir -p root/.cache/ccache
-    mount --bind "$CCACHE_DIR" root/.cache/ccache
-  fi
-  pivot_root . mnt
-  cd /
-  umount --lazy mnt
+  enter_root "$1"
   local more=true choice=()
   if [ "$3" != gcc ]; then
     more="step $3 apt-get -qq install -y --no-install-recommends $3"
     choice=(CC="$3" CXX="${3/clang/clang++}")
   fi
-  exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+  exec env -i HOME=/root PATH=$fresh_path \
     "${choice[@]}" bash -c "$(declare -f step)
       cd ~/actorrun
       step install-dependencies ./install-dependencies.sh \
         && $more && step $2 cmake --workflow --preset $2"
 }
-export -f step enter
+export -f enter
 
 echo "== actorrun $(git -C "$checkout" describe --always --dirty) on $suite, $compiler"
 step "bare system" bare_system || fail "there is no bare system to try it on"

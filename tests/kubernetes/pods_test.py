@@ -399,9 +399,9 @@ def main():
             try:
                 story(cluster)
             except AssertionError as error:
-                print(error)
                 for i, x in sorted(cluster.pods.items()):
                     print(f"-- pod {i}: {x.poll()}\n{cluster.log(i)}")
+                print(error)
                 return 1
             finally:
                 cluster.close()

@@ -3,11 +3,14 @@
 # are compressed, without a time in them, and the copyright.
 #
 # SOURCE is our tree, GUIDE the folder of the manual pages, VERSION and RELEASE
-# those of the package, MAINTAINER its maintainer.
+# those of the package, MAINTAINER its maintainer. PROGRAMS and SHARED are files of
+# the build tree with debug info, which is kept in the folder KEPT; OBJCOPY and
+# READELF are the tools for it.
 set(root $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 set(name_of_programs actorrun)
 set(name_of_dev libactorrun-dev)
 set(name_of_worker actorrun-worker)
+set(name_of_debug actorrun-dbgsym)
 set(name ${name_of_${COMPONENT}})
 set(docs ${root}/share/doc/${name})
 
@@ -20,11 +23,9 @@ function(compress from to)
 endfunction()
 
 # The format is that of Debian's copyright files, in which an empty line is a dot.
-file(STRINGS ${SOURCE}/LICENSE lines)
-list(JOIN lines "\n" licence)
+file(READ ${SOURCE}/LICENSE licence)
 string(REGEX MATCH "Copyright \\(c\\) ([^\n]*)" ignored "${licence}")
 set(holders "${CMAKE_MATCH_1}")
-file(READ ${SOURCE}/LICENSE licence)
 string(REGEX REPLACE "^[^\n]*\n\nCopyright[^\n]*\n\n" "" licence "${licence}")
 string(STRIP "${licence}" licence)
 string(REPLACE "\n\n" "\n.\n" licence "${licence}")
@@ -66,4 +67,45 @@ if(COMPONENT STREQUAL programs)
   file(MAKE_DIRECTORY ${root}/lib/actorrun/bin)
   file(CREATE_LINK ../../../bin/actorrun ${root}/lib/actorrun/bin/torchrun
        SYMBOLIC)
+endif()
+
+# -- debug info, where Debian's debuggers look: by the number of the build ---------
+
+function(run)
+  execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output
+                  COMMAND_ERROR_IS_FATAL ANY)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(install_debug_info file)
+  cmake_path(GET file FILENAME name)
+  set(info ${KEPT}/${name}.debug)
+  if(NOT EXISTS ${info} OR ${file} IS_NEWER_THAN ${info})
+    file(MAKE_DIRECTORY ${KEPT})
+    run(${OBJCOPY} --only-keep-debug --compress-debug-sections ${file} ${info}.new)
+    file(CHMOD ${info}.new PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
+                                       WORLD_READ)
+    file(RENAME ${info}.new ${info})
+  endif()
+  run(${READELF} -n ${file})
+  if(NOT output MATCHES "Build ID: (..)([0-9a-f]+)")
+    message(FATAL_ERROR "${file} has no build id: link it with --build-id")
+  endif()
+  set(to ${root}/lib/debug/.build-id/${CMAKE_MATCH_1}/${CMAKE_MATCH_2}.debug)
+  cmake_path(GET to PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  file(COPY_FILE ${info} ${to})
+endfunction()
+
+if(COMPONENT STREQUAL programs)
+  foreach(program actorrun actorctl)
+    run(${OBJCOPY} --strip-all ${root}/bin/${program})
+  endforeach()
+elseif(COMPONENT STREQUAL worker)
+  cmake_path(GET SHARED FILENAME name)
+  run(${OBJCOPY} --strip-unneeded ${root}/lib/${name})
+elseif(COMPONENT STREQUAL debug)
+  foreach(file ${PROGRAMS} ${SHARED})
+    install_debug_info(${file})
+  endforeach()
 endif()
