@@ -7,6 +7,7 @@
 #include "runtime/launcher.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_context.hpp"
+#include "runtime/service_options.hpp"
 #include "runtime/start_processes.hpp"
 #include "runtime/status.hpp"
 #include "runtime/steer.hpp"

@@ -33,6 +33,9 @@ constexpr ledger_entry read[] = {
    " address (`0.0.0.0:8080`), with true answers; torchrun only logs that it "
    "has"
    " no such server. If the port is taken, the job goes on with a warning"},
+  {"NOTIFY_SOCKET", different,
+   "actorrun reports to this service manager itself; workers inherit neither"
+   " it nor `WATCHDOG_USEC` and `WATCHDOG_PID`, as they do from torchrun"},
   {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT", different,
    "seconds from SIGKILL, not of state D, until a worker that does not end is"
    " given up: the node leaves with exit code 7 and the others go on. In"

@@ -19,6 +19,10 @@ inline void append_common_environment(std::vector<guide_entry>& out) {
   out.push_back({"ACTORRUN_RUN_DIR", "the run-time folder."});
   out.push_back({"XDG_RUNTIME_DIR", "the parent of the run-time folder, if"
                                     " ACTORRUN_RUN_DIR is not set."});
+  out.push_back({"NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID",
+                 "the service manager that has started the program, such as"
+                 " systemd: it is notified of start, state and end. Workers do"
+                 " not get them."});
   out.push_back(
     {"LOGLEVEL",
      "DEBUG, INFO (default), WARNING, ERROR or CRITICAL: which lines"

@@ -89,9 +89,9 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "python3, etcd-server")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA "${files}/postinst;${files}/postrm")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION
     "actorrun is a drop-in for torchrun. It starts the workers of a job on one or
-many nodes and restarts them within milliseconds when a worker or a node is lost. Nodes may join and leave
-while the job runs. It takes the command line and gives workers the environment
-of torchrun, without Python in the launcher.
+many nodes and restarts them within milliseconds when a worker or a node is
+lost. Nodes may join and leave while the job runs. It takes the command line and
+gives workers the environment of torchrun, without Python in the launcher.
 .
 actorctl shows, explains and steers jobs that run.")
 
