@@ -30,6 +30,7 @@ launcher::launcher(std::unique_ptr<members> x) : members_(std::move(x)) {}
 // Actors call back into the members until they have ended.
 launcher::~launcher() {
   members_->http.reset();
+  members_->report_stopping({}); // If nothing has done so.
   members_->service.reset();
   members_->operators.reset();
   members_->agent_watch.release();
