@@ -27,7 +27,7 @@ suite=${1:-} preset=${2:-test} compiler=${3:-gcc}
   || fail "'$compiler' is neither gcc nor a Clang like clang-19"
 
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-# shellcheck source=bare_system.bash
+# shellcheck source=tests/fresh/bare_system.bash disable=SC2154
 source "$(dirname "$0")/bare_system.bash"
 
 enter() { # ROOT PRESET COMPILER
@@ -38,7 +38,7 @@ enter() { # ROOT PRESET COMPILER
     more="step $3 apt-get -qq install -y --no-install-recommends $3"
     choice=(CC="$3" CXX="${3/clang/clang++}")
   fi
-  exec env -i HOME=/root PATH=$fresh_path \
+  exec env -i HOME=/root PATH="$fresh_path" \
     "${choice[@]}" bash -c "$(declare -f step)
       cd ~/actorrun
       step install-dependencies ./install-dependencies.sh \

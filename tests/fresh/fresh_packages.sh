@@ -30,7 +30,7 @@ for file in "${packages[@]}" "$demo"; do
     "cpack --config $build/CPackConfig.cmake"
 done
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-# shellcheck source=bare_system.bash
+# shellcheck source=tests/fresh/bare_system.bash disable=SC2154
 source "$(dirname "$0")/bare_system.bash"
 
 enter() { # ROOT COMMAND

@@ -162,8 +162,7 @@ TEST_CASE_METHOD(service_fixture,
                  "service_report: an address that cannot be used is refused",
                  "[runtime]") {
   for (const auto* address : {"vsock:2:1", "relative", "/", "@"}) {
-    const auto x
-      = service_report::open(system, home, {address, 0us}, 1s, {});
+    const auto x = service_report::open(system, home, {address, 0us}, 1s, {});
     REQUIRE_FALSE(x);
     CHECK(x.error()
           == failure{errc::bad_argument,
