@@ -3,7 +3,8 @@
 # processes). Removes it when the script ends, also after Ctrl-C.
 #
 # The script has set $suite, and says what the variables are that it reads: MIRROR,
-# FRESH_BASES, CCACHE_DIR, TMPDIR.
+# FRESH_BASES, CCACHE_DIR, TMPDIR. $bare_packages are more packages for the system,
+# with commas, and $bare_name tells bases with other ones apart.
 
 fail() {
   echo "$(basename "$0"): $*" >&2
@@ -72,14 +73,14 @@ step() { # NAME COMMAND...
 }
 
 bare_system() {
-  local packages=git kept=${FRESH_BASES:+$FRESH_BASES/$suite.tar}
+  local packages=$bare_packages kept=${FRESH_BASES:+$FRESH_BASES/$suite$bare_name.tar}
   mkdir "$root"
   if [ -n "$kept" ] && [ -f "$kept" ]; then
     tar -C "$root" -xpf "$kept"
     return
   fi
-  [[ $mirror != https:* ]] || packages+=,ca-certificates
-  apart debootstrap --variant=minbase --include=$packages \
+  [[ $mirror != https:* ]] || packages+=${packages:+,}ca-certificates
+  apart debootstrap --variant=minbase ${packages:+--include=$packages} \
     --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
     "$suite" "$root" "$mirror" >"$work/log" 2>&1 \
     || { tail -n 5 "$work/log" >&2; return 1; }

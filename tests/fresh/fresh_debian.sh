@@ -26,8 +26,9 @@ suite=${1:-} preset=${2:-test} compiler=${3:-gcc}
 [[ $compiler =~ ^(gcc|clang-[0-9]+)$ ]] \
   || fail "'$compiler' is neither gcc nor a Clang like clang-19"
 
+bare_packages=git bare_name=
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-# shellcheck source=tests/fresh/bare_system.bash disable=SC2154
+# shellcheck source=tests/fresh/bare_system.bash disable=SC2154,SC2034
 source "$(dirname "$0")/bare_system.bash"
 
 enter() { # ROOT PRESET COMPILER

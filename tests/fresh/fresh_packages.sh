@@ -29,8 +29,9 @@ for file in "${packages[@]}" "$demo"; do
   [ -f "$file" ] || fail "there is no $file; build all, and then run" \
     "cpack --config $build/CPackConfig.cmake"
 done
+bare_packages='' bare_name=-small
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-# shellcheck source=tests/fresh/bare_system.bash disable=SC2154
+# shellcheck source=tests/fresh/bare_system.bash disable=SC2154,SC2034
 source "$(dirname "$0")/bare_system.bash"
 
 enter() { # ROOT COMMAND

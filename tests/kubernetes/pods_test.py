@@ -58,7 +58,12 @@ def make_root(spec):
     os.mkdir(root)
     mount("tmpfs", root, "tmpfs", 0, "mode=755")
     if spec["image"]:
-        bind(spec["image"], root, read_only=False)
+        for x in ("upper", "work"):
+            os.mkdir(f"{root}/{x}")
+        # Its own layer, which is the tmpfs.
+        mount("overlay", root, "overlay", 0,
+              f"lowerdir={spec['image']},upperdir={root}/upper,"
+              f"workdir={root}/work")
     else:
         for x in ("usr", "etc", "programs", "proc", "tmp", "run", "job", "dev"):
             os.mkdir(f"{root}/{x}")
