@@ -45,13 +45,16 @@ set(expected
     ${LIBDIR}/cmake/actorrun/FindCAF.cmake
     ${LIBDIR}/cmake/actorrun/actorrunConfig.cmake
     ${LIBDIR}/cmake/actorrun/actorrunConfigVersion.cmake
-    ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake)
+    ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake
+    ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets.cmake
+    lib/systemd/system/actorrun@.service)
 # Named after the build type.
 file(STRINGS ${BUILD}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")
 string(REGEX REPLACE ".*=" "" build_type "${build_type}")
 string(TOLOWER "${build_type}" build_type)
 list(APPEND expected
-     ${LIBDIR}/cmake/actorrun/actorrunTargets-${build_type}.cmake)
+     ${LIBDIR}/cmake/actorrun/actorrunTargets-${build_type}.cmake
+     ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets-${build_type}.cmake)
 foreach(library words wire messages core actors runtime worker)
   list(APPEND expected ${LIBDIR}/libactorrun_${library}.a)
 endforeach()
