@@ -92,7 +92,8 @@ fi
 
 step "apt-get install" inside \
   "apt-get -qq update && apt-get -qq install -y --no-install-recommends \
-     /packages/*.deb >/dev/null && dpkg --verify actorrun actorrun-worker"
+     /packages/*.deb >/dev/null \
+     && ! dpkg --verify actorrun actorrun-worker | grep -v ' /usr/share/'"
 step "two workers" inside \
   "actorrun --standalone --nproc-per-node=2 --no-python sh -c 'echo rank \$RANK' \
      | sort | tr '\n' ' ' | grep -x 'rank 0 rank 1 '"
