@@ -5,6 +5,7 @@
 #include "cli/ended_jobs.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/signal_options.hpp"
+#include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/failure_view.hpp"
@@ -27,7 +28,6 @@
 #include <set>
 #include <utility>
 
-#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -38,77 +38,15 @@ namespace {
 /// Timeout for the status of one job.
 constexpr auto status_limit = std::chrono::seconds{3};
 
-// One arena is enough for a few threads; each further one costs time at the start
-// and memory.
-void keep_memory_small() {
-  ::mallopt(M_ARENA_MAX, 1);
-}
-
-log open_log(const std::shared_ptr<program_console>& to, const char* program) {
-  const auto* level = std::getenv("LOGLEVEL");
-  return actorrun::open_log(to, program, level == nullptr ? "INFO" : level);
-}
-
-/// Prints a failure after all output that is queued for the console.
-/// @returns its exit code
-int fail(const failure& why, std::string_view program,
-         program_console& console) {
-  console.say(core::output_stream::err, explain(why, program));
-  return static_cast<int>(exit_code_of(why.code));
-}
-
-void say(const std::vector<std::string>& warnings, const char* program) {
-  for (const auto& x : warnings)
-    std::cerr << warn(x, program);
-}
-
-// Skips CAF's shutdown: it joins all threads, and one in the system's resolver may
-// wait for a dead name server. All cleanup is done by now.
-[[noreturn]] void leave(int code) {
-  std::cout.flush();
-  std::cerr.flush();
-  ::_exit(code);
-}
-
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-bool contains(const std::vector<int>& signals, int x) {
-  return std::find(signals.begin(), signals.end(), x) != signals.end();
-}
-
-/// Waits until the console has taken all lines. Its reader may have stopped reading,
-/// so a second signal ends the wait; after two that came before, it is short.
-/// @param signal_count Those that have come already.
-/// @param ignored      Signals that do not count.
-void await_console(program_console& console, signal_inbox& inbox,
-                   uint32_t signal_count,
-                   const std::vector<int>& ignored = {}) {
-  using std::chrono::steady_clock;
-  const auto is_limited = signal_count > 1;
-  const auto limit = steady_clock::now() + core::node_end::hurry_max;
-  while (!console.is_flushed()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      limit - steady_clock::now());
-    if (is_limited && left.count() <= 0)
-      return;
-    console.call_when_flushed([&] { inbox.wake_up(); });
-    const auto signal
-      = inbox.wait(is_limited ? left : std::chrono::milliseconds{-1});
-    if (signal != 0 && !contains(ignored, signal) && ++signal_count > 1)
-      return;
-  }
-}
-
 /// Waits for the end of the job, and passes each signal before it to `on_signal`,
 /// which returns whether to go on waiting.
 template <class Handler>
 void await(signal_inbox& inbox, Handler on_signal) {
-  while (const auto signal = inbox.wait())
-    if (!on_signal(signal))
+  for (;;) {
+    const auto x = inbox.next();
+    if (x.signal == 0 || !on_signal(x))
       return;
+  }
 }
 
 } // namespace
@@ -231,17 +169,24 @@ struct requests {
   bool is_cut = false;    ///< Its end does not wait for the console.
 };
 
-void obey(int signal, const run_arguments& arguments, launcher& node,
-          const log& lines, requests& so_far) {
-  if (contains(arguments.signals_to_forward, signal)) {
+void obey(const received_signal& request, const run_arguments& arguments,
+          launcher& node, const log& lines, requests& so_far) {
+  using enum received_signal::origin;
+  const auto signal = request.signal;
+  if (request.from == forwarded
+      || (request.from == system
+          && contains(arguments.signals_to_forward, signal))) {
     lines.info(
       formatted("passes on {} to the workers", core::signal_name(signal)));
     node.notify(signal);
     return;
   }
+  if (request.from == disconnected)
+    lines.warn("the actorrun that has started this agent is gone, or the"
+               " connection to it: stops the workers");
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
-  else
+  else if (request.from != disconnected)
     lines.info(formatted("got signal {}: stops the workers", signal));
   node.leave(signal);
   ++so_far.end_count;
@@ -249,7 +194,7 @@ void obey(int signal, const run_arguments& arguments, launcher& node,
 
 } // namespace
 
-int run(const run_arguments& arguments) {
+int run(const run_arguments& arguments, const received_order* by_order) {
   say(arguments.warnings, "actorrun");
   auto agent = arguments.agent;
   auto command = worker_command(arguments.program, files_of_this_machine());
@@ -259,6 +204,8 @@ int run(const run_arguments& arguments) {
   fill_standard_descriptors();
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
+  if (by_order != nullptr)
+    inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
   keep_memory_small();
   // Orphans of workers become our children, so that they end with their epoch.
@@ -289,8 +236,8 @@ int run(const run_arguments& arguments) {
   }
   if (arguments.reports_bindings)
     report_bindings(**node, *console);
-  await(inbox, [&](int signal) {
-    obey(signal, arguments, **node, lines, asked);
+  await(inbox, [&](const received_signal& x) {
+    obey(x, arguments, **node, lines, asked);
     return true;
   });
   const auto how = (*node)->wait();
@@ -333,8 +280,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
   };
   if (!node)
     end(fail(node.error(), "actorctl", *console));
-  await(inbox, [&](int x) {
-    signal = x;
+  await(inbox, [&](const received_signal& x) {
+    signal = x.signal;
     return false;
   });
   if (signal != 0) {
