@@ -450,12 +450,14 @@ endpoint coordinator_endpoint(const hosts_arguments& x, core::host_index host,
     = [&](const host_share& y) { return is_this_host(y.name, own); };
   auto out = endpoint{.host = std::string{host_of(x.hosts[host].name)},
                       .port = x.port.value_or(greeting.port)};
+  // Who is reached on loopback is this host, under another name.
   if (is_here(x.hosts[host])) {
     const auto is_alone = std::all_of(x.hosts.begin(), x.hosts.end(), is_here);
     if (!is_alone)
       out.host = own;
+  } else if (!x.names_matter && is_loopback(greeting.address)) {
+    out.host = own;
   } else if (!x.names_matter && !greeting.address.empty()
-             && !is_loopback(greeting.address)
              && greeting.address.find('%') == std::string::npos) {
     // The name may be one that only ssh knows.
     out.host = greeting.address;

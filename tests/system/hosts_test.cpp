@@ -22,6 +22,7 @@ case "$1" in
   other*) echo "actorrun-agent 99 9.9.9 1 -"; exec tail -f /dev/null ;;
 esac
 # As with sshd, the other side has a session of its own.
+export SSH_CONNECTION="127.0.0.1 1 127.0.0.1 22"
 mkfifo "$TMPDIR/in.$1"
 echo $$ > "$TMPDIR/rsh.$1"
 setsid -w sh -c "$2" < "$TMPDIR/in.$1" &

@@ -157,8 +157,9 @@ void host_launch::lose(const host_ended& x, time_point now, effects& out) {
 }
 
 /// An agent has ended by itself. Those without which there is no job should do so,
-/// too: they know the result, and their workers may have a grace. They do not know
-/// of an agent that never took part.
+/// too: they know the result. The coordinator's agent ends when all know; before,
+/// workers elsewhere may have their grace. An agent that never took part is not
+/// missed by the others.
 void host_launch::follow(host_index ended, time_point now, effects& out) {
   const auto code = *hosts_[ended].code;
   const auto& failures = settings_.start_failures;
@@ -228,8 +229,8 @@ void host_launch::on(const time_passed&, time_point now, effects& out) {
     drop_all(out);
   } else if (cause_) {
     out.emplace_back(host_report{
-      level::warning, "the job cannot go on, and the agent of "
-                        + names_of_left() + " has not ended; it is told to"});
+      level::warning, "the job is over, and the agent of " + names_of_left()
+                        + " has not ended; it is told to"});
     is_cause_final_ = true;
     end_all(SIGTERM, now, out);
   }

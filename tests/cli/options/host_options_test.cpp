@@ -286,7 +286,7 @@ TEST_CASE("hosts: where the others find the coordinator", "[cli]") {
   CHECK(there("me@a,b", "") == "a:4711");
   CHECK(there("a,b", "10.0.0.1") == "10.0.0.1:4711");
   CHECK(there("a,b", "fd00::1") == "[fd00::1]:4711");
-  CHECK(there("a,b", "127.0.0.1") == "a:4711");
+  CHECK(there("a,b", "127.0.0.1") == "here:4711");
   CHECK(there("a,b", "fe80::1%eth0") == "a:4711");
   CHECK(there("localhost,b", "") == "here:4711");
   CHECK(there("localhost,here", "") == "localhost:4711");

@@ -189,16 +189,15 @@ TEST_CASE(
   CHECK(uut.due() == 40s);
   CHECK(uut.end(6s, 1, 1) == "");
   CHECK(uut.due() == 40s);
-  CHECK(
-    uut.at(40s, time_passed{})
-    == "warning: the job cannot go on, and the agent of c has not ended; it is"
-       " told to; end c 15");
+  CHECK(uut.at(40s, time_passed{})
+        == "warning: the job is over, and the agent of c has not ended; it is"
+           " told to; end c 15");
   CHECK(uut.due() == 75s);
   CHECK(
     uut.at(75s, time_passed{})
     == "warning: the agent of c has not ended in time; it and its workers end"
        " when it notices that the connection is gone; drop c");
-  CHECK(uut.end(75s, 2, 0, SIGKILL) == "over 1");
+  CHECK(uut.end(46s, 2, 0, SIGKILL) == "over 1");
 }
 
 TEST_CASE(
@@ -212,7 +211,7 @@ TEST_CASE(
   CHECK(uut.end(1s, 1, 2) == "");
   CHECK(uut.due() == 6s);
   CHECK(uut.at(6s, time_passed{})
-        == "warning: the job cannot go on, and the agent of a, c has not ended;"
+        == "warning: the job is over, and the agent of a, c has not ended;"
            " it is told to; end a 15; end c 15");
   uut.end(7s, 2, 143);
   CHECK(uut.end(7s, 0, 143) == "over 2");
