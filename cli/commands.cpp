@@ -98,8 +98,10 @@ int exit_code_of(const core::ending& how) {
 namespace {
 
 /// @param name What the failure report calls the program.
+/// @param is_quiet Another agent reports why the job has failed, on the same console.
 void report_ending(const core::ending& how, const log& lines,
-                   program_console& console, std::string_view name) {
+                   program_console& console, std::string_view name,
+                   bool is_quiet = false) {
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
@@ -112,6 +114,8 @@ void report_ending(const core::ending& how, const log& lines,
       "left the job on signal {}; no worker of this node is left", how.signal));
   } else if (how.result->kind == core::outcome::verdict::unmet) {
     fail({errc::rendezvous_timed_out, how.result->reason}, "actorrun", console);
+  } else if (how.result->kind == core::outcome::verdict::failed && is_quiet) {
+    lines.debug("job failed: " + how.result->reason);
   } else if (how.result->kind == core::outcome::verdict::failed) {
     lines.error("job failed, no restart is left; first failure: "
                 + how.result->reason);
@@ -222,7 +226,8 @@ int run(const run_arguments& arguments, const received_order* by_order) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
      .on_event = event_printer(arguments, console),
-     .http = arguments.http});
+     .http = arguments.http,
+     .is_new_job = by_order != nullptr && by_order->order.is_new_job});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)
@@ -241,7 +246,8 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     return true;
   });
   const auto how = (*node)->wait();
-  report_ending(how, lines, *console, arguments.program.name);
+  report_ending(how, lines, *console, arguments.program.name,
+                by_order != nullptr && by_order->order.is_quiet);
   record_ending(how, lines);
   report_log_folder(how, **node, lines);
   node->reset();

@@ -116,7 +116,10 @@ struct order_maker {
     return core::agent_order{.words = agent_words(arguments, which.host, known),
                              .variables = arguments.variables,
                              .directory = directory,
-                             .secret = arguments.secret};
+                             .secret = arguments.secret,
+                             .is_new_job = arguments.is_new_job,
+                             .is_quiet = which.coordinator
+                                         && *which.coordinator != which.host};
   }
 };
 

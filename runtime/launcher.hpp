@@ -47,6 +47,9 @@ struct launcher_hooks {
     timer_server{};
   /// Ports at which people and tools can look at this part of the job.
   http_options http{};
+  /// The job has just been made up, so that no coordinator of it can have been
+  /// before: one of this process waits for no workers of an earlier epoch.
+  bool is_new_job = false;
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

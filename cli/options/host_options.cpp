@@ -391,8 +391,8 @@ result<hosts_arguments> settle_hosts(const run_settings& settings,
   out.remote_shell = settings.remote_shell;
   out.conf = text_of("--rdzv-conf", typed, world);
   out.rendezvous = settings.rendezvous;
-  out.job = settings.job && !settings.job->empty() ? *settings.job
-                                                   : world.random_id();
+  out.is_new_job = !settings.job || settings.job->empty();
+  out.job = out.is_new_job ? world.random_id() : *settings.job;
   if (auto ok = settle_shares(settings, out); !ok)
     return ok.error();
   if (auto ok = settle_counts(settings, typed, world, out); !ok)

@@ -48,10 +48,11 @@ struct hosts_arguments {
   std::optional<uint16_t> port;
   /// The host in `--rdzv-endpoint`, if it is in the list.
   std::optional<core::host_index> coordinator;
-  bool is_fixed = false;  ///< Ranks follow the list.
-  std::string rendezvous; ///< `--rdzv-endpoint`, for `given`.
-  std::string job;        ///< Its id.
-  std::string conf;       ///< Of `--rdzv-conf`; may be empty.
+  bool is_fixed = false;   ///< Ranks follow the list.
+  std::string rendezvous;  ///< `--rdzv-endpoint`, for `given`.
+  std::string job;         ///< Its id.
+  bool is_new_job = false; ///< The id was made up.
+  std::string conf;        ///< Of `--rdzv-conf`; may be empty.
   /// Others must know the coordinator by the name in the list, which is in a
   /// certificate.
   bool names_matter = false;

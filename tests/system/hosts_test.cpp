@@ -21,15 +21,21 @@ case "$1" in
   bare*) exec env PATH=/nowhere /bin/sh -c "exec actorrun --agent-by-order" ;;
   other*) echo "actorrun-agent 99 9.9.9 1 -"; exec tail -f /dev/null ;;
 esac
-# As with sshd, the other side has a session of its own.
+# As with sshd, the other side has a session of its own, and ends with its command.
 export SSH_CONNECTION="127.0.0.1 1 127.0.0.1 22"
-mkfifo "$TMPDIR/in.$1"
+in="$TMPDIR/in.$1.$$"
+mkfifo "$in"
 echo $$ > "$TMPDIR/rsh.$1"
-setsid -w sh -c "$2" < "$TMPDIR/in.$1" &
-exec 3> "$TMPDIR/in.$1"
-cat >&3
-exec 3>&-
-wait $!
+exec 3<&0
+setsid -w sh -c "$2" < "$in" 3<&- &
+agent=$!
+cat <&3 > "$in" &
+pump=$!
+exec 3<&-
+wait $agent
+code=$?
+kill $pump
+exit $code
 )";
 
 struct hosts_scene : log_scene {

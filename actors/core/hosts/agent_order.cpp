@@ -21,6 +21,8 @@ enum class tag : char {
   value = 'v',
   directory = 'd',
   secret = 's',
+  new_job = 'j', ///< Empty, as the next.
+  quiet = 'q',
 };
 
 void put(tag what, std::string_view text, std::string& out) {
@@ -101,6 +103,12 @@ bool take(const field& x, bool& awaits_value, agent_order& out) {
     case tag::secret:
       out.secret = x.text;
       return true;
+    case tag::new_job:
+      out.is_new_job = true;
+      return x.text.empty();
+    case tag::quiet:
+      out.is_quiet = true;
+      return x.text.empty();
   }
   return false;
 }
@@ -130,6 +138,10 @@ result<std::string> encoded(const agent_order& order) {
   }
   put(tag::directory, order.directory, body);
   put(tag::secret, order.secret, body);
+  if (order.is_new_job)
+    put(tag::new_job, "", body);
+  if (order.is_quiet)
+    put(tag::quiet, "", body);
   if (body.size() > order_size_max)
     return bad_argument("the command line and the variables to export have "
                         + std::to_string(body.size())

@@ -29,6 +29,10 @@ struct agent_order {
   std::vector<std::pair<std::string, std::string>> variables;
   std::string directory; ///< Absolute: where the agent and its workers run.
   std::string secret;    ///< Empty: none.
+  /// The job's id was made up for this start: no coordinator has had it before.
+  bool is_new_job = false;
+  /// The agent of another host reports why the job has failed.
+  bool is_quiet = false;
 
   friend bool operator==(const agent_order&, const agent_order&) = default;
 };

@@ -54,6 +54,9 @@ void host_launch::on(const host_greeted& x, time_point, effects& out) {
   if (host.where != phase::starting || host.is_late || is_ending_)
     return;
   host.where = phase::greeted;
+  if (std::none_of(hosts_.begin(), hosts_.end(),
+                   [](const auto& y) { return y.where == phase::starting; }))
+    answers_due_ = time_point::max();
   give_orders(out);
 }
 
@@ -175,9 +178,9 @@ void host_launch::follow(host_index ended, time_point now, effects& out) {
     return;
   if (!cause_)
     cause_ = end_launch{reason::code, code};
-  end_due_
-    = std::min(end_due_, now + host_end_margin
-                           + (took_no_part ? duration{0} : settings_.grace));
+  const auto is_soon = took_no_part || coordinator_ == ended;
+  end_due_ = std::min(end_due_, now + host_end_margin
+                                  + (is_soon ? duration{0} : settings_.grace));
 }
 
 void host_launch::on(const signal_arrived& x, time_point now, effects& out) {

@@ -13,7 +13,9 @@ agent_order sample() {
   return {.words = {"--nnodes=2", "--", "a b.py", "", "it's", "\xff\n\t$X"},
           .variables = {{"PET_X", "1"}, {"EMPTY", ""}, {"B", "a=b,c\nd"}},
           .directory = "/home/a b",
-          .secret = std::string{"s\0:w3:abc\n", 10}};
+          .secret = std::string{"s\0:w3:abc\n", 10},
+          .is_new_job = true,
+          .is_quiet = true};
 }
 
 std::optional<decoded_order> decode(const std::string& bytes) {
@@ -73,6 +75,8 @@ TEST_CASE("agent_order: what is no order is refused", "[core]") {
                            with("n1:Aw1:b"),
                            with("n3:A=Bv1:c"),
                            with("n0:v1:c"),
+                           with("j1:x"),
+                           with("q1:x"),
                            with(std::string{"w1:\0", 4}),
                            with(std::string{"d1:\0", 4}),
                            with("w99999999999999999999:a")}) {

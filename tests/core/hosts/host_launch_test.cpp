@@ -185,16 +185,16 @@ TEST_CASE(
   "[core]") {
   auto uut = launch{};
   uut.begin();
-  CHECK(uut.end(5s, 0, 1) == "");
+  CHECK(uut.end(5s, 1, 1) == "");
   CHECK(uut.due() == 40s);
-  CHECK(uut.end(6s, 1, 1) == "");
-  CHECK(uut.due() == 40s);
-  CHECK(uut.at(40s, time_passed{})
+  CHECK(uut.end(6s, 0, 1) == "");
+  CHECK(uut.due() == 11s);
+  CHECK(uut.at(11s, time_passed{})
         == "warning: the job is over, and the agent of c has not ended; it is"
            " told to; end c 15");
-  CHECK(uut.due() == 75s);
+  CHECK(uut.due() == 46s);
   CHECK(
-    uut.at(75s, time_passed{})
+    uut.at(46s, time_passed{})
     == "warning: the agent of c has not ended in time; it and its workers end"
        " when it notices that the connection is gone; drop c");
   CHECK(uut.end(46s, 2, 0, SIGKILL) == "over 1");
