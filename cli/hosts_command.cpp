@@ -163,8 +163,11 @@ int run_on_hosts(const hosts_arguments& arguments) {
      .console = console,
      .lines = lines,
      .on_ended = [&] { inbox.wake_up(); }});
-  if (!agents)
-    leave(fail(agents.error(), "actorrun", *console));
+  if (!agents) {
+    const auto code = fail(agents.error(), "actorrun", *console);
+    await_console(*console, inbox, 0);
+    leave(code);
+  }
   uint32_t end_count = 0;
   while (const auto signal = inbox.wait()) {
     const auto ends = !contains(arguments.signals_to_forward, signal);

@@ -23,7 +23,7 @@
 namespace actorrun::detail {
 
 /// What is left in the pipes of a process that has ended comes at once. A process
-/// that it leaves behind, such as the master of ssh's ControlPersist, may keep them
+/// that it leaves behind, such as ssh with ControlPersist, may keep them
 /// open.
 inline constexpr auto drain_max = std::chrono::milliseconds{500};
 
