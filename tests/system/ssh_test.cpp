@@ -71,7 +71,7 @@ struct ssh_scene : log_scene {
     line.insert(line.end(), options.begin(), options.end());
     line.emplace_back("--no-python");
     line.insert(line.end(), command.begin(), command.end());
-    return run(std::move(line));
+    return run(std::move(line), {{"LOGLEVEL", "WARNING"}});
   }
 
   std::string host(int number) const {

@@ -83,7 +83,7 @@ TEST_CASE("hosts: what agents are told is what they read", "[cli]") {
   CHECK(y.agent.node_rank == 1u);
   CHECK(y.agent.workers.slot_count == 3);
   CHECK(y.program.name == "t.py");
-  CHECK(y.program.arguments == words{"--", "-x", ""});
+  CHECK(y.program.arguments == words{"-x", ""});
   CHECK(y.warnings.empty());
 }
 
