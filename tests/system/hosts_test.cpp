@@ -121,7 +121,7 @@ TEST_CASE_METHOD(hosts_scene, "hosts: workers have no input and no secret",
                  "--no-python", "sh", "-c",
                  R"(readlink /proc/self/fd/0; echo "$COLOUR $SHAPE";
                     env | grep -c 'g[e]heim'; cat /proc/[0-9]*/cmdline 2>/dev/null |
-                      tr '\0' ' ' | grep -c 'g[e]heim')"},
+                      tr '\0' ' ' | grep -c 'g[e]heim'; true)"},
                 {{"ACTORRUN_SECRET", "geheim"},
                  {"SHAPE", "round"},
                  {"LOGLEVEL", "WARNING"}});
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(hosts_scene, "hosts: no line is lost or torn",
 }
 
 TEST_CASE_METHOD(hosts_scene,
-                 "hosts: a folder that the other side has not is named",
+                 "hosts: a working directory that is gone is named",
                  "[system][hosts]") {
   std::filesystem::create_directory(folder() + "/gone");
   auto& x = start({"sh", "-c",
