@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 
 #include <iostream>
+#include <string_view>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -9,6 +10,8 @@ namespace {
 
 struct dispatcher {
   int operator()(const run_arguments& x) const { return run(x); }
+
+  int operator()(const hosts_arguments& x) const { return run_on_hosts(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;
@@ -24,6 +27,8 @@ struct dispatcher {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view{argv[1]} == agent_word)
+    return run_by_order();
   const auto command = parse_run({argv + 1, argv + argc}, this_process());
   return command ? std::visit(dispatcher{}, *command)
                  : fail(command.error(), "actorrun");

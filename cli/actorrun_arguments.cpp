@@ -4,6 +4,7 @@
 #include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorrun_options.hpp"
+#include "cli/options/host_options.hpp"
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
@@ -189,6 +190,49 @@ result<run_command> put_together(run_settings& settings,
   return run_command{std::move(out)};
 }
 
+/// Agents read their part of the line themselves, so what is wrong with it for any
+/// host is found here, before there are agents: with one worker, because devices are
+/// those of their hosts.
+result<run_arguments> as_on_a_host(const hosts_arguments& x,
+                                   const host_facts& world) {
+  auto words = x;
+  std::erase(words.options, "--virtual-local-rank");
+  for (auto& host : words.hosts)
+    host.slots = 1;
+  const auto facts = facts_of_agent(world, x.secret);
+  auto on_host = facts;
+  on_host.variable
+    = [&facts](const std::string& name) -> std::optional<std::string> {
+    return name == "PET_VIRTUAL_LOCAL_RANK" ? std::nullopt
+                                            : facts.variable(name);
+  };
+  const auto where = known_coordinator{0, endpoint{.host = "localhost"}};
+  auto out = parse_run(agent_words(words, 0, where), on_host);
+  if (!out)
+    return out.error();
+  if (auto* arguments = std::get_if<run_arguments>(&*out))
+    return std::move(*arguments);
+  return bad_argument("the script looks like an option"); // Cannot be.
+}
+
+result<run_command> put_together_hosts(const run_settings& settings,
+                                       const scanned_words& typed,
+                                       const option_rules& rules,
+                                       const host_facts& world) {
+  auto out = settle_hosts(settings, typed, rules, world);
+  if (!out)
+    return out.error();
+  if (typed.rest.empty())
+    return bad_argument(missing_program(settings, typed.options));
+  const auto part = as_on_a_host(*out, world);
+  if (!part)
+    return part.error();
+  out->signals_to_handle = part->signals_to_handle;
+  out->signals_to_forward = part->signals_to_forward;
+  out->grace = part->agent.workers.grace_period;
+  return run_command{*std::move(out)};
+}
+
 } // namespace
 
 result<run_command> parse_run(const std::vector<std::string>& words,
@@ -207,6 +251,8 @@ result<run_command> parse_run(const std::vector<std::string>& words,
   if (settings.completion)
     return run_command{
       help{completion_script(*settings.completion, actorrun_guide())}};
+  if (names_hosts(settings))
+    return put_together_hosts(settings, *scanned, rules, world);
   return put_together(settings, *scanned, rules, world);
 }
 

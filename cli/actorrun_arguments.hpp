@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/options/host_facts.hpp"
+#include "cli/options/host_options.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "messages/result.hpp"
 
@@ -19,7 +20,7 @@ struct help {
 /// Show the version on standard output and succeed.
 struct version {};
 
-using run_command = std::variant<run_arguments, help, version>;
+using run_command = std::variant<run_arguments, hosts_arguments, help, version>;
 
 /// Reads a command line as torchrun does.
 ///

@@ -6,6 +6,7 @@
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"
+#include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/failure_view.hpp"
@@ -28,7 +29,6 @@
 #include <set>
 #include <utility>
 
-#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -39,30 +39,6 @@ namespace {
 /// Timeout for the status of one job.
 constexpr auto status_limit = std::chrono::seconds{3};
 
-// One arena is enough for a few threads; each further one costs time at the start
-// and memory.
-void keep_memory_small() {
-  ::mallopt(M_ARENA_MAX, 1);
-}
-
-log open_log(const std::shared_ptr<program_console>& to, const char* program) {
-  const auto* level = std::getenv("LOGLEVEL");
-  return actorrun::open_log(to, program, level == nullptr ? "INFO" : level);
-}
-
-/// Prints a failure after all output that is queued for the console.
-/// @returns its exit code
-int fail(const failure& why, std::string_view program,
-         program_console& console) {
-  console.say(core::output_stream::err, explain(why, program));
-  return static_cast<int>(exit_code_of(why.code));
-}
-
-void say(const std::vector<std::string>& warnings, const char* program) {
-  for (const auto& x : warnings)
-    std::cerr << warn(x, program);
-}
-
 /// Says what is wrong with the variables.
 service_options service_of_process(const char* program) {
   auto out = read_service_variables(this_process().variable, ::getpid());
@@ -70,53 +46,15 @@ service_options service_of_process(const char* program) {
   return std::move(out.options);
 }
 
-// Skips CAF's shutdown: it joins all threads, and one in the system's resolver may
-// wait for a dead name server. All cleanup is done by now.
-[[noreturn]] void leave(int code) {
-  std::cout.flush();
-  std::cerr.flush();
-  ::_exit(code);
-}
-
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-bool contains(const std::vector<int>& signals, int x) {
-  return std::find(signals.begin(), signals.end(), x) != signals.end();
-}
-
-/// Waits until the console has taken all lines. Its reader may have stopped reading,
-/// so a second signal ends the wait; after two that came before, it is short.
-/// @param signal_count Those that have come already.
-/// @param ignored      Signals that do not count.
-void await_console(program_console& console, signal_inbox& inbox,
-                   uint32_t signal_count,
-                   const std::vector<int>& ignored = {}) {
-  using std::chrono::steady_clock;
-  const auto is_limited = signal_count > 1;
-  const auto limit = steady_clock::now() + core::node_end::hurry_max;
-  while (!console.is_flushed()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      limit - steady_clock::now());
-    if (is_limited && left.count() <= 0)
-      return;
-    console.call_when_flushed([&] { inbox.wake_up(); });
-    const auto signal
-      = inbox.wait(is_limited ? left : std::chrono::milliseconds{-1});
-    if (signal != 0 && !contains(ignored, signal) && ++signal_count > 1)
-      return;
-  }
-}
-
 /// Waits for the end of the job, and passes each signal before it to `on_signal`,
 /// which returns whether to go on waiting.
 template <class Handler>
 void await(signal_inbox& inbox, Handler on_signal) {
-  while (const auto signal = inbox.wait())
-    if (!on_signal(signal))
+  for (;;) {
+    const auto x = inbox.next();
+    if (x.signal == 0 || !on_signal(x))
       return;
+  }
 }
 
 } // namespace
@@ -168,8 +106,10 @@ int exit_code_of(const core::ending& how) {
 namespace {
 
 /// @param name What the failure report calls the program.
+/// @param is_quiet Another agent reports why the job has failed, on the same console.
 void report_ending(const core::ending& how, const log& lines,
-                   program_console& console, std::string_view name) {
+                   program_console& console, std::string_view name,
+                   bool is_quiet = false) {
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
@@ -182,6 +122,8 @@ void report_ending(const core::ending& how, const log& lines,
       "left the job on signal {}; no worker of this node is left", how.signal));
   } else if (how.result->kind == core::outcome::verdict::unmet) {
     fail({errc::rendezvous_timed_out, how.result->reason}, "actorrun", console);
+  } else if (how.result->kind == core::outcome::verdict::failed && is_quiet) {
+    lines.debug("job failed: " + how.result->reason);
   } else if (how.result->kind == core::outcome::verdict::failed) {
     lines.error("job failed, no restart is left; first failure: "
                 + how.result->reason);
@@ -239,17 +181,24 @@ struct requests {
   bool is_cut = false;    ///< Its end does not wait for the console.
 };
 
-void obey(int signal, const run_arguments& arguments, launcher& node,
-          const log& lines, requests& so_far) {
-  if (contains(arguments.signals_to_forward, signal)) {
+void obey(const received_signal& request, const run_arguments& arguments,
+          launcher& node, const log& lines, requests& so_far) {
+  using enum received_signal::origin;
+  const auto signal = request.signal;
+  if (request.from == forwarded
+      || (request.from == system
+          && contains(arguments.signals_to_forward, signal))) {
     lines.info(
       formatted("passes on {} to the workers", core::signal_name(signal)));
     node.notify(signal);
     return;
   }
+  if (request.from == disconnected)
+    lines.warn("the actorrun that has started this agent is gone, or the"
+               " connection to it: stops the workers");
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
-  else
+  else if (request.from != disconnected)
     lines.info(formatted("got signal {}: stops the workers", signal));
   node.leave(signal);
   ++so_far.end_count;
@@ -257,7 +206,7 @@ void obey(int signal, const run_arguments& arguments, launcher& node,
 
 } // namespace
 
-int run(const run_arguments& arguments) {
+int run(const run_arguments& arguments, const received_order* by_order) {
   say(arguments.warnings, "actorrun");
   const auto service = service_of_process("actorrun");
   auto agent = arguments.agent;
@@ -268,6 +217,8 @@ int run(const run_arguments& arguments) {
   fill_standard_descriptors();
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
+  if (by_order != nullptr)
+    inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
   keep_memory_small();
   // Orphans of workers become our children, so that they end with their epoch.
@@ -285,7 +236,8 @@ int run(const run_arguments& arguments) {
      .console = console,
      .on_event = event_printer(arguments, console),
      .http = arguments.http,
-     .service = service});
+     .service = service,
+     .is_new_job = by_order != nullptr && by_order->order.is_new_job});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)
@@ -299,12 +251,13 @@ int run(const run_arguments& arguments) {
   }
   if (arguments.reports_bindings)
     report_bindings(**node, *console);
-  await(inbox, [&](int signal) {
-    obey(signal, arguments, **node, lines, asked);
+  await(inbox, [&](const received_signal& x) {
+    obey(x, arguments, **node, lines, asked);
     return true;
   });
   const auto how = (*node)->wait();
-  report_ending(how, lines, *console, arguments.program.name);
+  report_ending(how, lines, *console, arguments.program.name,
+                by_order != nullptr && by_order->order.is_quiet);
   record_ending(how, lines);
   report_log_folder(how, **node, lines);
   node->reset();
@@ -345,8 +298,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
   };
   if (!node)
     end(fail(node.error(), "actorctl", *console));
-  await(inbox, [&](int x) {
-    signal = x;
+  await(inbox, [&](const received_signal& x) {
+    signal = x.signal;
     return false;
   });
   if (signal != 0) {

@@ -4,11 +4,20 @@
 #include "actors/core/epoch.hpp"
 #include "cli/actorctl_arguments.hpp"
 #include "cli/actorrun_arguments.hpp"
+#include "runtime/host_agents.hpp"
 
 namespace actorrun::cli {
 
 /// Takes part in a job with this node's workers until it ends.
-int run(const run_arguments& arguments);
+/// @param by_order Another actorrun has started this one; null: a person has.
+int run(const run_arguments& arguments,
+        const received_order* by_order = nullptr);
+
+/// Starts a job on other hosts and waits for its end.
+int run_on_hosts(const hosts_arguments& arguments);
+
+/// Waits for the order of the actorrun that has started this one, and carries it out.
+int run_by_order();
 
 /// Prints the status of jobs.
 int show_status(const status_arguments& arguments);

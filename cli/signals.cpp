@@ -1,10 +1,14 @@
 #include "cli/signals.hpp"
 
+#include "actors/core/hosts/agent_order.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -31,25 +35,74 @@ signal_inbox::signal_inbox(const std::vector<int>& signals) {
 signal_inbox::~signal_inbox() {
   ::close(signals_);
   ::close(wake_up_);
+  if (connection_ >= 0)
+    ::close(connection_);
 }
 
 int signal_inbox::wait(milliseconds timeout) {
-  auto inputs = {pollfd{signals_, POLLIN, 0}, pollfd{wake_up_, POLLIN, 0}};
-  pollfd ready[2];
+  return next(timeout).signal;
+}
+
+received_signal signal_inbox::next(milliseconds timeout) {
   for (;;) {
-    std::copy(inputs.begin(), inputs.end(), ready);
-    const auto count = ::poll(ready, 2, int(timeout.count()));
+    if (const auto x = take_notice(); x.signal != 0)
+      return x;
+    // One that is negative is left out.
+    pollfd ready[] = {
+      {signals_, POLLIN, 0}, {wake_up_, POLLIN, 0}, {connection_, POLLIN, 0}};
+    const auto count
+      = ::poll(ready, std::size(ready), static_cast<int>(timeout.count()));
     if (count == 0 || (count < 0 && errno != EINTR))
-      return 0;
+      return {};
+    if (count < 0)
+      continue;
     auto info = signalfd_siginfo{};
     if ((ready[0].revents & POLLIN) != 0
         && ::read(signals_, &info, sizeof info) == sizeof info)
-      return static_cast<int>(info.ssi_signo);
+      return {static_cast<int>(info.ssi_signo)};
     auto ignored = eventfd_t{};
     if ((ready[1].revents & POLLIN) != 0
         && ::eventfd_read(wake_up_, &ignored) == 0)
-      return 0;
+      return {};
+    if (ready[2].revents != 0)
+      read_connection();
   }
+}
+
+void signal_inbox::listen(int connection, std::string rest) {
+  connection_ = connection;
+  bytes_ = std::move(rest);
+}
+
+// Lines that are none of ours are dropped, as is one without an end.
+received_signal signal_inbox::take_notice() {
+  for (auto end = bytes_.find('\n'); end != bytes_.npos;
+       end = bytes_.find('\n')) {
+    const auto x = core::parse_notice(std::string_view{bytes_}.substr(0, end));
+    bytes_.erase(0, end + 1);
+    if (x)
+      return {x->signal, x->what == core::agent_notice::kind::end
+                           ? received_signal::origin::ordered
+                           : received_signal::origin::forwarded};
+  }
+  if (!std::exchange(is_cut_off_, false))
+    return {};
+  return {SIGHUP, received_signal::origin::disconnected};
+}
+
+void signal_inbox::read_connection() {
+  char piece[core::order_line_max];
+  const auto n = ::read(connection_, piece, sizeof piece);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    return;
+  if (n > 0) {
+    if (bytes_.size() > core::order_line_max)
+      bytes_.clear();
+    bytes_.append(piece, static_cast<size_t>(n));
+    return;
+  }
+  ::close(std::exchange(connection_, -1));
+  is_cut_off_ = true;
 }
 
 void signal_inbox::wake_up() {

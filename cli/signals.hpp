@@ -2,9 +2,22 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace actorrun::cli {
+
+/// What `signal_inbox::next` returns.
+struct received_signal {
+  enum class origin {
+    system,       ///< This process got it.
+    ordered,      ///< A notice asks to end by it.
+    forwarded,    ///< A notice has it for the workers.
+    disconnected, ///< No notice comes any more; it stands for SIGHUP.
+  };
+  int signal = 0; ///< 0: none.
+  origin from = origin::system;
+};
 
 /// Signals as descriptors. One per program.
 class signal_inbox {
@@ -25,12 +38,25 @@ public:
   /// @returns the signal's number, or 0
   int wait(milliseconds timeout = milliseconds{-1});
 
+  /// The same, with where it is from.
+  received_signal next(milliseconds timeout = milliseconds{-1});
+
+  /// Takes notices from a connection, too (`core::agent_notice`), until its end.
+  /// @param rest What has come from there already.
+  void listen(int connection, std::string rest);
+
   /// Ends `wait`, this one or the next. Callable from any thread.
   void wake_up();
 
 private:
+  received_signal take_notice();
+  void read_connection();
+
   int signals_;
   int wake_up_;
+  int connection_ = -1; ///< -1: none, or it has ended.
+  bool is_cut_off_ = false;
+  std::string bytes_{}; ///< Of notices.
 };
 
 } // namespace actorrun::cli

@@ -52,6 +52,9 @@ struct launcher_hooks {
   /// watches it: it gets READY=1 when `start` returns, STATUS= with each epoch,
   /// WATCHDOG=1 while the agent answers, STOPPING=1 at the end.
   service_options service{};
+  /// The job has just been made up, so that no coordinator of it can have been
+  /// before: one of this process waits for no workers of an earlier epoch.
+  bool is_new_job = false;
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

@@ -86,6 +86,11 @@ constexpr ledger_entry options[] = {
    "torchrun no longer has it. Use `--metrics-port`,"
    " `--event-log-handler=console` or `actorctl status --json`"},
   {"--version", added, ""},
+  {"--hosts", added,
+   "starts the job on all these hosts by ssh, as `mpirun` does"},
+  {"--hostfile", added, "the same from a file, in Hydra's or Open MPI's form"},
+  {"--rsh", added, "what reaches the hosts, in place of ssh"},
+  {"--export", added, "variables that the hosts get, too"},
   {"--secret-file", added, "the secret that nodes need to join"},
   {"--require-secret", added,
    "several nodes run only with a secret or certificates"},

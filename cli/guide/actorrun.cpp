@@ -97,6 +97,8 @@ program_guide actorrun_guide() {
      " --nproc-per-node=8 --max-restarts=3 train.py",
      "Two to four nodes with eight workers each, started with the same words on"
      " every node:"},
+    {"actorrun --hosts=node1:4,node2:4 --export=NCCL_* train.py",
+     "The same words once, for all hosts, by ssh:"},
     {"actorrun --nnodes=2 --node-rank=1 --master-addr=node0 -m trainer",
      "The second of two nodes with fixed ranks:"},
   };

@@ -1,5 +1,6 @@
 #include "cli/options/actorrun_options.hpp"
 
+#include "cli/options/host_options.hpp"
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
@@ -27,6 +28,7 @@ bool has_no_variable(const std::string& name) {
 option_rules run_rules(run_settings& out,
                        const std::function<uint32_t()>& cpu_count) {
   auto rules = node_rules(out);
+  append(rules, host_rules(out));
   append(rules, device_rules(out.devices, cpu_count));
   append(rules, worker_rules(out));
   append(rules, log_rules(out));

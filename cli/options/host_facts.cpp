@@ -3,7 +3,9 @@
 #include "actors/core/text.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/values.hpp"
+#include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/program_support.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,6 +67,31 @@ bool is_ignored_by_process(int signal) {
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+result<std::string> read_text(const std::string& path, size_t size_max) {
+  auto out = std::string(size_max + 1, '\0');
+  const auto fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  size_t size = 0;
+  auto n = ssize_t{fd < 0 ? -1 : 1};
+  while (n > 0 && size < out.size()) {
+    n = ::read(fd, out.data() + size, out.size() - size);
+    if (n < 0 && errno == EINTR)
+      n = 1;
+    else if (n > 0)
+      size += static_cast<size_t>(n);
+  }
+  const auto error = errno;
+  if (fd >= 0)
+    ::close(fd);
+  if (n < 0)
+    return bad_argument(formatted("cannot read {}: {}", in_quotes(path),
+                                  core::error_text(error)));
+  if (size > size_max)
+    return bad_argument(
+      formatted("{} is longer than {} bytes", in_quotes(path), size_max));
+  out.resize(size);
+  return out;
+}
+
 } // namespace
 
 host_facts this_process() {
@@ -78,7 +105,9 @@ host_facts this_process() {
     [] { return count_cuda_devices(); },
     [] { return count_xpu_devices(); },
     variables_of_process,
-    [] { return read_secret_if_any(own_secret_path(variable_of_process)); }};
+    [] { return read_secret_if_any(own_secret_path(variable_of_process)); },
+    read_text,
+    own_host_name};
 }
 
 result<std::string> secret_of(const std::string& path,

@@ -5,6 +5,7 @@
 #include "actors/core/devices/list.hpp"
 #include "messages/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,6 +35,11 @@ struct host_facts {
   std::function<std::vector<std::string>()> variables = {};
   /// The secret in `own_secret_path`, empty if there is no such file.
   std::function<result<std::string>()> own_secret = {};
+  /// The content of a file of at most so many bytes.
+  std::function<result<std::string>(const std::string& path, size_t size_max)>
+    file = {};
+  /// The name of this host.
+  std::function<std::string()> own_name = {};
 };
 
 /// The facts of this process and its host.

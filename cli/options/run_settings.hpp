@@ -4,6 +4,7 @@
 
 #include "cli/options/completion_option.hpp"
 #include "cli/options/device_options.hpp"
+#include "cli/options/host_list.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/http_options.hpp"
@@ -17,9 +18,22 @@
 
 namespace actorrun::cli {
 
+/// A variable that agents on other hosts get.
+struct exported_variable {
+  std::string name;                 ///< A `*` at its end stands for any rest.
+  std::optional<std::string> value; ///< None: as it is here.
+
+  friend bool operator==(const exported_variable&, const exported_variable&)
+    = default;
+};
+
 /// The value of each option, as `run_rules` reads them; `parse_run` checks how they
 /// go together.
 struct run_settings {
+  std::vector<host_share> hosts;         ///< Of `--hosts`; empty: not given.
+  std::string host_file;                 ///< Path; empty: not given.
+  std::vector<std::string> remote_shell; ///< Words; empty: ssh.
+  std::vector<exported_variable> exports;
   node_range nodes;
   std::optional<rendezvous_backend> backend; ///< None: not given.
   std::string rendezvous;                    ///< Endpoints; empty: not given.

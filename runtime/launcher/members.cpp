@@ -146,7 +146,8 @@ result<void> launcher::members::host_coordinator() {
   config.beginning.excluded = known_exclusions();
   coordinator = std::make_unique<hosted_coordinator>(
     system, loop, std::move(config), guardian);
-  auto listening = coordinator->listen(job, *where, mine);
+  auto listening = coordinator->listen(
+    job, *where, mine, hooks.is_new_job ? std::optional{false} : std::nullopt);
   if (listening)
     return {};
   coordinator.reset();

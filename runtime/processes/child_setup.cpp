@@ -37,6 +37,8 @@ int place_files(const child_files& files) noexcept {
     if (lifted[i] < 0)
       return errno;
   }
+  if (files.in >= 0 && ::dup2(files.in, STDIN_FILENO) < 0)
+    return errno;
   if (files.out >= 0 && ::dup2(files.out, STDOUT_FILENO) < 0)
     return errno;
   if (files.err >= 0 && ::dup2(files.err, STDERR_FILENO) < 0)

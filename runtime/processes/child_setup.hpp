@@ -42,6 +42,7 @@ struct child_files {
   int err = -1; ///< Becomes 2, likewise; may be the same as `out`.
   /// Become 3, 4, …; at most `descriptor_count_max` and one, any numbers.
   std::span<const int> descriptors{};
+  int in = -1; ///< Becomes 0, from 3 on; -1: the child inherits 0.
 };
 
 // The functions below are async-signal-safe and return 0 or an errno.

@@ -71,10 +71,10 @@ rule "core has no CAF, Protobuf, spdlog, fmt, clock, thread or file" \
 rule "the folders below runtime are private" \
   "$(grep -rnE '#include "runtime/[a-z_]+/' messages actors cli runtime/*.hpp)"
 rule "rooms of core include lower rooms only" \
-  "$(rooms actors/core workers 'devices logs protocol store timers vitals' 'journal reports')"
+  "$(rooms actors/core workers 'devices logs protocol store timers vitals' 'hosts journal reports')"
 rule "rooms of runtime include lower rooms only" \
   "$(rooms runtime os 'devices diagnosis journal logs network processes store timers worker' \
-    'etcd http process_group' launcher)"
+    'etcd hosts http process_group' launcher)"
 rule "rooms of cli include lower rooms only" \
   "$(rooms cli 'compatibility options report' 'guide top' completion)"
 rule "includes are spelled from the top of the tree" \
