@@ -1,5 +1,5 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Exit code 1 if a measurement failed; a goal that
+// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents. Exit code 1 if a measurement failed; a goal that
 // is missed is a figure, not an error.
 
 #include "tests/bench/parts/parts.hpp"
@@ -30,6 +30,7 @@ constexpr part parts[] = {
   {"overruns", measure_overruns},   {"armed", measure_armed},
   {"soak", measure_soak},           {"torchrun", measure_torchrun},
   {"store", measure_store},         {"viewers", measure_viewers},
+  {"hollow", measure_hollow},
 };
 
 bool is_part(const std::string& name) {
@@ -40,6 +41,9 @@ bool is_part(const std::string& name) {
 /// Longest soak, in seconds: a day.
 constexpr long soak_seconds_max = 86'400;
 
+/// Of hollow agents.
+constexpr long hollow_count_max = 100'000;
+
 constexpr std::string_view soak_option = "--soak=";
 
 /// The parsed command line.
@@ -47,6 +51,7 @@ struct request {
   bool quick = false;
   long soak_seconds = 0; ///< 0 means the default.
   std::vector<std::string> chosen;
+  std::vector<uint32_t> hollow_counts; ///< Empty means the default.
 };
 
 int run(const request& x) {
@@ -57,6 +62,8 @@ int run(const request& x) {
   }
   if (x.soak_seconds > 0)
     s->set_soak_window(std::chrono::seconds{x.soak_seconds});
+  if (!x.hollow_counts.empty())
+    s->set_hollow_counts(x.hollow_counts);
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
@@ -84,6 +91,17 @@ bool take(const std::string& word, request& to) {
   if (is_part(word)) {
     to.chosen.push_back(word);
     return true;
+  }
+  if (!to.chosen.empty() && to.chosen.back() == "hollow"
+      && word.find_first_not_of("0123456789") == std::string::npos) {
+    const auto count = std::strtol(word.c_str(), nullptr, 10);
+    if (count > 1 && count <= hollow_count_max) {
+      to.hollow_counts.push_back(static_cast<uint32_t>(count));
+      return true;
+    }
+    std::fprintf(stderr, "actorrun_bench: %s: not 2..%ld agents\n",
+                 word.c_str(), hollow_count_max);
+    return false;
   }
   if (word.starts_with(soak_option)) {
     char* end = nullptr;

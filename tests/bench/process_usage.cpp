@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
+
+#include <unistd.h>
 
 namespace actorrun::bench {
 
@@ -76,6 +79,21 @@ double resident_mib(pid_t pid) {
 
 double proportional_mib(pid_t pid) {
   return double(field(folder_of(pid) + "/smaps_rollup", "Pss")) / kib_per_mib;
+}
+
+// The name in brackets may hold anything; 11 fields stand between it and the times.
+double cpu_seconds(pid_t pid) {
+  auto file = std::ifstream{folder_of(pid) + "/stat"};
+  auto line = std::string{};
+  std::getline(file, line);
+  auto rest = std::istringstream{line.substr(line.rfind(')') + 1)};
+  auto skipped = std::string{};
+  for (auto i = 0; i < 11; ++i)
+    rest >> skipped;
+  auto user = uint64_t{0};
+  auto system = uint64_t{0};
+  rest >> user >> system;
+  return double(user + system) / double(::sysconf(_SC_CLK_TCK));
 }
 
 uint64_t sleep_count(pid_t pid) {

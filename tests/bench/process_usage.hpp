@@ -23,6 +23,9 @@ double resident_mib(pid_t pid);
 /// Resident memory in MiB; shared memory is divided by the number of its users.
 double proportional_mib(pid_t pid);
 
+/// Processor time of all its threads so far, in seconds; 0 if it cannot be read.
+double cpu_seconds(pid_t pid);
+
 /// The number of voluntary sleeps of its threads so far: each sleep was ended
 /// by a wake-up.
 uint64_t sleep_count(pid_t pid);

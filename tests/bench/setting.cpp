@@ -35,10 +35,11 @@ result<setting> setting::prepare(bool quick) {
   auto error = std::error_code{};
   auto x = setting{};
   x.quick_ = quick;
+  x.hollow_counts_ = quick ? std::vector{50U} : std::vector{200U, 1'000U};
   x.tools_ = fs::read_symlink("/proc/self/exe", error).parent_path() / "";
-  for (const auto* name :
-       {"actorrun", "actorctl", "spawn_loop", "respawn_loop", "stamp",
-        "line_writer", "copy_loop", "store_load", "timer_worker"})
+  for (const auto* name : {"actorrun", "actorctl", "spawn_loop", "respawn_loop",
+                           "stamp", "line_writer", "copy_loop", "store_load",
+                           "timer_worker", "hollow_agents"})
     if (::access(x.tool(name).c_str(), X_OK) != 0)
       return unmeasured("there is no program " + x.tool(name)
                         + "; build all targets first");

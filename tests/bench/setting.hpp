@@ -50,6 +50,12 @@ public:
   }
   void set_soak_window(std::chrono::seconds x) { soak_window_ = x; }
 
+  /// How many hollow agents meet, one number after the other.
+  const std::vector<uint32_t>& hollow_counts() const { return hollow_counts_; }
+  void set_hollow_counts(std::vector<uint32_t> x) {
+    hollow_counts_ = std::move(x);
+  }
+
   /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
 
@@ -81,6 +87,7 @@ private:
 
   bool quick_ = false;
   std::optional<std::chrono::seconds> soak_window_;
+  std::vector<uint32_t> hollow_counts_;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;

@@ -57,6 +57,10 @@ measured measure_torchrun(setting& s);
 /// Lets others watch a job; measures when they see what happens, and the cost.
 measured measure_viewers(setting& s);
 
+/// Lets many agents without workers meet at a coordinator; measures what they cost
+/// it.
+measured measure_hollow(setting& s);
+
 /// Checks that busy CPUs do not cost a node its place.
 measured measure_saturated(setting& s);
 

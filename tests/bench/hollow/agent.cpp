@@ -1,0 +1,358 @@
+#include "tests/bench/hollow/agent.hpp"
+
+#include "actors/translate.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/network/tombstone.hpp"
+#include "runtime/os/socket.hpp"
+#include "tests/runtime/network/frame_writer.hpp"
+
+#include <cstdio>
+#include <random>
+#include <utility>
+#include <variant>
+
+#include <sys/epoll.h>
+
+namespace actorrun::bench {
+
+using namespace core;
+using namespace detail;
+
+namespace {
+
+/// The agent's actor: there is one.
+constexpr uint64_t own_actor = 7;
+
+constexpr auto loopback_host = "127.0.0.1";
+
+constexpr auto types_prefix = "actorrun::v1::";
+
+/// As CAF names a system: the kind of name, which is the same for all, and 24 bytes.
+std::string new_node_name() {
+  static auto source = std::mt19937_64{std::random_device{}()};
+  auto out = test::node('\0').substr(0, 8);
+  for (auto i = 0; i < 3; ++i)
+    out += test::network_order(source(), 8);
+  return out;
+}
+
+offer offer_of(uint32_t number) {
+  char host[32];
+  std::snprintf(host, sizeof host, "node-%06u", number);
+  auto out = offer{};
+  out.agent = {std::string{host} + "-hollow"};
+  out.host = host;
+  out.master_port = 29'500;
+  return out;
+}
+
+} // namespace
+
+struct hollow_agent::effect_runner {
+  hollow_agent& st;
+
+  void operator()(const arm_timer& x) {
+    const auto delay = std::max(x.due - time_point::clock::now(), duration{0});
+    st.home_.after(delay, [agent = &st, alive = st.alive_, id = x.timer] {
+      if (*alive)
+        agent->dispatch(timer_fired{id});
+    });
+  }
+
+  void operator()(const seek_coordinator&) { st.seek(); }
+
+  void operator()(const drop_link&) {
+    st.hang_up();
+    st.events_.emplace_back(coordinator_disconnected{});
+  }
+
+  void operator()(const send_join& x) {
+    auto request = v1::JoinRequest{};
+    *request.mutable_offer() = to_wire(x.offering);
+    request.mutable_offer()->set_liveness_port(st.liveness_port_);
+    *request.mutable_settings() = to_wire(st.of_.settings);
+    if (x.held)
+      *request.mutable_claim() = to_wire(*x.held);
+    st.send("JoinRequest", request);
+  }
+
+  void operator()(const check_control& x) {
+    st.events_.emplace_back(control_checked{x.asked});
+  }
+
+  void operator()(const send_keep_alive& x) {
+    auto notice = v1::KeepAlive{};
+    notice.set_agent_id(id());
+    notice.set_sent_ns(x.sent.time_since_epoch().count());
+    st.send("KeepAlive", notice);
+  }
+
+  void operator()(const send_started& x) {
+    auto notice = about<v1::WorkersStarted>(x.epoch);
+    notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
+    st.send("WorkersStarted", notice);
+  }
+
+  void operator()(const send_failed& x) {
+    auto notice = about<v1::WorkerFailed>(x.epoch);
+    *notice.mutable_failure() = to_wire(x.failure);
+    st.send("WorkerFailed", notice);
+  }
+
+  void operator()(const send_succeeded& x) {
+    st.send("WorkersSucceeded", about<v1::WorkersSucceeded>(x.epoch));
+  }
+
+  void operator()(const send_stopped& x) {
+    auto notice = about<v1::WorkersStopped>(x.epoch);
+    notice.set_master_port(x.master_port);
+    st.send("WorkersStopped", notice);
+  }
+
+  void operator()(const send_leaving& x) { leave_notice(x.signal, false); }
+  void operator()(const send_left&) { leave_notice(0, true); }
+
+  void operator()(const start_group& x) {
+    st.events_.emplace_back(group_started{x.plan.epoch, {1'000'000}});
+  }
+
+  void operator()(const stop_group& x) { stop(x.epoch); }
+
+  void operator()(const kill_group& x) {
+    if (x.is_fenced)
+      st.to_.on_fenced();
+    stop(x.epoch);
+  }
+
+  void operator()(const notify_workers&) {}
+  void operator()(const set_fence& x) { st.fence_ = x.due; }
+
+  void operator()(const finish&) { st.hang_up(); }
+
+  void stop(epoch_id epoch) {
+    st.events_.emplace_back(group_stopped{epoch, 29'500, {}, {}, 0});
+  }
+
+  const std::string& id() const {
+    return st.membership_.offering().agent.value;
+  }
+
+  template <class T>
+  T about(epoch_id epoch) const {
+    auto notice = T{};
+    notice.set_agent_id(id());
+    notice.set_epoch(epoch.value);
+    return notice;
+  }
+
+  void leave_notice(int signal, bool done) {
+    auto notice = v1::LeaveNotice{};
+    notice.set_agent_id(id());
+    notice.set_signal(signal);
+    notice.set_done(done);
+    st.send("LeaveNotice", notice);
+  }
+};
+
+hollow_agent::hollow_agent(reactor& home, const hollow_job& of,
+                           const hollow_listener& to, uint32_t number,
+                           bool is_mortal)
+  : home_(home), of_(of), to_(to), node_name_(new_node_name()),
+    membership_(offer_of(number), of.limits) {
+  if (is_mortal)
+    open_liveness();
+}
+
+hollow_agent::~hollow_agent() {
+  *alive_ = false;
+  hang_up();
+  if (liveness_)
+    liveness_->stop();
+}
+
+void hollow_agent::start() {
+  dispatch(agent_started{});
+}
+
+void hollow_agent::die() {
+  is_dead_ = true;
+  hang_up();
+}
+
+// Accepts and hangs up while it lives, as a process does; then its machine answers.
+void hollow_agent::open_liveness() {
+  const auto where = numeric_address(loopback_host, 0);
+  auto socket = open_listening(*where);
+  if (!socket)
+    return to_.on_trouble(socket.error().text);
+  liveness_port_ = port_of(local_address_of(socket->get()).value_or(*where));
+  liveness_ = std::make_shared<acceptor>(
+    home_, std::move(*socket),
+    acceptor_owner{[this](unique_fd asks, const socket_address&) {
+                     if (is_dead_)
+                       send_whole(
+                         asks.get(),
+                         agent_tombstone(of_.mine.key,
+                                         membership_.offering().agent.value));
+                   },
+                   [] { return false; }, ""});
+  liveness_->start();
+}
+
+// What an effect brings about comes after the other effects of its step.
+void hollow_agent::dispatch(membership_event event) {
+  events_.push_back(std::move(event));
+  if (std::exchange(is_dispatching_, true))
+    return;
+  while (!events_.empty() && !is_dead_) {
+    const auto next = std::move(events_.front());
+    events_.pop_front();
+    for (const auto& effect : membership_.step(next, time_point::clock::now()))
+      std::visit(effect_runner{*this}, effect);
+  }
+  is_dispatching_ = false;
+}
+
+// -- the link -----------------------------------------------------------------
+
+void hollow_agent::seek() {
+  hang_up();
+  const auto tried = time_point::clock::now();
+  attempt_
+    = connect(home_, of_.where,
+              {of_.mine, purpose::join, membership_.offering().agent.value,
+               served_by_, last_key_},
+              of_.limits.connect, [this, tried](result<connected> x) {
+                on_connected(std::move(x), tried);
+              });
+}
+
+void hollow_agent::on_connected(result<connected> x, time_point tried) {
+  if (!x) {
+    to_.on_trouble(x.error().text);
+    return dispatch(coordinator_not_found{x.error(), tried});
+  }
+  served_by_ = x->incarnation;
+  if (membership_.offering().address.empty())
+    membership_.announce_address(x->local_address);
+  frames_.emplace(caf_frame_layout);
+  socket_.emplace(std::move(x->connection), link_side::client, x->key,
+                  tls_trust{});
+  watch_.emplace(home_, socket_->fd(), [this](uint32_t) { on_network(); });
+  socket_->flush();
+  watch_->expect(true, socket_->unsent() > 0);
+}
+
+void hollow_agent::on_network() {
+  const auto alive = alive_;
+  const auto was_open = socket_->is_open();
+  auto plain = std::string{};
+  const auto got = socket_->flush() ? socket_->receive(plain)
+                                    : result{link_socket::progress::ended};
+  if (!got)
+    return on_end(got.error().text);
+  if (!was_open && socket_->is_open())
+    last_key_ = socket_->session()->key_to_resume();
+  const auto is_good = take(plain);
+  if (!*alive || !socket_)
+    return; // It was told to end.
+  if (!is_good || *got == link_socket::progress::ended || !socket_->flush())
+    return on_end("closed its link");
+  watch_->expect(true, socket_->unsent() > 0);
+}
+
+bool hollow_agent::take(std::string_view plain) {
+  frames_->add(plain);
+  while (socket_) {
+    const auto frame = frames_->next();
+    if (!frame)
+      return false;
+    if (!*frame)
+      return true;
+    on_frame(parse_frame(**frame));
+  }
+  return true;
+}
+
+void hollow_agent::on_frame(const caf_frame& x) {
+  if (x.kind == static_cast<uint8_t>(frame_kind::server_handshake)) {
+    coordinator_ = offered_actor(x.content).value_or(0);
+    write(test::write_frame(
+      {.kind = frame_kind::client_handshake, .content = node_name_}));
+    return dispatch(coordinator_found{true});
+  }
+  if (x.kind != static_cast<uint8_t>(frame_kind::direct_message))
+    return;
+  if (const auto message = parse_message(x.content))
+    on_message(*message);
+}
+
+void hollow_agent::on_message(const frame_message& x) {
+  const auto read = [&](auto message) {
+    message.ParseFromArray(x.bytes.data(), static_cast<int>(x.bytes.size()));
+    return message;
+  };
+  const auto name = x.type.substr(std::string_view{types_prefix}.size());
+  if (name == "LeaseGranted") {
+    const auto sent = read(v1::LeaseGranted{}).sent_ns();
+    dispatch(lease_granted{time_point{duration{sent}}});
+  } else if (name == "JoinAccepted") {
+    const auto y = read(v1::JoinAccepted{});
+    dispatch(join_accepted{duration{y.keep_alive_interval_ns()},
+                           duration{y.fence_ns()}});
+    to_.on_accepted();
+  } else if (name == "JoinRejected") {
+    const auto y = read(v1::JoinRejected{});
+    to_.on_trouble(y.text());
+    dispatch(join_rejected{{static_cast<errc>(y.code()), y.text()}});
+  } else if (name == "EpochFormed") {
+    const auto plan = from_wire(read(v1::EpochFormed{}).plan());
+    to_.on_formed(plan.epoch);
+    dispatch(epoch_formed{plan});
+  } else if (name == "EpochRevoked") {
+    const auto y = read(v1::EpochRevoked{});
+    dispatch(epoch_revoked{{y.epoch()}, y.over()});
+  } else if (name == "JobEnded") {
+    dispatch(job_ended{from_wire(read(v1::JobEnded{}).outcome())});
+  } else if (name == "NodeStatusRequest") {
+    auto answer = v1::NodeStatus{};
+    answer.set_agent_id(membership_.offering().agent.value);
+    answer.set_request(read(v1::NodeStatusRequest{}).request());
+    send("NodeStatus", answer);
+  }
+}
+
+template <class T>
+void hollow_agent::send(const char* type, const T& x) {
+  if (coordinator_ != 0)
+    write(test::write_frame(
+      {.source = own_actor,
+       .destination = coordinator_,
+       .content = test::content_of(types_prefix + std::string{type},
+                                   x.SerializeAsString())}));
+}
+
+void hollow_agent::write(const std::string& bytes) {
+  if (!socket_ || !socket_->send(bytes))
+    return; // Its end is about to be noticed.
+  socket_->flush();
+  watch_->expect(true, socket_->unsent() > 0);
+}
+
+void hollow_agent::hang_up() {
+  attempt_.reset();
+  if (watch_)
+    watch_->end();
+  watch_.reset();
+  socket_.reset();
+  coordinator_ = 0;
+}
+
+void hollow_agent::on_end(const std::string& how) {
+  hang_up();
+  if (membership_.current_link() != membership::link::parting)
+    to_.on_trouble("the coordinator's side " + how);
+  dispatch(coordinator_disconnected{});
+}
+
+} // namespace actorrun::bench

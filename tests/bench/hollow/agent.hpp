@@ -1,0 +1,100 @@
+// Plays a node agent without workers: the shipped door, encryption and membership,
+// and a host of processes that only pretends.
+#pragma once
+
+#include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/membership.hpp"
+#include "runtime/network/caf_frame.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/link_socket.hpp"
+#include "runtime/os/acceptor.hpp"
+#include "runtime/os/reactor.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actorrun::bench {
+
+/// What hollow agents have in common.
+struct hollow_job {
+  endpoint where;
+  detail::credentials mine;
+  core::job_settings settings;
+  core::timeouts limits;
+};
+
+/// Called by an agent, on the reactor's thread.
+struct hollow_listener {
+  std::function<void()> on_accepted;
+  std::function<void(epoch_id)> on_formed; ///< The plan has arrived.
+  std::function<void()> on_fenced; ///< It would have killed its workers.
+  std::function<void(const std::string&)>
+    on_trouble; ///< No link, or a lost one.
+};
+
+/// Speaks the frames of CAF 0.17.6 itself, because an actor system for each agent
+/// would cost more than all that is measured. Lives on the reactor's thread.
+class hollow_agent {
+public:
+  /// @param number Names it; agents of one job have different ones.
+  /// @param is_mortal It has a port where its end can be proved, for `die`.
+  /// @pre `home`, `of` and `to` outlive it
+  hollow_agent(detail::reactor& home, const hollow_job& of,
+               const hollow_listener& to, uint32_t number, bool is_mortal);
+  ~hollow_agent();
+
+  hollow_agent(const hollow_agent&) = delete;
+  hollow_agent& operator=(const hollow_agent&) = delete;
+
+  void start();
+
+  /// Ends without a word, as by SIGKILL; from now on its machine proves that. It
+  /// never does anything again.
+  void die();
+
+private:
+  struct effect_runner;
+
+  void open_liveness();
+  void dispatch(core::membership_event event);
+  void seek();
+  void on_connected(result<detail::connected> x, core::time_point tried);
+  void on_network();
+  bool take(std::string_view plain);
+  void on_frame(const detail::caf_frame& x);
+  void on_message(const detail::frame_message& x);
+  template <class T>
+  void send(const char* type, const T& x);
+  void write(const std::string& bytes);
+  void hang_up();
+  void on_end(const std::string& how);
+
+  detail::reactor& home_;
+  const hollow_job& of_;
+  const hollow_listener& to_;
+  std::string node_name_; ///< As of an actor system.
+  core::membership membership_;
+  std::deque<core::membership_event> events_;
+  bool is_dispatching_ = false;
+  bool is_dead_ = false;
+  core::time_point fence_ = core::time_point::max();
+  // The link.
+  detail::reactor_handle attempt_;
+  std::optional<detail::link_socket> socket_;
+  std::optional<detail::socket_watch> watch_;
+  std::optional<detail::frame_splitter> frames_;
+  std::optional<detail::resumption_key> last_key_;
+  std::optional<detail::nonce_bytes> served_by_;
+  uint64_t coordinator_ = 0; ///< Its actor; 0: it has not been offered.
+  // Where its end is proved.
+  std::shared_ptr<detail::acceptor> liveness_;
+  uint16_t liveness_port_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace actorrun::bench

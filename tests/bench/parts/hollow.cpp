@@ -1,0 +1,299 @@
+#include "runtime/os/unique_fd.hpp"
+#include "tests/bench/free_port.hpp"
+#include "tests/bench/parts/parts.hpp"
+#include "tests/bench/process_usage.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace actorrun::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto host = "127.0.0.1";
+constexpr auto job = "hollow";
+
+/// Agents that can die; also how many nodes the job can do without.
+constexpr uint32_t mortal_count = 8;
+
+/// For ten thousand agents to meet on a busy machine.
+constexpr auto meeting_max = std::chrono::minutes{2};
+
+/// Of one process of agents, besides their links.
+constexpr uint32_t spare_descriptors = 64;
+
+// Goals for ten thousand agents, and for two hundred.
+constexpr double rest_percent_max = 20;
+constexpr double rest_percent_small_max = 2;
+constexpr double resident_mib_max = 200;
+constexpr double joined_seconds_max = 10;
+constexpr double regroup_ms_max = 1'000;
+constexpr double regroup_ms_small_max = 100;
+constexpr double status_seconds_max = 2;
+constexpr uint32_t small_count = 200;
+
+/// What a process of hollow agents prints, line by line.
+class hollow_output {
+public:
+  static result<hollow_output> open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return unmeasured("no pipe for hollow agents");
+    auto out = hollow_output{};
+    out.read_ = detail::unique_fd{ends[0]};
+    out.write_ = detail::unique_fd{ends[1]};
+    return out;
+  }
+
+  int console() const { return write_.get(); }
+
+  /// Waits for a line that begins so, and drops others, of which it keeps what is
+  /// no good news.
+  /// @returns the numbers behind that
+  result<std::vector<int64_t>> await(const std::string& begin,
+                                     clock::time_point due) {
+    for (;;) {
+      const auto end = text_.find('\n');
+      if (end == std::string::npos) {
+        if (!fill(due))
+          return unmeasured("hollow agents do not say: " + begin
+                            + (trouble_.empty() ? "" : "; " + trouble_));
+        continue;
+      }
+      const auto line = text_.substr(0, end);
+      text_.erase(0, end + 1);
+      if (line.starts_with("trouble") || line.starts_with("fenced"))
+        trouble_ = line;
+      if (!line.starts_with(begin))
+        continue;
+      auto out = std::vector<int64_t>{};
+      auto words = std::istringstream{line.substr(begin.size())};
+      for (int64_t x = 0; words >> x;)
+        out.push_back(x);
+      return out;
+    }
+  }
+
+  /// The last bad news; empty: none.
+  const std::string& trouble() const { return trouble_; }
+
+private:
+  bool fill(clock::time_point due) {
+    const auto left
+      = std::chrono::ceil<std::chrono::milliseconds>(due - clock::now());
+    auto ready = pollfd{.fd = read_.get(), .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || ::poll(&ready, 1, int(left.count())) <= 0)
+      return false;
+    char buffer[4096];
+    const auto got = ::read(read_.get(), buffer, sizeof buffer);
+    if (got > 0)
+      text_.append(buffer, size_t(got));
+    return got > 0;
+  }
+
+  detail::unique_fd read_;
+  detail::unique_fd write_;
+  std::string text_;
+  std::string trouble_;
+};
+
+struct hollow_process {
+  program agents;
+  hollow_output output;
+};
+
+/// A coordinator and its hollow agents.
+struct hollow_job {
+  program coordinator;
+  std::string endpoint;
+  std::string log;
+  std::vector<hollow_process> processes;
+  double joined_seconds = 0;
+
+  double cpu_seconds_of_agents() const {
+    auto sum = 0.0;
+    for (const auto& x : processes)
+      sum += cpu_seconds(x.agents.pid());
+    return sum;
+  }
+
+  std::string trouble() const {
+    auto out = std::string{};
+    for (const auto& x : processes)
+      if (!x.output.trouble().empty())
+        out = x.output.trouble();
+    return out;
+  }
+};
+
+uint32_t descriptor_limit() {
+  auto limit = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return uint32_t(std::min<rlim_t>(limit.rlim_max, 1'000'000));
+}
+
+/// The latest of the moments at the end of such lines, one from each process.
+result<int64_t> await_all(hollow_job& x, const std::string& begin,
+                          clock::time_point due) {
+  auto latest = int64_t{0};
+  for (auto& process : x.processes) {
+    const auto found = process.output.await(begin, due);
+    if (!found)
+      return unmeasured(found.error().text + "\n" + last_words(x.log));
+    latest = std::max(latest, found->back());
+  }
+  return latest;
+}
+
+result<hollow_job> meet(setting& s, uint32_t count) {
+  const auto port = std::to_string(free_port());
+  const auto min = std::to_string(count - std::min(mortal_count, count - 1));
+  const auto max = std::to_string(count);
+  const auto endpoint = std::string{host} + ":" + port;
+  const auto what = s.command(
+    {s.tool("actorctl"), "coordinator", "--rdzv-endpoint=" + endpoint,
+     std::string{"--rdzv-id="} + job, "--nnodes=" + min + ":" + max});
+  auto coordinator = program::start(what);
+  if (!coordinator)
+    return coordinator.error();
+  auto out = hollow_job{std::move(*coordinator), endpoint, what.output, {}};
+  const auto begun = stamp_now();
+  const auto per_process = descriptor_limit() - spare_descriptors;
+  for (uint32_t first = 0; first < count; first += per_process) {
+    auto output = hollow_output::open();
+    if (!output)
+      return output.error();
+    auto command = s.command(
+      {s.tool("hollow_agents"), host, port, job, min, max,
+       std::to_string(first),
+       std::to_string(std::min(per_process, count - first)),
+       std::to_string(first == 0 ? std::min(mortal_count, count - 1) : 0)});
+    command.output.clear();
+    command.console = output->console();
+    auto agents = program::start(command);
+    if (!agents)
+      return agents.error();
+    out.processes.push_back({std::move(*agents), std::move(*output)});
+  }
+  const auto joined = await_all(out, "joined ", clock::now() + meeting_max);
+  if (!joined)
+    return joined.error();
+  out.joined_seconds = milliseconds_between(begun, *joined) / 1e3;
+  if (const auto formed = await_all(out, "formed ", clock::now() + meeting_max);
+      !formed)
+    return formed.error();
+  return out;
+}
+
+/// Processor time of the coordinator in a window, in per cent of a core.
+double percent(double seconds, std::chrono::seconds window) {
+  return 100 * seconds / double(window.count());
+}
+
+void rest(setting& s, const hollow_job& x, uint32_t count) {
+  const auto window = s.rest_window();
+  const auto before = cpu_seconds(x.coordinator.pid());
+  const auto agents_before = x.cpu_seconds_of_agents();
+  std::this_thread::sleep_for(window);
+  const auto used = cpu_seconds(x.coordinator.pid()) - before;
+  const auto goal
+    = count <= small_count ? rest_percent_small_max : rest_percent_max;
+  auto line = row{.what = "  at rest: the coordinator (limit: all agents)",
+                  .unit = "% of a core",
+                  .goal = "≤ " + std::to_string(int(goal)) + " %"};
+  line.ours.add(percent(used, window));
+  line.limit.add(percent(x.cpu_seconds_of_agents() - agents_before, window));
+  line.met = line.ours.median() <= goal;
+  print(line);
+  auto memory = row{
+    .what = "  memory of the coordinator", .unit = "MiB", .goal = "≤ 200 MiB"};
+  memory.ours.add(resident_mib(x.coordinator.pid()));
+  memory.met = memory.ours.median() <= resident_mib_max;
+  print(memory);
+}
+
+measured lose(setting& s, hollow_job& x, uint32_t count) {
+  const auto goal
+    = count <= small_count ? regroup_ms_small_max : regroup_ms_max;
+  auto line = row{.what = "  one is lost, by proof: the last plan arrives",
+                  .unit = "ms",
+                  .goal = "≤ " + std::to_string(int(goal)) + " ms"};
+  auto cost
+    = row{.what = "    processor time of the coordinator", .unit = "ms"};
+  const auto times = std::min<size_t>(
+    {s.stream_repetitions(), mortal_count, size_t{count} - 1});
+  for (size_t i = 0; i < times; ++i) {
+    settle();
+    const auto used = cpu_seconds(x.coordinator.pid());
+    x.processes.front().agents.signal(SIGUSR1);
+    const auto died = x.processes.front().output.await("died ", deadline());
+    if (!died)
+      return died.error();
+    const auto formed = await_all(x, "formed ", deadline());
+    if (!formed)
+      return formed.error();
+    line.ours.add(milliseconds_between(died->back(), *formed));
+    cost.ours.add((cpu_seconds(x.coordinator.pid()) - used) * 1e3);
+  }
+  line.met = line.ours.median() <= goal;
+  print(line);
+  print(cost);
+  return {};
+}
+
+measured ask(setting& s, const hollow_job& x) {
+  auto line = row{.what = "  actorctl status", .unit = "s", .goal = "≤ 2 s"};
+  for (size_t i = 0; i < s.stream_repetitions(); ++i) {
+    const auto took = time_of(
+      s.command({s.tool("actorctl"), "status", "--rdzv-endpoint=" + x.endpoint,
+                 std::string{"--rdzv-id="} + job, "--json"}));
+    if (!took)
+      return took.error();
+    line.ours.add(*took / 1e3);
+  }
+  line.met = line.ours.median() <= status_seconds_max;
+  print(line);
+  return {};
+}
+
+measured measure(setting& s, uint32_t count) {
+  auto x = meet(s, count);
+  if (!x)
+    return x.error();
+  auto joined
+    = row{.what = std::to_string(count) + " hollow agents: all joined",
+          .unit = "s",
+          .goal = "≤ 10 s"};
+  joined.ours.add(x->joined_seconds);
+  joined.met = x->joined_seconds <= joined_seconds_max;
+  print(joined);
+  settle();
+  rest(s, *x, count);
+  if (const auto done = ask(s, *x); !done)
+    return done;
+  if (const auto done = lose(s, *x, count); !done)
+    return done;
+  if (const auto what = x->trouble(); !what.empty())
+    print_note("  troubles of the agents, the last", what);
+  return {};
+}
+
+} // namespace
+
+measured measure_hollow(setting& s) {
+  for (const auto count : s.hollow_counts())
+    if (const auto done = measure(s, count); !done)
+      return done;
+  return {};
+}
+
+} // namespace actorrun::bench
