@@ -1,4 +1,4 @@
-// Plays a node agent without workers: the shipped door, encryption and membership,
+// Plays a node agent without workers: the shipped listener, encryption and membership,
 // and a host of processes that only pretends.
 #pragma once
 
