@@ -24,7 +24,8 @@ struct dispatcher {
 } // namespace
 
 int main(int argc, char** argv) {
-  const auto command = parse_run({argv + 1, argv + argc}, this_process());
+  const auto command = parse_run({argv + 1, argv + argc}, this_process(),
+                                 argc > 0 ? argv[0] : "");
   return command ? std::visit(dispatcher{}, *command)
                  : fail(command.error(), "actorrun");
 }

@@ -265,6 +265,8 @@ int run(const run_arguments& arguments) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
+  for (const auto& x : arguments.details)
+    lines.debug(x);
   // A network has much to do at times; one node alone has not.
   auto config = system_config{arguments.job.rendezvous ? actor_place::threads
                                                        : actor_place::reactor};
@@ -275,7 +277,8 @@ int run(const run_arguments& arguments) {
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
      .on_event = event_printer(arguments, console),
-     .http = arguments.http});
+     .http = arguments.http,
+     .preferred_master_port = arguments.preferred_master_port});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct launcher_hooks {
     timer_server{};
   /// Ports at which people and tools can look at this part of the job.
   http_options http{};
+  /// MASTER_PORT of a job of this node alone, if no other program has it and
+  /// `agent_options::master_port` names none; 1..65535.
+  std::optional<uint16_t> preferred_master_port{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

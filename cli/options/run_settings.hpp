@@ -5,6 +5,7 @@
 #include "cli/options/completion_option.hpp"
 #include "cli/options/device_options.hpp"
 #include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/signal_values.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
@@ -20,6 +21,9 @@ namespace actorrun::cli {
 /// The value of each option, as `run_rules` reads them; `parse_run` checks how they
 /// go together.
 struct run_settings {
+  /// The names of the options that stand on the command line. Others may come from
+  /// variables, which whoever runs the jobs of many people has set for all of them.
+  std::vector<std::string> typed;
   node_range nodes;
   std::optional<rendezvous_backend> backend; ///< None: not given.
   std::string rendezvous;                    ///< Endpoints; empty: not given.
@@ -44,7 +48,9 @@ struct run_settings {
   bool no_python = false;
   bool run_path = false;
   std::string start_method = "spawn"; ///< Checked, but not used.
-  bool uses_environment = false;      ///< Checked, but not used.
+  /// The script gets its rank on its node as an argument, unless the second is set.
+  bool passes_local_rank = false;
+  bool uses_environment = false;
   bool logs_events = false;
   bool workers_serve_store = false; ///< The worker with rank 0 does.
   std::optional<shell> completion;  ///< Print its script, and do nothing else.
@@ -54,7 +60,7 @@ struct run_settings {
   std::chrono::milliseconds grace_period{30'000};
   core::log_options logs; ///< Except `rotate_keep`.
   std::optional<uint32_t> rotate_keep;
-  std::optional<std::vector<int>> signals_to_handle;
+  std::optional<signal_choice> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
   bool no_timer = false;

@@ -1,5 +1,6 @@
 #include "runtime/network/pending_peers.hpp"
 
+#include "actors/core/store/opening.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/peer_user.hpp"
 #include "runtime/os/socket.hpp"
@@ -106,14 +107,21 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
     pending_peer{std::move(fd),
                  server_handshake{mine_, random_nonce(), how, incarnation_,
                                   callbacks_.resumption_of},
-                 std::move(address), host_of(remote), deadline});
+                 how, std::move(address), host_of(remote), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
+  // Many may come at once, and must not be taken for silent ones.
+  if (is_store_client(peers_.at(number)))
+    pass_on(number);
 }
 
 void pending_peers::on_ready(connection_id number) {
   auto& x = peers_.at(number);
   if (x.talk.state() == handshake_state::refused) {
     linger(number);
+    return;
+  }
+  if (is_store_client(x)) {
+    pass_on(number);
     return;
   }
   switch (exchange(x.fd.get(), x.talk)) {
@@ -176,6 +184,26 @@ void pending_peers::linger(connection_id number) {
   const auto gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
   if (gone || x.ignored_size >= ignored_size_max)
     take(number);
+}
+
+// Its first byte is enough, for ours and that of a hello differ; it stays unread.
+bool pending_peers::is_store_client(const pending_peer& x) const {
+  auto first = char{};
+  return callbacks_.on_store_client && !of_this_host() && x.talk.silent()
+         && x.talk.state() == handshake_state::pending
+         && ::recv(x.fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1
+         && core::may_begin_store_client(static_cast<uint8_t>(first));
+}
+
+void pending_peers::pass_on(connection_id number) {
+  const auto self = shared_from_this(); // The call may end the listener.
+  auto x = take(number);
+  const auto why
+    = x.how == trust::none
+        ? "is another user's process"
+        : callbacks_.on_store_client(std::move(x.fd), x.address, x.host);
+  if (!why.empty() && !stopped_)
+    rejected_.add(std::move(x.address), why);
 }
 
 void pending_peers::admit(connection_id number) {

@@ -35,6 +35,7 @@ private:
   struct pending_peer {
     unique_fd fd;
     server_handshake talk;
+    trust how;
     std::string address;
     std::string host;
     reactor::timer deadline = 0;
@@ -49,6 +50,8 @@ private:
   void on_late(connection_id number);
   void linger(connection_id number);
   void admit(connection_id number);
+  bool is_store_client(const pending_peer& x) const;
+  void pass_on(connection_id number);
   bool make_room();
   pending_peer take(connection_id number);
   bool of_this_host() const { return !path_.empty(); }
