@@ -168,7 +168,8 @@ struct rendezvous_coordinator_state::effect_runner {
       plan.node_count == 1 ? "node" : "nodes", plan.world_size,
       budget.restart_count(), budget.restart_count_max(),
       x.reason.empty() ? "" : formatted(" ({})", x.reason));
-    if (st.config_.networked || plan.epoch.value > 1)
+    const auto is_first = (plan.epoch.value - 1) % epochs_per_term == 0;
+    if (st.config_.networked || !is_first)
       st.config_.lines.info(line);
     else
       st.config_.lines.debug(line);

@@ -22,6 +22,9 @@ namespace {
 // At most so many bytes of a refused peer are read before it is closed.
 constexpr size_t ignored_size_max = 4096; // bytes
 
+// At most so many hosts of the store's clients are remembered.
+constexpr size_t store_hosts_max = 4096;
+
 /// Reads and drops input. @returns as recv(2)
 ssize_t ignore(int socket) {
   auto ignored = std::array<char, ignored_size_max>{};
@@ -159,6 +162,8 @@ void pending_peers::on_refused(connection_id number) {
 
 void pending_peers::on_closed(connection_id number) {
   const auto x = take(number);
+  if (may_be_store_client(x))
+    return;
   // On this host, processes check by a connect whether the socket has a
   // listener.
   if (!x.talk.silent() || !of_this_host())
@@ -169,6 +174,8 @@ void pending_peers::on_closed(connection_id number) {
 
 void pending_peers::on_late(connection_id number) {
   peers_.at(number).deadline = 0;
+  if (may_be_store_client(peers_.at(number)))
+    return pass_on(number);
   const auto x = take(number);
   if (x.talk.state() == handshake_state::pending)
     rejected_.add(x.address, x.talk.silent()
@@ -195,6 +202,12 @@ bool pending_peers::is_store_client(const pending_peer& x) const {
          && core::may_begin_store_client(static_cast<uint8_t>(first));
 }
 
+// Torch 2.0 and before open two connections, and use the second when keys are
+// watched.
+bool pending_peers::may_be_store_client(const pending_peer& x) const {
+  return x.talk.silent() && store_hosts_.contains(x.host);
+}
+
 void pending_peers::pass_on(connection_id number) {
   const auto self = shared_from_this(); // The call may end the listener.
   auto x = take(number);
@@ -202,8 +215,12 @@ void pending_peers::pass_on(connection_id number) {
     = x.how == trust::none
         ? "is another user's process"
         : callbacks_.on_store_client(std::move(x.fd), x.address, x.host);
-  if (!why.empty() && !stopped_)
+  if (stopped_)
+    return;
+  if (!why.empty())
     rejected_.add(std::move(x.address), why);
+  else if (store_hosts_.size() < store_hosts_max)
+    store_hosts_.insert(std::move(x.host));
 }
 
 void pending_peers::admit(connection_id number) {

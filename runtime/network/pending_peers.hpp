@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace actorrun::detail {
@@ -51,6 +52,7 @@ private:
   void linger(connection_id number);
   void admit(connection_id number);
   bool is_store_client(const pending_peer& x) const;
+  bool may_be_store_client(const pending_peer& x) const;
   void pass_on(connection_id number);
   bool make_room();
   pending_peer take(connection_id number);
@@ -65,6 +67,7 @@ private:
   rejected_peers rejected_;
   std::shared_ptr<acceptor> acceptor_;
   std::map<connection_id, pending_peer> peers_;
+  std::set<std::string> store_hosts_; ///< From which clients were passed on.
   connection_id last_connection_id_ = 0;
   bool stopped_ = false;
 };

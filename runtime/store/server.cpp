@@ -130,15 +130,15 @@ void store_server::await_first() {
   home_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { begin(); });
 }
 
-void store_server::adopt(unique_fd client) {
+void store_server::adopt(unique_fd socket) {
   // As what we accept ourselves has them.
-  set_option(client.get(), IPPROTO_TCP, TCP_NODELAY);
-  set_option(client.get(), SOL_SOCKET, SO_KEEPALIVE);
+  set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY);
+  set_option(socket.get(), SOL_SOCKET, SO_KEEPALIVE);
   {
     const auto guard = std::lock_guard{adopted_mutex_};
     if (adopted_.size() == store_adopted_max)
       return;
-    adopted_.push_back(std::move(client));
+    adopted_.push_back(std::move(socket));
   }
   on_home([this] {
     if (stopping_) {

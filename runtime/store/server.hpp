@@ -69,8 +69,8 @@ public:
 
   /// Serves a client that has connected elsewhere, and of which nothing has been
   /// read; not when the server has been stopped. Any thread may call.
-  /// @param client Of TCP, non-blocking.
-  void adopt(unique_fd client);
+  /// @param socket Of TCP, non-blocking.
+  void adopt(unique_fd socket);
 
   store_server(const store_server&) = delete;
   store_server& operator=(const store_server&) = delete;

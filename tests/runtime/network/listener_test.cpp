@@ -74,6 +74,9 @@ TEST_CASE_METHOD(listener_fixture,
     REQUIRE(got);
     CHECK(read_up_to((*got)->get(), bytes.size()) == bytes);
   }
+  // Torch 1.13 opens a second connection from there and says nothing.
+  const auto silent = connect_to(loopback(uut->port()));
+  CHECK(passed.take());
   // Members and other strangers are treated as ever.
   CHECK(*try_to_enter(uut->port()));
   const auto stranger = connect_to(loopback(uut->port()));
