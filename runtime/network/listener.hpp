@@ -57,7 +57,7 @@ struct listener_callbacks {
   server_handshake::resumption_finder resumption_of{};
   /// Takes a connection from `address` (its host without the port: `host`) that
   /// begins as those of torch's store do; no byte of it has been read. On the
-  /// reactor's thread; may be empty: they are strangers.
+  /// reactor's thread; may be empty: such peers are refused.
   /// @returns why it was not taken: `is …`; empty: it was
   std::function<std::string(unique_fd connection, const std::string& address,
                             const std::string& host)>

@@ -49,7 +49,7 @@ public:
 private:
   using clock = std::chrono::steady_clock;
 
-  struct guest {
+  struct waiting_client {
     unique_fd socket;
     std::string address;
     clock::time_point leaves;
@@ -66,7 +66,7 @@ private:
   store_server* server_ = nullptr;
   std::string elsewhere_; ///< Its address; empty: it is not known.
   bool has_warned_ = false;
-  std::deque<guest> waiting_; ///< In the order in which they came.
+  std::deque<waiting_client> waiting_; ///< The first came first.
   bool is_armed_ = false;
 };
 

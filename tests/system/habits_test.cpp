@@ -1,4 +1,4 @@
-// What scripts and their users do because torchrun lets them.
+// Scripts and users that do what torchrun lets them do.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 

@@ -77,11 +77,11 @@ TEST_CASE_METHOD(listener_fixture,
   // Torch 1.13 opens a second connection from there and says nothing.
   const auto silent = connect_to(loopback(uut->port()));
   CHECK(passed.take());
-  // Members and other strangers are treated as ever.
+  // Members and other peers are treated as ever.
   CHECK(*try_to_enter(uut->port()));
-  const auto stranger = connect_to(loopback(uut->port()));
-  REQUIRE(send_whole(stranger.get(), "GET / HTTP/1.1\r\n"));
-  CHECK(is_closed(stranger.get()));
+  const auto other = connect_to(loopback(uut->port()));
+  REQUIRE(send_whole(other.get(), "GET / HTTP/1.1\r\n"));
+  CHECK(is_closed(other.get()));
   run_and_wait(loop, [&] { refusal = "is of no use"; });
   const auto client = connect_to(loopback(uut->port()));
   REQUIRE(send_whole(client.get(), add_of_1_13));

@@ -30,18 +30,19 @@ struct fixture {
 
   /// Passes on the next connection.
   void pass_on() {
-    auto entry = pollfd{door.get(), POLLIN, 0};
+    auto entry = pollfd{listener.get(), POLLIN, 0};
     REQUIRE(::poll(&entry, 1, 20'000) == 1);
-    auto fd = std::make_shared<unique_fd>(
-      ::accept4(door.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    auto fd = std::make_shared<unique_fd>(::accept4(
+      listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     run_and_wait(home, [&] { uut->admit(std::move(*fd), "10.0.0.9:5"); });
   }
 
-  socket_address where() const { return *local_address_of(door.get()); }
+  socket_address where() const { return *local_address_of(listener.get()); }
 
   log_lines lines;
   reactor home;
-  unique_fd door = std::move(*open_listening(*numeric_address("127.0.0.1", 0)));
+  unique_fd listener
+    = std::move(*open_listening(*numeric_address("127.0.0.1", 0)));
   std::unique_ptr<store_server> store;
   std::shared_ptr<store_entrance> uut
     = std::make_shared<store_entrance>(home, lines.writer());
