@@ -16,6 +16,9 @@ namespace {
 /// so little before the end of a process may have happened after it.
 constexpr auto file_time_grain = std::chrono::milliseconds{10};
 
+/// What an error file says of a time so long before its group counts as that time.
+constexpr auto earliest_before_group = std::chrono::hours{24};
+
 } // namespace
 
 worker_group::worker_group(epoch_plan plan, std::string host,
@@ -182,13 +185,14 @@ void worker_group::fail(worker_failure failure, time_point when, time_point now,
     report_failure(std::move(failure), when, now, out);
 }
 
-// What a file says cannot have been before the group.
+// A file may have been written by hand, or by a program with ideas of its own.
 void worker_group::fail_early(worker_failure failure,
                               const worker_exited& event, time_point now,
                               effects& out) {
   const auto ended
     = event.when == time_point{} ? now : std::min(event.when, now);
-  const auto failed = std::max(event.failed, start_ordered_at_);
+  const auto failed
+    = std::max(event.failed, start_ordered_at_ - earliest_before_group);
   const auto is_early
     = event.failed != time_point{} && failed + file_time_grain < ended;
   if (!is_early)

@@ -138,8 +138,8 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: no file is older than the group, nor by less"
-                 " than files' clocks tell",
+                 "worker_group: no file is a day older than the group, nor"
+                 " older than a death by less than files' clocks tell",
                  "[core]") {
   auto group = worker_group{uut.plan(), "node-a"};
   group.step(start_ordered{}, time_point{20ms});
@@ -153,7 +153,9 @@ TEST_CASE_METHOD(fixture,
     const auto out = copy.step(x, time_point{100ms});
     return std::get<report_failed>(out.at(0)).failure.age;
   };
-  CHECK(age_of(1, 1ms) == 80ms);
+  CHECK(age_of(1, 1ms) == 99ms);
+  CHECK(age_of(1, -std::chrono::minutes{1}) == 1min + 100ms);
+  CHECK(age_of(1, -std::chrono::hours{25}) == 24h + 80ms);
   CHECK(age_of(1, 80ms) == 20ms);
   CHECK(age_of(1, 90ms) == 0ms);
   CHECK(age_of(1, 500ms) == 0ms);
