@@ -368,7 +368,7 @@ void node_agent_state::on(const v1::EpochFormed& x) {
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
     config_.lines.info(formatted(
-      "epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+      "group epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
       to_string(plan.epoch), plan.own.node_rank, plan.node_count,
       plan.own.first_global_rank, last, plan.world_size,
       x.reason().empty() ? "" : formatted(" ({})", reason_line(x.reason()))));
@@ -379,7 +379,7 @@ void node_agent_state::on(const v1::EpochFormed& x) {
 
 void node_agent_state::on(const v1::EpochRevoked& x) {
   if (remote_)
-    config_.lines.warn(formatted("epoch {} is revoked: {}",
+    config_.lines.warn(formatted("group epoch {} is revoked: {}",
                                  to_string(epoch_id{x.epoch()}),
                                  reason_line(x.reason())));
   present_.reset();

@@ -50,8 +50,15 @@ void process_owner_state::fail(core::worker_failure failure) {
                                    workers.grace_period});
 }
 
+// The list has the first failure again if others were before it.
 void process_owner_state::end(core::collateral others) {
-  std::ranges::move(others.listed, std::back_inserter(ending_.failures));
+  auto& failures = ending_.failures;
+  const auto is_first = [&](const auto& x) {
+    return !failures.empty() && x.local_rank == failures.front().local_rank;
+  };
+  if (std::ranges::any_of(others.listed, is_first))
+    failures.clear();
+  std::ranges::move(others.listed, std::back_inserter(failures));
   ending_.unlisted_failure_count = others.unlisted_count;
   if (const auto on_ended = std::exchange(config_.on_ended, nullptr))
     on_ended(std::move(ending_));

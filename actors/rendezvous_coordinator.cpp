@@ -161,14 +161,15 @@ struct rendezvous_coordinator_state::effect_runner {
     }
     const auto& plan = x.plans.front();
     const auto& budget = st.rendezvous_.budget();
-    const auto line
-      = formatted("coordinator forms epoch {}: {} {}, world size {}, restarts "
-                  "spent {} of {}{}",
-                  to_string(plan.epoch), plan.node_count,
-                  plan.node_count == 1 ? "node" : "nodes", plan.world_size,
-                  budget.restart_count(), budget.restart_count_max(),
-                  x.reason.empty() ? "" : formatted(" ({})", x.reason));
-    if (st.config_.networked || plan.epoch.value > 1)
+    const auto line = formatted(
+      "coordinator forms group epoch {}: {} {}, world size {}, restarts "
+      "spent {} of {}{}",
+      to_string(plan.epoch), plan.node_count,
+      plan.node_count == 1 ? "node" : "nodes", plan.world_size,
+      budget.restart_count(), budget.restart_count_max(),
+      x.reason.empty() ? "" : formatted(" ({})", x.reason));
+    const auto is_first = (plan.epoch.value - 1) % epochs_per_term == 0;
+    if (st.config_.networked || !is_first)
       st.config_.lines.info(line);
     else
       st.config_.lines.debug(line);
@@ -183,20 +184,21 @@ struct rendezvous_coordinator_state::effect_runner {
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.warn(formatted("coordinator revokes epoch {}: {}",
+    st.config_.lines.warn(formatted("coordinator revokes group epoch {}: {}",
                                     to_string(x.epoch), x.reason));
   }
 
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
-      "coordinator finds the root cause in epoch {}: {}{}{}",
+      "coordinator finds the root cause in group epoch {}: {}{}{}",
       to_string(x.epoch), to_string(x.first),
       x.others.empty() ? ""
                        : formatted("; failed after it: {}", x.others.count()),
       x.exemption.empty() ? "" : "; costs no restart: " + x.exemption));
     for (const auto& other : x.others.listed)
-      st.config_.lines.info(formatted("coordinator notes that in epoch {} {}",
-                                      to_string(x.epoch), to_string(other)));
+      st.config_.lines.info(
+        formatted("coordinator notes that in group epoch {} {}",
+                  to_string(x.epoch), to_string(other)));
   }
 
   void operator()(const notify_drain& x) {

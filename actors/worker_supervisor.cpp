@@ -272,10 +272,13 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
       };
   const auto& evidence = config_.evidence;
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
-    if (!is_failure(*x) || !wants_details(x->when))
+    const auto& outputs = outputs_.workers.at(x->local_rank);
+    const auto is_stopped = wants_account(*x, outputs);
+    if (!is_failure(*x) || (!is_stopped && !wants_details(x->when)))
       return false;
-    run_aside([=, death = *x, outputs = outputs_.workers.at(x->local_rank)] {
-      answer(evidence->examine(death, outputs));
+    run_aside([=, death = *x] {
+      answer(is_stopped ? evidence->recall(death, outputs)
+                        : evidence->examine(death, outputs));
     });
   } else if (const auto* y = std::get_if<ports::process_not_started>(&event)) {
     if (!wants_details(y->when))
@@ -309,14 +312,31 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
                                       death_details details) {
   if (const auto* x = std::get_if<ports::process_started>(&event))
     return dispatch(worker_started{x->local_rank, x->pid});
-  if (const auto* x = std::get_if<ports::process_exited>(&event))
+  if (const auto* x = std::get_if<ports::process_exited>(&event)) {
+    const auto failed = failed_at(details);
     return dispatch(worker_exited{x->local_rank, x->exit_code, x->signal,
-                                  x->dumped, std::move(details), x->when});
+                                  x->dumped, std::move(details), x->when,
+                                  failed});
+  }
   const auto& x = std::get<ports::process_not_started>(event);
   if (details.subject.empty())
     details.subject = x.subject;
   dispatch(
     worker_not_started{x.local_rank, x.error, std::move(details), x.when});
+}
+
+// Wall clocks stay in the details: they may have been set meanwhile.
+time_point worker_supervisor_state::failed_at(const death_details& x) const {
+  if (!config_.evidence || x.error_file.empty() || x.wall_ms == 0)
+    return {};
+  return self_->clock().now() - config_.evidence->age_of(x.wall_ms);
+}
+
+// Its own error file may be older than the order to stop.
+bool worker_supervisor_state::wants_account(
+  const ports::process_exited& x, const worker_outputs& outputs) const {
+  return group_->has_ordered(x.when) && group_->looks_back()
+         && !outputs.error_file.empty();
 }
 
 // Examining takes time, which is spent only on failures that will be shown.
@@ -380,7 +400,8 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
     outputs_ = without_files(outputs_);
     if (!std::exchange(lost_files_, true))
       config_.lines.warn(formatted(
-        "worker supervisor starts epoch {} without log files: {}; redirected "
+        "worker supervisor starts group epoch {} without log files: {}; "
+        "redirected "
         "output is lost, teed output has no labels",
         to_string(plan.epoch), one_line(made.error().text, reason_size_max)));
   }
@@ -392,7 +413,7 @@ void worker_supervisor_state::open_store(const epoch_plan& plan) {
   if (!config_.ports)
     return;
   if (plan.own.node_rank != 0)
-    return config_.ports->close();
+    return config_.ports->elsewhere(plan);
   if (auto opened = config_.ports->open(plan); !opened && refusal_.empty())
     refusal_ = opened.error().text;
 }

@@ -290,7 +290,8 @@ coordinator_from(const control_settings& settings,
   auto job = job_from(settings, world);
   if (!job)
     return job.error();
-  auto out = coordinator_arguments{std::move(*job), conf.warnings};
+  const auto backend = job->backend;
+  auto out = coordinator_arguments{std::move(*job), remarks_on(conf, backend)};
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;

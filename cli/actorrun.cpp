@@ -29,7 +29,8 @@ struct dispatcher {
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
-  const auto command = parse_run({argv + 1, argv + argc}, this_process());
+  const auto command = parse_run({argv + 1, argv + argc}, this_process(),
+                                 argc > 0 ? argv[0] : "");
   return command ? std::visit(dispatcher{}, *command)
                  : fail(command.error(), "actorrun");
 }

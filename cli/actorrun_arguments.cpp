@@ -21,6 +21,10 @@ namespace actorrun::cli {
 
 namespace {
 
+/// Under this name we do what the program of that name did: scripts from before
+/// torchrun get their rank on their node as an argument.
+constexpr auto old_launcher = std::string_view{"torch.distributed.launch"};
+
 std::string journal_of(const std::optional<std::string>& typed,
                        const host_facts& world) {
   if (!typed)
@@ -75,6 +79,9 @@ result<void> settle_program(const run_settings& settings,
                         " the shell is not set");
   out.program.name = words.front();
   out.program.arguments.assign(words.begin() + 1, words.end());
+  if (settings.passes_local_rank && !settings.uses_environment)
+    out.program.arguments.insert(out.program.arguments.begin(),
+                                 "--local-rank=${local_rank}");
   out.program.by_runpy = settings.run_path;
   out.program.is_module = settings.is_module && !settings.run_path;
   out.program.no_python = settings.no_python && !settings.run_path;
@@ -135,7 +142,6 @@ result<void> settle_virtual_ranks(const run_settings& settings,
 }
 
 void copy_plain(const run_settings& settings, run_arguments& out) {
-  out.warnings = settings.conf.warnings;
   out.job.timeouts = settings.conf.timeouts;
   out.job.place = settings.conf.place;
   out.job.etcd = settings.conf.etcd;
@@ -146,6 +152,14 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.agent.workers.grace_period = settings.grace_period;
   out.agent.agent_store = !settings.workers_serve_store;
   out.logs_events = settings.logs_events;
+}
+
+/// torchrun takes any key, and scripts for it have some that we do not know.
+void settle_conf(const rendezvous_conf& conf, run_arguments& out) {
+  const auto remarks = remarks_on(conf, out.job.backend);
+  out.warnings.insert(out.warnings.end(), remarks.begin(), remarks.end());
+  if (out.job.backend == rendezvous_backend::fixed)
+    out.job.place = coordinator_place::automatic;
 }
 
 result<void> check(const run_arguments& x) {
@@ -166,8 +180,7 @@ result<run_command> put_together(run_settings& settings,
     return ok.error();
   if (auto ok = settle_nodes(settings, out); !ok)
     return ok.error();
-  if (auto ok = check_conf(settings.conf, out.job.backend); !ok)
-    return ok.error();
+  settle_conf(settings.conf, out);
   if (auto ok = settle_job_id(settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_program(settings, typed, world, out); !ok)
@@ -236,8 +249,11 @@ result<run_command> put_together_hosts(const run_settings& settings,
 } // namespace
 
 result<run_command> parse_run(const std::vector<std::string>& words,
-                              const host_facts& world) {
+                              const host_facts& world,
+                              std::string_view program) {
   auto settings = run_settings{};
+  settings.passes_local_rank
+    = program.substr(program.rfind('/') + 1) == old_launcher;
   const auto rules = run_rules(settings, world.cpu_count);
   auto scanned = scan(words, spellings_of(rules), rest_rule::remainder);
   if (!scanned)
@@ -248,6 +264,8 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     return run_command{version{}};
   if (auto ok = read_options(rules, scanned->options, world.variable); !ok)
     return ok.error();
+  for (const auto& x : scanned->options)
+    settings.typed.push_back(x.name);
   if (settings.completion)
     return run_command{
       help{completion_script(*settings.completion, actorrun_guide())}};

@@ -7,6 +7,7 @@
 #include "messages/result.hpp"
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -28,10 +29,12 @@ using run_command = std::variant<run_arguments, hosts_arguments, help, version>;
 /// script's arguments and are not read. Options that are not given are taken from
 /// the variables `PET_…`, then from the defaults. Deterministic: it asks only
 /// `world`.
-/// @param words Without the program's name.
+/// @param words   Without the program's name.
+/// @param program By which name, or path, the program was called.
 /// @retval errc::bad_argument  an option or variable is unknown, not supported,
 ///         wrong or at odds with another; the text names it
 result<run_command> parse_run(const std::vector<std::string>& words,
-                              const host_facts& world);
+                              const host_facts& world,
+                              std::string_view program = "actorrun");
 
 } // namespace actorrun::cli

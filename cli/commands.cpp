@@ -225,6 +225,8 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
+  for (const auto& x : arguments.details)
+    lines.debug(x);
   // A network has much to do at times; one node alone has not.
   auto config = system_config{arguments.job.rendezvous ? actor_place::threads
                                                        : actor_place::reactor};
@@ -237,7 +239,8 @@ int run(const run_arguments& arguments, const received_order* by_order) {
      .on_event = event_printer(arguments, console),
      .http = arguments.http,
      .service = service,
-     .is_new_job = by_order != nullptr && by_order->order.is_new_job});
+     .is_new_job = by_order != nullptr && by_order->order.is_new_job,
+     .preferred_master_port = arguments.preferred_master_port});
   auto asked = requests{};
   const auto end = [&](int code) {
     if (!asked.is_cut)

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct launcher_hooks {
   /// The job has just been made up, so that no coordinator of it can have been
   /// before: one of this process waits for no workers of an earlier epoch.
   bool is_new_job = false;
+  /// MASTER_PORT of a job of this node alone, if no other program has it and
+  /// `agent_options::master_port` names none; 1..65535.
+  std::optional<uint16_t> preferred_master_port{};
 };
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous

@@ -26,6 +26,20 @@ public:
   virtual core::death_details examine(const process_not_started& death,
                                       const process_spec& spec)
     = 0;
+
+  /// Looks only at the error file of a worker that was being stopped: it may have
+  /// failed before.
+  virtual core::death_details
+  recall([[maybe_unused]] const process_exited& death,
+         [[maybe_unused]] const core::worker_outputs& outputs) {
+    return {};
+  }
+
+  /// How long ago that was, by this host's clock. Never blocks.
+  /// @param wall_ms As in `death_details`; not 0.
+  virtual core::duration age_of([[maybe_unused]] int64_t wall_ms) {
+    return core::duration{0};
+  }
 };
 
 } // namespace actorrun::ports

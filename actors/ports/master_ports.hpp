@@ -30,6 +30,11 @@ public:
     return {};
   }
 
+  /// An epoch begins whose rank 0 is on another node: serves no store.
+  virtual void elsewhere([[maybe_unused]] const core::epoch_plan& plan) {
+    close();
+  }
+
   /// No worker needs the store any more.
   virtual void close() {}
 };

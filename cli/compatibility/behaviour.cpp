@@ -27,8 +27,9 @@ constexpr ledger_entry files[] = {
   {"session and process group of workers", same, "each worker has its own"},
   {"standard input, working directory, umask, limits", same, "inherited"},
   {"other descriptors", same, "none"},
-  {"processes that a worker has started", better,
-   "ended with the worker, even if the worker itself ended earlier"},
+  {"processes that a worker has started", different,
+   "ended with their epoch, even if the worker itself ended earlier or"
+   " succeeded; torchrun leaves those of workers that have ended"},
 };
 
 constexpr ledger_entry habits[] = {
@@ -53,8 +54,19 @@ constexpr ledger_entry habits[] = {
    "exit code 127, or 126 if it cannot be executed; in torchrun 1"},
   {"a script that is an ELF file", better,
    "is executed directly; in torchrun Python cannot read it"},
-  {"one node without rendezvous options", better,
-   "no TCP port for nodes; the workers' store is on loopback"},
+  {"one node without rendezvous options", different,
+   "no TCP port for nodes; the workers' store is on loopback, at port 29500 if"
+   " no other program has it, else at any free one. In torchrun the second job"
+   " of a host fails"},
+  {"`--master-port` of one node, or the port of `static`, is in use", different,
+   "a sentence and exit code 6 before anything starts; in torchrun a traceback"
+   " and 1"},
+  {"a script that knows the store by `--master-addr` and `--master-port`, or by"
+   " the endpoint of `c10d`",
+   different,
+   "is let into the epoch's store, if rank 0 is on the node of the"
+   " coordinator: always with `static`. Else a warning names both addresses."
+   " In a job with a secret or certificates, only from the job's nodes"},
   {"`static`: a worker fails", better,
    "all nodes restart; in torchrun only the worker's own node, and the job"
    " hangs"},
@@ -108,15 +120,20 @@ constexpr ledger_entry habits[] = {
   {"other signals, such as SIGUSR1", better,
    "no worker is left alive; `--signals-to-forward` passes them on"},
   {"siblings of a failed worker", different,
-   "siblings that were stopped are not failures and not in the report"},
+   "siblings that were stopped are not failures and not in the report, unless"
+   " their error files say that they had failed before"},
   {"log lines of the launcher", different,
    "`[actorrun TIME LEVEL] …` on standard error; torchrun has glog's format"},
-  {"the failure report", same,
-   "torchrun's layout, with additional lines; without a traceback of the"
-   " launcher before it"},
+  {"the failure report", different,
+   "torchrun's layout, with additional lines (`cause`, `stuck`, `message`,"
+   " `output`); without a traceback of the launcher before it, and without the"
+   " blank at the end of `exitcode`"},
   {"the root cause", better,
-   "the first failure over all nodes, without comparing the clocks of hosts;"
-   " in torchrun the first of this node, to the second"},
+   "the first failure over all nodes, without comparing the clocks of hosts."
+   " On one host the times of error files count, as in torchrun, which knows"
+   " its own node and whole seconds only"},
+  {"the launcher's own error file", same,
+   "a copy of that of the first failure; none if no worker has written one"},
   {"a timer expires", better,
    "the worker is killed, the group restarts, and the report names the timer;"
    " in torchrun the agent dies as well"},

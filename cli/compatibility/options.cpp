@@ -22,9 +22,12 @@ constexpr ledger_entry options[] = {
    "`static` has a default port, 29500. The path of a file is refused"},
   {"--rdzv-id", better, "also used on one node"},
   {"--rdzv-conf", different,
-   "unknown keys are refused, and so is `store_type=file`. `timeout` and"
-   " `heartbeat`, which torchrun ignores, are read as `join_timeout` and"
-   " `heartbeat_timeout`. Times may have units"},
+   "unknown keys, and those of another back end, have no effect, with a"
+   " warning. `store_type=file` is refused. `timeout` is read as"
+   " `join_timeout`, with a warning where torchrun ignores it (`c10d`); with"
+   " `static` and `etcd` torchrun reads it, too. `heartbeat`, which torchrun"
+   " ignores, is read as `heartbeat_timeout`, with a warning. Times may have"
+   " units. One pair of quotes around the whole is dropped"},
   {"--standalone", different,
    "no TCP port for nodes; `--rdzv-id` is used; `--nnodes=2` is refused,"
    " because the job would wait in vain"},
@@ -72,16 +75,17 @@ constexpr ledger_entry options[] = {
   {"--numa-binding", better,
    "memory is preferred from the same NUMA nodes; neither `numactl` nor an"
    " accelerator is needed; `--report-bindings` shows the result"},
-  {"--signals-to-handle", different,
-   "unknown names are refused; torchrun skips them with a traceback"},
+  {"--signals-to-handle", better,
+   "names that are unknown or of no use are left out with a warning; if none"
+   " is left, an error. In torchrun a traceback for each"},
   {"--shutdown-timeout", better,
    "applies to every stop, not only the last one"},
   {"--virtual-local-rank", same, ""},
   {"--print-completion", better, "also fish; needs no Python package"},
   {"--use-env", different,
-   "of `torch.distributed.launch`: accepted, but has no effect, because"
-   " `LOCAL_RANK` is always set. For the argument that `launch` adds without"
-   " this option: `SCRIPT --local-rank='${local_rank}'`"},
+   "of `torch.distributed.launch`: needed only by a link of that name, because"
+   " `LOCAL_RANK` is always set. `--pass-local-rank` asks for the argument that"
+   " `launch` adds without this option"},
   {"--metrics-cfg", refused,
    "torchrun no longer has it. Use `--metrics-port`,"
    " `--event-log-handler=console` or `actorctl status --json`"},
@@ -99,6 +103,9 @@ constexpr ledger_entry options[] = {
   {"--tls-cert", added, "the certificate that this node shows the others"},
   {"--tls-key", added, "its private key"},
   {"--tls-ca", added, "the authority of the other nodes' certificates"},
+  {"--pass-local-rank", added,
+   "the script gets `--local-rank=N`, as from `torch.distributed.launch`; also"
+   " if the program is called by that name, through a link"},
   {"--no-agent-store", added,
    "rank 0 listens at `MASTER_PORT`, as with torchrun's"
    " `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`"},

@@ -40,6 +40,9 @@ constexpr ledger_entry read[] = {
    "seconds from SIGKILL, not of state D, until a worker that does not end is"
    " given up: the node leaves with exit code 7 and the others go on. In"
    " torchrun all restarts are void, and the exit code is 0"},
+  {"TORCH_ELASTIC_EXIT_BARRIER_TIMEOUT", different,
+   "not read: a node that has succeeded waits for as long as the others take,"
+   " and takes part if the group starts again"},
   {"TORCH_ELASTIC_WORKER_IDENTICAL", better,
    "not needed: ranks are not exchanged through a store"},
   {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", better,
@@ -73,7 +76,8 @@ constexpr ledger_entry given[] = {
   {"MASTER_PORT", different,
    "a new port in every epoch, announced to all nodes, so that no worker finds"
    " the store of an earlier epoch. Also with `static` on several nodes, where"
-   " `--master-port` is the coordinator's; on one node it is `--master-port`"},
+   " `--master-port` is the coordinator's; on one node it is `--master-port`,"
+   " or 29500 as described under Behaviour"},
   {"TORCHELASTIC_RESTART_COUNT", better,
    "equal on all nodes, and never decreases"},
   {"TORCHELASTIC_MAX_RESTARTS", same, ""},

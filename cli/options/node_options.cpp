@@ -129,11 +129,20 @@ result<void> refuse_port_0(const endpoint& x, const std::string& option) {
     option));
 }
 
+/// A warning about an option that has no effect. What a variable has set is no
+/// mistake of the person who starts this job.
+void warn_of(const char* name, std::string text, const run_settings& x,
+             run_arguments& out) {
+  const auto is_typed
+    = std::find(x.typed.begin(), x.typed.end(), name) != x.typed.end();
+  (is_typed ? out.warnings : out.details).push_back(std::move(text));
+}
+
 /// Warns about options for node rank 0 that have no effect.
 void warn_of_master(const run_settings& x, const std::string& why,
                     run_arguments& out) {
   const auto warn = [&](const char* name) {
-    out.warnings.push_back(formatted("{} is ignored: {}", name, why));
+    warn_of(name, formatted("{} is ignored: {}", name, why), x, out);
   };
   if (x.node_rank.value_or(0) != 0)
     warn("--node-rank");
@@ -156,9 +165,11 @@ result<void> settle_standalone(const run_settings& settings,
   // localhost:0 asks for what --standalone does, and scripts write both.
   const auto named = endpoint_of(settings, master_port_default);
   if (named && named->port != 0)
-    out.warnings.emplace_back("--standalone: --rdzv-endpoint is ignored");
+    warn_of(endpoint_name, "--standalone: --rdzv-endpoint is ignored", settings,
+            out);
   if (settings.backend && *settings.backend != rendezvous_backend::native)
-    out.warnings.emplace_back("--standalone: --rdzv-backend is ignored");
+    warn_of("--rdzv-backend", "--standalone: --rdzv-backend is ignored",
+            settings, out);
   warn_of_master(settings, "with --standalone the job has one node", out);
   return {};
 }
@@ -169,9 +180,15 @@ result<void> settle_alone(const run_settings& settings, run_arguments& out) {
   const auto named = endpoint_of(settings, master_port_default);
   if (named && named->port != 0)
     out.agent.master_port = named->port;
+  // torchrun's workers meet there if no option says anything, and some scripts know
+  // the number.
+  if (!named && !settings.master_port
+      && settings.backend != rendezvous_backend::native)
+    out.preferred_master_port = master_port_default;
   if (named && !is_loopback(named->host))
-    out.warnings.emplace_back("--rdzv-endpoint is ignored but for its port: the"
-                              " job has one node");
+    warn_of(endpoint_name,
+            "--rdzv-endpoint is ignored but for its port: the job has one node",
+            settings, out);
   if (settings.backend == rendezvous_backend::fixed
       && settings.node_rank.value_or(0) != 0)
     return bad_argument(
@@ -363,7 +380,9 @@ option_rules node_rules(run_settings& out) {
      into(out.master_address, parse_master_address)},
     {"--master-port", 0, "PORT", group,
      "static: port of the coordinator (default: 29500). On a single node:"
-     " MASTER_PORT of the workers (default: any free port)",
+     " MASTER_PORT of the workers (default: 29500 or, if it is in use or "
+     "another"
+     " option names the back end or the endpoint, any free port)",
      into(out.master_port,
           count_parser(0, std::numeric_limits<uint16_t>::max()))},
     {"--local-addr", 0, "ADDRESS", group,
@@ -435,9 +454,9 @@ result<void> settle_job_id(const run_settings& settings,
     out.job.job.value = "none";
     // With static, jobs usually have no ids: address and port distinguish them.
     if (out.job.backend != rendezvous_backend::fixed)
-      out.warnings.emplace_back(
-        "--rdzv-id is not given: the job is called \"none\","
-        " as all jobs without an id are");
+      (out.job.agent_count_max == 1 ? out.details : out.warnings)
+        .emplace_back("--rdzv-id is not given: the job is called \"none\","
+                      " as all jobs without an id are");
   } else {
     out.job.job.value = world.random_id();
   }

@@ -144,9 +144,18 @@ const pairs& keys_of_options() {
   return keys;
 }
 
+/// Without the quotes that are left of a text which was quoted twice.
+std::string_view without_quotes(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() < 2 || (text.front() != '"' && text.front() != '\''))
+    return text;
+  const auto is_one_pair = text.find(text.front(), 1) == text.size() - 1;
+  return is_one_pair ? trimmed(text.substr(1, text.size() - 2)) : text;
+}
+
 result<pairs> split_pairs(std::string_view text) {
   pairs out;
-  text = trimmed(text);
+  text = without_quotes(text);
   while (!text.empty()) {
     const auto end = text.find(',');
     const auto pair = text.substr(0, end);
@@ -175,30 +184,46 @@ void adopt_misnomers(pairs& settings, rendezvous_conf& out) {
     if (i == settings.end())
       continue;
     const auto key = std::string{meant};
-    out.warnings.push_back(formatted(
+    const auto is_taken = settings.emplace(key, i->second).second;
+    auto text = formatted(
       "--rdzv-conf: {}{}", i->first,
-      settings.emplace(key, i->second).second
-        ? formatted(" is taken as {}={}; write {}", key, i->second, key)
-        : formatted(" is ignored, because {} is given", key)));
+      is_taken ? formatted(" is taken as {}={}; write {}", key, i->second, key)
+               : formatted(" is ignored, because {} is given", key));
+    if (is_taken && i->first == "timeout")
+      out.remark_on_timeout = std::move(text);
+    else
+      out.warnings.push_back(std::move(text));
     settings.erase(i);
   }
 }
 
-result<void> refuse_unknown(const pairs& settings) {
+result<std::vector<std::string>> find_unknown(const pairs& settings) {
+  auto out = std::vector<std::string>{};
+  const auto names = rendezvous_conf_keys();
   for (const auto& [key, value] : settings) {
     const auto option = keys_of_options().find(key);
     if (option != keys_of_options().end())
       return bad_argument(formatted("{} is not a key; use the option {}",
                                     in_quotes(key), option->second));
-    const auto names = rendezvous_conf_keys();
-    if (std::find(names.begin(), names.end(), key) != names.end())
-      continue;
-    const auto meant = guess(key, names);
-    return bad_argument(formatted(
-      "the key {} is unknown{}", in_quotes(key),
-      meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
+    if (std::find(names.begin(), names.end(), key) == names.end())
+      out.push_back(key);
   }
-  return {};
+  return out;
+}
+
+/// What is wrong with keys that do not fit the back end.
+std::vector<std::string> misfits(const rendezvous_conf& conf,
+                                 rendezvous_backend backend) {
+  auto out = std::vector<std::string>{};
+  if (backend != rendezvous_backend::etcd)
+    for (const auto& key : conf.etcd_keys)
+      out.push_back(
+        formatted("the key {} is for --rdzv-backend=etcd", in_quotes(key)));
+  if (backend == rendezvous_backend::fixed
+      && conf.place != coordinator_place::automatic)
+    out.emplace_back("with the backend static the node of rank 0 hosts the"
+                     " coordinator; leave out is_host");
+  return out;
 }
 
 } // namespace
@@ -209,8 +234,10 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
     return settings.error();
   auto out = rendezvous_conf{};
   adopt_misnomers(*settings, out);
-  if (auto ok = refuse_unknown(*settings); !ok)
-    return ok.error();
+  auto unknown = find_unknown(*settings);
+  if (!unknown)
+    return unknown.error();
+  out.unknown_keys = std::move(*unknown);
   for (const auto& key : known_keys()) {
     const auto i = settings->find(key.name);
     if (i == settings->end())
@@ -225,15 +252,33 @@ result<rendezvous_conf> parse_rendezvous_conf(std::string_view text) {
 
 result<void> check_conf(const rendezvous_conf& conf,
                         rendezvous_backend backend) {
-  if (backend != rendezvous_backend::etcd && !conf.etcd_keys.empty())
-    return bad_argument(
-      formatted("--rdzv-conf: the key {} is for --rdzv-backend=etcd",
-                in_quotes(conf.etcd_keys.front())));
-  if (backend == rendezvous_backend::fixed
-      && conf.place != coordinator_place::automatic)
-    return bad_argument("--rdzv-conf: with the backend static the node of rank"
-                        " 0 hosts the coordinator; leave out is_host");
+  if (!conf.unknown_keys.empty()) {
+    const auto& key = conf.unknown_keys.front();
+    const auto names = rendezvous_conf_keys();
+    const auto meant = guess(key, names);
+    return bad_argument(formatted(
+      "--rdzv-conf: the key {} is unknown{}", in_quotes(key),
+      meant.empty() ? "; known are " + joined_with(names, ", ") : meant));
+  }
+  if (const auto wrong = misfits(conf, backend); !wrong.empty())
+    return bad_argument("--rdzv-conf: " + wrong.front());
   return {};
+}
+
+std::vector<std::string> remarks_on(const rendezvous_conf& conf,
+                                    rendezvous_backend backend) {
+  auto out = conf.warnings;
+  // With static, torchrun waits so long for the store of node rank 0; with etcd,
+  // for the other nodes.
+  if (backend == rendezvous_backend::native && !conf.remark_on_timeout.empty())
+    out.push_back(conf.remark_on_timeout);
+  for (const auto& key : conf.unknown_keys)
+    out.push_back(
+      formatted("--rdzv-conf: the key {} is unknown and has no effect{}",
+                in_quotes(key), guess(key, rendezvous_conf_keys())));
+  for (const auto& text : misfits(conf, backend))
+    out.push_back(formatted("--rdzv-conf: {}; it has no effect", text));
+  return out;
 }
 
 std::vector<std::string> rendezvous_conf_keys() {

@@ -7,6 +7,7 @@
 #include "runtime/options.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,14 @@ struct run_arguments {
   /// `worker_command(program, …)` has found what to execute.
   agent_options agent;
   http_options http;
+  /// MASTER_PORT of this node alone if it is free, and `agent` names none.
+  std::optional<uint16_t> preferred_master_port;
   worker_program program;
   std::vector<int> signals_to_handle; ///< End this node's part; at least one.
   std::vector<int>
     signals_to_forward; ///< Passed on to workers; none of the above.
   std::vector<std::string> warnings; ///< One line each, for a person.
+  std::vector<std::string> details;  ///< Likewise, for who looks for a cause.
   /// Show a line of JSON on standard error for each event.
   bool logs_events = false;
   /// Print what the workers are bound to.

@@ -6,6 +6,7 @@
 #include "cli/options/device_options.hpp"
 #include "cli/options/host_list.hpp"
 #include "cli/options/rendezvous_conf.hpp"
+#include "cli/options/signal_values.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
@@ -30,6 +31,9 @@ struct exported_variable {
 /// The value of each option, as `run_rules` reads them; `parse_run` checks how they
 /// go together.
 struct run_settings {
+  /// The names of the options that stand on the command line. Others may come from
+  /// variables, which whoever runs the jobs of many people has set for all of them.
+  std::vector<std::string> typed;
   std::vector<host_share> hosts;         ///< Of `--hosts`; empty: not given.
   std::string host_file;                 ///< Path; empty: not given.
   std::vector<std::string> remote_shell; ///< Words; empty: ssh.
@@ -58,7 +62,9 @@ struct run_settings {
   bool no_python = false;
   bool run_path = false;
   std::string start_method = "spawn"; ///< Checked, but not used.
-  bool uses_environment = false;      ///< Checked, but not used.
+  /// The script gets its rank on its node as an argument, unless the second is set.
+  bool passes_local_rank = false;
+  bool uses_environment = false;
   bool logs_events = false;
   bool workers_serve_store = false; ///< The worker with rank 0 does.
   std::optional<shell> completion;  ///< Print its script, and do nothing else.
@@ -68,7 +74,7 @@ struct run_settings {
   std::chrono::milliseconds grace_period{30'000};
   core::log_options logs; ///< Except `rotate_keep`.
   std::optional<uint32_t> rotate_keep;
-  std::optional<std::vector<int>> signals_to_handle;
+  std::optional<signal_choice> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
   std::optional<int> notice_signal; ///< 0: none.

@@ -22,12 +22,14 @@ bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
 
-result<std::vector<int>> parse_signals_to_handle(const std::string& text) {
-  auto x = parse_signals(text);
-  if (x && x->empty())
-    return bad_argument("no signal is named, so each would kill actorrun and"
-                        " its workers without notice");
-  return x;
+result<signal_choice> parse_signals_to_handle(const std::string& text) {
+  auto x = parse_known_signals(text);
+  if (!x.signals.empty())
+    return x;
+  if (!x.left_out.empty())
+    return bad_argument(x.left_out.front());
+  return bad_argument("no signal is named, so each would kill actorrun and"
+                      " its workers without notice");
 }
 
 result<int> parse_notice_signal(const std::string& text) {
@@ -105,8 +107,13 @@ option_rules signal_rules(run_settings& out) {
 
 result<void> settle_signals(const run_settings& settings,
                             const host_facts& world, run_arguments& out) {
-  out.signals_to_handle
-    = settings.signals_to_handle.value_or(default_signals(world));
+  const auto handled = settings.signals_to_handle.value_or(
+    signal_choice{default_signals(world), {}});
+  out.signals_to_handle = handled.signals;
+  // As in torchrun, the others are handled.
+  for (const auto& why : handled.left_out)
+    out.warnings.push_back(
+      formatted("--signals-to-handle: {}; it is left out", why));
   out.signals_to_forward = settings.signals_to_forward;
   for (auto x : out.signals_to_forward) {
     if (contains(out.signals_to_handle, x))

@@ -109,6 +109,24 @@ std::vector<std::string> names_taken_by(Parse parse) {
 
 } // namespace
 
+signal_choice parse_known_signals(std::string_view text) {
+  auto out = signal_choice{};
+  if (trimmed(text).empty())
+    return out;
+  for (const auto item : split(text, ',')) {
+    const auto one = parse_signals(item);
+    if (!one) {
+      out.left_out.push_back(one.error().text);
+    } else if (one->empty()) {
+      out.left_out.emplace_back("the name of a signal is missing");
+    } else if (std::find(out.signals.begin(), out.signals.end(), one->front())
+               == out.signals.end()) {
+      out.signals.push_back(one->front());
+    }
+  }
+  return out;
+}
+
 result<std::vector<int>> parse_signals(std::string_view text) {
   auto out = std::vector<int>{};
   if (trimmed(text).empty())

@@ -18,6 +18,16 @@ namespace actorrun::cli {
 ///         caught or means something else to us; the text says which
 result<std::vector<int>> parse_signals(std::string_view text);
 
+/// What a list of signals asks for, as far as that can be done.
+struct signal_choice {
+  std::vector<int>
+    signals; ///< Each once, in the order in which they were typed.
+  std::vector<std::string> left_out; ///< Why, for each of the others.
+};
+
+/// Reads a list like `parse_signals`, and leaves out what that would refuse.
+signal_choice parse_known_signals(std::string_view text);
+
 /// One signal that can ask a worker to end, or make it abort.
 /// @retval errc::bad_argument  as above, or the signal would not end a worker
 result<int> parse_stop_signal(std::string_view text);

@@ -126,10 +126,14 @@ option_rules torchrun_rules(run_settings& out) {
     {"--logs-specs", 0, "default", group,
      "only default is accepted: other values name Python code",
      refuse_logs_specs},
+    {"--pass-local-rank", 0, "", group,
+     "give SCRIPT the argument --local-rank=N, as torch.distributed.launch does"
+     " (default: only if actorrun is called by that name). A script that has"
+     " another name for it: SCRIPT --local_rank='${local_rank}'",
+     switch_on(out.passes_local_rank)},
     {"--use-env", 0, "", group,
-     "accepted, without effect: workers always have LOCAL_RANK. For a script"
-     " that expects an argument instead, write SCRIPT"
-     " --local-rank='${local_rank}'",
+     "SCRIPT gets no argument --local-rank; workers always have LOCAL_RANK"
+     " (default: so it is, unless --pass-local-rank is given)",
      switch_on(out.uses_environment)},
     {"--metrics-cfg", 0, "TEXT", "", "", refuse_metrics},
   };

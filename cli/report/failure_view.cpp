@@ -70,6 +70,8 @@ result<void> leave_error_file(const std::string& path, const core::ending& how,
     return {};
   if (has_failed(how)) {
     const auto& first = *how.result->first_failure;
+    if (first.details.error_file.empty())
+      return {}; // Who started us knows the exit code, and more is not known.
     return write_error_file(path, first, first.host == host);
   }
   if (const auto why = own_failure(how))

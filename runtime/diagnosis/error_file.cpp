@@ -10,6 +10,7 @@
 #include "runtime/program_support.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 
 #include <fcntl.h>
@@ -49,6 +50,59 @@ error_file_text text_of(const error_document& x) {
           std::string{core::end_of(traceback, core::failure_traceback_max)}};
 }
 
+constexpr auto ms_per_second = int64_t{1'000};
+
+/// Seconds, as a number or as text, in ms; 0: they are none of this time.
+int64_t ms_of(const error_document& seconds) {
+  auto value = 0.0;
+  if (seconds.is_number()) {
+    value = seconds.get<double>();
+  } else if (seconds.is_string()) {
+    const auto& text = seconds.get_ref<const std::string&>();
+    const auto* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, value).ptr != end)
+      return 0;
+  }
+  constexpr auto latest = 253'402'300'800.0; // The year 10,000.
+  return value > 0 && value < latest
+           ? static_cast<int64_t>(value * static_cast<double>(ms_per_second))
+           : 0;
+}
+
+int64_t timestamp_in(const error_document& x) {
+  const auto& content = x.at("message");
+  const auto value_in = [](const error_document& in) {
+    const auto i = in.is_object() ? in.find("timestamp") : in.end();
+    return i == in.end() ? int64_t{0} : ms_of(*i);
+  };
+  if (content.is_object())
+    if (const auto extra = content.find("extraInfo"); extra != content.end())
+      return value_in(*extra);
+  return value_in(x);
+}
+
+int64_t change_time_of(const std::string& path) {
+  constexpr auto ns_per_ms = int64_t{1'000'000};
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0)
+    return 0;
+  return facts.st_mtim.tv_sec * ms_per_second
+         + facts.st_mtim.tv_nsec / ns_per_ms;
+}
+
+/// `@record` gives whole seconds, and writes the file at once; so the file's own time
+/// is better if the two agree. A worker's time that is far from it is none.
+int64_t time_of(const error_document& x, const std::string& path) {
+  constexpr auto far = 24 * 60 * 60 * ms_per_second;
+  const auto said = timestamp_in(x);
+  const auto changed = change_time_of(path);
+  const auto later = changed - said;
+  if (said == 0 || (later >= 0 && later < 2 * ms_per_second) || later < -far
+      || later > far)
+    return changed;
+  return said;
+}
+
 failure not_written(const std::string& path, const std::string& why) {
   return {errc::log_failed,
           formatted("the error file {} cannot be written: {}", path, why)};
@@ -78,7 +132,6 @@ result<void> replace_file(const std::string& path, std::string_view text) {
 
 error_document document_of(std::string_view message, std::string_view stack,
                            int64_t wall_ms) {
-  constexpr auto ms_per_second = 1'000;
   return {{"message",
            {{"message", message},
             {"extraInfo",
@@ -111,7 +164,9 @@ std::optional<error_file_text> read_error_file(const std::string& path) {
       formatted("the error file {} {}", path, found.error().text), ""};
   if (!*found)
     return {};
-  return text_of(**found);
+  auto out = text_of(**found);
+  out.wall_ms = time_of(**found, path);
+  return out;
 }
 
 } // namespace detail

@@ -51,14 +51,8 @@ void worker_evidence::begin() {
 core::death_details
 worker_evidence::examine(const ports::process_exited& death,
                          const core::worker_outputs& outputs) {
-  auto out = core::death_details{};
-  out.wall_ms = wall_time_of(death.when);
+  auto out = recall(death, outputs);
   out.out_of_memory = death.signal == SIGKILL && kills_.claim();
-  if (auto said = read_error_file(outputs.error_file)) {
-    out.error_file = outputs.error_file;
-    out.message = std::move(said->message);
-    out.traceback = std::move(said->traceback);
-  }
   if (out.out_of_memory && out.message.empty())
     out.message = kills_.limit();
   if (out.traceback.empty())
@@ -66,6 +60,27 @@ worker_evidence::examine(const ports::process_exited& death,
   if (out.message.empty() && lacks_space(outputs))
     out.message = "no space is left on the disk of its log files";
   return out;
+}
+
+// A file that was written by a clock of its own says nothing of the time.
+core::death_details
+worker_evidence::recall(const ports::process_exited& death,
+                        const core::worker_outputs& outputs) {
+  auto out = core::death_details{};
+  out.wall_ms = wall_time_of(death.when);
+  auto said = read_error_file(outputs.error_file);
+  if (!said)
+    return out;
+  out.error_file = outputs.error_file;
+  out.message = std::move(said->message);
+  out.traceback = std::move(said->traceback);
+  if (said->wall_ms > 0 && said->wall_ms < out.wall_ms)
+    out.wall_ms = said->wall_ms;
+  return out;
+}
+
+core::duration worker_evidence::age_of(int64_t wall_ms) {
+  return std::chrono::milliseconds{wall_time_of({}) - wall_ms};
 }
 
 // The agent makes room on a full disk, and may have done so by now.

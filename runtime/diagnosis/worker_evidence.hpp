@@ -32,6 +32,9 @@ public:
                               const core::worker_outputs& outputs) override;
   core::death_details examine(const ports::process_not_started& death,
                               const ports::process_spec& spec) override;
+  core::death_details recall(const ports::process_exited& death,
+                             const core::worker_outputs& outputs) override;
+  core::duration age_of(int64_t wall_ms) override;
 
 private:
   bool lacks_space(const core::worker_outputs& x) const;

@@ -146,6 +146,13 @@ result<void> launcher::members::host_coordinator() {
   config.beginning.excluded = known_exclusions();
   coordinator = std::make_unique<hosted_coordinator>(
     system, loop, std::move(config), guardian);
+  if (has_agent) {
+    entrance = std::make_shared<store_entrance>(*loop, lines);
+    coordinator->pass_store_clients(
+      [to = entrance](unique_fd client, const std::string& address) {
+        to->admit(std::move(client), address);
+      });
+  }
   auto listening = coordinator->listen(
     job, *where, mine, hooks.is_new_job ? std::optional{false} : std::nullopt);
   if (listening)
@@ -179,7 +186,7 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.host = host;
   out.pid = ::getpid();
   out.exclude_after = job.exclude_after;
-  out.networked = job.rendezvous.has_value();
+  out.networked = job.rendezvous && job.agent_count_max > 1;
   out.lines = lines;
   out.on_closed
     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); };
@@ -309,19 +316,34 @@ launcher::members::make_locator(const core::offer& offering) {
 
 // A known address is resolved here, because a name may take long. Otherwise the
 // first link announces a numeric one.
-std::shared_ptr<ports::master_ports>
+result<std::shared_ptr<ports::master_ports>>
 launcher::members::make_ports(const agent_options& options) {
-  if (!options.agent_store)
-    return std::make_shared<reserved_ports>(options.master_port);
+  using made = std::shared_ptr<ports::master_ports>;
+  if (!options.agent_store) {
+    auto ports = std::make_shared<reserved_ports>(options.master_port);
+    if (hooks.preferred_master_port && !options.master_port)
+      ports->prefer(*hooks.preferred_master_port);
+    ports->share(entrance);
+    if (auto held = ports->hold(); !held)
+      return held.error();
+    return made{std::move(ports)};
+  }
   auto ports
     = keep(std::make_unique<store_ports>(
              *loop, store_place{options.master_port, !job.rendezvous}, lines),
            loop);
+  if (hooks.preferred_master_port && !options.master_port)
+    ports->prefer(*hooks.preferred_master_port);
+  ports->share(entrance);
   if (!options.local_address.empty())
     ports->announce(options.local_address);
   else if (coordinator)
     ports->announce(job.rendezvous ? job.rendezvous->host : own_address);
-  return ports;
+  // A node alone could never get another one.
+  if (!job.rendezvous)
+    if (auto held = ports->hold(); !held)
+      return held.error();
+  return made{std::move(ports)};
 }
 
 // For people, who steer the job there.
@@ -355,7 +377,10 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   host_of_workers->set_detail_handler(
     [lines = lines](const std::string& x) { lines.debug(x); });
   auto processes = keep(std::move(host_of_workers), loop);
-  auto ports = make_ports(options);
+  auto made_ports = make_ports(options);
+  if (!made_ports)
+    return made_ports.error();
+  auto ports = std::move(*made_ports);
   const auto offering = core::offer{.agent = make_agent_id(host),
                                     .host = host,
                                     .address = options.local_address,
@@ -497,7 +522,9 @@ void launcher::members::agent_finished(const core::ending& how) {
     events->note(how);
   const auto hosts
     = etcd ? etcd->coordinator() != nullptr : coordinator != nullptr;
-  handle(core::agent_finished{how, hosts});
+  // A coordinator of one node alone would wait for an agent that cannot come.
+  const auto waits = job.rendezvous || !how.why;
+  handle(core::agent_finished{how, hosts && waits});
 }
 
 void launcher::members::actor_died(core::actor_died::role which,

@@ -21,6 +21,7 @@
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/processes/warden.hpp"
+#include "runtime/store/entrance.hpp"
 #include "runtime/timers/node_timers.hpp"
 
 #include <chrono>
@@ -35,10 +36,10 @@ namespace actorrun {
 
 struct launcher::members {
   members(caf::actor_system& sys, job_options job_, launcher_hooks hooks_,
-          bool has_agent)
+          bool has_agent_)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), mine(credentials_of_job()),
-      host(detail::local_host_name()), end(has_agent) {
+      host(detail::local_host_name()), has_agent(has_agent_), end(has_agent_) {
     job.timeouts = core::fitted(job.timeouts, job.agent_count_max);
   }
 
@@ -64,7 +65,8 @@ struct launcher::members {
   result<void> spawn_agent(const agent_options& options);
   std::shared_ptr<ports::coordinator_locator>
   make_locator(const core::offer& offering);
-  std::shared_ptr<ports::master_ports> make_ports(const agent_options& options);
+  result<std::shared_ptr<ports::master_ports>>
+  make_ports(const agent_options& options);
   std::string coordinator_place() const;
   void open_events(const agent_options& options);
   void open_operator_socket();
@@ -94,6 +96,7 @@ struct launcher::members {
   log lines;
   detail::credentials mine;
   std::string host;
+  bool has_agent;        ///< Else there is a coordinator only.
   bool occupied = false; ///< Another process listens at our endpoint.
   std::shared_ptr<detail::reactor> loop
     = detail::loop_scheduler::reactor_for(system);
@@ -101,6 +104,8 @@ struct launcher::members {
     guardian; ///< Null: the job has one node only.
   /// Null: another node hosts it, or `etcd` does.
   std::unique_ptr<detail::hosted_coordinator> coordinator;
+  /// From its port to the store here. Null: it has none.
+  std::shared_ptr<detail::store_entrance> entrance;
   std::unique_ptr<detail::etcd_host>
     etcd; ///< Has the coordinator, if it is ours.
   node_agent_actor agent;

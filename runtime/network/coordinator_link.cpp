@@ -139,6 +139,11 @@ failure coordinator_link::explain(failure why) const {
     why = {errc::address_in_use,
            to_string(to_.where)
              + " is this host and another program listens there"};
+  else if (to_.occupied
+           && (why.code == errc::connection_timed_out
+               || why.code == errc::connection_failed))
+    why.text += "; this host is meant, and its port is held by another"
+                " program, or by a coordinator that is stopped";
   return why;
 }
 

@@ -109,11 +109,17 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
   }
   if (!listening)
     return listening;
-  lines_.info(formatted("coordinator of job {} listens on {}", job.job.value,
-                        *listening));
+  const auto tell = [&](const std::string& line) {
+    if (job.agent_count_max > 1)
+      lines_.info(line);
+    else // As quiet as a node without an endpoint.
+      lines_.debug(line);
+  };
+  tell(formatted("coordinator of job {} listens on {}", job.job.value,
+                 *listening));
   if (config_.beginning.successor)
-    lines_.info("coordinator may have had a predecessor: it waits for agents "
-                "with workers of an earlier epoch");
+    tell("coordinator may have had a predecessor: it waits for agents with "
+         "workers of an earlier epoch");
   if (job.secret.empty() && !mine.identity && !is_loopback(where))
     lines_.warn(
       "the job has no secret: whoever reaches this port and knows the job's id "

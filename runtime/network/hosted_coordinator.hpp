@@ -6,6 +6,7 @@
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/os/undertaker.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,12 @@ public:
                              const socket_address& where,
                              const credentials& mine,
                              std::optional<bool> is_successor = {});
+
+  /// @see remote_agent_links::pass_store_clients
+  void pass_store_clients(
+    std::function<void(unique_fd client, const std::string& address)> to) {
+    links_->pass_store_clients(std::move(to));
+  }
 
   /// Kills the coordinator, waits until it calls back no more, and closes its
   /// port. Does nothing when called again.

@@ -55,6 +55,13 @@ struct listener_callbacks {
   /// The resumption key of the link that an agent has now, if it has one: another process
   /// that claims its id is refused. On the reactor's thread; may be empty.
   server_handshake::resumption_finder resumption_of{};
+  /// Takes a connection from `address` (its host without the port: `host`) that
+  /// begins as those of torch's store do; no byte of it has been read. On the
+  /// reactor's thread; may be empty: such peers are refused.
+  /// @returns why it was not taken: `is …`; empty: it was
+  std::function<std::string(unique_fd connection, const std::string& address,
+                            const std::string& host)>
+    on_store_client{};
 };
 
 /// Listens as long as it lives. A callback may destroy it; no callback is

@@ -1,5 +1,6 @@
 #include "runtime/network/pending_peers.hpp"
 
+#include "actors/core/store/opening.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/peer_user.hpp"
 #include "runtime/os/socket.hpp"
@@ -20,6 +21,9 @@ namespace {
 
 // At most so many bytes of a refused peer are read before it is closed.
 constexpr size_t ignored_size_max = 4096; // bytes
+
+// At most so many hosts of the store's clients are remembered.
+constexpr size_t store_hosts_max = 4096;
 
 /// Reads and drops input. @returns as recv(2)
 ssize_t ignore(int socket) {
@@ -106,14 +110,21 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
     pending_peer{std::move(fd),
                  server_handshake{mine_, random_nonce(), how, incarnation_,
                                   callbacks_.resumption_of},
-                 std::move(address), host_of(remote), deadline});
+                 how, std::move(address), host_of(remote), deadline});
   home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
+  // Many may come at once, and must not be taken for silent ones.
+  if (is_store_client(peers_.at(number)))
+    pass_on(number);
 }
 
 void pending_peers::on_ready(connection_id number) {
   auto& x = peers_.at(number);
   if (x.talk.state() == handshake_state::refused) {
     linger(number);
+    return;
+  }
+  if (is_store_client(x)) {
+    pass_on(number);
     return;
   }
   switch (exchange(x.fd.get(), x.talk)) {
@@ -151,6 +162,8 @@ void pending_peers::on_refused(connection_id number) {
 
 void pending_peers::on_closed(connection_id number) {
   const auto x = take(number);
+  if (may_be_store_client(x))
+    return;
   // On this host, processes check by a connect whether the socket has a
   // listener.
   if (!x.talk.silent() || !of_this_host())
@@ -161,6 +174,8 @@ void pending_peers::on_closed(connection_id number) {
 
 void pending_peers::on_late(connection_id number) {
   peers_.at(number).deadline = 0;
+  if (may_be_store_client(peers_.at(number)))
+    return pass_on(number);
   const auto x = take(number);
   if (x.talk.state() == handshake_state::pending)
     rejected_.add(x.address, x.talk.silent()
@@ -176,6 +191,36 @@ void pending_peers::linger(connection_id number) {
   const auto gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
   if (gone || x.ignored_size >= ignored_size_max)
     take(number);
+}
+
+// Its first byte is enough, for ours and that of a hello differ; it stays unread.
+bool pending_peers::is_store_client(const pending_peer& x) const {
+  auto first = char{};
+  return callbacks_.on_store_client && !of_this_host() && x.talk.silent()
+         && x.talk.state() == handshake_state::pending
+         && ::recv(x.fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1
+         && core::may_begin_store_client(static_cast<uint8_t>(first));
+}
+
+// Torch 2.0 and before open two connections, and use the second when keys are
+// watched.
+bool pending_peers::may_be_store_client(const pending_peer& x) const {
+  return x.talk.silent() && store_hosts_.contains(x.host);
+}
+
+void pending_peers::pass_on(connection_id number) {
+  const auto self = shared_from_this(); // The call may end the listener.
+  auto x = take(number);
+  const auto why
+    = x.how == trust::none
+        ? "is another user's process"
+        : callbacks_.on_store_client(std::move(x.fd), x.address, x.host);
+  if (stopped_)
+    return;
+  if (!why.empty())
+    rejected_.add(std::move(x.address), why);
+  else if (store_hosts_.size() < store_hosts_max)
+    store_hosts_.insert(std::move(x.host));
 }
 
 void pending_peers::admit(connection_id number) {

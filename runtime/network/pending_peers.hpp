@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace actorrun::detail {
@@ -35,6 +36,7 @@ private:
   struct pending_peer {
     unique_fd fd;
     server_handshake talk;
+    trust how;
     std::string address;
     std::string host;
     reactor::timer deadline = 0;
@@ -49,6 +51,9 @@ private:
   void on_late(connection_id number);
   void linger(connection_id number);
   void admit(connection_id number);
+  bool is_store_client(const pending_peer& x) const;
+  bool may_be_store_client(const pending_peer& x) const;
+  void pass_on(connection_id number);
   bool make_room();
   pending_peer take(connection_id number);
   bool of_this_host() const { return !path_.empty(); }
@@ -62,6 +67,7 @@ private:
   rejected_peers rejected_;
   std::shared_ptr<acceptor> acceptor_;
   std::map<connection_id, pending_peer> peers_;
+  std::set<std::string> store_hosts_; ///< From which clients were passed on.
   connection_id last_connection_id_ = 0;
   bool stopped_ = false;
 };

@@ -3,7 +3,9 @@
 #include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/tombstone.hpp"
+#include "runtime/os/peer_user.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace actorrun::detail {
@@ -96,6 +98,11 @@ result<std::string> remote_agent_links::listen(
        [this](const std::string& agent) {
          const auto i = links_.find(agent);
          return i == links_.end() ? std::nullopt : i->second.last_key;
+       },
+     .on_store_client =
+       [this](unique_fd client, const std::string& address,
+              const std::string& host) {
+         return take_store_client(std::move(client), address, host);
        }});
   if (!listener)
     return listener.error();
@@ -114,6 +121,31 @@ void remote_agent_links::receive(unique_fd connection, const peer& who) {
                  {formatted("{} at {}", who.id, who.address),
                   mine_.has_secret || mine_.identity != nullptr},
                  [this, who](const failure& why) { report_cut(who, why); });
+}
+
+// The store has no secret; so whoever may reach it through this port must be known
+// where the job has one.
+std::string remote_agent_links::take_store_client(unique_fd client,
+                                                  const std::string& address,
+                                                  const std::string& host) {
+  if (!pass_store_client_)
+    return "is a client of torch's store, which is not here but at MASTER_ADDR"
+           " and MASTER_PORT of the workers";
+  const auto is_guarded = mine_.has_secret || mine_.identity != nullptr;
+  if (is_guarded && !is_of_job(client, host))
+    return "is a client of torch's store, and no node of the job is at its"
+           " address";
+  pass_store_client_(std::move(client), address);
+  return {};
+}
+
+bool remote_agent_links::is_of_job(const unique_fd& client,
+                                   const std::string& host) const {
+  if (const auto user = user_of_peer(client.get()))
+    return is_trusted(*user);
+  return std::any_of(links_.begin(), links_.end(), [&](const auto& x) {
+    return x.second.link && x.second.host == host;
+  });
 }
 
 // Only a link that is encrypted takes the place of another, and CAF sees no other.

@@ -13,6 +13,7 @@
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +48,15 @@ public:
          const std::function<rendezvous_coordinator_actor(
            int socket, const nonce_bytes& incarnation)>& on_listening);
 
+  /// Passes on clients of torch's store that come to the coordinator's port: of any
+  /// host in a job without a secret and certificates, else of this one and of those
+  /// that agents are linked from. `to` is called on the reactor's thread.
+  /// @pre `listen` was not called
+  void pass_store_clients(
+    std::function<void(unique_fd client, const std::string& address)> to) {
+    pass_store_client_ = std::move(to);
+  }
+
   /// Stops listening and cuts all links. Returns when the port is closed.
   void close();
 
@@ -79,6 +89,9 @@ private:
   };
 
   void receive(unique_fd connection, const peer& who);
+  std::string take_store_client(unique_fd client, const std::string& address,
+                                const std::string& host);
+  bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
   void admit(visit x);
   void open(visit x);
@@ -102,6 +115,7 @@ private:
   reactor& home_;
   log lines_;
   credentials mine_; ///< Do not change after `listen`.
+  std::function<void(unique_fd, const std::string&)> pass_store_client_;
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;

@@ -4,6 +4,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/socket.hpp"
+#include "runtime/store/entrance.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -51,22 +52,6 @@ void subtract(port_range x, port_range hole, std::vector<port_range>& out) {
     out.push_back({x.first, static_cast<uint16_t>(hole.first - 1)});
   if (hole.last < x.last)
     out.push_back({static_cast<uint16_t>(hole.last + 1), x.last});
-}
-
-// An abstract name belongs to the network namespace, as ports do, and goes with
-// its socket, however this process ends.
-unique_fd lock_port(uint16_t port) {
-  auto lock = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-  const auto name = "actorrun-master-port-" + std::to_string(port);
-  auto address = sockaddr_un{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto size = offsetof(sockaddr_un, sun_path) + 1 + name.size();
-  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address),
-             static_cast<socklen_t>(size))
-      != 0)
-    lock.reset();
-  return lock;
 }
 
 template <class Address>
@@ -158,6 +143,60 @@ void try_each(std::span<const port_range> candidates, Try works) {
 }
 
 } // namespace
+
+// An abstract name belongs to the network namespace, as ports do, and goes with
+// its socket, however this process ends.
+unique_fd lock_port(uint16_t port) {
+  auto lock = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  const auto name = "actorrun-master-port-" + std::to_string(port);
+  auto address = sockaddr_un{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address),
+             static_cast<socklen_t>(size))
+      != 0)
+    lock.reset();
+  return lock;
+}
+
+// A worker will listen there, on all addresses, and as torch does it: connections of
+// an earlier job may linger.
+result<void> reserved_ports::hold() {
+  if (!wish_ || lock_)
+    return {};
+  auto lock = lock_port(*wish_);
+  if (!lock)
+    return failure{errc::address_in_use,
+                   formatted("MASTER_PORT {} is in use: another job of this "
+                             "host has it",
+                             *wish_)};
+  auto bound = bind_port(*numeric_address("::", *wish_));
+  if (!bound && bound.error().code == errc::cannot_listen)
+    bound = bind_port(*numeric_address("0.0.0.0", *wish_));
+  if (!bound)
+    return failure{bound.error().code,
+                   formatted("MASTER_PORT {} cannot be used: {}", *wish_,
+                             bound.error().text)};
+  lock_ = std::move(lock);
+  return {};
+}
+
+result<void> reserved_ports::open(const core::epoch_plan& plan) {
+  elsewhere(plan);
+  return {};
+}
+
+void reserved_ports::elsewhere(const core::epoch_plan& plan) {
+  if (entrance_)
+    entrance_->point_to(plan);
+}
+
+void reserved_ports::prefer(uint16_t port) {
+  wish_ = port;
+  if (!hold())
+    wish_.reset();
+}
 
 std::vector<port_range> master_port_candidates(port_range ephemeral) {
   auto result = std::vector<port_range>{};

@@ -7,12 +7,15 @@
 #include "runtime/os/unique_fd.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace actorrun::detail {
+
+class store_entrance;
 
 /// Ports `first`..`last`, both included.
 struct port_range {
@@ -71,10 +74,32 @@ result<bound_port> bind_master_port(const socket_address& where);
 /// @retval errc::cannot_listen   it cannot be bound; the text says why
 result<bound_port> bind_port(const socket_address& where);
 
+/// Keeps other actorrun processes of this network namespace from `port`, as long as
+/// it lives; empty: one of them has it.
+unique_fd lock_port(uint16_t port);
+
 class reserved_ports final : public ports::master_ports {
 public:
   /// @param wish The port to use always; none: another one for every epoch.
   explicit reserved_ports(std::optional<uint16_t> wish) : wish_(wish) {}
+
+  /// Reserves the port that was wished for, where no program may listen yet. Without
+  /// a wish does nothing.
+  /// @retval errc::address_in_use  another program has it
+  /// @retval errc::cannot_listen   this host cannot have it; the text says why
+  result<void> hold();
+
+  /// Uses this port always, if no other program has it; else the wish stays none.
+  /// @pre there is no wish
+  void prefer(uint16_t port);
+
+  /// Clients that come to the coordinator's port are told of the worker's.
+  void share(std::shared_ptr<store_entrance> entrance) {
+    entrance_ = std::move(entrance);
+  }
+
+  result<void> open(const core::epoch_plan& plan) override;
+  void elsewhere(const core::epoch_plan& plan) override;
 
   uint16_t next() override {
     if (wish_)
@@ -88,6 +113,8 @@ public:
 
 private:
   std::optional<uint16_t> wish_;
+  unique_fd lock_;                           ///< Of it.
+  std::shared_ptr<store_entrance> entrance_; ///< May be null.
   std::optional<port_reservation> current_;
   std::optional<port_reservation> last_;
 };

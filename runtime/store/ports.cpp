@@ -70,8 +70,37 @@ bool store_ports::open_to_all(const std::string& why) {
   return true;
 }
 
-result<bound_port> store_ports::bind() const {
-  return place_.port ? bind_port(*where_) : bind_master_port(*where_);
+// Two sockets that are bound and do not listen yet may have the same port, so two
+// jobs that start at the same time need the lock.
+result<bound_port> store_ports::bind_given(uint16_t port) {
+  auto lock = lock_ ? std::move(lock_) : lock_port(port);
+  if (!lock)
+    return failure{errc::address_in_use,
+                   formatted("another job of this host has port {}", port)};
+  const auto where = numeric_address(host_of(*where_), port);
+  auto bound = where ? bind_port(*where) : bind_port(*where_);
+  if (bound)
+    lock_ = std::move(lock);
+  return bound;
+}
+
+result<bound_port> store_ports::bind() {
+  if (const auto port = std::exchange(preferred_, std::nullopt))
+    if (auto bound = bind_given(*port)) {
+      place_.port = port;
+      return bound;
+    }
+  return place_.port ? bind_given(*place_.port) : bind_master_port(*where_);
+}
+
+result<void> store_ports::hold() {
+  if (next() != 0)
+    return {};
+  const auto code = failed_with_.value_or(errc::cannot_listen);
+  if (place_.port)
+    return failure{code, formatted("MASTER_PORT {} cannot be used: {}",
+                                   *place_.port, trouble_)};
+  return failure{code, "there is no MASTER_PORT: " + trouble_};
 }
 
 uint16_t store_ports::next() {
@@ -87,6 +116,7 @@ uint16_t store_ports::next() {
   }
   if (!fresh) {
     trouble_ = fresh.error().text;
+    failed_with_ = fresh.error().code;
     return 0;
   }
   last_ = std::exchange(current_, std::move(*fresh));
@@ -129,19 +159,31 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   if (!server)
     return refuse(server.error().text);
   server_ = std::move(*server);
+  if (entrance_)
+    entrance_->open(*server_);
   return {};
+}
+
+void store_ports::elsewhere(const core::epoch_plan& plan) {
+  close();
+  if (entrance_)
+    entrance_->point_to(plan);
 }
 
 // The next epoch does not wait until the memory of a large store is freed.
 void store_ports::retire() {
   if (!server_)
     return;
+  if (entrance_)
+    entrance_->close();
   server_->stop();
   server_->await_stopped();
   retired_ = std::move(server_);
 }
 
 void store_ports::close() {
+  if (entrance_)
+    entrance_->close();
   if (server_)
     server_->stop();
 }

@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 #include "actors/ports/master_ports.hpp"
+#include "runtime/store/entrance.hpp"
 #include "runtime/store/master_port.hpp"
 #include "runtime/store/server.hpp"
 
@@ -35,6 +36,22 @@ public:
   store_ports(reactor& home, store_place place, log lines)
     : home_(home), place_(place), lines_(std::move(lines)) {}
 
+  ~store_ports() override {
+    if (entrance_)
+      entrance_->close();
+  }
+
+  /// Binds the port of the place now, or another one if it has none, so that the
+  /// first epoch cannot lack it.
+  /// @pre `announce` was called
+  /// @retval errc::address_in_use  another program has the port
+  /// @retval errc::cannot_listen   this host cannot have it; the text says why
+  result<void> hold();
+
+  /// Uses this port always, if no other program has it.
+  /// @pre the place has no port, and `announce` was not called
+  void prefer(uint16_t port) { preferred_ = port; }
+
   uint16_t next() override;
 
   /// Blocks like `listen_address` if it is a name. What is no address of this
@@ -42,12 +59,19 @@ public:
   /// workers are here or it is a loopback address: then there is no port.
   void announce(const std::string& address) override;
 
+  /// Clients that come to the coordinator's port are let into the store here.
+  void share(std::shared_ptr<store_entrance> entrance) {
+    entrance_ = std::move(entrance);
+  }
+
   result<void> open(const core::epoch_plan& plan) override;
+  void elsewhere(const core::epoch_plan& plan) override;
   void close() override;
 
 private:
   result<socket_address> look_up() const;
-  result<bound_port> bind() const;
+  result<bound_port> bind_given(uint16_t port);
+  result<bound_port> bind();
   /// @returns false if only this host may reach the store
   bool open_to_all(const std::string& why);
   std::optional<bound_port>* find(uint16_t port);
@@ -60,9 +84,13 @@ private:
   std::optional<size_t> memory_max_;
   std::string address_; ///< As announced; empty: not yet.
   std::optional<socket_address> where_;
-  std::string trouble_; ///< Why there is no port.
+  std::string trouble_;               ///< Why there is no port.
+  std::optional<uint16_t> preferred_; ///< Until it has been tried.
+  std::optional<errc> failed_with_;   ///< Likewise.
+  unique_fd lock_;                    ///< Of the port to use always.
   std::optional<bound_port> current_;
   std::optional<bound_port> last_;
+  std::shared_ptr<store_entrance> entrance_; ///< May be null.
   std::unique_ptr<store_server> server_;
   std::unique_ptr<store_server> retired_; ///< Serves no more.
 };

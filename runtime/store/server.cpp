@@ -123,8 +123,38 @@ void store_server::stop() {
 
 void store_server::await_first() {
   retry_ = 0;
-  if (!stopping_)
-    home_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { begin(); });
+  if (stopping_)
+    return;
+  if (has_adopted())
+    return begin();
+  home_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { begin(); });
+}
+
+void store_server::adopt(unique_fd socket) {
+  // As what we accept ourselves has them.
+  set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY);
+  set_option(socket.get(), SOL_SOCKET, SO_KEEPALIVE);
+  {
+    const auto guard = std::lock_guard{adopted_mutex_};
+    if (adopted_.size() == store_adopted_max)
+      return;
+    adopted_.push_back(std::move(socket));
+  }
+  on_home([this] {
+    if (stopping_) {
+      const auto guard = std::lock_guard{adopted_mutex_};
+      adopted_.clear();
+    } else if (thread_.joinable()) {
+      ::eventfd_write(wake_up_.get(), 1);
+    } else if (retry_ == 0) {
+      begin();
+    }
+  });
+}
+
+bool store_server::has_adopted() {
+  const auto guard = std::lock_guard{adopted_mutex_};
+  return !adopted_.empty();
 }
 
 // Without a thread or a descriptor now there may be one soon; the client waits.
@@ -168,6 +198,7 @@ result<void> store_server::start_thread() {
 void store_server::run() {
   ::pthread_setname_np(::pthread_self(), "store");
   make_room();
+  admit_adopted();
   while (!stopping_)
     round();
   close_up();
@@ -180,6 +211,10 @@ void store_server::close_up() {
   ::shutdown(listener_.get(), SHUT_RDWR);
   set_option(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 0);
   links_.clear();
+  {
+    const auto guard = std::lock_guard{adopted_mutex_};
+    adopted_.clear();
+  }
   const auto peak = store_->memory_peak();
   has_stopped_ = true;
   has_stopped_.notify_all();
@@ -210,7 +245,9 @@ void store_server::round() {
     const auto token = events[i].data.u64;
     if (token == listener_token)
       accept_all();
-    else if (token != wake_up_token)
+    else if (token == wake_up_token)
+      admit_adopted();
+    else
       on_event({token}, events[i].events);
     flush(); // Who has its answer goes on while we serve others.
   }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ inline constexpr size_t store_clients_max = 65'536;
 
 /// Room for so many costs next to nothing; workers may open more than they must.
 inline constexpr size_t store_clients_expected = 512;
+
+/// At most so many adopted clients wait for the thread; more are cut off.
+inline constexpr size_t store_adopted_max = 4'096;
 
 /// Torch 2.1 sends the second half of an APPEND at once; a client that has not
 /// done so for this long is older and meant DELETE_KEY.
@@ -62,6 +66,11 @@ public:
 
   /// Cuts all connections; waits for `home` and for the thread.
   ~store_server();
+
+  /// Serves a client that has connected elsewhere, and of which nothing has been
+  /// read; not when the server has been stopped. Any thread may call.
+  /// @param socket Of TCP, non-blocking.
+  void adopt(unique_fd socket);
 
   store_server(const store_server&) = delete;
   store_server& operator=(const store_server&) = delete;
@@ -98,6 +107,8 @@ private:
   int round_timeout() const;
   void accept_all();
   void admit(unique_fd socket);
+  void admit_adopted();
+  bool has_adopted();
   bool has_place_for(const unique_fd& socket);
   void pause_accepting();
   void watch_listener(bool is_accepting);
@@ -119,6 +130,8 @@ private:
   unique_fd listener_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> has_stopped_{false};
+  std::mutex adopted_mutex_;
+  std::vector<unique_fd> adopted_; ///< Guarded by it; not admitted yet.
 
   // Of `home_`, until there is a thread.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

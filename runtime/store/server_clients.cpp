@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 namespace actorrun::detail {
@@ -45,6 +46,19 @@ void store_server::accept_all() {
       return;
     }
   }
+}
+
+// Those that have connected elsewhere.
+void store_server::admit_adopted() {
+  auto count = eventfd_t{};
+  ::eventfd_read(wake_up_.get(), &count);
+  auto fresh = std::vector<unique_fd>{};
+  {
+    const auto guard = std::lock_guard{adopted_mutex_};
+    fresh.swap(adopted_);
+  }
+  for (auto& x : fresh)
+    admit(std::move(x));
 }
 
 void store_server::admit(unique_fd socket) {

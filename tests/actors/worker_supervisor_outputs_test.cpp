@@ -143,10 +143,11 @@ TEST_CASE_METHOD(logs_fixture,
     CHECK(host->process(2, i).err == core::stream_target{});
     CHECK(host->has(2, i, "TORCHELASTIC_ERROR_FILE="));
   }
-  CHECK(lines.told()
-        == "warning worker supervisor starts epoch 2 without log files: no "
-           "space left; redirected output is lost, teed output has no "
-           "labels\n");
+  CHECK(
+    lines.told()
+    == "warning worker supervisor starts group epoch 2 without log files: no "
+       "space left; redirected output is lost, teed output has no "
+       "labels\n");
   host->exit_all(2, 0);
   run();
   start(3); // Logged only once.
@@ -161,8 +162,8 @@ TEST_CASE_METHOD(logs_fixture,
   run();
   layout->why_not = "again";
   start(5);
-  CHECK(lines.told().starts_with(
-    "warning worker supervisor starts epoch 5 without log files: again; "));
+  CHECK(lines.told().starts_with("warning worker supervisor starts group epoch "
+                                 "5 without log files: again; "));
 }
 
 // -- last lines ---------------------------------------------------------------

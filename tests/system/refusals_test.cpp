@@ -123,7 +123,7 @@ TEST_CASE_METHOD(scene, "arguments: the error is named, exit code 2",
     {"--nproc-per-node=tpu", "x"},
     {"--numa-binding=core", "x"},
     {"--max-restarts=-1", "x"},
-    {"--rdzv-conf=nonsense=1", "x"},
+    {"--rdzv-conf=min_nodes=1", "x"},
     {"--rdzv-conf=join_timeout", "x"},
     {"--rdzv-backend=zookeeper", "x"},
     {"--nnodes=2", "x"}, // No endpoint.

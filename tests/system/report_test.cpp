@@ -75,7 +75,7 @@ TEST_CASE_METHOD(scene, "report: every agent reports the same root cause",
   CHECK(has_line(report, "  <NO_OTHER_FAILURES>"));
   CHECK(has_line(report, R"(  rank      : 3 \(local_rank: [01]\))"));
   CHECK(has_line(report, R"(  exitcode  : 41 \(pid: )"
-                           + std::to_string(workers[3].pid) + R"(\) )"));
+                           + std::to_string(workers[3].pid) + R"(\))"));
 }
 
 TEST_CASE_METHOD(report_scene,
@@ -93,8 +93,35 @@ TEST_CASE_METHOD(report_scene,
         != report.npos);
   CHECK(has_line(report, "  output    : the traceback is the end of standard "
                          "error"));
-  CHECK(own_message()["errorCode"] == 3);
-  CHECK(own_message()["extraInfo"]["py_callstack"] == "Traceback\nValueError");
+  CHECK_FALSE(std::filesystem::exists(own_file()));
+}
+
+// The first to end is not the first to fail.
+TEST_CASE_METHOD(report_scene,
+                 "report: the oldest error file is the root cause, and those of"
+                 " stopped workers are listed",
+                 "[report]") {
+  const auto output = output_of(
+    script("write() { printf '{\"message\": {\"message\": \"E: of %s\","
+           " \"extraInfo\": {\"py_callstack\": \"E: of %s\", \"timestamp\":"
+           " \"%s\"}}}' $RANK $RANK $1 > $TORCHELASTIC_ERROR_FILE; };"
+           " now=$(date +%s);"
+           " case $RANK in"
+           "  0) write $((now - 60)); touch F/0; exec sleep 60;;"
+           "  1) write $((now - 30)); touch F/1; exec sleep 60;;"
+           "  2) until test -e F/0 -a -e F/1; do sleep 0.05; done;"
+           "     write $now; exit 7;;"
+           "  *) exec sleep 60;; esac",
+           {"--nproc-per-node=4"}),
+    1);
+  const auto report = report_in(output);
+  const auto root = report.substr(report.find("Root Cause"));
+  CHECK(root.find("E: of 0") != root.npos);
+  CHECK(has_line(root, R"(  exitcode  : -15 .*)"));
+  const auto others = report.substr(0, report.find("Root Cause"));
+  CHECK(others.find("E: of 1") < others.find("E: of 2"));
+  CHECK(others.find("E: of 2") != others.npos);
+  CHECK(count_of(report, "  rank      : ") == 3);
 }
 
 TEST_CASE_METHOD(report_scene, "report: a torch worker's error file is shown",

@@ -149,7 +149,7 @@ TEST_CASE_METHOD(timers_scene,
                 {"--max-restarts=1"});
   CHECK(count_of(output, "worker 1 of epoch 1 (pid ") == 1);
   CHECK(count_of(output, "worker 1 of epoch 2 (pid ") == 1);
-  CHECK(count_of(output, "coordinator forms epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
   CHECK(has_line(output, R"(  cause     : .*scope "e2" overran by .*)"));
 }
 
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(timers_scene,
                 0, {"--max-restarts=1", "--shutdown-timeout=1"});
   CHECK(count_of(output, "timer \"stuck\" is overdue") == 1);
   CHECK(worst_lateness(output) < lateness_max);
-  CHECK(count_of(output, "coordinator forms epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
   CHECK(clock::now() - begin < timeout / 2);
 }
 
@@ -281,7 +281,7 @@ TEST_CASE_METHOD(timers_scene, "timers: garbage harms no other line",
   CHECK(count_of(output, "lines that are no requests") >= 1);
   CHECK(count_of(output, "timer \"victim\" is overdue by ") == 1);
   CHECK(worst_lateness(output) < lateness_max);
-  CHECK(count_of(output, "coordinator forms epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
 }
 
 TEST_CASE_METHOD(timers_scene, "timers: a flood delays no kill", "[timers]") {

@@ -2,6 +2,7 @@
 
     store_checks.py client      every request that this torch has
     store_checks.py all_reduce  rank 3 fails in the first epoch
+    store_checks.py reduce_at HOST PORT  at the address of the command line
 """
 import datetime
 import os
@@ -18,12 +19,11 @@ is_without_libuv = (hasattr(dist.TCPStore, "libuvBackend")
                     and os.environ.get("USE_LIBUV") == "0")
 
 
-def connect():
+def connect(host=os.environ["MASTER_ADDR"], port=os.environ["MASTER_PORT"]):
     options = {"is_master": False, "timeout": datetime.timedelta(seconds=20)}
     if is_without_libuv:
         options["use_libuv"] = False  # Matters only for its own server.
-    return dist.TCPStore(os.environ["MASTER_ADDR"],
-                         int(os.environ["MASTER_PORT"]), world, **options)
+    return dist.TCPStore(host, int(port), world, **options)
 
 
 def check_common(store):
@@ -111,4 +111,17 @@ def all_reduce():
     dist.destroy_process_group()
 
 
-{"client": client, "all_reduce": all_reduce}[sys.argv[1]]()
+def reduce_at():
+    assert os.environ["MASTER_PORT"] != sys.argv[3]
+    store = dist.PrefixStore("0", connect(*sys.argv[2:4]))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+    x = torch.ones(1)
+    dist.all_reduce(x)
+    assert x.item() == world
+    dist.barrier()
+    dist.destroy_process_group()
+    print(f"rank {rank}: reduced at the coordinator's port", flush=True)
+
+
+{"client": client, "all_reduce": all_reduce, "reduce_at": reduce_at}[
+    sys.argv[1]]()

@@ -61,6 +61,29 @@ TEST_CASE_METHOD(store_scene, "store: two nodes meet there, and meet again",
   CHECK(ports_in(output).size() == 1);
 }
 
+// torchrun's store is at the address of the command line.
+TEST_CASE_METHOD(
+  store_scene, "store: scripts may know it by the address of the command line",
+  "[store]") {
+  if (!has_torch())
+    return;
+  const auto node = [&](uint32_t rank) -> program& {
+    return run({"--nnodes=2", "--nproc-per-node=2",
+                "--node-rank=" + std::to_string(rank),
+                "--master-addr=127.0.0.1",
+                "--master-port=" + std::to_string(port()), STORE_SCRIPT,
+                "reduce_at", "127.0.0.1", std::to_string(port())},
+               variables());
+  };
+  auto& a = node(0);
+  auto& b = node(1);
+  CHECK(a.wait(training_timeout) == 0);
+  CHECK(b.wait(training_timeout) == 0);
+  const auto output = a.output() + b.output();
+  INFO(output);
+  CHECK(count_of(output, "reduced at the coordinator's port") == 4);
+}
+
 TEST_CASE_METHOD(store_scene, "store: rank 0 can serve the store itself",
                  "[store]") {
   if (!has_torch())

@@ -3,7 +3,9 @@
 #include "actors/core/failure_text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -48,10 +50,43 @@ void failure_order::add(const worker_failure& x, time_point now) {
   insert(x, now);
 }
 
+// An agent lists again what it has reported if those in front of it were before it:
+// their workers have said so. The ages in one list are of one moment.
 void failure_order::add(const collateral& xs, time_point now) {
   ++arrivals_;
-  for (const auto& x : xs.listed)
-    insert(x, now);
+  const auto& listed = xs.listed;
+  const auto find = [this](const worker_failure& x) {
+    return std::find_if(entries_.begin(), entries_.end(), [&](const entry& y) {
+      return y.failure.agent == x.agent && y.failure.local_rank == x.local_rank;
+    });
+  };
+  const auto is_in_front = [&](size_t i, const entry& again) {
+    const auto x = find(listed[i]);
+    return x == entries_.end() || x->arrival > again.arrival;
+  };
+  auto arrivals = std::map<size_t, uint64_t>{}; // Of those listed again.
+  for (size_t j = 1; j < listed.size(); ++j)
+    if (const auto x = find(listed[j]); x != entries_.end())
+      for (size_t i = 0; i < j; ++i)
+        if (is_in_front(i, *x))
+          arrivals.emplace(j, x->arrival);
+  for (const auto& [j, arrival] : arrivals)
+    find(listed[j])->arrival = arrivals_; // Meanwhile it was not before them.
+  for (size_t j = 0; j < listed.size(); ++j)
+    if (!arrivals.contains(j))
+      insert(listed[j], now);
+  for (const auto& [j, arrival] : arrivals) {
+    const auto again = find(listed[j]);
+    if (again == entries_.end())
+      continue;
+    again->arrival = arrival;
+    again->died = std::min(again->died, now - listed[j].age);
+    for (size_t i = 0; i < j; ++i)
+      if (const auto x = find(listed[i]);
+          x != entries_.end() && x->arrival > arrival)
+        x->died = std::min(x->died, again->died - duration{1});
+  }
+  std::sort(entries_.begin(), entries_.end(), &failure_order::precedes);
   unlisted_count_ += xs.unlisted_count;
 }
 

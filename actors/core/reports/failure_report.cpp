@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -59,7 +60,9 @@ std::string cause_of(const worker_failure& x) {
   return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
 }
 
-std::string output_of(const worker_failure& x) {
+/// @param is_advised Whether the report has said how to keep standard error; it
+///                   says so once.
+std::string output_of(const worker_failure& x, bool& is_advised) {
   const auto& details = x.details;
   if (x.kind == failure_kind::not_started || x.kind == failure_kind::unkillable)
     return "";
@@ -67,7 +70,7 @@ std::string output_of(const worker_failure& x) {
     return details.traceback.empty()
              ? "nothing was written to standard error"
              : "the traceback is the end of standard error";
-  if (!details.traceback.empty())
+  if (!details.traceback.empty() || std::exchange(is_advised, true))
     return "";
   return "standard error was not kept: it went to the console of " + x.host
          + "; -t 2 keeps it, and shows its end here";
@@ -87,13 +90,13 @@ std::string traceback_of(const worker_failure& x) {
 
 std::string exit_code_of(const worker_failure& x) {
   auto out = std::to_string(reported_exit_code(x))
-             + " (pid: " + std::to_string(x.pid) + ") ";
+             + " (pid: " + std::to_string(x.pid) + ")";
   const auto name = has_signal(x) ? signal_name(x.code) : std::string{};
-  return name.empty() ? out : out + " (" + name + ")";
+  return name.empty() ? out : out + "  (" + name + ")";
 }
 
 std::string block_of(size_t index, const worker_failure& x,
-                     const local_time_text& local_time) {
+                     const local_time_text& local_time, bool& is_advised) {
   const auto& details = x.details;
   auto out = "[" + std::to_string(index) + "]:";
   out += line("time", details.wall_ms == 0 ? std::string{not_available}
@@ -112,16 +115,17 @@ std::string block_of(size_t index, const worker_failure& x,
   add("cause", cause_of(x));
   add("stuck", details.where);
   add("message", message_of(x));
-  add("output", output_of(x));
+  add("output", output_of(x, is_advised));
   return out;
 }
 
-std::string others_of(const outcome& how, const local_time_text& local_time) {
+std::string others_of(const outcome& how, const local_time_text& local_time,
+                      bool& is_advised) {
   auto out = std::string{};
   auto index = size_t{0};
   for (const auto& x : how.other_failures) {
     out += (out.empty() ? "" : "\n");
-    out += block_of(++index, x, local_time);
+    out += block_of(++index, x, local_time, is_advised);
   }
   if (how.unlisted_failure_count > 0) {
     out += (out.empty() ? "  " : "\n  ");
@@ -177,8 +181,9 @@ std::string failure_report(std::string_view name, const outcome& how,
   if (!how.first_failure)
     return {};
   const auto title = std::string{name} + " FAILED";
-  const auto root = block_of(0, *how.first_failure, local_time);
-  const auto others = others_of(how, local_time);
+  auto is_advised = false;
+  const auto root = block_of(0, *how.first_failure, local_time, is_advised);
+  const auto others = others_of(how, local_time, is_advised);
   const auto width = std::min(
     width_max,
     std::max({longest_line(title), longest_line(root), longest_line(others)}));

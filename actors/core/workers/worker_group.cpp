@@ -10,6 +10,17 @@
 
 namespace actorrun::core {
 
+namespace {
+
+/// Times of files come from a clock that ticks so seldom. What seems to have happened
+/// so little before the end of a process may have happened after it.
+constexpr auto file_time_grain = std::chrono::milliseconds{10};
+
+/// What an error file says of a time so long before its group counts as that time.
+constexpr auto earliest_before_group = std::chrono::hours{24};
+
+} // namespace
+
 worker_group::worker_group(epoch_plan plan, std::string host,
                            std::chrono::milliseconds kill_timeout,
                            std::chrono::milliseconds start_timeout)
@@ -30,6 +41,7 @@ void worker_group::on(const start_ordered&, time_point now, effects& out) {
   if (phase_ != phase::idle)
     return;
   phase_ = phase::preparing;
+  start_ordered_at_ = now;
   if (start_timeout_.count() > 0)
     start_timer_ = arm(now + start_timeout_, out);
   out.emplace_back(prepare_workers{});
@@ -83,18 +95,18 @@ void worker_group::on(const worker_exited& event, time_point now,
   if (overdue != overdue_.end() && overdue->second.has_caused(event))
     report_failure(overdue->second.failure_of(event), event.when, now, out);
   else if (event.signal != 0)
-    fail({.local_rank = event.local_rank,
-          .kind = failure_kind::signalled,
-          .code = event.signal,
-          .dumped = event.dumped,
-          .details = event.details},
-         event.when, now, out);
+    fail_early({.local_rank = event.local_rank,
+                .kind = failure_kind::signalled,
+                .code = event.signal,
+                .dumped = event.dumped,
+                .details = event.details},
+               event, now, out);
   else if (event.exit_code != 0)
-    fail({.local_rank = event.local_rank,
-          .kind = failure_kind::exited,
-          .code = event.exit_code,
-          .details = event.details},
-         event.when, now, out);
+    fail_early({.local_rank = event.local_rank,
+                .kind = failure_kind::exited,
+                .code = event.exit_code,
+                .details = event.details},
+               event, now, out);
   overdue_.erase(event.local_rank);
   settle(now, out);
 }
@@ -173,6 +185,24 @@ void worker_group::fail(worker_failure failure, time_point when, time_point now,
     report_failure(std::move(failure), when, now, out);
 }
 
+// A file may have been written by hand, or by a program with ideas of its own.
+void worker_group::fail_early(worker_failure failure,
+                              const worker_exited& event, time_point now,
+                              effects& out) {
+  const auto ended
+    = event.when == time_point{} ? now : std::min(event.when, now);
+  const auto failed
+    = std::max(event.failed, start_ordered_at_ - earliest_before_group);
+  const auto is_early
+    = event.failed != time_point{} && failed + file_time_grain < ended;
+  if (!is_early)
+    return fail(std::move(failure), event.when, now, out);
+  if (has_ordered(event.when) && !(looks_back() && failed < stop_ordered_at_))
+    return;
+  early_.insert(failure.local_rank);
+  report_failure(std::move(failure), failed, now, out);
+}
+
 void worker_group::report_failure(worker_failure failure, time_point when,
                                   time_point now, effects& out) {
   failure.agent = plan_.own.agent;
@@ -183,18 +213,58 @@ void worker_group::report_failure(worker_failure failure, time_point when,
   if (is_active() && misses_peer(failure)) {
     hold_back(std::move(failure), now, out);
   } else if (is_active()) {
-    phase_ = phase::failed;
-    out.emplace_back(report_failed{std::move(failure)});
+    report_first(std::move(failure), now, out);
   } else if (failure.kind != failure_kind::not_started
              || failure.code != ECANCELED) {
     add_other(std::move(failure), now);
   }
 }
 
+void worker_group::report_first(worker_failure failure, time_point now,
+                                effects& out) {
+  phase_ = phase::failed;
+  first_ = failure;
+  first_aged_at_ = now;
+  out.emplace_back(report_failed{std::move(failure)});
+}
+
+// One that was early may be the root cause, however many are listed.
 void worker_group::add_other(worker_failure failure, time_point now) {
   others_ = aged(std::move(others_), now - others_aged_at_);
   others_aged_at_ = now;
-  others_.add(std::move(failure));
+  if (!early_.contains(failure.local_rank))
+    return others_.add(std::move(failure));
+  auto& listed = others_.listed;
+  const auto place
+    = std::find_if(listed.begin(), listed.end(),
+                   [&](const auto& x) { return x.age < failure.age; });
+  listed.insert(place, std::move(failure));
+  if (listed.size() > other_failures_max) {
+    listed.pop_back();
+    ++others_.unlisted_count;
+  }
+}
+
+// If one happened before the failure that was reported, the list has that again,
+// where it belongs.
+collateral worker_group::others_at(time_point now) const {
+  auto out = aged(others_, now - others_aged_at_);
+  if (!first_)
+    return out;
+  auto first = aged(*first_, now - first_aged_at_);
+  const auto is_older = [&](const auto& x) {
+    return early_.contains(x.local_rank) && x.age > first.age;
+  };
+  const auto last
+    = std::find_if(out.listed.rbegin(), out.listed.rend(), is_older);
+  if (last == out.listed.rend())
+    return out;
+  out.listed.insert(last.base(), std::move(first));
+  if (out.listed.size() > other_failures_max) {
+    out.listed.pop_back();
+    ++out.unlisted_count;
+  }
+  return out;
 }
 
 // Whatever is reported ends the epoch, also for the worker that has failed first
@@ -212,8 +282,7 @@ void worker_group::end_hold(time_point now, effects& out) {
   auto& held = others_.listed;
   auto first = aged(std::move(held.front()), now - others_aged_at_);
   held.erase(held.begin());
-  phase_ = phase::failed;
-  out.emplace_back(report_failed{std::move(first)});
+  report_first(std::move(first), now, out);
 }
 
 void worker_group::settle(time_point now, effects& out) {
@@ -233,8 +302,7 @@ void worker_group::settle(time_point now, effects& out) {
   } else if (phase_ == phase::stopping) {
     phase_ = phase::stopped;
     out.emplace_back(release_workers{});
-    out.emplace_back(
-      report_stopped{aged(others_, now - others_aged_at_), given_up_count_});
+    out.emplace_back(report_stopped{others_at(now), given_up_count_});
   }
 }
 

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,9 @@ struct worker_record {
 ///
 /// A worker that ends after a stop order has been stopped and has not failed. A
 /// worker that ended before the order and is noticed later has failed, and is
-/// reported last. So has a worker that was signalled before the order because of
+/// reported last. So has, once another one has failed here, a worker whose error
+/// file is older than the order: it had failed and was on its way out. So has a
+/// worker that was signalled before the order because of
 /// its timer, and one that SIGKILL does not end in time: that one counts as
 /// ended, because it will never run an instruction of its own again.
 class worker_group {
@@ -86,6 +90,12 @@ public:
     return is_active() || others_.listed.size() < other_failures_max;
   }
 
+  /// Whether a worker that is being stopped may have failed before, which its error
+  /// file says. A group that is stopped for no failure of its own asks for none.
+  bool looks_back() const {
+    return phase_ == phase::stopping && first_.has_value();
+  }
+
   /// Whether what this timer does depends on which workers have ended.
   bool counts_ends(timer_id x) const { return x != hold_timer_; }
 
@@ -112,9 +122,13 @@ private:
   worker_record* in_state(uint32_t local_rank, worker_record::state state);
   void fail(worker_failure failure, time_point when, time_point now,
             effects& out);
+  void fail_early(worker_failure failure, const worker_exited& event,
+                  time_point now, effects& out);
   void report_failure(worker_failure failure, time_point when, time_point now,
                       effects& out);
+  void report_first(worker_failure failure, time_point now, effects& out);
   void add_other(worker_failure failure, time_point now);
+  collateral others_at(time_point now) const;
   void hold_back(worker_failure failure, time_point now, effects& out);
   void end_hold(time_point now, effects& out);
   void settle(time_point now, effects& out);
@@ -140,8 +154,12 @@ private:
   timer_id kill_timer_;  ///< Set when all have been killed.
   uint32_t given_up_count_ = 0;
   std::map<uint32_t, overdue_worker> overdue_; ///< By local rank.
+  time_point start_ordered_at_{};
   time_point stop_ordered_at_{};
-  /// Failures after the first, and those that are held back, aged up to …
+  std::set<uint32_t> early_; ///< Local ranks; failed before they ended.
+  std::optional<worker_failure> first_; ///< As reported, aged up to …
+  time_point first_aged_at_{};
+  /// Failures beside the first, and those that are held back, aged up to …
   collateral others_;
   time_point others_aged_at_{};
 };

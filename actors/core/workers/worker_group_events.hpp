@@ -37,6 +37,8 @@ struct worker_exited {
   bool dumped = false;
   death_details details{};
   time_point when{}; ///< When the end was noticed; 0: now.
+  /// When it had failed, as its error file says; 0: that says nothing.
+  time_point failed{};
 };
 
 /// Only the first order has an effect. A grace period of 0 kills at once.

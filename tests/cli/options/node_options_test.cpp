@@ -148,6 +148,48 @@ TEST_CASE("nodes: a job of one node ignores the master with a warning",
             "--node-rank is 1, and the one node"));
 }
 
+TEST_CASE("nodes: what a variable has set is ignored without a warning",
+          "[cli]") {
+  const auto x = accepted(
+    {"a"},
+    {{"PET_NODE_RANK", "1"}, {"PET_MASTER_ADDR", "n1"}, {"PET_NNODES", "1"}});
+  CHECK(meeting_of(x) == "alone");
+  CHECK(x.warnings.empty());
+  CHECK(x.details
+        == words{"--node-rank is ignored: the job has one node",
+                 "--master-addr is ignored: the job has one node"});
+  const auto y = accepted({"--node-rank=1", "a"}, {{"PET_MASTER_ADDR", "n1"}});
+  CHECK(y.warnings == words{"--node-rank is ignored: the job has one node"});
+  CHECK(accepted({"--standalone", "a"}, {{"PET_RDZV_ENDPOINT", "n1:5"},
+                                         {"PET_RDZV_BACKEND", "static"}})
+          .warnings.empty());
+}
+
+TEST_CASE("nodes: a node alone with an endpoint needs no id", "[cli]") {
+  const auto x = accepted({"--rdzv-backend=c10d", "--rdzv-endpoint=n1", "a"});
+  CHECK(x.warnings.empty());
+  CHECK(x.details.size() == 1);
+  CHECK(accepted({"--nnodes=1:2", "--rdzv-endpoint=n1", "a"}).warnings.size()
+        == 1);
+}
+
+TEST_CASE("nodes: without options the workers meet at 29500 if it is free",
+          "[cli]") {
+  for (const auto& line :
+       {words{}, words{"--nnodes=1"}, words{"--node-rank=0"},
+        words{"--rdzv-backend=static"}, words{"--master-addr=127.0.0.1"}}) {
+    const auto x = accepted(with_script(line));
+    CHECK(x.preferred_master_port == 29'500);
+    CHECK_FALSE(x.agent.master_port);
+  }
+  for (const auto& line :
+       {words{"--standalone"}, words{"--master-port=0"},
+        words{"--master-port=7000"}, words{"--rdzv-endpoint=localhost:0"},
+        words{"--rdzv-backend=c10d"}, words{"--nnodes=2", "--node-rank=0"},
+        words{"--rdzv-backend=static", "--rdzv-endpoint=localhost:7000"}})
+    CHECK_FALSE(accepted(with_script(line)).preferred_master_port);
+}
+
 TEST_CASE("nodes: other back ends ignore the master with a warning", "[cli]") {
   const auto line = words{"--rdzv-backend=c10d", "--rdzv-endpoint=n1",
                           "--nnodes=2", "--rdzv-id=j", "--node-rank=1"};

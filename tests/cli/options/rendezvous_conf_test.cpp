@@ -98,13 +98,19 @@ TEST_CASE("rendezvous conf: only tcp can hold the rendezvous", "[cli]") {
 }
 
 TEST_CASE("rendezvous conf: timeout is taken as join_timeout", "[cli]") {
+  using enum rendezvous_backend;
   const auto x = read("timeout=9");
   CHECK(x.timeouts.join == 9s);
-  CHECK(x.warnings.size() == 1);
+  CHECK(remarks_on(x, native)
+        == std::vector<std::string>{"--rdzv-conf: timeout is taken as "
+                                    "join_timeout=9; write join_timeout"});
+  // torchrun reads it there.
+  CHECK(remarks_on(x, fixed).empty());
+  CHECK(remarks_on(x, etcd).empty());
   for (const auto* both :
        {"timeout=9,join_timeout=4", "join_timeout=4,timeout=9"}) {
     CHECK(read(both).timeouts.join == 4s);
-    CHECK(read(both).warnings.size() == 1);
+    CHECK(remarks_on(read(both), fixed).size() == 1);
   }
 }
 
@@ -118,7 +124,22 @@ TEST_CASE("rendezvous conf: heartbeat is taken as heartbeat_timeout", "[cli]") {
   const auto y = read("heartbeat=7,heartbeat_timeout=4,timeout=9");
   CHECK(y.timeouts.connect == 4s);
   CHECK(y.timeouts.join == 9s);
-  CHECK(y.warnings.size() == 2);
+  CHECK(remarks_on(y, rendezvous_backend::native).size() == 2);
+}
+
+TEST_CASE("rendezvous conf: one pair of quotes around the whole is dropped",
+          "[cli]") {
+  for (const auto* text : {"\"timeout=9,is_host=1\"", "'timeout=9,is_host=1'",
+                           " \" timeout=9,is_host=1 \" "}) {
+    CHECK(read(text).timeouts.join == 9s);
+    CHECK(read(text).place == coordinator_place::here);
+    CHECK(read(text).unknown_keys.empty());
+  }
+  CHECK(read("''").timeouts == spans{});
+  // These are no pair around the whole.
+  CHECK(read("'a'=1,b='2'").unknown_keys
+        == std::vector<std::string>{"'a'", "b"});
+  CHECK(read("\"a=1").unknown_keys == std::vector<std::string>{"\"a"});
 }
 
 TEST_CASE("rendezvous conf: pairs are trimmed, the last of a key counts",
@@ -139,11 +160,26 @@ TEST_CASE("rendezvous conf: malformed pairs are refused", "[cli]") {
   CHECK(has(refused("join_timeout=1=2"), "\"1=2\""));
 }
 
-TEST_CASE("rendezvous conf: unknown keys are refused with the known ones",
+TEST_CASE("rendezvous conf: unknown keys have no effect, with a warning",
           "[cli]") {
-  CHECK(refused("joint_timeout=1")
-        == "the key \"joint_timeout\" is unknown; is join_timeout meant?");
-  const auto text = refused("pause=1");
+  const auto x = read("use_libuv=0,join_timeout=3,joint_timeout=9");
+  CHECK(x.timeouts.join == 3s);
+  CHECK(remarks_on(x, rendezvous_backend::native)
+        == std::vector<std::string>{
+          "--rdzv-conf: the key \"joint_timeout\" is unknown and has no effect;"
+          " is join_timeout meant?",
+          "--rdzv-conf: the key \"use_libuv\" is unknown and has no effect"});
+}
+
+TEST_CASE("rendezvous conf: actorctl refuses unknown keys", "[cli]") {
+  const auto refusal = [](const std::string& text) {
+    const auto done = check_conf(read(text), rendezvous_backend::native);
+    return done ? "" : done.error().text;
+  };
+  CHECK(refusal("joint_timeout=1")
+        == "--rdzv-conf: the key \"joint_timeout\" is unknown; is join_timeout"
+           " meant?");
+  const auto text = refusal("pause=1");
   CHECK(has(text, "\"pause\" is unknown"));
   for (const auto& key : span_keys)
     CHECK(has(text, key.name));
@@ -203,4 +239,13 @@ TEST_CASE("rendezvous conf: keys of another back end are refused", "[cli]") {
   CHECK(why_not("is_host=yes", native).empty());
   CHECK(why_not("is_host=no", etcd).empty());
   CHECK(has(why_not("is_host=yes", fixed), "is_host"));
+  // In scripts for torchrun they have no effect.
+  const auto x = read("cert=x,is_host=yes");
+  CHECK(remarks_on(x, fixed)
+        == std::vector<std::string>{
+          "--rdzv-conf: the key \"cert\" is for --rdzv-backend=etcd; it has no"
+          " effect",
+          "--rdzv-conf: with the backend static the node of rank 0 hosts the"
+          " coordinator; leave out is_host; it has no effect"});
+  CHECK(remarks_on(x, etcd).empty());
 }

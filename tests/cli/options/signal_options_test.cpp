@@ -68,6 +68,24 @@ TEST_CASE("signals: handling no signal is refused, forwarding none is not",
   CHECK(accepted({"--signals-to-forward=", "a"}).signals_to_forward.empty());
 }
 
+TEST_CASE("signals: one that cannot be handled is left out with a warning",
+          "[cli]") {
+  const auto x
+    = accepted({"--signals-to-handle=SIGTERM,SIGFOO,SIGKILL,TERM,", "a"});
+  CHECK(x.signals_to_handle == std::vector{SIGTERM});
+  CHECK(x.agent.signals_to_handle == "SIGTERM");
+  CHECK(x.warnings
+        == words{"--signals-to-handle: \"SIGFOO\" is not the name of a signal"
+                 " such as SIGUSR1; it is left out",
+                 "--signals-to-handle: SIGKILL cannot be caught by any program;"
+                 " it is left out",
+                 "--signals-to-handle: the name of a signal is missing; it is"
+                 " left out"});
+  CHECK(has(refused({"--signals-to-handle=SIGFOO", "a"}), "\"SIGFOO\""));
+  // Of an option of ours nothing is left out.
+  CHECK(has(refused({"--signals-to-forward=SIGUSR1,SIGFOO", "a"}), "SIGFOO"));
+}
+
 TEST_CASE("signals: under nohup SIGHUP is ignored unless it is listed",
           "[cli]") {
   auto world = world_with({});

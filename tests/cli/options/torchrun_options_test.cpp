@@ -62,6 +62,27 @@ TEST_CASE("arguments: --use-env of torch.distributed.launch is accepted",
             "PET_USE_ENV has no effect"));
 }
 
+TEST_CASE("arguments: a script may get its local rank as an argument",
+          "[cli]") {
+  const auto arguments = [](const words& line, const std::string& program) {
+    const auto x = parse_run(line, world_with({}), program);
+    REQUIRE(x);
+    return std::get<run_arguments>(*x).program.arguments;
+  };
+  const auto given = words{"--local-rank=${local_rank}", "b"};
+  CHECK(arguments({"--pass-local-rank", "a", "b"}, "actorrun") == given);
+  CHECK(arguments({"a", "b"}, "/bin/torch.distributed.launch") == given);
+  CHECK(arguments({"-m", "a", "b"}, "torch.distributed.launch") == given);
+  CHECK(arguments({"--use-env", "a", "b"}, "torch.distributed.launch")
+        == words{"b"});
+  for (const auto* other :
+       {"actorrun", "torchrun", "/torch.distributed.launch/x",
+        "my.torch.distributed.launch", ""})
+    CHECK(arguments({"a", "b"}, other) == words{"b"});
+  CHECK(accepted({"a"}, {{"PET_PASS_LOCAL_RANK", "1"}}).program.arguments
+        == words{"--local-rank=${local_rank}"});
+}
+
 TEST_CASE("arguments: there is no option for metrics", "[cli]") {
   CHECK(has(refused({"--metrics-cfg=x", "a"}), "actorctl status --json"));
 }

@@ -135,10 +135,18 @@ TEST_CASE_METHOD(worker_files, "own error file: success leaves none", "[cli]") {
 }
 
 TEST_CASE_METHOD(worker_files,
+                 "own error file: there is none if no worker has written one",
+                 "[cli]") {
+  CHECK(leave_error_file(path("own.json"), failed_on("node-a"), "node-a", 0));
+  CHECK_FALSE(std::filesystem::exists(path("own.json")));
+}
+
+TEST_CASE_METHOD(worker_files,
                  "own error file: a file that cannot be written is reported",
                  "[cli]") {
-  const auto done
-    = leave_error_file(path("no/own.json"), failed_on("node-a"), "node-a", 0);
+  auto how = failed_on("node-a");
+  how.result->first_failure->details.error_file = path("error.json");
+  const auto done = leave_error_file(path("no/own.json"), how, "node-a", 0);
   REQUIRE_FALSE(done);
   CHECK(done.error().code == errc::log_failed);
 }

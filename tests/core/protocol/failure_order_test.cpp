@@ -100,6 +100,30 @@ TEST_CASE_METHOD(
   CHECK(at(101ms) == "a0:20 a1:20 b0:11 a2:0");
 }
 
+TEST_CASE_METHOD(
+  fixture, "failure_order: what an agent puts in front of its report was first",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 0ms));
+  add(100ms, failure_of("b", 0, 50ms));
+  add(130ms, {{failure_of("a", 2, 90ms), failure_of("a", 1, 40ms),
+               failure_of("a", 0, 35ms), failure_of("a", 3, 20ms)},
+              0});
+  CHECK(at(130ms) == "a2:90 b0:80 a1:40 a0:35 a3:20");
+  // A slow message changes nothing.
+  add(150ms, {{failure_of("a", 2, 95ms), failure_of("a", 1, 45ms),
+               failure_of("a", 0, 40ms), failure_of("a", 3, 25ms)},
+              0});
+  CHECK(at(150ms) == "a2:110 b0:100 a1:60 a0:55 a3:40");
+}
+
+TEST_CASE_METHOD(
+  fixture, "failure_order: so it is if its first report was the quicker one",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 0ms));
+  add(150ms, {{failure_of("a", 1, 12ms), failure_of("a", 0, 10ms)}, 0});
+  CHECK(at(150ms) == "a1:50 a0:50");
+}
+
 TEST_CASE_METHOD(fixture, "failure_order: a failure reported twice counts once",
                  "[core]") {
   add(100ms, failure_of("a", 0, 2ms));

@@ -102,7 +102,7 @@ TEST_CASE("failure report: it has torchrun's layout", "[core]") {
            "  time      : 2026-08-01_12:34:56\n"
            "  host      : node-a\n"
            "  rank      : 1 (local_rank: 1)\n"
-           "  exitcode  : 1 (pid: 4701) \n"
+           "  exitcode  : 1 (pid: 4701)\n"
            "  error_file: /logs/0/error.json\n"
            "  traceback : Traceback (most recent call last):\n"
            "    File \"train.py\", line 3, in main\n"
@@ -148,10 +148,10 @@ TEST_CASE("failure report: the lines are as long as the longest, or 60",
 }
 
 TEST_CASE("failure report: exit codes are counted as torchrun does", "[core]") {
-  CHECK(exit_code_line(exited(0, 7)) == "  exitcode  : 7 (pid: 4700) ");
+  CHECK(exit_code_line(exited(0, 7)) == "  exitcode  : 7 (pid: 4700)");
   CHECK(exit_code_line(killed(0, SIGKILL))
         == "  exitcode  : -9 (pid: 4700)  (SIGKILL)");
-  CHECK(exit_code_line(killed(0, 40)) == "  exitcode  : -40 (pid: 4700) ");
+  CHECK(exit_code_line(killed(0, 40)) == "  exitcode  : -40 (pid: 4700)");
   CHECK(reported_exit_code(failure_of(0, failure_kind::not_started, ENOENT))
         == 127);
   CHECK(reported_exit_code(failure_of(0, failure_kind::not_started, ENOTDIR))
@@ -181,6 +181,22 @@ TEST_CASE(
         == "  error_file: <N/A>\n"
            "  traceback : Signal 40 (<N/A>) received by PID 4700"
              + where);
+}
+
+TEST_CASE("failure report: it says once how to keep standard error", "[core]") {
+  const auto count = [](const std::string& text) {
+    auto out = 0;
+    for (auto i = text.find("-t 2 keeps it"); i != text.npos;
+         i = text.find("-t 2 keeps it", i + 1))
+      ++out;
+    return out;
+  };
+  const auto text = report(exited(0), {exited(1), killed(2, SIGSEGV)});
+  CHECK(count(text) == 1);
+  CHECK(text.find("-t 2 keeps it") > text.find("Root Cause"));
+  const auto known = with_traceback(exited(0), "stack");
+  CHECK(count(report(known, {exited(1), exited(2)})) == 1);
+  CHECK(count(report(known)) == 0);
 }
 
 TEST_CASE("failure report: the end of standard error replaces a traceback",
@@ -256,7 +272,7 @@ TEST_CASE("failure report: a worker that never ran is reported with its error",
   auto x = failure_of(0, failure_kind::not_started, ENOENT);
   x.pid = 0;
   x.details.subject = "/opt/train";
-  CHECK(exit_code_line(x) == "  exitcode  : 127 (pid: 0) ");
+  CHECK(exit_code_line(x) == "  exitcode  : 127 (pid: 0)");
   CHECK(root_of(x)
         == "  error_file: <N/A>\n"
            "  traceback : The worker never ran.\n"

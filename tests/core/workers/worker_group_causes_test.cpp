@@ -88,6 +88,95 @@ TEST_CASE_METHOD(fixture,
   CHECK(failure.age == 20ms);
 }
 
+// -- what error files say -----------------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a stopped worker that had failed is listed in"
+                 " front of the failure that it was before",
+                 "[core]") {
+  at(100ms, exited(1, 7, 100ms));
+  at(100ms, stop);
+  CHECK(uut.looks_back());
+  auto older = exited(2, 1, 130ms);
+  older.failed = time_point{60ms};
+  auto younger = exited(3, 1, 131ms);
+  younger.failed = time_point{99ms};
+  auto late = exited(4, 1, 132ms); // The order may be the reason.
+  late.failed = time_point{101ms};
+  at(130ms, younger);
+  at(131ms, older);
+  at(132ms, late);
+  at(133ms, exited(5, 1, 133ms)); // Says nothing.
+  CHECK(others_at(160ms) == "2:100 3:61 1:60");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: the first failure is listed again only if"
+                 " another one was before it",
+                 "[core]") {
+  auto first = exited(1, 7, 100ms);
+  first.failed = time_point{50ms};
+  at(100ms, first);
+  CHECK(std::get<report_failed>(effects.at(0)).failure.age == 50ms);
+  at(100ms, stop);
+  auto younger = exited(2, 1, 130ms);
+  younger.failed = time_point{60ms};
+  at(130ms, younger);
+  CHECK(others_at(160ms) == "2:100");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: a file says nothing of a group that was stopped"
+                 " for no failure of its own",
+                 "[core]") {
+  at(100ms, stop);
+  CHECK_FALSE(uut.looks_back());
+  auto older = exited(2, 1, 130ms);
+  older.failed = time_point{60ms};
+  at(130ms, older);
+  CHECK(others_at(160ms) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: no file is a day older than the group, nor"
+                 " older than a death by less than files' clocks tell",
+                 "[core]") {
+  auto group = worker_group{uut.plan(), "node-a"};
+  group.step(start_ordered{}, time_point{20ms});
+  group.step(workers_prepared{}, time_point{20ms});
+  for (uint32_t i = 0; i < worker_count; ++i)
+    group.step(worker_started{i, 100 + int64_t(i)}, time_point{30ms});
+  const auto age_of = [&](uint32_t rank, milliseconds failed) {
+    auto x = exited(rank, 1, 100ms);
+    x.failed = time_point{failed};
+    auto copy = group;
+    const auto out = copy.step(x, time_point{100ms});
+    return std::get<report_failed>(out.at(0)).failure.age;
+  };
+  CHECK(age_of(1, 1ms) == 99ms);
+  CHECK(age_of(1, -std::chrono::minutes{1}) == 1min + 100ms);
+  CHECK(age_of(1, -std::chrono::hours{25}) == 24h + 80ms);
+  CHECK(age_of(1, 80ms) == 20ms);
+  CHECK(age_of(1, 90ms) == 0ms);
+  CHECK(age_of(1, 500ms) == 0ms);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: an older failure has its place in a"
+                 " full list",
+                 "[core]") {
+  at(100ms, exited(0, 7, 100ms));
+  for (uint32_t i = 1; i <= other_failures_max; ++i)
+    at(101ms, exited(i, 7, 100ms));
+  at(101ms, stop);
+  auto older = exited(19, 1, 130ms);
+  older.failed = time_point{60ms};
+  at(130ms, older);
+  const auto text = others_at(160ms);
+  CHECK(text.starts_with("19:100 0:60 1:60"));
+  CHECK(text.ends_with(" +2"));
+}
+
 TEST_CASE_METHOD(fixture, "worker_group: a start that failed has details, too",
                  "[core]") {
   auto group = worker_group{uut.plan(), "node-a"};

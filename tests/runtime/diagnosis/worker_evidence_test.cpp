@@ -91,6 +91,50 @@ TEST_CASE_METHOD(fixture, "evidence: an error file counts most", "[runtime]") {
   CHECK_FALSE(x.is_from_stderr);
 }
 
+TEST_CASE_METHOD(fixture, "evidence: an error file says when the worker failed",
+                 "[runtime]") {
+  const auto torch = [&](int64_t seconds) {
+    write("error.json", R"({"message": {"message": "E: x", "extraInfo": )"
+                        R"({"py_callstack": "x", "timestamp": ")"
+                          + std::to_string(seconds) + R"("}}})");
+  };
+  const auto now = now_ms();
+  torch(now / 1'000 - 60);
+  CHECK(exited().wall_ms == (now / 1'000 - 60) * 1'000);
+  const auto age = uut.age_of((now / 1'000 - 60) * 1'000);
+  CHECK(age >= 60s);
+  CHECK(age < 90s);
+  // It has whole seconds; the file's own time is better where the two agree.
+  torch(now / 1'000);
+  CHECK(exited().wall_ms >= now - 20);
+  write("error.json", R"({"message": "x", "timestamp": )"
+                        + std::to_string(now / 1'000 - 30) + "}");
+  CHECK(exited().wall_ms == (now / 1'000 - 30) * 1'000);
+  // Of another time, or of none.
+  for (const auto* odd :
+       {"0", "12", "-5", "1e300", "\"soon\"", "99999999999"}) {
+    write("error.json",
+          std::string{R"({"message": "x", "timestamp": )"} + odd + "}");
+    CHECK(exited().wall_ms >= now - 20);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "evidence: of a stopped worker only the error file counts",
+                 "[runtime]") {
+  const auto recalled
+    = [&] { return uut.recall({.epoch = {1}, .signal = SIGKILL}, outputs()); };
+  set_kills(1);
+  write("stderr.log", "last words\n");
+  CHECK(recalled().error_file == "");
+  CHECK(recalled().traceback == "");
+  CHECK_FALSE(recalled().out_of_memory);
+  write("error.json", R"({"message": "E: x"})");
+  CHECK(recalled().error_file == path("error.json"));
+  CHECK(recalled().message == "E: x");
+  CHECK(killed_by(SIGKILL).out_of_memory); // Still of another worker.
+}
+
 TEST_CASE_METHOD(fixture, "evidence: last lines replace a missing error file",
                  "[runtime]") {
   write("stderr.log", "Traceback\nValueError\n");

@@ -49,6 +49,71 @@ std::string client_hello_bytes(uint16_t version) {
 } // namespace
 
 TEST_CASE_METHOD(listener_fixture,
+                 "listener: clients of torch's store are passed on with all"
+                 " their bytes",
+                 "[runtime]") {
+  auto passed = inbox<std::shared_ptr<unique_fd>>{};
+  auto calls = callbacks();
+  auto refusal = std::string{};
+  calls.on_store_client
+    = [&](unique_fd fd, const std::string& address, const std::string& host) {
+        CHECK(address.starts_with("127.0.0.1:"));
+        CHECK(host == "127.0.0.1");
+        if (refusal.empty())
+          passed.put(std::make_shared<unique_fd>(std::move(fd)));
+        return refusal;
+      };
+  auto uut = listener::listen(loop, loopback(0), an_agent().mine, calls, {});
+  REQUIRE(uut);
+  const auto hello_of_2_2 = std::string{"\0\xce\xf7\x85\x3c\x0d", 6};
+  const auto add_of_1_13 = std::string{"\3\5\0\0\0\0\0\0\0init/", 14};
+  for (const auto& bytes : {hello_of_2_2, add_of_1_13, std::string{"\6"}}) {
+    const auto client = connect_to(loopback(uut->port()));
+    REQUIRE(send_whole(client.get(), bytes));
+    const auto got = passed.take();
+    REQUIRE(got);
+    CHECK(read_up_to((*got)->get(), bytes.size()) == bytes);
+  }
+  // Torch 1.13 opens a second connection from there and says nothing.
+  const auto silent = connect_to(loopback(uut->port()));
+  CHECK(passed.take());
+  // Members and other peers are treated as ever.
+  CHECK(*try_to_enter(uut->port()));
+  const auto other = connect_to(loopback(uut->port()));
+  REQUIRE(send_whole(other.get(), "GET / HTTP/1.1\r\n"));
+  CHECK(is_closed(other.get()));
+  run_and_wait(loop, [&] { refusal = "is of no use"; });
+  const auto client = connect_to(loopback(uut->port()));
+  REQUIRE(send_whole(client.get(), add_of_1_13));
+  CHECK(is_closed(client.get()));
+  CHECK(passed.size() == 0);
+}
+
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: many clients of the store at once are no flood",
+                 "[runtime]") {
+  auto passed = inbox<std::shared_ptr<unique_fd>>{};
+  auto calls = callbacks();
+  calls.on_store_client
+    = [&](unique_fd fd, const std::string&, const std::string&) {
+        passed.put(std::make_shared<unique_fd>(std::move(fd)));
+        return std::string{};
+      };
+  auto uut = listener::listen(loop, loopback(0), an_agent().mine, calls,
+                              {.half_open_max = 2});
+  REQUIRE(uut);
+  auto clients = std::vector<unique_fd>{};
+  run_and_wait(loop, [&] { // Meanwhile none is accepted.
+    for (auto i = 0; i < 32; ++i) {
+      clients.push_back(connect_to(loopback(uut->port())));
+      send_whole(clients.back().get(), "\6");
+    }
+  });
+  for (auto i = 0; i < 32; ++i)
+    CHECK(passed.take());
+}
+
+TEST_CASE_METHOD(listener_fixture,
                  "listener: a member is accepted together with its first bytes",
                  "[runtime]") {
   const auto uut = listen();

@@ -135,3 +135,25 @@ TEST_CASE("master port: the last port is not given again", "[runtime]") {
     previous = uut->port();
   }
 }
+
+TEST_CASE("master port: a port that workers are to have must be free",
+          "[runtime]") {
+  const auto port = free_pair();
+  auto taken = listen_at(port);
+  REQUIRE(taken);
+  auto uut = reserved_ports{port};
+  const auto held = uut.hold();
+  REQUIRE(!held);
+  CHECK(held.error().code == errc::address_in_use);
+  CHECK(held.error().text.find(std::to_string(port)) != std::string::npos);
+  auto second = reserved_ports{std::nullopt};
+  second.prefer(port);
+  REQUIRE(second.hold());
+  CHECK(second.next() != port);
+  taken.reset();
+  REQUIRE(uut.hold());
+  CHECK(uut.next() == port);
+  auto third = reserved_ports{port};
+  CHECK(third.hold().error().code == errc::address_in_use);
+  CHECK(listen_at(port)); // For the worker.
+}

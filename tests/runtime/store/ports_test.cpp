@@ -196,6 +196,56 @@ TEST_CASE("store_ports: a fixed port is given again and again", "[runtime]") {
   }
 }
 
+TEST_CASE("store_ports: a port that is in use is reported before all else",
+          "[runtime]") {
+  const auto taken = bind_master_port(loopback(0));
+  REQUIRE(taken);
+  auto home = reactor{};
+  auto uut = store_ports{home, {.port = taken->port, .is_alone = true}, {}};
+  uut.announce("127.0.0.1");
+  const auto held = uut.hold();
+  REQUIRE(!held);
+  CHECK(held.error().code == errc::address_in_use);
+  CHECK(held.error().text.find(std::to_string(taken->port))
+        != std::string::npos);
+  auto free = store_ports{home, {.is_alone = true}, {}};
+  free.announce("127.0.0.1");
+  CHECK(free.hold());
+  CHECK(free.next() != 0);
+}
+
+TEST_CASE("store_ports: a port is preferred if it is free, and then kept",
+          "[runtime]") {
+  auto taken = bind_master_port(loopback(0));
+  REQUIRE(taken);
+  const auto port = taken->port;
+  auto home = reactor{};
+  {
+    auto uut = store_ports{home, {.is_alone = true}, {}};
+    uut.prefer(port);
+    uut.announce("127.0.0.1");
+    REQUIRE(uut.hold());
+    const auto other = uut.next();
+    CHECK(other != port);
+    CHECK(other != 0);
+  }
+  taken->socket.reset();
+  auto uut = store_ports{home, {.is_alone = true}, {}};
+  uut.prefer(port);
+  uut.announce("127.0.0.1");
+  for (auto epoch = 1U; epoch < 3; ++epoch) {
+    CHECK(uut.next() == port);
+    REQUIRE(uut.open(plan_at(epoch, port)));
+    uut.close();
+  }
+  // Two that do not listen yet could both have it.
+  auto second = store_ports{home, {.is_alone = true}, {}};
+  second.prefer(port);
+  second.announce("127.0.0.1");
+  REQUIRE(second.hold());
+  CHECK(second.next() != port);
+}
+
 TEST_CASE_METHOD(fixture, "store_ports: serves only at its address",
                  "[runtime]") {
   const auto port = uut.next();
