@@ -139,7 +139,11 @@ TEST_CASE("arguments: a job id is used, or chosen with a warning", "[cli]") {
   CHECK(accepted({"--rdzv-id=j", "a"}).job.job.value == "j");
   const auto none = accepted({"--rdzv-endpoint=n1", "a"});
   CHECK(none.job.job.value == "none");
-  CHECK(none.warnings.size() == 1);
+  CHECK(none.warnings.empty());
+  CHECK(none.details.size() == 1);
+  const auto many = accepted({"--nnodes=2", "--rdzv-endpoint=n1", "a"});
+  CHECK(many.job.job.value == "none");
+  CHECK(many.warnings.size() == 1);
   const auto empty = accepted({"--rdzv-id=", "a"});
   CHECK(empty.job.job.value == "random-id");
   CHECK(empty.warnings.size() == 1);

@@ -168,6 +168,19 @@ TEST_CASE_METHOD(fixture, "failure_order: a full list still takes the first",
   CHECK(uut.others(time_point{100ms}).unlisted_count == 1);
 }
 
+TEST_CASE_METHOD(
+  fixture, "failure_order: what is listed again may have no room any more",
+  "[core]") {
+  for (uint32_t i = 0; i < other_failures_max; ++i)
+    add(100ms, failure_of("b", i, 50ms, i));
+  add(100ms, failure_of("a", 0, 0ms, 90));
+  add(100ms, {{failure_of("a", 1, 10ms, 91), failure_of("a", 0, 0ms, 90)}, 0});
+  const auto others = uut.others(time_point{100ms});
+  REQUIRE(others.listed.size() == other_failures_max);
+  CHECK(name_of(others.listed.back()) == "a1");
+  CHECK(others.unlisted_count == 1);
+}
+
 TEST_CASE_METHOD(fixture, "failure_order: only the first has all its text",
                  "[core]") {
   auto a = failure_of("a", 0, 2ms);
