@@ -186,7 +186,9 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
   out.host = host;
   out.pid = ::getpid();
   out.exclude_after = job.exclude_after;
-  out.networked = job.rendezvous && job.agent_count_max > 1;
+  // With an agent, one node is as quiet as it is without an endpoint.
+  out.networked
+    = job.rendezvous.has_value() && (!has_agent || job.agent_count_max > 1);
   out.lines = lines;
   out.on_closed
     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); };

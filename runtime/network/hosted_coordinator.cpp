@@ -110,7 +110,7 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
   if (!listening)
     return listening;
   const auto tell = [&](const std::string& line) {
-    if (job.agent_count_max > 1)
+    if (config_.networked)
       lines_.info(line);
     else // As quiet as a node without an endpoint.
       lines_.debug(line);

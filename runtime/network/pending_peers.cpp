@@ -25,6 +25,12 @@ constexpr size_t ignored_size_max = 4096; // bytes
 // At most so many hosts of the store's clients are remembered.
 constexpr size_t store_hosts_max = 4096;
 
+// What a peer has sent is looked at anew when so many bytes are there.
+void await_bytes(int tcp, size_t count) {
+  const auto value = static_cast<int>(count);
+  ::setsockopt(tcp, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value));
+}
+
 /// Reads and drops input. @returns as recv(2)
 ssize_t ignore(int socket) {
   auto ignored = std::array<char, ignored_size_max>{};
@@ -111,22 +117,30 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
                  server_handshake{mine_, random_nonce(), how, incarnation_,
                                   callbacks_.resumption_of},
                  how, std::move(address), host_of(remote), deadline});
-  home_.watch(raw, EPOLLIN, [this, number](uint32_t) { on_ready(number); });
+  home_.watch(raw, EPOLLIN | EPOLLRDHUP, [this, number](uint32_t events) {
+    on_ready(number, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+  });
   // Many may come at once, and must not be taken for silent ones.
-  if (is_store_client(peers_.at(number)))
+  if (opening_of(peers_.at(number)) == opening::client)
     pass_on(number);
 }
 
-void pending_peers::on_ready(connection_id number) {
+void pending_peers::on_ready(connection_id number, bool is_complete) {
   auto& x = peers_.at(number);
   if (x.talk.state() == handshake_state::refused) {
     linger(number);
     return;
   }
-  if (is_store_client(x)) {
-    pass_on(number);
+  const auto found = opening_of(x);
+  if (found == opening::client)
+    return pass_on(number);
+  if (found == opening::open && !is_complete)
     return;
-  }
+  shake_hands(number);
+}
+
+void pending_peers::shake_hands(connection_id number) {
+  auto& x = peers_.at(number);
   switch (exchange(x.fd.get(), x.talk)) {
     case exchange_state::waiting:
       return;
@@ -173,8 +187,11 @@ void pending_peers::on_closed(connection_id number) {
 }
 
 void pending_peers::on_late(connection_id number) {
-  peers_.at(number).deadline = 0;
-  if (may_be_store_client(peers_.at(number)))
+  auto& late = peers_.at(number);
+  late.deadline = 0;
+  if (opening_of(late) == opening::open)
+    return shake_hands(number); // It is refused for what has come.
+  if (may_be_store_client(late))
     return pass_on(number);
   const auto x = take(number);
   if (x.talk.state() == handshake_state::pending)
@@ -193,13 +210,23 @@ void pending_peers::linger(connection_id number) {
     take(number);
 }
 
-// Its first byte is enough, for ours and that of a hello differ; it stays unread.
-bool pending_peers::is_store_client(const pending_peer& x) const {
-  auto first = char{};
-  return callbacks_.on_store_client && !of_this_host() && x.talk.silent()
-         && x.talk.state() == handshake_state::pending
-         && ::recv(x.fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1
-         && core::may_begin_store_client(static_cast<uint8_t>(first));
+// What is looked at stays unread. A hello is none of them by its first byte, and is
+// read at once.
+pending_peers::opening pending_peers::opening_of(pending_peer& x) {
+  if (!callbacks_.on_store_client || of_this_host() || !x.talk.silent()
+      || x.talk.state() != handshake_state::pending)
+    return opening::other;
+  auto bytes = std::array<char, core::store_opening_max>{};
+  const auto got
+    = ::recv(x.fd.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got <= 0)
+    return opening::other;
+  const auto found
+    = core::store_opening_of({bytes.data(), static_cast<size_t>(got)});
+  const auto wanted = found.is == opening::open ? found.wanted : 1;
+  if (wanted != std::exchange(x.wanted, wanted))
+    await_bytes(x.fd.get(), wanted);
+  return found.is;
 }
 
 // Torch 2.0 and before open two connections, and use the second when keys are

@@ -2,6 +2,7 @@
 // limits their number and their time.
 #pragma once
 
+#include "actors/core/store/opening.hpp"
 #include "runtime/network/handshake.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/rejected_peers.hpp"
@@ -32,6 +33,7 @@ public:
 
 private:
   using connection_id = uint64_t; // Grows, so the map is ordered by age.
+  using opening = core::store_opening::verdict;
 
   struct pending_peer {
     unique_fd fd;
@@ -41,17 +43,19 @@ private:
     std::string host;
     reactor::timer deadline = 0;
     size_t ignored_size = 0; // Bytes read from a refused peer.
+    size_t wanted = 1;       // Bytes that must be there until we look again.
   };
 
   void on_accept(unique_fd fd, const socket_address& remote);
-  void on_ready(connection_id number);
+  void on_ready(connection_id number, bool is_complete);
+  void shake_hands(connection_id number);
   void on_settled(connection_id number);
   void on_refused(connection_id number);
   void on_closed(connection_id number);
   void on_late(connection_id number);
   void linger(connection_id number);
   void admit(connection_id number);
-  bool is_store_client(const pending_peer& x) const;
+  opening opening_of(pending_peer& x);
   bool may_be_store_client(const pending_peer& x) const;
   void pass_on(connection_id number);
   bool make_room();

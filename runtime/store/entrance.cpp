@@ -4,6 +4,7 @@
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace actorrun::detail {
@@ -23,8 +24,10 @@ void store_entrance::admit(unique_fd client, const std::string& address) {
     return server_->adopt(std::move(client));
   if (!elsewhere_.empty())
     return refuse(client, address);
-  if (waiting_.size() == entrance_waiting_max)
+  if (waiting_.size() == entrance_waiting_max) {
     waiting_.pop_front();
+    ++cut_off_count_;
+  }
   waiting_.push_back(
     {std::move(client), address, clock::now() + entrance_wait_max});
   arm();
@@ -79,14 +82,19 @@ void store_entrance::expire() {
   const auto guard = std::lock_guard{mutex_};
   is_armed_ = false;
   const auto now = clock::now();
+  auto last = std::optional<waiting_client>{};
+  auto count = std::exchange(cut_off_count_, 0);
   while (!waiting_.empty() && waiting_.front().leaves <= now) {
-    lines_.warn(formatted("{} has come to {} for torch's store, and none was "
-                          "served within {} s",
-                          waiting_.front().address,
-                          own_address_of(waiting_.front().socket),
-                          entrance_wait_max.count()));
+    last = std::move(waiting_.front());
     waiting_.pop_front();
+    ++count;
   }
+  if (last) // One line, however many they are.
+    lines_.warn(formatted(
+      "{} has come to {} for torch's store, and none was "
+      "served within {} s{}",
+      last->address, own_address_of(last->socket), entrance_wait_max.count(),
+      count == 1 ? "" : formatted("; {} others likewise", count - 1)));
   if (!waiting_.empty())
     arm();
 }

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,7 @@ private:
   std::string elsewhere_; ///< Its address; empty: it is not known.
   bool has_warned_ = false;
   std::deque<waiting_client> waiting_; ///< The first came first.
+  uint64_t cut_off_count_ = 0;         ///< For want of room, not logged yet.
   bool is_armed_ = false;
 };
 

@@ -43,17 +43,22 @@ private:
   bool holds_ = false;
 };
 
-/// Asks for the number of keys as torch 1.13 does, by one byte.
+/// Asks as torch 1.13 does: whether there is a key, and how many there are.
 /// @returns the number; none if the connection is closed or nothing comes
 std::optional<uint64_t> key_count_at(uint16_t port) {
   const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto limit = timeval{20, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const auto at = loopback(port);
+  const auto requests = std::string{"\4\1\0\0\0\0\0\0\0"
+                                    "\2\0\0\0\0\0\0\0/k\6",
+                                    20};
+  auto is_missing = char{};
   auto out = uint64_t{};
   const auto done
     = ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0
-      && ::send(fd, "\6", 1, MSG_NOSIGNAL) == 1
+      && ::send(fd, requests.data(), requests.size(), MSG_NOSIGNAL) > 0
+      && ::recv(fd, &is_missing, 1, MSG_WAITALL) == 1 && is_missing == 1
       && ::recv(fd, &out, sizeof out, MSG_WAITALL) == sizeof out;
   ::close(fd);
   return done ? std::optional{out} : std::nullopt;

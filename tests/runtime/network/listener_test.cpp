@@ -67,7 +67,7 @@ TEST_CASE_METHOD(listener_fixture,
   REQUIRE(uut);
   const auto hello_of_2_2 = std::string{"\0\xce\xf7\x85\x3c\x0d", 6};
   const auto add_of_1_13 = std::string{"\3\5\0\0\0\0\0\0\0init/", 14};
-  for (const auto& bytes : {hello_of_2_2, add_of_1_13, std::string{"\6"}}) {
+  for (const auto& bytes : {hello_of_2_2, add_of_1_13}) {
     const auto client = connect_to(loopback(uut->port()));
     REQUIRE(send_whole(client.get(), bytes));
     const auto got = passed.take();
@@ -77,6 +77,15 @@ TEST_CASE_METHOD(listener_fixture,
   // Torch 1.13 opens a second connection from there and says nothing.
   const auto silent = connect_to(loopback(uut->port()));
   CHECK(passed.take());
+  // It sends each part of a request by itself.
+  const auto slow = connect_to(loopback(uut->port()));
+  for (const auto x : add_of_1_13) {
+    run_and_wait(loop, [] {});
+    REQUIRE(send_whole(slow.get(), std::string{x}));
+  }
+  const auto whole = passed.take();
+  REQUIRE(whole);
+  CHECK(read_up_to((*whole)->get(), add_of_1_13.size()) == add_of_1_13);
   // Members and other peers are treated as ever.
   CHECK(*try_to_enter(uut->port()));
   const auto other = connect_to(loopback(uut->port()));
@@ -87,6 +96,47 @@ TEST_CASE_METHOD(listener_fixture,
   REQUIRE(send_whole(client.get(), add_of_1_13));
   CHECK(is_closed(client.get()));
   CHECK(passed.size() == 0);
+}
+
+TEST_CASE_METHOD(listener_fixture,
+                 "listener: what only resembles a client of torch's store is"
+                 " refused as any stranger is",
+                 "[runtime]") {
+  auto calls = callbacks();
+  calls.on_store_client
+    = [&](unique_fd, const std::string&, const std::string&) {
+        FAIL_CHECK("was passed on");
+        return std::string{};
+      };
+  const auto reason_for = [&](const std::string& bytes, auto&& go_on) {
+    auto report = inbox<rejection_report>{};
+    calls.on_rejections = [&](const rejection_report& x) { report.put(x); };
+    auto uut = listener::listen(loop, loopback(0), an_agent().mine, calls,
+                                {.handshake = 200ms});
+    REQUIRE(uut);
+    const auto client = connect_to(loopback(uut->port()));
+    REQUIRE(send_whole(client.get(), bytes));
+    go_on(client.get());
+    CHECK(is_closed(client.get()));
+    const auto got = report.take();
+    return got ? got->last_reason : std::string{};
+  };
+  const auto nothing = [](int) {};
+  const auto usual = reason_for("GET / HTTP/1.1\r\n", nothing);
+  CHECK_FALSE(usual.empty());
+  const auto others = std::vector<std::string>{
+    {"\6", 1},
+    {"\0\xce\xf7\x85\x3d\0\0\0\0", 9},
+    {"\3\0\0\0\0\0\0\0\0", 9},
+    {"\3\0\0\x13\x0e\xe0\0\0\0", 9}, // RDP.
+    {"\7\xff\xff\xff\xff\xff\xff\xff\xff", 9},
+  };
+  for (const auto& bytes : others)
+    CHECK(reason_for(bytes, nothing) == usual);
+  // Half an opening, of a client that says no more, or has gone.
+  const auto half = std::string{"\3\5\0\0", 4};
+  CHECK(reason_for(half, nothing) == usual);
+  CHECK(reason_for(half, [](int fd) { ::shutdown(fd, SHUT_WR); }) == usual);
 }
 
 TEST_CASE_METHOD(listener_fixture,
@@ -106,7 +156,7 @@ TEST_CASE_METHOD(listener_fixture,
   run_and_wait(loop, [&] { // Meanwhile none is accepted.
     for (auto i = 0; i < 32; ++i) {
       clients.push_back(connect_to(loopback(uut->port())));
-      send_whole(clients.back().get(), "\6");
+      send_whole(clients.back().get(), {"\3\5\0\0\0\0\0\0\0", 9});
     }
   });
   for (auto i = 0; i < 32; ++i)
