@@ -44,6 +44,10 @@ epoch_outputs without_files(const epoch_outputs& from) {
 /// At most so long, a failure's report waits for what files say of it.
 constexpr auto examination_timeout = std::chrono::milliseconds{500};
 
+/// At most so long, and one examination longer, the end of a group waits for what the
+/// error files of stopped workers say, however many they are.
+constexpr auto look_back_max = std::chrono::milliseconds{500};
+
 constexpr auto unexamined
   = "its log files did not answer, so its last lines are not known";
 
@@ -166,6 +170,7 @@ void worker_supervisor_state::obey(const fenced_start& order) {
                  config_.workers.start_timeout);
   events_ = {};
   files_hang_ = false;
+  looked_back_ = {};
   dispatch(start_ordered{});
 }
 
@@ -276,6 +281,8 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
     const auto is_stopped = wants_account(*x, outputs);
     if (!is_failure(*x) || (!is_stopped && !wants_details(x->when)))
       return false;
+    if (is_stopped)
+      looks_back_since_ = self_->clock().now();
     run_aside([=, death = *x] {
       answer(is_stopped ? evidence->recall(death, outputs)
                         : evidence->examine(death, outputs));
@@ -296,6 +303,8 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
 void worker_supervisor_state::take(death_examined x) {
   if (events_.release(examination{x.number}) == 0)
     return;
+  if (const auto since = std::exchange(looks_back_since_, std::nullopt))
+    looked_back_ += self_->clock().now() - *since;
   if (!x.details) {
     files_hang_ = true;
     config_.lines.warn(formatted("worker supervisor reports failures of epoch "
@@ -336,7 +345,7 @@ time_point worker_supervisor_state::failed_at(const death_details& x) const {
 bool worker_supervisor_state::wants_account(
   const ports::process_exited& x, const worker_outputs& outputs) const {
   return group_->has_ordered(x.when) && group_->looks_back()
-         && !outputs.error_file.empty();
+         && looked_back_ < look_back_max && !outputs.error_file.empty();
 }
 
 // Examining takes time, which is spent only on failures that will be shown.

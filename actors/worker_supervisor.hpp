@@ -136,7 +136,9 @@ private:
   std::vector<ports::process_spec> given_;          ///< By `processes_of`.
   core::worker_queue<ports::process_event> events_; ///< Of the group.
   uint64_t examination_count_ = 0;
-  bool files_hang_ = false; ///< Of this group: no more examinations.
+  bool files_hang_ = false;      ///< Of this group: no more examinations.
+  core::duration looked_back_{}; ///< At stopped workers of this group, in all.
+  std::optional<core::time_point> looks_back_since_; ///< None: does not now.
 };
 
 /// Starts the actor; it ends with `kill`, when its agent drops it, or when tailer

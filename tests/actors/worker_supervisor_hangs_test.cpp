@@ -125,6 +125,43 @@ TEST_CASE_METHOD(hangs_fixture,
 }
 
 TEST_CASE_METHOD(hangs_fixture,
+                 "worker_supervisor: the end of a group waits only briefly for"
+                 " the error files of stopped workers, however many they are",
+                 "[actors]") {
+  constexpr auto count = uint32_t{9};
+  auto wide = plan(1);
+  wide.own.slot_count = count;
+  wide.own.role_world_size = count + 4;
+  wide.world_size = count + 4;
+  order(fenced_start{wide, {}});
+  host->start_all(1, 100);
+  run();
+  report(1, {exited(0, 7)});
+  order(core::stop_group{{1}, 0});
+  agent.told();
+  files->hang();
+  auto deaths = std::vector<ports::process_event>{};
+  for (auto rank = uint32_t{1}; rank < count; ++rank) {
+    deaths.emplace_back(exited(rank, 1));
+    std::get<ports::process_exited>(deaths.back()).when
+      = system.clock().now() + 1ns;
+  }
+  evidence->calls.told();
+  report(1, deaths);
+  // Each is slow, and none so slow that it would be given up.
+  for (auto i = 0; i < 3; ++i) {
+    advance(200ms);
+    CHECK(agent.told().empty());
+    CHECK(files->waiting_count() == 1);
+    files->recover();
+    files->hang();
+    run();
+  }
+  CHECK(files->waiting_count() == 0);
+  CHECK(agent.told() == "stopped 1, port 29501");
+}
+
+TEST_CASE_METHOD(hangs_fixture,
                  "worker_supervisor: an order to stop waits for no examination",
                  "[actors]") {
   start(1);

@@ -306,6 +306,46 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(agent.told() == "stopped 1, port 29501 +1");
 }
 
+TEST_CASE_METHOD(logs_fixture,
+                 "worker_supervisor: once one has failed, the error files of"
+                 " stopped ones are looked at",
+                 "[actors]") {
+  start(1);
+  advance(90s);
+  evidence->calls.told();
+  evidence->now_ms = 1'000'000;
+  report(1, {exited(1, 7)});
+  CHECK(agent.told() == failure_of_1);
+  advance(10ms);
+  order(core::stop_group{{1}, 0});
+  evidence->calls.told();
+  evidence->found.error_file = "/logs/1/0/error.json";
+  evidence->found.message = "ValueError: old";
+  evidence->found.wall_ms = evidence->now_ms - 60'000;
+  report(1, {exited(0, 1, clock())});
+  CHECK(evidence->calls.told() == "recall 0 /logs/1/0/error.json");
+  // And the first is listed again, behind the older one.
+  CHECK(agent.told() == "stopped 1, port 29501 +2");
+}
+
+TEST_CASE_METHOD(logs_fixture,
+                 "worker_supervisor: an error file from long before its group,"
+                 " or from the future, loses no failure",
+                 "[actors]") {
+  for (const auto wall_ms : {int64_t{1}, int64_t{2'000'000'000'000}}) {
+    auto x = logs_fixture{};
+    x.start(1);
+    x.evidence->now_ms = 1'785'587'650'000;
+    x.evidence->found.error_file = "/logs/1/1/error.json";
+    x.evidence->found.wall_ms = wall_ms;
+    x.report(1, {exited(1, 7, x.clock())});
+    CHECK(x.agent.told() == failure_of_1);
+    x.order(core::stop_group{{1}, 0});
+    x.report(1, {exited(0, 1, x.clock())});
+    CHECK(x.agent.told().starts_with("stopped 1, port 29501"));
+  }
+}
+
 TEST_CASE_METHOD(
   logs_fixture,
   "worker_supervisor: a worker that could not be started is examined",

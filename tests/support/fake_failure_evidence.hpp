@@ -26,6 +26,18 @@ public:
     return found;
   }
 
+  core::death_details recall(const ports::process_exited& death,
+                             const core::worker_outputs& outputs) override {
+    calls.write("recall " + std::to_string(death.local_rank) + " "
+                + outputs.error_file);
+    return found;
+  }
+
+  core::duration age_of(int64_t wall_ms) override {
+    return std::chrono::milliseconds{now_ms - wall_ms};
+  }
+
+  int64_t now_ms = 0; ///< This host's clock.
   core::death_details found;
   recorder calls;
 };

@@ -101,20 +101,23 @@ TEST_CASE_METHOD(report_scene,
                  "report: the oldest error file is the root cause, and those of"
                  " stopped workers are listed",
                  "[report]") {
+  const auto at = "at=" + folder() + ";";
   const auto output = output_of(
-    script("write() { printf '{\"message\": {\"message\": \"E: of %s\","
-           " \"extraInfo\": {\"py_callstack\": \"E: of %s\", \"timestamp\":"
-           " \"%s\"}}}' $RANK $RANK $1 > $TORCHELASTIC_ERROR_FILE; };"
-           " now=$(date +%s);"
-           " case $RANK in"
-           "  0) write $((now - 60)); touch F/0; exec sleep 60;;"
-           "  1) write $((now - 30)); touch F/1; exec sleep 60;;"
-           "  2) until test -e F/0 -a -e F/1; do sleep 0.05; done;"
-           "     write $now; exit 7;;"
-           "  *) exec sleep 60;; esac",
+    script(at
+             + "write() { printf '{\"message\": {\"message\": \"E: of %s\","
+               " \"extraInfo\": {\"py_callstack\": \"E: of %s\", \"timestamp\":"
+               " \"%s\"}}}' $RANK $RANK $1 > $TORCHELASTIC_ERROR_FILE; };"
+               " now=$(date +%s);"
+               " case $RANK in"
+               "  0) write $((now - 60)); touch $at/0; exec sleep 60;;"
+               "  1) write $((now - 30)); touch $at/1; exec sleep 60;;"
+               "  2) until test -e $at/0 -a -e $at/1; do sleep 0.05; done;"
+               "     write $now; exit 7;;"
+               "  *) exec sleep 60;; esac",
            {"--nproc-per-node=4"}),
     1);
   const auto report = report_in(output);
+  REQUIRE_FALSE(report.empty());
   const auto root = report.substr(report.find("Root Cause"));
   CHECK(root.find("E: of 0") != root.npos);
   CHECK(has_line(root, R"(  exitcode  : -15 .*)"));

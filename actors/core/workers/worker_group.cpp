@@ -13,7 +13,7 @@ namespace actorrun::core {
 namespace {
 
 /// Times of files come from a clock that ticks so seldom. What seems to have happened
-/// so little before the end of a process may have happened after it.
+/// so little before another event may have happened after it.
 constexpr auto file_time_grain = std::chrono::milliseconds{10};
 
 /// What an error file says of a time so long before its group counts as that time.
@@ -197,7 +197,8 @@ void worker_group::fail_early(worker_failure failure,
     = event.failed != time_point{} && failed + file_time_grain < ended;
   if (!is_early)
     return fail(std::move(failure), event.when, now, out);
-  if (has_ordered(event.when) && !(looks_back() && failed < stop_ordered_at_))
+  const auto is_older = failed + file_time_grain < stop_ordered_at_;
+  if (has_ordered(event.when) && !(looks_back() && is_older))
     return;
   early_.insert(failure.local_rank);
   report_failure(std::move(failure), failed, now, out);

@@ -100,14 +100,14 @@ TEST_CASE_METHOD(fixture,
   auto older = exited(2, 1, 130ms);
   older.failed = time_point{60ms};
   auto younger = exited(3, 1, 131ms);
-  younger.failed = time_point{99ms};
+  younger.failed = time_point{85ms};
   auto late = exited(4, 1, 132ms); // The order may be the reason.
-  late.failed = time_point{101ms};
+  late.failed = time_point{91ms};
   at(130ms, younger);
   at(131ms, older);
   at(132ms, late);
   at(133ms, exited(5, 1, 133ms)); // Says nothing.
-  CHECK(others_at(160ms) == "2:100 3:61 1:60");
+  CHECK(others_at(160ms) == "2:100 3:75 1:60");
 }
 
 TEST_CASE_METHOD(fixture,
