@@ -526,8 +526,8 @@ void launcher::members::agent_finished(const core::ending& how) {
     = etcd ? etcd->coordinator() != nullptr : coordinator != nullptr;
   // A coordinator of one node alone would wait for an agent that cannot come; but of
   // workers that were given up it knows why the job has failed.
-  const auto waits = job.rendezvous || !how.why
-                     || how.why->code == errc::worker_unkillable;
+  const auto waits
+    = job.rendezvous || !how.why || how.why->code == errc::worker_unkillable;
   handle(core::agent_finished{how, hosts && waits});
 }
 

@@ -100,7 +100,7 @@ TEST_CASE_METHOD(listener_fixture,
 
 TEST_CASE_METHOD(listener_fixture,
                  "listener: what only resembles a client of torch's store is"
-                 " refused as any stranger is",
+                 " refused as others are",
                  "[runtime]") {
   auto calls = callbacks();
   calls.on_store_client
