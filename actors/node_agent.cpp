@@ -384,7 +384,7 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
                                  reason_line(x.reason())));
   present_.reset();
   observe(x);
-  dispatch(epoch_revoked{{x.epoch()}});
+  dispatch(epoch_revoked{{x.epoch()}, x.over()});
 }
 
 // Operators that follow the logs want the last lines, too.

@@ -97,9 +97,10 @@ struct node_agent_fixture : actor_fixture {
     say(x);
   }
 
-  void revoke(uint64_t epoch) {
+  void revoke(uint64_t epoch, bool is_over = false) {
     auto x = v1::EpochRevoked{};
     x.set_epoch(epoch);
+    x.set_over(is_over);
     x.set_reason("agent b left");
     say(x);
   }

@@ -108,6 +108,15 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: workers of an epoch that is over get no grace "
+                 "period",
+                 "[actors]") {
+  run_workers();
+  revoke(1, true);
+  CHECK(host->told() == "signal 1 9");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: an epoch that is revoked before its plan came "
                  "does not start",
                  "[actors]") {

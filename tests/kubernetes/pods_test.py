@@ -4,7 +4,7 @@ the container's command, variables, user, rights, files and limits, in namespace
 and a cgroup, with the real programs. What Kubernetes does itself (scheduling, the
 name service, restarts) is played by this script.
 
-usage: pods_test.py FOLDER [--program ACTORRUN | --image ROOT]
+usage: pods_test.py FOLDER [--program ACTORRUN | --image ROOT] [--manifests FILE…]
   --program  runs this program on the system that is here
   --image    runs what is in the file system below ROOT, as the Dockerfile made it
 """
@@ -171,6 +171,7 @@ class Cluster:
         self.thing, self.template = manifests.workload(self.found)
         self.config = manifests.of_kind(self.found, "ConfigMap")["data"]
         self.pods = {}
+        self.answers = {}  # The last of each pod to a probe.
         self.cgroups = []
         self.number = 0
         run("ip", "netns", "add", NODE)
@@ -278,21 +279,23 @@ class Cluster:
             return file.read()
 
     def probe(self, index, kind):
-        """The code that kubelet's probe gets; 0 for none."""
+        """The code that kubelet's probe gets; 0 for none. Keeps the whole answer."""
         container = self.template["spec"]["containers"][0]
         what = container[kind]
         port = next(x["containerPort"] for x in container["ports"]
                     if x["name"] == what["httpGet"]["port"])
         url = f"http://{self.address(index)}:{port}{what['httpGet']['path']}"
         script = ("import sys, urllib.request, urllib.error\n"
-                  "try: print(urllib.request.urlopen(sys.argv[1],"
-                  " timeout=float(sys.argv[2])).status)\n"
-                  "except urllib.error.HTTPError as x: print(x.code)\n"
-                  "except OSError: print(0)\n")
+                  "try:\n"
+                  " x = urllib.request.urlopen(sys.argv[1], timeout=float(sys.argv[2]))\n"
+                  " print(x.status, x.read().decode())\n"
+                  "except urllib.error.HTTPError as x: print(x.code, x.read().decode())\n"
+                  "except OSError as x: print(0, x)\n")
         done = subprocess.run(
             ["ip", "netns", "exec", NODE, sys.executable, "-c", script, url,
              str(what["timeoutSeconds"])], capture_output=True, text=True, check=True)
-        return int(done.stdout)
+        code, self.answers[index] = done.stdout.split(maxsplit=1)
+        return int(code)
 
     def is_ready(self, index):
         if self.pods[index].poll() is not None:
@@ -383,6 +386,8 @@ def main():
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--program", default="")
     parser.add_argument("--image", default="")
+    parser.add_argument("--manifests", nargs="+",
+                        default=["job.yaml", "elastic.yaml", "jobset.yaml"])
     parser.add_argument("--pod")
     arguments = parser.parse_args()
     if arguments.pod:
@@ -396,7 +401,7 @@ def main():
                        "true"], check=False).returncode:
         print("skipped: there are no namespaces to be had here")
         return 77
-    for arguments.manifest in ("job.yaml", "elastic.yaml", "jobset.yaml"):
+    for arguments.manifest in arguments.manifests:
         print(f"== {arguments.manifest}", flush=True)
         with tempfile.TemporaryDirectory(prefix="actorrun-pods-") as folder:
             os.chmod(folder, 0o755)
@@ -405,7 +410,8 @@ def main():
                 story(cluster)
             except AssertionError as error:
                 for i, x in sorted(cluster.pods.items()):
-                    print(f"-- pod {i}: {x.poll()}\n{cluster.log(i)}")
+                    print(f"-- pod {i}: {x.poll()}, the last probe got: "
+                          f"{cluster.answers.get(i)}\n{cluster.log(i)}")
                 print(error)
                 return 1
             finally:

@@ -13,7 +13,6 @@ import collections
 import concurrent.futures
 import os
 import pathlib
-import random
 import re
 import resource
 import shlex
@@ -67,10 +66,8 @@ def arguments():
     parser.add_argument('--files', nargs='+', default=['*'], metavar='NAME',
                         help='sources of this folder, without .cpp')
     parser.add_argument('--sample', type=int, default=0,
-                        help='so many only, chosen by --seed; the wording of texts is not judged')
-    parser.add_argument('--seed', type=int, default=None,
-                        help='without it the sources choose: other mutants after each change, '
-                             'the same ones for the same sources')
+                        help='so many only, by the hashes of their names: the same ones until '
+                             'their own lines change; the wording of texts is not judged')
     parser.add_argument('--only', default='', help='mutants whose name contains this')
     parser.add_argument('--seeds', type=int, default=3000, help='histories of the simulator')
     parser.add_argument('--jobs', type=int, default=2)
@@ -155,11 +152,6 @@ class Mutation:
                                str(self.build / program)], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f'{program} cannot be linked:\n{done.stderr[:4000]}')
-
-    def seed(self):
-        """The same for the same sources."""
-        text = ''.join(x.text for _, x in sorted(self.sources.items()))
-        return zlib.crc32(text.encode()) % 10**6
 
     # -- looking --------------------------------------------------------------
 
@@ -259,9 +251,9 @@ def main():
     everything = [(x, work.keys[x.number])
                   for source in work.sources.values() for x in source.mutants]
     chosen = [(x, key) for x, key in everything if options.only in key]
-    seed = options.seed if options.seed is not None else work.seed()
     if options.sample:
-        chosen = random.Random(seed).sample(chosen, min(options.sample, len(chosen)))
+        # A change somewhere else must not bring a hole to light that was there before.
+        chosen = sorted(chosen, key=lambda x: zlib.crc32(x[1].encode()))[:options.sample]
     equivalents, known = read_list('equivalent.txt'), read_list('holes.txt')
     listed = {key for key in {**equivalents, **known}
               if key.partition(':')[0] in work.sources}
@@ -269,7 +261,7 @@ def main():
     complaints = [f'is no mutant (any more): {key}' for key in sorted(unknown)]
     complaints += [f'no reason is given: {key}' for key, why in equivalents.items() if not why]
     print(f'{len(everything)} mutants ({work.broken} more did not compile); '
-          f'{len(chosen)} of them are tried, seed {seed}', flush=True)
+          f'{len(chosen)} of them are tried', flush=True)
 
     counts = {(kind, who): 0 for kind in ('protocol', 'text')
               for who in ('simulator', 'tests', 'nobody', 'equivalent')}

@@ -525,7 +525,6 @@ result<std::string> rendezvous::drain(const drain_requested& event,
     waiting_drains_.push_back(record.offering.agent);
     return node + " leaves when another node can take its place";
   }
-  std::erase(waiting_drains_, record.offering.agent);
   begin_drain(record, now, out);
   if (record.holds.value == 0)
     return node + " leaves; it has no workers";

@@ -5,6 +5,7 @@
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/restarted_group.hpp"
 #include "tests/bench/terminal.hpp"
+#include "tests/bench/viewer_group.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -41,16 +42,6 @@ size_t kill_count(const setting& s) {
   return s.quick() ? 3 : 100;
 }
 
-result<program> start_top(setting& s, terminal& screen,
-                          const std::string& job) {
-  auto what = s.command({s.tool("actorctl"), "top", "--job", job},
-                        {terminal::variable});
-  what.terminal = screen.program_end();
-  auto top = program::start(what);
-  screen.close_program_end();
-  return top;
-}
-
 // -- how soon -----------------------------------------------------------------
 
 measured measure_delay(setting& s) {
@@ -68,7 +59,7 @@ measured measure_delay(setting& s) {
   auto screen = terminal::open(columns, rows);
   if (!screen)
     return screen.error();
-  auto top = start_top(s, *screen, job);
+  auto top = start_top(s, *screen, {"--job", job});
   if (!top)
     return top.error();
   if (const auto seen = screen->await("running  epoch 1 "); !seen)
@@ -187,7 +178,7 @@ result<line_account> watched_account(setting& s, uint64_t count) {
   auto screen = terminal::open(columns, rows);
   if (!screen)
     return screen.error();
-  auto top = start_top(s, *screen, watched_job);
+  auto top = start_top(s, *screen, {"--job", watched_job});
   if (!top)
     return top.error();
   const auto scraper = web_reader{metrics, "/metrics"};

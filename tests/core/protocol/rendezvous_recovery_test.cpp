@@ -152,6 +152,16 @@ TEST_CASE_METHOD(successor, "rendezvous: an adopted epoch is like any other",
   CHECK(last<announce_epoch>().plans.front().restart_count == 2);
 }
 
+TEST_CASE_METHOD(successor,
+                 "rendezvous: an adopted epoch whose size fits is no resize",
+                 "[core]") {
+  at(0s, back("a"));
+  at(0s, back("b"));
+  auto other = join("c");
+  other.settings.agent_count_max = 2;
+  CHECK(at(1s, other) == "reject_agent c: settings_mismatch");
+}
+
 TEST_CASE_METHOD(successor, "rendezvous: a plan of an adopted epoch is resent",
                  "[core]") {
   at(0s, back("a"));

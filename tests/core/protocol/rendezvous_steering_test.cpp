@@ -84,6 +84,75 @@ TEST_CASE("steering: a host with several agents is no name of a node",
         == "agent b on node-a leaves; it has no workers");
 }
 
+TEST_CASE("steering: a host's name comes before a node rank", "[core]") {
+  auto x = fixture{};
+  auto second = x.join("b");
+  second.offering.host = "1"; // Which is the rank of a.
+  x.at(0s, x.join("a"));
+  x.at(0s, second);
+  x.at(0s, x.join("c"));
+  REQUIRE(x.uut.agents().at({"a"}).place.node_rank == 1);
+  CHECK(x.answer(fixture::drain("1")).starts_with("node 1 leaves in"));
+  CHECK(x.uut.agents().at({"b"}).is_draining());
+}
+
+TEST_CASE_METHOD(fixture, "steering: between epochs no node has a rank",
+                 "[core]") {
+  revoke();
+  CHECK(answer(drain("2")).starts_with("refused: this job has no node 2"));
+}
+
+TEST_CASE("steering: a drained node without workers keeps none out", "[core]") {
+  auto x = fixture{{2, 4, 1}};
+  x.run_two();
+  x.at(4s, x.join("c"));
+  CHECK(x.answer(fixture::drain("c"), 4s)
+        == "node node-c leaves; it has no workers");
+  CHECK(x.at(60s, x.join("d")) == "accept_agent d; arm_timer 6");
+}
+
+TEST_CASE_METHOD(fixture, "steering: a node out of touch is not drained",
+                 "[core]") {
+  run();
+  at(0s, disconnect("b"));
+  CHECK(answer(drain("b"))
+        == "refused: node node-b is out of touch: its lease decides");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "steering: a drain that waits begins when none is left to "
+                 "wait for",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  at(0s, drain("c", true));
+  // Too few are left for another epoch in any case.
+  CHECK(at(1s, leaving("a")) == "revoke_epoch 1: a b c; notify_drain c");
+  CHECK(answer(drain("c"), 1s).starts_with("node node-c leaves already"));
+}
+
+TEST_CASE("steering: a newcomer waits for the end of a drain", "[core]") {
+  auto x = fixture{{2, 4, 1}};
+  x.run_two();
+  x.at(4s, x.join("c"));
+  x.at(4s, x.drain("b"));
+  CHECK(x.uut.waiting_for({"c"}).find("when a node has left that is to leave")
+        != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "steering: no drain begins when the job has ended",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  REQUIRE(answer(drain("c", true))
+          == "node node-c leaves when another node can take its place");
+  for (const auto* agent : {"a", "b", "c"})
+    at(1s, succeeded(agent, 1));
+  REQUIRE(uut.current_phase() == phase::ended);
+  CHECK(at(1s, left("a")) == "forget_agent a");
+  CHECK(at(1s, left("b")) == "forget_agent b");
+}
+
 TEST_CASE_METHOD(fixture, "steering: a second drain is told what counts",
                  "[core]") {
   run();
@@ -362,6 +431,29 @@ TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
   }
   CHECK(x.uut.excluded_hosts().size() == 1);
   CHECK(x.uut.epoch() == epoch_id{5});
+}
+
+TEST_CASE("steering: who is excluded already is not excluded for failures",
+          "[core]") {
+  auto x = fixture{{2, 3, 5}};
+  x.uut = rendezvous{{2, 3, 5}, {}, 1};
+  x.run();
+  x.at(0s, x.failed("b", 1));
+  CHECK(x.answer(fixture::exclude("node-b"))
+        == "host node-b is excluded; 1 node of it stands by");
+  x.stop_all(1);
+  CHECK(transcript(x.effects) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(x.uut.excluded_hosts().size() == 1);
+}
+
+TEST_CASE("steering: an excluded node that has finished ends no epoch",
+          "[core]") {
+  auto x = fixture{{1, 3, 1}};
+  x.run();
+  x.at(0s, x.succeeded("a", 1));
+  CHECK(x.at(0s, fixture::exclude("node-a")).starts_with("answer_operator"));
+  CHECK(x.at(0s, fixture::exclude("node-b")).starts_with("answer_operator"));
+  CHECK(x.last<revoke_epoch>().reason.starts_with("host node-b"));
 }
 
 // -- logs ----------------------------------------------------------------------
