@@ -10,6 +10,7 @@
 #include "cli/options/node_options.hpp"
 #include "cli/options/scan.hpp"
 #include "cli/options/signal_options.hpp"
+#include "cli/options/slurm_step.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "messages/formatted.hpp"
@@ -175,6 +176,9 @@ result<run_command> put_together(run_settings& settings,
                                  const option_rules& rules,
                                  const host_facts& world) {
   auto out = run_arguments{};
+  if (auto ok = take_slurm_step(typed.options, world, settings, out.notices);
+      !ok)
+    return ok.error();
   copy_plain(settings, out);
   if (auto ok = settle_slots(settings, world, out); !ok)
     return ok.error();

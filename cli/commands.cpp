@@ -227,6 +227,8 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   const auto lines = open_log(console, "actorrun");
   for (const auto& x : arguments.details)
     lines.debug(x);
+  for (const auto& x : arguments.notices)
+    lines.info(x);
   // A network has much to do at times; one node alone has not.
   auto config = system_config{arguments.job.rendezvous ? actor_place::threads
                                                        : actor_place::reactor};

@@ -36,6 +36,10 @@ constexpr ledger_entry read[] = {
   {"NOTIFY_SOCKET", different,
    "actorrun reports to this service manager itself; workers inherit neither"
    " it nor `WATCHDOG_USEC` and `WATCHDOG_PID`, as they do from torchrun"},
+  {"SLURM_STEP_ID", different,
+   "in a step of Slurm, nodes, ranks, meeting point, job id and GPUs that no"
+   " option names are the step's; `--standalone` leaves them alone. torchrun"
+   " reads nothing of Slurm"},
   {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT", different,
    "seconds from SIGKILL, not of state D, until a worker that does not end is"
    " given up: the node leaves with exit code 7 and the others go on. In"

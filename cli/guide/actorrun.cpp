@@ -12,6 +12,9 @@ manual_sections manual() {
     {"PET_*",
      "options, under the names that stand above; for a flag an integer, where 0"
      " means off. A variable PET_... that no option reads gets a warning."},
+    {"SLURM_STEP_ID", "and its neighbours: a step of Slurm that has started"
+                      " it gives nodes, ranks, meeting point, job id and GPUs"
+                      " that no option names"},
     {"PYTHON_EXEC", "the interpreter of scripts and modules; if not set, "
                     "python3 or else python"
                     " from PATH."},

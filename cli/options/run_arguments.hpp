@@ -29,6 +29,7 @@ struct run_arguments {
     signals_to_forward; ///< Passed on to workers; none of the above.
   std::vector<std::string> warnings; ///< One line each, for a person.
   std::vector<std::string> details;  ///< Likewise, for who looks for a cause.
+  std::vector<std::string> notices;  ///< The same, of what is as it should be.
   /// Show a line of JSON on standard error for each event.
   bool logs_events = false;
   /// Print what the workers are bound to.

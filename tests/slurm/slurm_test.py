@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Runs actorrun in a real cluster of Slurm: four slurmd on this machine.
+
+usage: slurm_test.py ACTORRUN
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # The sources may be read-only.
+import cluster as slurm
+
+NODES = ["n1", "n2", "n3", "n4"]
+DEADLINE = 60  # Seconds.
+
+
+def check(holds, what, output=""):
+    if not holds:
+        raise AssertionError(f"{what}\n{output}")
+
+
+class Case:
+    def __init__(self, cluster, actorrun, folder):
+        self.cluster = cluster
+        self.actorrun = actorrun
+        self.folder = pathlib.Path(folder)
+        self.notes = self.folder / "notes"
+        self.script = self.folder / "batch.sh"
+
+    def run(self, *command):
+        """Exit code and what was written."""
+        done = subprocess.run(command, env=self.cluster.environment, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              cwd=self.folder, timeout=DEADLINE)
+        return done.returncode, done.stdout
+
+    def worker(self, then="true"):
+        """A shell's worker that notes who it is."""
+        note = ('echo "$TORCHELASTIC_RUN_ID $SLURM_NODEID $RANK/$WORLD_SIZE '
+                f'$TORCHELASTIC_RESTART_COUNT $$" >> {self.notes}')
+        # In a file: arguments of workers may have macros, and $$ is one.
+        script = self.folder / "worker.sh"
+        script.write_text(f"#!/bin/sh\n{note}\n{then}\n")
+        script.chmod(0o755)
+        return [self.actorrun, "--no-python", str(script)]
+
+    def batch(self, *options, command):
+        """Submits a script with one step; the job's number."""
+        words = " ".join("'" + x.replace("'", "'\\''") + "'" for x in command)
+        self.script.write_text(f"#!/bin/sh\nexec srun {words}\n")
+        code, text = self.run("sbatch", "--parsable", f"--output={self.folder}/%A_%a.out",
+                              *options, str(self.script))
+        check(code == 0, "sbatch", text)
+        return text.strip()
+
+    def lines(self):
+        """What the workers have noted: (job, node, rank/world, restarts, pid)."""
+        text = self.notes.read_text() if self.notes.exists() else ""
+        return [tuple(x.split()) for x in text.splitlines() if len(x.split()) == 5]
+
+    def wait_for(self, what, holds):
+        self.cluster.wait_for(what, holds)
+
+    def count(self, pattern):
+        return sum(bool(re.fullmatch(pattern, " ".join(x[:4]))) for x in self.lines())
+
+    def state_of(self, job):
+        found = re.search(r"JobState=(\w+)", self.cluster.output("scontrol", "show", "job", job))
+        return found[1] if found else ""
+
+    def all_gone(self):
+        return not any(pathlib.Path(f"/proc/{x[4]}").exists() for x in self.lines())
+
+
+def step_needs_no_options(x):
+    code, text = x.run("srun", "-N4", *x.worker())
+    check(code == 0, f"srun ends with {code}", text)
+    check(sorted(y[1:3] for y in x.lines())
+          == [(str(i), f"{i}/4") for i in range(4)], "ranks are not Slurm's", x.lines())
+    check("of Slurm gives: 4 nodes" in text, "no line says what was taken", text)
+
+
+def failure_is_the_exit_code(x):
+    code, text = x.run("srun", "-N2", *x.worker("exit 7"))
+    check(code == 1, f"srun ends with {code}", text)
+    check("exited with code 7" in text, "the failure is not named", text)
+
+
+def worker_starts_again(x):
+    command = x.worker('[ $RANK != 1 ] || [ "$TORCHELASTIC_RESTART_COUNT" = 1 ]')
+    command.insert(1, "--max-restarts=1")
+    code, text = x.run("srun", "-N4", *command)
+    check(code == 0, f"srun ends with {code}", text)
+    check(x.count(r"slurm-\S+ \d ./4 1") == 4, "not all run again", x.lines())
+
+
+def several_tasks_are_refused(x):
+    code, text = x.run("srun", "-N2", "-n4", *x.worker())
+    check(code == 2, f"srun ends with {code}", text)
+    check("srun --ntasks-per-node=1 actorrun --nproc-per-node=2" in text, "no advice", text)
+    check(not x.lines(), "workers ran", x.lines())
+
+
+def job_is_cancelled(x):
+    job = x.batch("-N4", command=x.worker("exec sleep 600"))
+    x.wait_for("all ranks run", lambda: x.count(r".* ./4 0") == 4)
+    x.run("scancel", job)
+    x.wait_for("no worker is left", x.all_gone)
+    x.wait_for("Slurm's state", lambda: x.state_of(job) == "CANCELLED")
+
+
+def signal_is_forwarded(x):
+    # As --signal does some time before the limit.
+    command = x.worker(f'trap "echo saved >> {x.folder}/saved; exit 0" USR1;'
+                       f' echo . >> {x.folder}/waits; while :; do sleep 0.1; done')
+    command.insert(1, "--signals-to-forward=SIGUSR1")
+    job = x.batch("-N2", command=command)
+    waits = x.folder / "waits"
+    x.wait_for("both wait", lambda: waits.exists() and len(waits.read_text()) == 4)
+    x.run("scancel", "--signal=USR1", job)
+    x.wait_for("the job ends well", lambda: x.state_of(job) == "COMPLETED")
+    check((x.folder / "saved").read_text().count("saved") == 2, "not both have saved")
+
+
+def job_is_requeued(x):
+    job = x.batch("-N2", "--requeue",
+                  command=x.worker('[ "$SLURM_RESTART_COUNT" = 1 ] || exec sleep 600'))
+    x.wait_for("both run", lambda: x.count(r".* ./2 0") == 2)
+    x.run("scontrol", "requeue", job)
+    # Slurm lets a job wait before it begins again.
+    x.wait_for("it is in the queue", lambda: x.state_of(job) == "PENDING")
+    x.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    x.cluster.wait_for("the job ends well", lambda: x.state_of(job) == "COMPLETED", 200)
+    check(x.count(rf"slurm-{job}\.\d+-requeue1 \d ./2 0") == 2, "it is the same job", x.lines())
+
+
+def array_is_several_jobs(x):
+    job = x.batch("-N2", "--array=0-1", command=x.worker())
+    x.wait_for("both jobs run", lambda: len(x.lines()) == 4)
+    check(len({y[0] for y in x.lines()}) == 2, "they have one id", x.lines())
+    x.wait_for("they end well", lambda: x.state_of(job) == "COMPLETED")
+
+
+def agent_dies(x):
+    """Of the step's nodes one is lost, the others go on."""
+    command = x.worker('[ $WORLD_SIZE = 3 ] || exec sleep 600')
+    command[1:1] = ["--nnodes=3:4", "--rdzv-conf=quiet_period=30"]
+    with subprocess.Popen(["srun", "-N4", "--kill-on-bad-exit=0", "--wait=0", *command],
+                          env=x.cluster.environment, text=True, cwd=x.folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as step:
+        try:
+            x.wait_for("four run", lambda: x.count(r".* ./4 0") == 4)
+            worker = next(y for y in x.lines() if y[1] == "3")
+            os.kill(agent_of(int(worker[4])), signal.SIGKILL)
+            text = step.communicate(timeout=DEADLINE)[0]
+        finally:
+            step.kill()
+    check(x.count(r".* ./3 0") == 3, "three do not go on", text)
+    check("137" in text or "Killed" in text, "srun does not name the lost task", text)
+
+
+def agent_of(pid):
+    """The nearest ancestor that is actorrun itself: its helpers are its children."""
+    while pid > 1:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        parent = int(stat.rpartition(")")[2].split()[1])
+        name = pathlib.Path(f"/proc/{parent}/comm").read_text().strip()
+        if name.startswith("slurmstepd"):
+            return pid
+        pid = parent
+    raise AssertionError("the worker has no agent")
+
+
+CASES = [step_needs_no_options, failure_is_the_exit_code, worker_starts_again,
+         several_tasks_are_refused, job_is_cancelled, signal_is_forwarded,
+         array_is_several_jobs, agent_dies, job_is_requeued]
+
+
+def main():
+    lack = slurm.lack()
+    if lack:
+        wanted = set(os.environ.get("ACTORRUN_NO_SKIP", "").split(","))
+        if {"slurm", "all"} & wanted:
+            sys.exit("ACTORRUN_NO_SKIP forbids to skip this: it needs " + lack)
+        print("skipped: needs " + lack)
+        return 77
+    if os.environ.get("ACTORRUN_OWN_MOUNTS") != "yes":
+        os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv],
+                   dict(os.environ, ACTORRUN_OWN_MOUNTS="yes"))
+    actorrun = os.path.abspath(sys.argv[1])
+    chosen = sys.argv[2:]
+    with tempfile.TemporaryDirectory(prefix="actorrun-slurm-") as folder:
+        cluster = slurm.Cluster(folder, NODES)
+        failed = 0
+        try:
+            cluster.start()
+            for case in CASES:
+                if chosen and case.__name__ not in chosen:
+                    continue
+                own = pathlib.Path(folder) / case.__name__
+                own.mkdir()
+                try:
+                    case(Case(cluster, actorrun, own))
+                    print(f"ok {case.__name__}", flush=True)
+                except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+                    failed += 1
+                    print(f"FAILED {case.__name__}: {error}", flush=True)
+                    for x in own.glob("*.out"):
+                        print(f"-- {x.name}\n{x.read_text()}")
+                    cluster.output("scancel", "--user=root")
+        finally:
+            cluster.output("scancel", "--user=root")
+            cluster.stop()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
