@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -33,6 +35,8 @@ constexpr size_t viewer_count = 5;
 
 /// For ten thousand agents to meet on a busy machine.
 constexpr auto meeting_max = std::chrono::minutes{2};
+
+constexpr std::chrono::milliseconds poll_interval{5};
 
 /// Of one process of agents, besides their links.
 constexpr uint32_t spare_descriptors = 64;
@@ -161,6 +165,21 @@ result<int64_t> await_all(hollow_job& x, const std::string& begin,
   return latest;
 }
 
+/// Agents that look for a coordinator before it listens may get its port for their own
+/// end of a connection.
+measured await_listener(const std::string& log) {
+  const auto due = deadline();
+  for (;;) {
+    auto text = std::ostringstream{};
+    text << std::ifstream{log}.rdbuf();
+    if (text.str().find(" listens on ") != std::string::npos)
+      return {};
+    if (clock::now() > due)
+      return unmeasured("the coordinator does not listen:\n" + last_words(log));
+    std::this_thread::sleep_for(poll_interval);
+  }
+}
+
 result<hollow_job> meet(setting& s, uint32_t count) {
   const auto port = std::to_string(free_port());
   const auto min = std::to_string(count - std::min(mortal_count, count - 1));
@@ -173,6 +192,8 @@ result<hollow_job> meet(setting& s, uint32_t count) {
   if (!coordinator)
     return coordinator.error();
   auto out = hollow_job{std::move(*coordinator), endpoint, what.output, {}};
+  if (const auto listens = await_listener(out.log); !listens)
+    return listens.error();
   const auto begun = stamp_now();
   const auto per_process = descriptor_limit() - spare_descriptors;
   for (uint32_t first = 0; first < count; first += per_process) {
