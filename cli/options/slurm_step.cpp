@@ -155,13 +155,12 @@ public:
     : step_(step), given_(given), settings_(settings) {}
 
   result<void> run() {
-    const auto is_ours = given_.has("--nnodes") && settings_.nodes.max == 1;
-    if (step_.node_count > 1 && !is_ours && !given_.says_where()) {
-      if (auto ok = take_place(); !ok)
-        return ok;
-    } else if (step_.node_count == 1 && step_.task_count > 1
-               && !given_.says_where()) {
-      return several_tasks();
+    const auto is_alone = given_.has("--nnodes") && settings_.nodes.max == 1;
+    if (!is_alone && !given_.says_where()) {
+      if (step_.task_count > step_.node_count)
+        return several_tasks();
+      if (step_.node_count > 1)
+        take_place();
     }
     if (!given_.has("--nproc-per-node") && step_.gpu_count) {
       settings_.devices.slots
@@ -186,7 +185,7 @@ private:
     return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
   }
 
-  result<void> several_tasks() const {
+  failure several_tasks() const {
     return bad_argument(formatted(
       "Slurm has started {} tasks on {}, and one actorrun on each node starts"
       " the workers of that node: srun --ntasks-per-node=1 actorrun"
@@ -196,9 +195,7 @@ private:
   }
 
   // Where all nodes take part, their ranks are Slurm's.
-  result<void> take_place() {
-    if (step_.task_count > step_.node_count)
-      return several_tasks();
+  void take_place() {
     if (!given_.has("--nnodes")) {
       settings_.nodes = {step_.node_count, step_.node_count};
       taken_.push_back(counted(step_.node_count, "node"));
@@ -223,7 +220,6 @@ private:
       settings_.job = step_.id();
       taken_.push_back("the job id " + step_.id());
     }
-    return {};
   }
 
   const slurm_step& step_;

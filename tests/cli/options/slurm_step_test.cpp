@@ -117,6 +117,13 @@ TEST_CASE("slurm: several tasks on a node are refused", "[cli]") {
         == "Slurm has started 32 tasks on 4 nodes, and one actorrun on each"
            " node starts the workers of that node: srun --ntasks-per-node=1"
            " actorrun --nproc-per-node=8 …");
+  const auto on_one = step_variables({{"SLURM_STEP_NUM_NODES", "1"},
+                                      {"SLURM_STEP_NUM_TASKS", "2"},
+                                      {"SLURM_NODEID", "0"}});
+  CHECK(refused({"train.py"}, on_one)
+          .starts_with("Slurm has started 2 tasks on 1 node,"));
+  // Jobs of their own.
+  CHECK(!accepted({"--nnodes=1", "train.py"}, on_one).job.rendezvous);
 }
 
 TEST_CASE("slurm: a requeued job is another one", "[cli]") {
