@@ -38,6 +38,7 @@ launcher::~launcher() {
   if (members_->agent) {
     self->send_exit(members_->agent, caf::exit_reason::kill);
     self->wait_for(members_->agent);
+    members_->workers_gone->get_future().wait();
   }
   if (members_->coordinator)
     members_->coordinator->end();

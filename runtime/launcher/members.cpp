@@ -378,7 +378,12 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
     devices->gate(loop), guardian);
   host_of_workers->set_detail_handler(
     [lines = lines](const std::string& x) { lines.debug(x); });
-  auto processes = keep(std::move(host_of_workers), loop);
+  auto processes = std::shared_ptr<ports::process_host>{
+    host_of_workers.release(),
+    [loop = loop, gone = workers_gone](ports::process_host* x) {
+      delete x;
+      gone->set_value();
+    }};
   auto made_ports = make_ports(options);
   if (!made_ports)
     return made_ports.error();

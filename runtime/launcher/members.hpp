@@ -110,6 +110,10 @@ struct launcher::members {
     etcd; ///< Has the coordinator, if it is ours.
   node_agent_actor agent;
   detail::actor_watch agent_watch;
+  /// When the processes of its workers are gone. An agent that is killed cannot wait
+  /// for the supervisor, which has them, too.
+  std::shared_ptr<std::promise<void>> workers_gone
+    = std::make_shared<std::promise<void>>();
   std::optional<detail::operator_socket> operators;
   std::optional<detail::http_ports> http; ///< None: no port was asked for.
   std::unique_ptr<detail::service_report> service; ///< Null: no manager waits.
