@@ -105,6 +105,7 @@ struct rendezvous_coordinator_state::effect_runner {
     auto reply = v1::JoinAccepted{};
     reply.set_waiting_for(st.rendezvous_.waiting_for(x.agent));
     if (record.offering.leased) {
+      st.config_.leases->hold()->open(x.agent, st.self_->clock().now());
       const auto& limits = st.config_.limits;
       reply.set_keep_alive_interval_ns(
         duration{limits.keep_alive_interval}.count());
@@ -125,12 +126,6 @@ struct rendezvous_coordinator_state::effect_runner {
     st.config_.lines.warn(
       formatted("coordinator rejects agent {}: {}", x.agent.value, x.text));
     send(x.agent, std::move(reply));
-  }
-
-  void operator()(const grant_lease& x) {
-    auto grant = v1::LeaseGranted{};
-    grant.set_sent_ns(st.heard_ns_);
-    send(x.agent, std::move(grant));
   }
 
   void operator()(const probe_agent& x) {
@@ -272,7 +267,10 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_config config)
   : self_(self), config_(std::move(config)),
     rendezvous_(config_.settings, config_.limits, config_.exclude_after),
-    watches_(self) {}
+    watches_(self) {
+  if (!config_.leases)
+    config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
+}
 
 rendezvous_coordinator_actor::behavior_type
 rendezvous_coordinator_state::make_behavior() {
@@ -286,10 +284,13 @@ rendezvous_coordinator_state::make_behavior() {
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
-      if_own(x, [&](const agent_id& agent, contact& known) {
-        heard_ns_ = x.sent_ns();
-        known.heard = self_->clock().now();
-        dispatch(agent_heard{agent, time_point{duration{heard_ns_}}});
+      if_own(x, [&](const agent_id& agent, contact&) {
+        if (!config_.leases->hear(agent, time_point{duration{x.sent_ns()}},
+                                  self_->clock().now()))
+          return;
+        auto grant = v1::LeaseGranted{};
+        grant.set_sent_ns(x.sent_ns());
+        send(agent, std::move(grant));
       });
     },
     [this](const v1::WorkersStarted& x) {
@@ -363,6 +364,7 @@ rendezvous_coordinator_state::make_behavior() {
 void rendezvous_coordinator_state::on_exit() {
   waiting_.clear();
   contacts_.clear();
+  config_.leases->hold()->close_all();
   config_ = {}; // Its parts keep handles to us.
 }
 
@@ -382,7 +384,7 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   if (config_.may_decide && !config_.may_decide())
     return;
   const auto now = self_->clock().now();
-  const auto effects = rendezvous_.step(event, now);
+  const auto effects = decide(event, now);
   if (config_.on_number && rendezvous_.highest_number() > highest_number_) {
     highest_number_ = rendezvous_.highest_number();
     config_.on_number(highest_number_);
@@ -391,6 +393,23 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
   keep(std::move(records));
+}
+
+// Only a timer ends leases. No agent is told to go on while it is decided whose
+// lease has ended.
+std::vector<rendezvous_effect>
+rendezvous_coordinator_state::decide(const rendezvous_event& event,
+                                     time_point now) {
+  if (!std::holds_alternative<timer_fired>(event))
+    return rendezvous_.step(event, now);
+  auto leases = config_.leases->hold();
+  auto out = rendezvous_.step(leases_renewed{leases->take()}, now);
+  for (auto& effect : rendezvous_.step(event, now)) {
+    if (const auto* gone = std::get_if<forget_agent>(&effect))
+      leases->close(gone->agent);
+    out.push_back(std::move(effect));
+  }
+  return out;
 }
 
 void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
@@ -419,6 +438,7 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
+  config_.leases->hold()->close(agent);
   readings_.lost(agent);
   stacks_.lost(agent);
   speakers_.forget(agent);
@@ -445,8 +465,6 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
-  if (offering.leased)
-    known.heard = self_->clock().now();
   auto held = std::optional<claim>{};
   auto pids = std::vector<int64_t>{};
   if (x.has_claim()) {
@@ -600,12 +618,13 @@ caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
 // The journal does not tell of keep-alives: there are too many.
 void rendezvous_coordinator_state::add_leases(v1::JobStatus& out,
                                               time_point now) const {
+  auto leases = config_.leases->hold();
   for (auto& agent : *out.mutable_agents()) {
-    const auto i = contacts_.find({agent.agent_id()});
-    if (i == contacts_.end() || !i->second.heard)
+    const auto heard = leases->heard({agent.agent_id()});
+    if (!heard)
       continue;
-    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
-      now - *i->second.heard);
+    const auto age
+      = std::chrono::duration_cast<std::chrono::milliseconds>(now - *heard);
     agent.set_lease_age_ms(
       static_cast<uint64_t>(std::max<int64_t>(age.count(), 0)));
   }

@@ -13,6 +13,7 @@
 #include "actors/operator_readings.hpp"
 #include "actors/operator_stacks.hpp"
 #include "actors/ports/agent_links.hpp"
+#include "actors/shared_lease_desk.hpp"
 
 #include <functional>
 #include <map>
@@ -41,6 +42,9 @@ struct rendezvous_coordinator_config {
   /// Called before every decision. If it returns false, nothing is decided,
   /// granted or sent any more. Null: always true.
   std::function<bool()> may_decide{};
+  /// Where the links to agents answer keep-alives, by the same rule. Null: none
+  /// does, and all of them come to the coordinator.
+  std::shared_ptr<shared_lease_desk> leases{};
   std::shared_ptr<ports::agent_links> links;
   log lines;
   /// Called before an epoch is announced with a number that was not known to be
@@ -77,8 +81,6 @@ private:
     core::node_vitals vitals{};                    ///< As of the last answer.
     core::time_point seen{}; ///< When that came; none: there was none.
     uint64_t answered = 0;   ///< The newest round that it has answered.
-    /// Its last keep-alive; none: it has no lease.
-    std::optional<core::time_point> heard{};
   };
 
   template <class Message, class Handler>
@@ -87,6 +89,8 @@ private:
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
+  std::vector<core::rendezvous_effect>
+  decide(const core::rendezvous_event& event, core::time_point now);
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
@@ -116,7 +120,6 @@ private:
   epoch_id highest_number_;
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
-  int64_t heard_ns_ = 0; ///< Stamp of the keep-alive being answered.
   core::status_round round_;
   std::vector<std::function<void()>> waiting_; ///< For the end of the round.
   operator_readings readings_{

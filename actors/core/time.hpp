@@ -3,6 +3,7 @@
 
 #include "messages/ids.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -70,22 +71,35 @@ struct timeouts {
   friend bool operator==(const timeouts&, const timeouts&) = default;
 };
 
-/// Jobs with more nodes keep to `timeouts{}`: their coordinator would read more
-/// messages than it has time for.
-inline constexpr uint32_t often_heard_agent_count_max = 500;
+/// A coordinator reads at most so many keep-alives per second of small jobs, which
+/// is a hundredth of a core, …
+inline constexpr uint32_t small_job_rate = 1'000;
+/// … and of large ones: a fifth of a core, with all that its system does for them.
+inline constexpr uint32_t large_job_rate = 10'000;
 
-/// Fits the keep-alives to the size of the job: in small ones agents speak every
-/// 60 ms, with the same fence. A node that is still heard after it was cut off
-/// is lost that much sooner (docs/decisions/0025).
+/// Fits the keep-alives to the size of the job (docs/decisions/0039). Agents of
+/// small jobs speak every 60 ms, with the same fence: a node that is still heard
+/// after it was cut off is lost that much sooner. Beyond 3,000 nodes the fence
+/// grows with the interval.
+/// @param agent_count_max As on the command line, which is the same on all nodes:
+///                        the fence of an agent must fit the lease of whoever
+///                        may be its coordinator next.
 inline timeouts fitted(timeouts x, uint32_t agent_count_max) {
-  const auto is_given
-    = x.keep_alive_is_given
-      || x.keep_alive_interval != timeouts{}.keep_alive_interval
-      || x.keep_alive_attempts != timeouts{}.keep_alive_attempts;
-  if (is_given || agent_count_max > often_heard_agent_count_max)
+  const auto usual = timeouts{};
+  if (x.keep_alive_is_given
+      || x.keep_alive_interval != usual.keep_alive_interval
+      || x.keep_alive_attempts != usual.keep_alive_attempts)
     return x;
-  x.keep_alive_interval = timeouts::ms{60};
-  x.keep_alive_attempts = 15;
+  constexpr auto second = timeouts::ms{1'000};
+  constexpr auto shortest = timeouts::ms{60};
+  x.keep_alive_interval = std::max(agent_count_max * second / large_job_rate,
+                                   usual.keep_alive_interval);
+  if (x.keep_alive_interval > usual.keep_alive_interval)
+    return x;
+  const auto wanted = std::clamp(agent_count_max * second / small_job_rate,
+                                 shortest, usual.keep_alive_interval);
+  x.keep_alive_attempts = static_cast<uint32_t>(usual.fence() / wanted);
+  x.keep_alive_interval = usual.fence() / x.keep_alive_attempts;
   return x;
 }
 

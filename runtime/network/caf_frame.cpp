@@ -46,6 +46,24 @@ std::optional<std::string_view> take_text(std::string_view& from) {
   return std::nullopt;
 }
 
+/// The other way round.
+void append_text(std::string& out, std::string_view text) {
+  auto size = text.size();
+  for (; size > 0x7FU; size >>= 7U)
+    out += static_cast<char>(0x80U | (size & 0x7FU));
+  out += static_cast<char>(size);
+  out += text;
+}
+
+/// In network order.
+void append_number(std::string& out, uint64_t x, size_t size) {
+  for (auto i = size; i > 0; --i)
+    out += static_cast<char>(x >> (8U * (i - 1)));
+}
+
+/// What CAF numbers a message with that has no answer.
+constexpr auto unanswered = uint64_t{0x1000'0000'0000'0000};
+
 } // namespace
 
 caf_frame parse_frame(std::string_view bytes) {
@@ -58,6 +76,20 @@ caf_frame parse_frame(std::string_view bytes) {
     .destination = number_at(bytes, destination_offset, 8),
     .content = bytes.substr(frame_header_size),
   };
+}
+
+std::string write_message(uint64_t source, uint64_t destination,
+                          std::string_view type, std::string_view bytes) {
+  auto content = std::string{message_prefix};
+  append_text(content, std::string{types_prefix}.append(type));
+  append_text(content, bytes);
+  auto out = std::string{static_cast<char>(frame_kind::direct_message)};
+  out.append(3, '\0'); // No flags.
+  append_number(out, content.size(), 4);
+  append_number(out, unanswered, 8);
+  append_number(out, source, 8);
+  append_number(out, destination, 8);
+  return out + content;
 }
 
 std::optional<frame_message> parse_message(std::string_view content) {

@@ -59,6 +59,12 @@ struct frame_message {
   std::string_view bytes; ///< Protobuf.
 };
 
+/// Writes a frame with one message, which wants no answer.
+/// @param type `actorrun::v1::LeaseGranted`.
+/// @param bytes Protobuf.
+std::string write_message(uint64_t source, uint64_t destination,
+                          std::string_view type, std::string_view bytes);
+
 /// The message in such a content; none unless it is exactly one of Protobuf's and
 /// nothing else.
 std::optional<frame_message> parse_message(std::string_view content);

@@ -17,8 +17,10 @@ namespace {
 using std::string_view;
 
 // What each role sends, with answers (actors/interfaces.hpp).
+constexpr auto keep_alive = string_view{"actorrun::v1::KeepAlive"};
+constexpr auto lease_granted = string_view{"actorrun::v1::LeaseGranted"};
 constexpr auto of_agent = std::array<string_view, 11>{
-  "actorrun::v1::JoinRequest",    "actorrun::v1::KeepAlive",
+  "actorrun::v1::JoinRequest",    keep_alive,
   "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
   "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
   "actorrun::v1::LeaveNotice",    "actorrun::v1::NodeStatus",
@@ -26,12 +28,18 @@ constexpr auto of_agent = std::array<string_view, 11>{
   "actorrun::v1::StacksReport",
 };
 constexpr auto of_coordinator = std::array<string_view, 13>{
-  "actorrun::v1::JoinAccepted",  "actorrun::v1::JoinRejected",
-  "actorrun::v1::LeaseGranted",  "actorrun::v1::EpochFormed",
-  "actorrun::v1::EpochRevoked",  "actorrun::v1::JobEnded",
-  "actorrun::v1::JobStatus",     "actorrun::v1::NodeStatusRequest",
-  "actorrun::v1::DrainNotice",   "actorrun::v1::LogLevelOrder",
-  "actorrun::v1::LogReading",    "actorrun::v1::LogCredit",
+  "actorrun::v1::JoinAccepted",
+  "actorrun::v1::JoinRejected",
+  lease_granted,
+  "actorrun::v1::EpochFormed",
+  "actorrun::v1::EpochRevoked",
+  "actorrun::v1::JobEnded",
+  "actorrun::v1::JobStatus",
+  "actorrun::v1::NodeStatusRequest",
+  "actorrun::v1::DrainNotice",
+  "actorrun::v1::LogLevelOrder",
+  "actorrun::v1::LogReading",
+  "actorrun::v1::LogCredit",
   "actorrun::v1::StacksRequest",
 };
 std::span<const string_view> sent_by(link_side side) {
@@ -75,8 +83,10 @@ bool is_message_for(const caf_frame& x, std::span<const string_view> types) {
 
 } // namespace
 
-frame_filter::frame_filter(link_ends ends, host_check may_speak_for)
-  : ends_(std::move(ends)), may_speak_for_(std::move(may_speak_for)) {
+frame_filter::frame_filter(link_ends ends, host_check may_speak_for,
+                           lease_check has_lease)
+  : ends_(std::move(ends)), may_speak_for_(std::move(may_speak_for)),
+    has_lease_(std::move(has_lease)) {
   assert(ends_.own_node.size() == node_name_size);
   if (ends_.served != 0)
     ours_.insert(ends_.served);
@@ -96,7 +106,8 @@ result<void> frame_filter::arriving(string_view bytes, std::string& out) {
                      formatted("sends what no member of a job sends (a frame "
                                "of kind {} with {} bytes)",
                                x.kind, x.content.size())};
-    out += **frame;
+    if (!is_answered(x))
+      out += **frame;
   }
 }
 
@@ -179,6 +190,27 @@ bool frame_filter::is_allowed_message(const caf_frame& x) {
     return false;
   const auto message = parse_message(x.content);
   return message->type != of_agent.front() || may_join(message->bytes);
+}
+
+// Here and not by the coordinator, which then wakes up for decisions only.
+bool frame_filter::is_answered(const caf_frame& x) {
+  if (!has_lease_ || !is(x, frame_kind::direct_message)
+      || x.destination != ends_.served)
+    return false;
+  const auto message = parse_message(x.content);
+  if (message->type != keep_alive)
+    return false;
+  auto request = v1::KeepAlive{};
+  if (!request.ParseFromArray(message->bytes.data(),
+                              static_cast<int>(message->bytes.size()))
+      || request.agent_id() != ends_.client_id
+      || !has_lease_(request.sent_ns()))
+    return true; // Nobody answers it.
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns(request.sent_ns());
+  answers_ += write_message(ends_.served, x.source, lease_granted,
+                            grant.SerializeAsString());
+  return true;
 }
 
 bool frame_filter::may_join(string_view bytes) {

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -27,15 +28,23 @@ namespace actorrun::detail {
 class frame_filter {
 public:
   using host_check = std::function<bool(const std::string& host)>;
+  using lease_check = std::function<bool(int64_t sent_ns)>;
 
   /// @param may_speak_for Whether the other side may announce this host as its
   ///                      address. May be empty: any.
-  explicit frame_filter(link_ends ends, host_check may_speak_for = {});
+  /// @param has_lease     Whether a keep-alive of the other side's agent, with
+  ///                      this stamp, is answered. Empty: CAF gets it.
+  explicit frame_filter(link_ends ends, host_check may_speak_for = {},
+                        lease_check has_lease = {});
 
-  /// Appends what may pass to `out`; keeps back an incomplete frame.
+  /// Appends what may pass to `out`; keeps back an incomplete frame, and
+  /// keep-alives, whose answers `take_answers` returns.
   /// @returns what is wrong with the other side, as a verb and its object: cut the
   ///          link, nothing after it may pass
   result<void> arriving(std::string_view bytes, std::string& out);
+
+  /// Frames that are to be sent back. Leaves nothing.
+  std::string take_answers() { return std::exchange(answers_, {}); }
 
   /// The same for what CAF sends here.
   /// @returns a failure if that is no frame
@@ -48,9 +57,12 @@ private:
   bool is_from_peer(const caf_frame& x) const;
   bool may_join(std::string_view bytes);
   bool may_leave(const caf_frame& x);
+  bool is_answered(const caf_frame& x);
 
   link_ends ends_;
   host_check may_speak_for_;
+  lease_check has_lease_;
+  std::string answers_;
   frame_splitter arriving_{caf_frame_layout};
   frame_splitter leaving_{caf_frame_layout};
   std::string peer_node_;     ///< From its handshake; empty: none has come.

@@ -7,6 +7,13 @@
 
 namespace actorrun::detail {
 
+namespace {
+
+/// At most about so many bytes wait for a side that is read, above a message.
+constexpr size_t unread_max = size_t{128} << 10;
+
+} // namespace
+
 result<open_link> carry(reactor& home, unique_fd connection, link_setup setup) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends)
@@ -27,11 +34,13 @@ guarded_link::guarded_link(reactor& home, unique_fd network, unique_fd caf,
     caf_(std::move(caf)),
     network_watch_(home, network_.fd(), [this](uint32_t) { on_network(); }),
     caf_watch_(home, caf_.fd(), [this](uint32_t) { on_caf(); }),
-    filter_(setup.ends,
-            [this](const std::string& host) {
-              const auto& session = network_.session();
-              return !session || session->may_speak_for(host);
-            }),
+    filter_(
+      setup.ends,
+      [this](const std::string& host) {
+        const auto& session = network_.session();
+        return !session || session->may_speak_for(host);
+      },
+      std::move(setup.has_lease)),
     on_encrypted_(std::move(setup.on_encrypted)),
     on_closed_(std::move(setup.on_closed)) {}
 
@@ -62,7 +71,7 @@ void guarded_link::on_network() {
   const auto self = shared_from_this(); // `finish` may end the owner's share.
   if (!network_.flush())
     return finish({});
-  if (caf_.unsent() == 0) {
+  if (may_read_network()) {
     const auto done = read_network();
     if (!done)
       return finish(done.error());
@@ -93,6 +102,9 @@ result<guarded_link::progress> guarded_link::read_network() {
       on_encrypted_(network_.session()->key_to_resume());
   }
   const auto ok = pass_on(plain);
+  const auto answers = filter_.take_answers();
+  if (!answers.empty() && !network_.send(answers))
+    return progress::ended;
   const auto is_written = network_.flush() && caf_.flush();
   if (!ok)
     return ok.error();
@@ -119,8 +131,14 @@ guarded_link::progress guarded_link::read_caf() {
 
 // -- descriptors --------------------------------------------------------------
 
+// An agent that waits for us in turn still reads: only its own CAF stops it.
+bool guarded_link::may_read_network() const {
+  return caf_.unsent() == 0
+         && (!network_.is_open() || network_.unsent() < unread_max);
+}
+
 void guarded_link::watch_both() {
-  network_watch_.expect(caf_.unsent() == 0, network_.unsent() > 0);
+  network_watch_.expect(may_read_network(), network_.unsent() > 0);
   caf_watch_.expect(network_.is_open() && network_.unsent() == 0,
                     caf_.unsent() > 0);
 }

@@ -26,6 +26,8 @@ struct link_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
   tls_trust trust{};
+  /// Answers keep-alives, on the reactor's thread. @see frame_filter
+  frame_filter::lease_check has_lease{};
   /// Called once, when both sides have agreed on the encryption, on the reactor's
   /// thread. May be empty; is not called without a key.
   std::function<void(const resumption_key&)> on_encrypted{};
@@ -54,7 +56,8 @@ result<open_link> carry(reactor& home, unique_fd connection, link_setup setup);
 ///             <==         <== filter.leaving  <==
 ///
 /// One side is read only when the other has taken everything, so a link holds no
-/// more than one message and one read for each direction.
+/// more than one message and one read for each direction. Keep-alives are answered
+/// here, if at all; whoever does not read the answers is read no more.
 class guarded_link : public reactor_part,
                      public std::enable_shared_from_this<guarded_link> {
 public:
@@ -75,6 +78,7 @@ private:
   result<progress> read_network();
   progress read_caf();
   result<void> pass_on(std::string_view plain);
+  bool may_read_network() const;
   void watch_both();
   void finish(const result<void>& how);
 

@@ -49,8 +49,10 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
                                        std::shared_ptr<undertaker> dead)
   : system_(system), lines_(config.lines), dead_(std::move(dead)),
     config_(std::move(config)) {
-  links_
-    = keep(std::make_unique<remote_agent_links>(system, *home, lines_), home);
+  config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
+  links_ = keep(
+    std::make_unique<remote_agent_links>(system, *home, lines_, config_.leases),
+    home);
   config_.links = links_;
   config_.possible = newest_possible;
 }

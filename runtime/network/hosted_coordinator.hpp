@@ -15,7 +15,7 @@ namespace actorrun::detail {
 
 class hosted_coordinator {
 public:
-  /// @param config Its `links` and `on_number` are set here.
+  /// @param config Its `links`, `leases` and `on_number` are set here.
   /// @param dead   Says when this process has ended; null: nothing does.
   /// @pre `system` outlives it
   hosted_coordinator(caf::actor_system& system, std::shared_ptr<reactor> home,

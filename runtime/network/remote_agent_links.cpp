@@ -31,9 +31,11 @@ constexpr auto probe_count_max = size_t{1'024};
 
 } // namespace
 
-remote_agent_links::remote_agent_links(caf::actor_system& system, reactor& home,
-                                       log lines)
+remote_agent_links::remote_agent_links(
+  caf::actor_system& system, reactor& home, log lines,
+  std::shared_ptr<shared_lease_desk> leases)
   : system_(system), home_(home), lines_(std::move(lines)),
+    leases_(std::move(leases)),
     operators_(home,
                [this](operator_question x) {
                  tell_anonymously(coordinator_, std::move(x));
@@ -159,6 +161,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
               caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
      .key = who.key,
      .trust = {mine_.identity},
+     .has_lease = lease_check_of(who.id),
      .on_encrypted =
        [this, number](const resumption_key& key) {
          if (auto x = visits_.extract(number)) {
@@ -173,6 +176,16 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
   else
     lines_.warn(
       formatted("coordinator cannot serve {}: {}", who.id, link.error().text));
+}
+
+frame_filter::lease_check
+remote_agent_links::lease_check_of(const std::string& agent) const {
+  if (!leases_)
+    return {};
+  return [leases = leases_, agent = agent_id{agent}](int64_t sent_ns) {
+    return leases->hear(agent, core::time_point{core::duration{sent_ns}},
+                        core::time_point::clock::now());
+  };
 }
 
 void remote_agent_links::admit(visit x) {

@@ -5,6 +5,7 @@
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
+#include "actors/shared_lease_desk.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
@@ -32,8 +33,10 @@ inline constexpr auto release_limit = std::chrono::milliseconds{300};
 
 class remote_agent_links final : public ports::agent_links {
 public:
+  /// @param leases Where keep-alives are answered; null: by the coordinator.
   /// @pre `system` and `home` outlive this
-  remote_agent_links(caf::actor_system& system, reactor& home, log lines);
+  remote_agent_links(caf::actor_system& system, reactor& home, log lines,
+                     std::shared_ptr<shared_lease_desk> leases = nullptr);
   ~remote_agent_links() override;
 
   remote_agent_links(const remote_agent_links&) = delete;
@@ -93,6 +96,7 @@ private:
                                 const std::string& host);
   bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
+  frame_filter::lease_check lease_check_of(const std::string& agent) const;
   void admit(visit x);
   void open(visit x);
   void on_closed(const peer& who, link_number number, const result<void>& how);
@@ -114,6 +118,7 @@ private:
   caf::actor_system& system_;
   reactor& home_;
   log lines_;
+  std::shared_ptr<shared_lease_desk> leases_;
   credentials mine_; ///< Do not change after `listen`.
   std::function<void(unique_fd, const std::string&)> pass_store_client_;
   std::optional<listener> listener_;

@@ -1,6 +1,8 @@
 #include "actors/core/time.hpp"
 #include "tests/support/catch.hpp"
 
+#include <utility>
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -13,11 +15,43 @@ TEST_CASE("time: by default an agent fences itself in time to be replaced",
 
 TEST_CASE("time: in small jobs agents speak more often, with the same fence",
           "[core]") {
-  const auto small = fitted({}, often_heard_agent_count_max);
-  CHECK(small.keep_alive_interval == 60ms);
-  CHECK(small.fence() == timeouts{}.fence());
-  CHECK(small.lease() == timeouts{}.lease());
-  CHECK(fitted({}, often_heard_agent_count_max + 1) == timeouts{});
+  for (const auto& [nodes, interval] : {std::pair{1u, 60ms},
+                                        {60u, 60ms},
+                                        {61u, 64ms},
+                                        {100u, 100ms},
+                                        {101u, 112ms},
+                                        {200u, 225ms},
+                                        {300u, 300ms},
+                                        {3'000u, 300ms}}) {
+    CAPTURE(nodes);
+    const auto x = fitted({}, nodes);
+    CHECK(x.keep_alive_interval == interval);
+    CHECK(x.fence() <= timeouts{}.fence());
+    CHECK(x.fence() > timeouts{}.fence() - 10ms);
+    CHECK(x.fence_guard == timeouts{}.fence_guard);
+  }
+}
+
+TEST_CASE("time: in huge jobs agents speak less often, and the fence grows",
+          "[core]") {
+  CHECK(fitted({}, 3'010).keep_alive_interval == 301ms);
+  const auto x = fitted({}, 10'000);
+  CHECK(x.keep_alive_interval == 1s);
+  CHECK(x.fence() == 3s);
+  CHECK(x.lease() == 3'300ms);
+}
+
+TEST_CASE("time: no coordinator reads too many keep-alives", "[core]") {
+  for (uint32_t nodes = 1; nodes < 100'000; nodes += 1 + nodes / 50) {
+    CAPTURE(nodes);
+    const auto rate = nodes * 1.0s / fitted({}, nodes).keep_alive_interval;
+    CHECK(rate <= (nodes <= 300 ? small_job_rate : large_job_rate) * 1.01);
+  }
+}
+
+TEST_CASE("time: what fits a job fits it again", "[core]") {
+  for (const auto nodes : {1u, 100u, 200u, 1'000u, 10'000u})
+    CHECK(fitted(fitted({}, nodes), nodes) == fitted({}, nodes));
 }
 
 TEST_CASE("time: keep-alives that were asked for stay", "[core]") {

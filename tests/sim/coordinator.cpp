@@ -55,24 +55,20 @@ void coordinator::handle(const core::rendezvous_event& event) {
     return;
   const auto spent = brain_.budget().restart_count();
   const auto epoch = brain_.epoch();
-  const auto is_heard = std::holds_alternative<core::agent_heard>(event);
-  const auto ranks
-    = is_heard ? std::map<agent_id, uint32_t>{} : ranks_of_members();
+  const auto ranks = ranks_of_members();
   const auto* join = std::get_if<core::agent_joined>(&event);
   const auto is_new
     = join != nullptr && !brain_.agents().contains(join->offering.agent);
   const auto phase = brain_.current_phase();
   const auto was_stopping = phase == core::rendezvous::phase::stopping;
   const auto asked = brain_.settings();
-  const auto effects = brain_.step(event, all_.now() + clock_);
+  const auto effects = decide(event);
   times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
   all_.checks().stepped(number_, event, spent, epoch, brain_);
-  if (!is_heard)
-    all_.checks().answered(number_, event, effects, phase, epoch, asked,
-                           brain_);
+  all_.checks().answered(number_, event, effects, phase, epoch, asked, brain_);
   if (is_new)
     arrived_[join->offering.agent] = ++arrival_count_;
   if (is_new && brain_.agents().contains(join->offering.agent))
@@ -96,10 +92,20 @@ void coordinator::handle(const core::rendezvous_event& event) {
     std::visit([this](const auto& x) { perform(x); }, effect);
   if (closed_)
     return;
-  if (is_heard)
-    return;
   check_links();
   check_stops();
+}
+
+// As rendezvous_coordinator does it: nobody is heard while a timer is decided.
+std::vector<core::rendezvous_effect>
+coordinator::decide(const core::rendezvous_event& event) {
+  const auto now = all_.now() + clock_;
+  if (!std::holds_alternative<core::timer_fired>(event))
+    return brain_.step(event, now);
+  auto out = brain_.step(core::leases_renewed{leases_.take()}, now);
+  const auto more = brain_.step(event, now);
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
 }
 
 // What its timers may be late. A leader may do nothing between two terms.
@@ -113,10 +119,8 @@ core::duration coordinator::slack() const {
 void coordinator::check_answer(
   const core::rendezvous_event& event,
   const std::vector<core::rendezvous_effect>& effects) {
-  auto is_granted = false;
   auto is_probed = false;
   for (const auto& effect : effects) {
-    is_granted |= std::holds_alternative<core::grant_lease>(effect);
     is_probed |= std::holds_alternative<core::probe_agent>(effect);
     const auto* gone = std::get_if<core::forget_agent>(&effect);
     if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
@@ -133,15 +137,6 @@ void coordinator::check_answer(
   }
   if (!brain_.result())
     check_note(event, is_probed);
-  if (const auto* x = std::get_if<core::agent_heard>(&event)) {
-    const auto i = brain_.agents().find(x->agent);
-    const auto is_known
-      = i != brain_.agents().end() && i->second.offering.leased;
-    if (is_granted != is_known)
-      all_.checks().report(
-        "lease: " + x->agent.value
-        + (is_known ? " gets no answer" : " is answered, and unknown"));
-  }
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && brain_.agents().contains(x->offering.agent)
       && !brain_.result()
@@ -276,8 +271,6 @@ void coordinator::check_journal(
       return "excluded hosts";
     return {};
   };
-  if (std::holds_alternative<core::agent_heard>(event))
-    return; // Nothing is noted then, and nothing may have changed.
   if (const auto what = differs(chronicle_.now()); !what.empty())
     all_.checks().report("journal: the chronicle differs in its " + what
                          + " after " + to_string(event));
@@ -315,7 +308,7 @@ void coordinator::hear_late(bool is_closed) {
   death.code = 1;
   const auto unknown = agent_id{"unknown"};
   const auto epoch = brain_.epoch();
-  ignores(core::agent_heard{unknown});
+  ignores(core::leases_renewed{{{unknown, all_.now() + clock_}}});
   ignores(core::agent_disconnected{unknown});
   ignores(core::agent_lost{unknown, "late"});
   ignores(core::agent_leaving{unknown});
@@ -453,13 +446,8 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   if (!may_act())
     return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
-  // A repeated keep-alive lengthens no lease.
-  if (std::holds_alternative<core::agent_joined>(event)
-      || (std::holds_alternative<core::agent_heard>(event)
-          && std::exchange(stamps_[agent], sent) != sent)) {
-    heard_[agent] = all_.now();
-    heard_late_[agent] = late_count_;
-  }
+  if (std::holds_alternative<core::agent_joined>(event))
+    note_heard(agent);
   handle(event);
   if (!brain_.agents().contains(agent))
     speakers_.forget(agent); // It was rejected.
@@ -468,8 +456,25 @@ void coordinator::receive(const std::shared_ptr<link>& from,
 void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
                                      const agent_id& agent,
                                      core::time_point sent) {
-  answering_ = sent;
-  receive(from, agent, core::agent_heard{agent, sent}, sent);
+  if (links_[agent] != from || !may_act())
+    return;
+  const auto is_granted = leases_.hear(agent, sent, all_.now() + clock_);
+  const auto i = brain_.agents().find(agent);
+  const auto is_known = i != brain_.agents().end() && i->second.offering.leased;
+  if (is_granted != is_known)
+    all_.checks().report(
+      "lease: " + agent.value
+      + (is_known ? " gets no answer" : " is answered, and unknown"));
+  // A repeated keep-alive lengthens no lease.
+  if (std::exchange(stamps_[agent], sent) != sent)
+    note_heard(agent);
+  if (is_granted)
+    send(agent, core::lease_granted{sent});
+}
+
+void coordinator::note_heard(const agent_id& agent) {
+  heard_[agent] = all_.now();
+  heard_late_[agent] = late_count_;
 }
 
 void coordinator::on_closed(const link* closed) {
@@ -505,6 +510,8 @@ void coordinator::perform(const core::accept_agent& x) {
   check_refusal(x.agent, errc::none);
   const auto& limits = all_.plan().limits;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
+  if (leased)
+    leases_.open(x.agent, all_.now() + clock_);
   send(x.agent,
        leased ? core::join_accepted{limits.keep_alive_interval, limits.fence()}
               : core::join_accepted{});
@@ -513,10 +520,6 @@ void coordinator::perform(const core::accept_agent& x) {
 void coordinator::perform(const core::reject_agent& x) {
   check_refusal(x.agent, x.code);
   send(x.agent, core::join_rejected{{x.code, x.text}});
-}
-
-void coordinator::perform(const core::grant_lease& x) {
-  send(x.agent, core::lease_granted{answering_});
 }
 
 void coordinator::perform(const core::probe_agent& x) {
@@ -529,6 +532,7 @@ void coordinator::perform(const core::notify_drain& x) {
 
 void coordinator::perform(const core::forget_agent& x) {
   speakers_.forget(x.agent);
+  leases_.close(x.agent);
   if (auto known = std::exchange(links_[x.agent], nullptr))
     known->close(side::coordinator);
 }

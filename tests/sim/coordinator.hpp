@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/journal/chronicle.hpp"
+#include "actors/core/protocol/lease_desk.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
@@ -67,12 +68,12 @@ public:
   bool closed() const { return closed_; }
 
 private:
+  void note_heard(const agent_id& agent);
   /// The node ranks of the current epoch's members that it knows.
   std::map<agent_id, uint32_t> ranks_of_members() const;
   void perform(const core::arm_timer& x);
   void perform(const core::accept_agent& x);
   void perform(const core::reject_agent& x);
-  void perform(const core::grant_lease& x);
   void perform(const core::probe_agent& x);
   void perform(const core::forget_agent& x);
   void perform(const core::announce_epoch& x);
@@ -80,6 +81,8 @@ private:
   void perform(const core::explain_failures& x);
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
+  std::vector<core::rendezvous_effect>
+  decide(const core::rendezvous_event& event);
   void check_links();
   void check_stops() const;
   void check_answer(const core::rendezvous_event& event,
@@ -106,6 +109,7 @@ private:
   std::optional<uint32_t> host_;
   core::duration clock_; ///< Of its machine, ahead of the simulation's.
   core::rendezvous brain_;
+  core::lease_desk leases_;
   core::journal::chronicle chronicle_;
   core::journal::snapshot replayed_; ///< From the records alone.
   punctuality times_;
@@ -126,7 +130,6 @@ private:
   std::set<agent_id> told_; ///< How the job has ended.
   /// Whose workers were ordered to stop over the present link, by epoch.
   std::map<agent_id, epoch_id> stopped_;
-  core::time_point answering_{};  ///< `sent` of the keep-alive in hand.
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool started_ = false;
   bool closed_ = false;

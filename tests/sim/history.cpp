@@ -116,8 +116,11 @@ struct event_writer {
   string operator()(const core::agent_joined& x) const {
     return "agent_joined " + x.offering.agent.value + text_of(x.held);
   }
-  string operator()(const core::agent_heard& x) const {
-    return "agent_heard " + x.agent.value;
+  string operator()(const core::leases_renewed& x) const {
+    auto text = string{"leases_renewed"};
+    for (const auto& renewal : x.renewals)
+      text += " " + renewal.agent.value;
+    return text;
   }
   string operator()(const core::agent_disconnected& x) const {
     return "agent_disconnected " + x.agent.value;

@@ -325,8 +325,6 @@ void invariants::check_phase(const core::rendezvous& after) {
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, epoch_id epoch_before,
                          const core::rendezvous& after) {
-  if (std::holds_alternative<core::agent_heard>(event))
-    return; // It changes nothing but a lease.
   check_phase(after);
   check_cost(coordinator, event, spent_before, epoch_before, after);
   const auto spent = after.budget().restart_count();

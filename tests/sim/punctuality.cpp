@@ -57,14 +57,7 @@ void punctuality::after(const core::rendezvous& brain,
                         const core::rendezvous_event& event,
                         const std::vector<core::rendezvous_effect>& effects,
                         core::time_point now, core::duration slack) {
-  // A keep-alive changes nothing that is looked at here.
-  if (!std::holds_alternative<core::agent_heard>(event)) {
-    was_ = std::exchange(is_, look(brain));
-  } else if (was_.epoch != is_.epoch || was_.stage != is_.stage
-             || was_.agents.size() != is_.agents.size()
-             || was_.staying.size() != is_.staying.size()) {
-    was_ = is_;
-  }
+  was_ = std::exchange(is_, look(brain));
   const auto& now_is = is_;
   job_ = brain.settings();
   now_ = now;

@@ -86,10 +86,9 @@ struct rendezvous_fixture {
     return x;
   }
 
-  /// None is repeated.
-  static agent_heard heard(const std::string& agent) {
-    static auto sent = time_point{};
-    return {{agent}, sent += duration{1}};
+  /// A keep-alive that the lease desk has answered.
+  static leases_renewed heard(milliseconds t, const std::string& agent) {
+    return {{{{agent}, time_point{t}}}};
   }
 
   static agent_disconnected disconnect(const std::string& agent) {

@@ -77,7 +77,7 @@ chronicle::records
 chronicle::note(const rendezvous_event& event,
                 const std::vector<rendezvous_effect>& effects,
                 const rendezvous& after, moment now) {
-  if (std::holds_alternative<agent_heard>(event))
+  if (std::holds_alternative<leases_renewed>(event))
     return {};
   auto at = step{effects, after, now};
   std::visit([&](const auto& x) { on(x, at); }, event);

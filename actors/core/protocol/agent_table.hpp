@@ -29,7 +29,6 @@ struct agent_record {
   epoch_id member_of;   ///< That epoch; 0 if none.
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
-  std::optional<time_point> heard; ///< Its last keep-alive, by its clock.
   bool connected = true;
   bool leaving = false;
   /// Another agent has its node rank. It waits until that agent is lost.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace actorrun::core {
@@ -10,17 +11,30 @@ lease_table::lease_table(duration length) : length_(length) {
   assert(length > duration::zero());
 }
 
-void lease_table::renew(const agent_id& agent, time_point now) {
-  // A stretched lease may already last longer than a new one would.
-  const auto due
-    = std::max(now + length_, order_.empty() ? now : order_.back().due);
-  if (auto i = leases_.find(agent); i != leases_.end()) {
-    i->second->due = due;
-    i->second->is_stretched = false;
-    order_.splice(order_.end(), order_, i->second);
-  } else {
-    leases_.emplace(agent, order_.insert(order_.end(), {agent, due}));
+void lease_table::renew(const agent_id& agent, time_point heard) {
+  const auto due = heard + length_;
+  const auto i = leases_.find(agent);
+  if (i == leases_.end()) {
+    leases_.emplace(agent, order_.insert(place_for(due), {agent, due}));
+    return;
   }
+  const auto known = i->second;
+  known->is_stretched = false;
+  // A stretched lease may already last longer than a new one would.
+  if (due <= known->due)
+    return;
+  known->due = due;
+  auto moved = entries{}; // Out of the way: it is no place for itself.
+  moved.splice(moved.end(), order_, known);
+  order_.splice(place_for(known->due), moved);
+}
+
+/// Behind all that are due by then.
+lease_table::entries::iterator lease_table::place_for(time_point due) {
+  auto i = order_.end();
+  while (i != order_.begin() && std::prev(i)->due > due)
+    --i;
+  return i;
 }
 
 void lease_table::drop(const agent_id& agent) {
@@ -30,11 +44,11 @@ void lease_table::drop(const agent_id& agent) {
   }
 }
 
-// What was renewed since the last time is at the end, so the order stays.
 void lease_table::stretch(duration extra) {
   for (auto& x : order_)
     if (!std::exchange(x.is_stretched, true))
       x.due += extra;
+  order_.sort([](const entry& x, const entry& y) { return x.due < y.due; });
 }
 
 std::vector<agent_id> lease_table::expire(time_point now) {

@@ -11,15 +11,17 @@
 
 namespace actorrun::core {
 
-/// All leases are equally long, so the order of renewal is the order of expiry.
+/// All leases are equally long, so the order of renewal is the order of expiry, but
+/// for a few: renewals are told in batches, between which agents join.
 class lease_table {
 public:
   /// @param length From a renewal to the expiry, positive.
   explicit lease_table(duration length);
 
-  /// Grants a lease, or renews the one the agent has. O(1).
-  /// @param now Never decreases between calls.
-  void renew(const agent_id& agent, time_point now);
+  /// Grants a lease, or renews the one the agent has, which never gets shorter.
+  /// O(1) in the order of `heard`, otherwise O(what is newer).
+  /// @param heard When the agent was.
+  void renew(const agent_id& agent, time_point heard);
 
   /// Ends a lease without expiry. O(1).
   void drop(const agent_id& agent);
@@ -36,6 +38,8 @@ public:
   /// When the next lease runs out; none if there is none.
   std::optional<time_point> next_due() const;
 
+  bool contains(const agent_id& agent) const { return leases_.contains(agent); }
+
   size_t size() const { return leases_.size(); }
 
 private:
@@ -45,9 +49,13 @@ private:
     bool is_stretched = false;
   };
 
+  using entries = std::list<entry>;
+
+  entries::iterator place_for(time_point due);
+
   duration length_;
-  std::list<entry> order_; ///< By ascending due time.
-  std::unordered_map<agent_id, std::list<entry>::iterator> leases_;
+  entries order_; ///< By ascending due time.
+  std::unordered_map<agent_id, entries::iterator> leases_;
 };
 
 } // namespace actorrun::core

@@ -175,14 +175,10 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   return std::nullopt;
 }
 
-void rendezvous::on(const agent_heard& event, time_point now, effects& out) {
-  auto* record = agents_.find(event.agent);
-  if (record == nullptr || !record->offering.leased)
-    return; // A lost agent gets no answer, so that it fences itself.
-  // A repeated one would lengthen the lease, and not the fence.
-  if (std::exchange(record->heard, event.sent) != event.sent)
-    leases_.renew(event.agent, now);
-  out.emplace_back(grant_lease{event.agent});
+void rendezvous::on(const leases_renewed& event, time_point, effects&) {
+  for (const auto& x : event.renewals)
+    if (leases_.contains(x.agent))
+      leases_.renew(x.agent, x.heard);
 }
 
 void rendezvous::on(const agent_disconnected& event, time_point now,

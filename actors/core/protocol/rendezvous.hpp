@@ -136,7 +136,7 @@ private:
   // agents come and go
   void on(const coordinator_started& event, time_point now, effects& out);
   void on(const agent_joined& event, time_point now, effects& out);
-  void on(const agent_heard& event, time_point now, effects& out);
+  void on(const leases_renewed& event, time_point now, effects& out);
   void on(const agent_disconnected& event, time_point now, effects& out);
   void on(const agent_lost& event, time_point now, effects& out);
   void on(const agent_leaving& event, time_point now, effects& out);

@@ -15,9 +15,6 @@ struct effect_writer {
     return "reject_agent " + x.agent.value + ": "
            + std::string{to_string(x.code)};
   }
-  std::string operator()(const grant_lease& x) const {
-    return "grant_lease " + x.agent.value;
-  }
   std::string operator()(const probe_agent& x) const {
     return "probe_agent " + x.agent.value;
   }

@@ -4,6 +4,7 @@
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/exclusions.hpp"
+#include "actors/core/protocol/lease_desk.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
@@ -35,10 +36,10 @@ struct agent_joined {
   std::vector<int64_t> pids{}; ///< Of its workers; for the journal only.
 };
 
-/// A keep-alive has arrived.
-struct agent_heard {
-  agent_id agent;
-  time_point sent{}; ///< By the agent's clock. As before: it is repeated.
+/// What the lease desk has answered. It comes before a timer, and is complete:
+/// until that is decided, no agent is answered.
+struct leases_renewed {
+  std::vector<renewal> renewals; ///< By ascending time.
 };
 
 /// The link to the agent broke; the agent may come back.
@@ -138,7 +139,7 @@ struct log_level_requested {
 };
 
 using rendezvous_event
-  = std::variant<coordinator_started, agent_joined, agent_heard,
+  = std::variant<coordinator_started, agent_joined, leases_renewed,
                  agent_disconnected, agent_lost, agent_leaving, agent_left,
                  workers_started, worker_failed, workers_succeeded,
                  workers_stopped, stop_requested, drain_requested,
@@ -155,10 +156,6 @@ struct reject_agent {
   agent_id agent;
   errc code = errc::none;
   std::string text;
-};
-
-struct grant_lease {
-  agent_id agent;
 };
 
 /// Ask the agent's machine whether it has ended.
@@ -235,10 +232,10 @@ struct end_job {
 struct close_job {};
 
 using rendezvous_effect
-  = std::variant<arm_timer, accept_agent, reject_agent, grant_lease,
-                 probe_agent, forget_agent, announce_epoch, revoke_epoch,
-                 explain_failures, notify_drain, report_exclusion,
-                 set_log_level, answer_operator, end_job, close_job>;
+  = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
+                 forget_agent, announce_epoch, revoke_epoch, explain_failures,
+                 notify_drain, report_exclusion, set_log_level, answer_operator,
+                 end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

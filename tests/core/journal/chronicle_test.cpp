@@ -7,7 +7,7 @@ TEST_CASE("chronicle: records say what has changed, once", "[core]") {
   auto job = chronicle_fixture{};
   job.begin();
   CHECK(job.note(1ms, job.join("a")) == "joined node wait");
-  CHECK(job.note(2ms, job.heard("a")).empty());
+  CHECK(job.note(2ms, job.heard(2ms, "a")).empty());
   CHECK(job.note(3ms, job.join("b")) == "joined node phase wait");
   CHECK(job.note(4ms, job.join("c"))
         == "joined formed node node node phase wait");
@@ -16,7 +16,7 @@ TEST_CASE("chronicle: records say what has changed, once", "[core]") {
   CHECK(job.note(7ms, workers_started{{"c"}, {1}, {9}})
         == "node running phase wait");
   CHECK(job.note(8ms, job.disconnect("a")) == "touch node");
-  CHECK(job.note(9ms, job.heard("b")).empty());
+  CHECK(job.note(9ms, job.heard(9ms, "b")).empty());
   CHECK(job.chronicle.now().nodes.at({"c"}).now.pids
         == std::vector<int64_t>{9});
   CHECK(job.chronicle.now() == job.replayed());

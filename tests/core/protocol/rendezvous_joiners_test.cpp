@@ -239,7 +239,7 @@ TEST_CASE_METHOD(flapping,
     uut.waiting_for({"c"})
     == "epoch 6 runs with 2 nodes; nodes come and go, so the job starts again "
        "with this one in 1 s");
-  at(3'999ms, heard("c"));
+  at(3'999ms, heard(3'999ms, "c"));
   CHECK(uut.waiting_for({"c"}).ends_with("in 1 s"));
   CHECK(uut.waiting_for().starts_with("1 more node is here: epoch 6 "));
   CHECK(uut.waiting_for().ends_with("the job starts again with all in 1 s"));

@@ -54,7 +54,7 @@ struct random_job : chronicle_fixture {
         return lose(agent);
       case 4:
         return random() % 4 == 0 ? rendezvous_event{leaving(agent, 15)}
-                                 : rendezvous_event{heard(agent)};
+                                 : rendezvous_event{heard(0s, agent)};
       case 5: {
         auto x = worker_failed{{agent}, epoch, failure_of(agent)};
         x.failure.details.message = "bytes \xff\x1b[31m \"quoted\"\n\\ \t";
