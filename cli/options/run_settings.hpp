@@ -47,6 +47,7 @@ struct run_settings {
   std::string secret_file; ///< Path; empty: not given.
   bool requires_secret = false;
   tls_options tls;
+  std::optional<bool> munge;          ///< None: if it works, under Slurm.
   std::optional<std::string> journal; ///< A folder, or `none`.
   http_options http;                  ///< Without `health`.
   std::string local_address;
