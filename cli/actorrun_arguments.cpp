@@ -198,6 +198,8 @@ result<run_command> put_together(run_settings& settings,
     return ok.error();
   if (auto ok = settle_signals(settings, world, out); !ok)
     return ok.error();
+  if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
+    return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();
   settle_http(settings, world, out);

@@ -119,6 +119,8 @@ constexpr ledger_entry options[] = {
    "workers get these signals, and the job goes on"},
   {"--exclude-after", added, "hosts that fail again and again get no place"},
   {"--notice-signal", added, "tells workers that their node is to leave"},
+  {"--notice-before", added,
+   "the workers get that signal some time before Slurm's time limit"},
   {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},

@@ -127,6 +127,23 @@ def signal_is_forwarded(x):
     check((x.folder / "saved").read_text().count("saved") == 2, "not both have saved")
 
 
+def limit_is_near(x):
+    # Slurm's shortest limit is a minute.
+    command = x.worker(f'trap "echo saved >> {x.folder}/saved; exit 0" USR1;'
+                       ' while :; do sleep 0.1; done')
+    command.insert(1, "--notice-before=50s")
+    code, text = x.run("srun", "-N2", "--time=1", *command)
+    check(code == 0, f"srun ends with {code}", text)
+    check((x.folder / "saved").read_text().count("saved") == 2, "not both have saved", text)
+    check(re.search("time limit is (4[5-9]|5[01]) s away: passes on SIGUSR1", text),
+          "no line says so", text)
+    command = x.worker("sleep 2")
+    command.insert(1, "--notice-before=50s")
+    code, text = x.run("srun", "-N2", *command)
+    check(code == 0, f"without a limit srun ends with {code}", text)
+    check("has no effect: there is no time limit" in text, "no line says so", text)
+
+
 def job_is_requeued(x):
     job = x.batch("-N2", "--requeue",
                   command=x.worker('[ "$SLURM_RESTART_COUNT" = 1 ] || exec sleep 600'))
@@ -240,7 +257,8 @@ def munge_proves_operators_and_agents(x):
 CASES = [step_needs_no_options, failure_is_the_exit_code, worker_starts_again,
          several_tasks_are_refused, job_is_cancelled, signal_is_forwarded,
          array_is_several_jobs, agent_dies, munge_is_the_secret,
-         node_without_munge_is_refused, munge_proves_operators_and_agents, job_is_requeued]
+         node_without_munge_is_refused, munge_proves_operators_and_agents, limit_is_near,
+         job_is_requeued]
 
 
 def main():
