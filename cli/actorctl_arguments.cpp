@@ -32,11 +32,10 @@ result<job_options> job_from(const control_settings& settings,
                              const host_facts& world) {
   auto out = job_options{};
   out.job.value = settings.job.value_or("none");
-  auto secret = secret_of(settings.secret_file, world);
-  if (!secret)
-    return secret.error();
-  out.secret = std::move(*secret);
-  out.tls = settings.tls;
+  if (auto ok = settle_trust(
+        {settings.secret_file, settings.tls, settings.munge}, world, out);
+      !ok)
+    return ok.error();
   const auto conf = settings.conf.value_or(rendezvous_conf{});
   const auto backend = settings.backend.value_or(rendezvous_backend::native);
   out.etcd = conf.etcd;
@@ -54,11 +53,13 @@ result<asked_job> asked_from(const control_settings& settings,
                              const host_facts& world) {
   const auto is_remote_option
     = settings.job || settings.backend || settings.conf
-      || !settings.secret_file.empty() || settings.tls != tls_options{};
+      || !settings.secret_file.empty() || settings.tls != tls_options{}
+      || settings.munge;
   if (settings.rendezvous.empty() && is_remote_option)
     return bad_argument(
-      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file and"
-                " --tls-… need --rdzv-endpoint; for a job of this host: {}",
+      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file,"
+                " --tls-… and --munge need --rdzv-endpoint; for a job of this"
+                " host: {}",
                 how));
   if (settings.rendezvous.empty())
     return asked_job{std::move(local), std::nullopt};
@@ -68,6 +69,9 @@ result<asked_job> asked_from(const control_settings& settings,
   auto remote = job_from(settings, world);
   if (!remote)
     return remote.error();
+  // Whether it needs that from those it asks is the job's to say.
+  if (remote->munge == munge_use::if_works)
+    remote->munge = munge_use::on_demand;
   if (auto ok = validate(*remote); !ok)
     return ok.error();
   return asked_job{"", std::move(*remote)};

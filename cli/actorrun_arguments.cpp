@@ -35,14 +35,17 @@ std::string journal_of(const std::optional<std::string>& typed,
 
 result<void> settle_secret(const run_settings& settings,
                            const host_facts& world, run_arguments& out) {
-  auto secret = secret_of(settings.secret_file, world);
-  if (!secret)
-    return secret.error();
-  out.job.secret = *std::move(secret);
-  out.job.tls = settings.tls;
+  if (auto ok = settle_trust(
+        {settings.secret_file, settings.tls, settings.munge}, world, out.job);
+      !ok)
+    return ok;
   out.job.journal_folder = journal_of(settings.journal, world);
-  if (settings.requires_secret && out.job.rendezvous && out.job.secret.empty()
-      && !out.job.tls.is_set())
+  if (!settings.requires_secret || !out.job.rendezvous
+      || !out.job.secret.empty() || out.job.tls.is_set())
+    return {};
+  if (out.job.munge == munge_use::if_works)
+    out.job.munge = munge_use::always;
+  if (out.job.munge != munge_use::always)
     return bad_argument(
       "--require-secret: there is no secret; make one with: actorctl secret"
       " create, and copy ~/.config/actorrun/secret to the other nodes unless"
@@ -194,6 +197,8 @@ result<run_command> put_together(run_settings& settings,
   if (auto ok = settle_logs(settings, typed, out); !ok)
     return ok.error();
   if (auto ok = settle_signals(settings, world, out); !ok)
+    return ok.error();
+  if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();

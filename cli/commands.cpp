@@ -12,6 +12,7 @@
 #include "cli/report/failure_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/signals.hpp"
+#include "cli/slurm_time_limit.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/program_support.hpp"
@@ -26,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -204,6 +206,29 @@ void obey(const received_signal& request, const run_arguments& arguments,
   ++so_far.end_count;
 }
 
+/// Tells the workers when the time limit is near. Null: that was not asked for.
+std::unique_ptr<time_limit_watch>
+watch_limit(const run_arguments& arguments, launcher& node, const log& lines) {
+  if (!arguments.time_limit)
+    return nullptr;
+  const auto signal = arguments.agent.workers.notice_signal;
+  return std::make_unique<time_limit_watch>(
+    *arguments.time_limit,
+    time_limit_watch::callbacks{
+      .on_near =
+        [&node, lines, signal](std::chrono::seconds left) {
+          lines.info(
+            formatted("Slurm's time limit is {} s away: passes on {} to"
+                      " the workers",
+                      left.count(), core::signal_name(signal)));
+          node.notify(signal);
+        },
+      .on_unknown =
+        [lines](const std::string& why) {
+          lines.warn("--notice-before has no effect: " + why);
+        }});
+}
+
 } // namespace
 
 int run(const run_arguments& arguments, const received_order* by_order) {
@@ -256,6 +281,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   }
   if (arguments.reports_bindings)
     report_bindings(**node, *console);
+  auto limit = watch_limit(arguments, **node, lines);
   await(inbox, [&](const received_signal& x) {
     obey(x, arguments, **node, lines, asked);
     return true;
@@ -265,6 +291,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
                 by_order != nullptr && by_order->order.is_quiet);
   record_ending(how, lines);
   report_log_folder(how, **node, lines);
+  limit.reset();
   node->reset();
   end(exit_code_of(how));
   return 0;

@@ -23,7 +23,7 @@ enum class errc : uint8_t {
   not_actorrun,         ///< The peer does not speak our protocol.
   protocol_mismatch,    ///< The two sides speak different protocol versions.
   job_mismatch,         ///< The endpoint serves a job with another id.
-  secret_mismatch,      ///< The two sides hold different secrets.
+  secret_mismatch,      ///< The two sides hold different secrets, or one none.
   settings_mismatch,    ///< --nnodes or --max-restarts differ from the job's.
   rendezvous_timed_out, ///< Fewer than the minimum of agents came in time.
   coordinator_lost,     ///< The coordinator went away and did not come back.
@@ -52,7 +52,7 @@ enum class errc : uint8_t {
   // -- proofs -----------------------------------------------------------------
   coordinator_gone, ///< The coordinator has ended: its machine has proved it.
   job_over,         ///< The job ended while this member of it was away.
-  user_mismatch,    ///< The job belongs to another user of this host.
+  user_mismatch,    ///< The job belongs to another user.
 
   // -- what a peer says -------------------------------------------------------
   bad_plan, ///< A plan or a claim does not fit what the agent has offered.

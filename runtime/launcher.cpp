@@ -60,7 +60,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
-  if (auto loaded = x->load_certificates(); !loaded)
+  if (auto loaded = x->load_credentials(); !loaded)
     return loaded.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();
@@ -102,7 +102,7 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
     return not_configured();
   network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
-  if (auto loaded = x->load_certificates(); !loaded)
+  if (auto loaded = x->load_credentials(); !loaded)
     return loaded.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();

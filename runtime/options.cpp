@@ -308,6 +308,10 @@ result<void> validate(const job_options& options) {
       formatted("the secret is longer than {} bytes", secret_length_max));
   if (auto ok = check_tls(options.tls); !ok)
     return ok;
+  if (options.munge == munge_use::always
+      && (!options.secret.empty() || options.tls.is_set()))
+    return bad_argument("munge stands in for a secret and for certificates: no"
+                        " job has both");
   if (options.rendezvous)
     if (auto ok = check_endpoint(*options.rendezvous); !ok)
       return ok;

@@ -118,6 +118,15 @@ struct tls_options {
   friend bool operator==(const tls_options&, const tls_options&) = default;
 };
 
+/// Whether munge(7) proves that members of a job without a secret and certificates
+/// are processes of one user.
+enum class munge_use {
+  never,
+  on_demand, ///< As client of a coordinator that demands it.
+  if_works, ///< Likewise, and it is demanded of others if it works at the start.
+  always,   ///< Likewise, and it is an error if it does not work.
+};
+
 /// What all agents of a job must agree on, and how they meet.
 struct job_options {
   job_id job{"none"};
@@ -125,6 +134,7 @@ struct job_options {
   /// then no stronger than the id.
   std::string secret;
   tls_options tls{};
+  munge_use munge = munge_use::on_demand;
   /// Where the coordinator is, or a member of etcd. None: a job of this node
   /// alone, which listens on no network port.
   std::optional<endpoint> rendezvous;

@@ -66,7 +66,7 @@ constexpr ledger_entry habits[] = {
    different,
    "is let into the epoch's store, if rank 0 is on the node of the"
    " coordinator: always with `static`. Else a warning names both addresses."
-   " In a job with a secret or certificates, only from the job's nodes"},
+   " In a job with a secret, certificates or munge, only from the job's nodes"},
   {"`static`: a worker fails", better,
    "all nodes restart; in torchrun only the worker's own node, and the job"
    " hangs"},

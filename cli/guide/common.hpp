@@ -16,6 +16,11 @@ inline void append_common_environment(std::vector<guide_entry>& out) {
   out.push_back({"ACTORRUN_SECRET",
                  "the secret, if there is no --secret-file. Workers do"
                  " not get it."});
+  out.push_back({"ACTORRUN_MUNGE_SOCKET",
+                 "munged's socket, if it is not where munge's library looks for"
+                 " it."});
+  out.push_back({"SLURM_JOB_ID",
+                 "set: munge may take the place of a secret, see --munge."});
   out.push_back({"ACTORRUN_RUN_DIR", "the run-time folder."});
   out.push_back({"XDG_RUNTIME_DIR", "the parent of the run-time folder, if"
                                     " ACTORRUN_RUN_DIR is not set."});

@@ -58,6 +58,7 @@ option_rules remote_rules(control_settings& out) {
     secret_rule(group, out.secret_file),
   };
   append(rules, tls_rules(group, out.tls));
+  append(rules, {munge_rule(group, out.munge)});
   return rules;
 }
 
@@ -227,6 +228,7 @@ option_rules coordinator_rules(control_settings& out) {
     secret_rule(group, out.secret_file),
   };
   append(rules, tls_rules(group, out.tls));
+  append(rules, {munge_rule(group, out.munge)});
   append(rules, http_rules(group, out.http));
   append(rules, {journal_rule(group, out.journal,
                               "where the job's journal is written; none:"

@@ -28,6 +28,7 @@ struct control_settings {
   std::optional<rendezvous_conf> conf;
   std::string secret_file;
   tls_options tls;
+  std::optional<bool> munge; ///< None: not said.
   uint32_t restart_count_max = 0;
   bool force = false;
   std::optional<std::string> journal; ///< A folder.

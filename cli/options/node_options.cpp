@@ -64,6 +64,14 @@ result<std::string> parse_local_address(const std::string& text) {
                       + " is neither a host name nor an IP address");
 }
 
+result<std::optional<bool>> parse_munge(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::optional<bool>> names[]
+    = {{"auto", std::nullopt}, {"on", true}, {"off", false}};
+  if (const auto found = value_of(text, names))
+    return *found;
+  return bad_argument(in_quotes(text) + " is none of auto, on and off");
+}
+
 /// Where a file was asked for there must be one.
 result<std::string> parse_file_name(const std::string& text) {
   if (text.empty())
@@ -324,6 +332,19 @@ option_rules tls_rules(const std::string& heading, tls_options& target) {
   };
 }
 
+option_rule munge_rule(const std::string& heading,
+                       std::optional<bool>& target) {
+  return {"--munge",
+          0,
+          "auto|on|off",
+          heading,
+          "whether munge(7) proves that those who connect are processes of this"
+          " user, which takes the place of a secret (default: auto, that is on"
+          " under Slurm if munged answers and there is neither a secret nor a"
+          " certificate)",
+          into(target, parse_munge)};
+}
+
 option_rule journal_rule(const std::string& heading,
                          std::optional<std::string>& target,
                          const std::string& help) {
@@ -391,15 +412,37 @@ option_rules node_rules(run_settings& out) {
      into(out.local_address, parse_local_address)},
     secret_rule(group, out.secret_file),
     {"--require-secret", 0, "", group,
-     "refuse to run on several nodes without a secret or certificates",
+     "refuse to run on several nodes without a secret, certificates or munge",
      switch_on(out.requires_secret)},
   };
   append(rules, tls_rules(group, out.tls));
-  append(rules, {journal_rule(group, out.journal,
+  append(rules, {munge_rule(group, out.munge),
+                 journal_rule(group, out.journal,
                               "where the node that hosts the coordinator writes"
                               " the job's journal, which actorctl why and"
                               " actorctl journal read; none: nowhere")});
   return rules;
+}
+
+result<void> settle_trust(const trust_settings& settings,
+                          const host_facts& world, job_options& out) {
+  const auto has_to = settings.munge == true;
+  if (has_to && (!settings.secret_file.empty() || settings.tls.is_set()))
+    return bad_argument("--munge=on: munge takes the place of a secret and of"
+                        " certificates; leave out --secret-file and --tls-…");
+  // What lies around for all jobs does not count against the option.
+  auto secret = has_to ? std::string{} : secret_of(settings.secret_file, world);
+  if (!secret)
+    return secret.error();
+  out.secret = *std::move(secret);
+  out.tls = settings.tls;
+  const auto is_in_slurm = !world.variable("SLURM_JOB_ID").value_or("").empty()
+                           && !world.variable("TORCHELASTIC_RUN_ID");
+  out.munge = has_to                    ? munge_use::always
+              : settings.munge == false ? munge_use::never
+              : is_in_slurm             ? munge_use::if_works
+                                        : munge_use::on_demand;
+  return {};
 }
 
 result<void> settle_meeting(const std::string& endpoints,

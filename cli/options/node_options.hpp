@@ -18,6 +18,7 @@ option_rules node_rules(run_settings& out);
 
 option_rule secret_rule(const std::string& heading, std::string& target);
 option_rules tls_rules(const std::string& heading, tls_options& target);
+option_rule munge_rule(const std::string& heading, std::optional<bool>& target);
 option_rule journal_rule(const std::string& heading,
                          std::optional<std::string>& target,
                          const std::string& help);
@@ -44,6 +45,20 @@ result<void> settle_nodes(const run_settings& settings, run_arguments& out);
 ///         programs cannot know
 result<void> settle_meeting(const std::string& endpoints,
                             rendezvous_backend backend, job_options& out);
+
+/// What the options say of those who may join.
+struct trust_settings {
+  const std::string& secret_file; ///< Empty: not given.
+  const tls_options& tls;
+  std::optional<bool> munge;
+};
+
+/// Fills in the secret, the certificates, and whether munge stands in for them: by
+/// itself it does under Slurm.
+/// @retval errc::bad_argument  as `secret_of`, or munge is to stand in for a secret
+///         that is given
+result<void> settle_trust(const trust_settings& settings,
+                          const host_facts& world, job_options& out);
 
 /// @pre the nodes are settled
 result<void> settle_job_id(const run_settings& settings,

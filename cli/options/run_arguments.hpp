@@ -6,12 +6,21 @@
 #include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace actorrun::cli {
+
+/// Tell the workers that the time limit of a step of Slurm is near.
+struct time_limit_notice {
+  std::string job; ///< A number, as the next.
+  std::string step;
+  uint32_t node_rank = 0;
+  std::chrono::seconds before{0}; ///< The limit; > 0.
+};
 
 /// Run this node's share of a job.
 struct run_arguments {
@@ -27,6 +36,7 @@ struct run_arguments {
   std::vector<int> signals_to_handle; ///< End this node's part; at least one.
   std::vector<int>
     signals_to_forward; ///< Passed on to workers; none of the above.
+  std::optional<time_limit_notice> time_limit;
   std::vector<std::string> warnings; ///< One line each, for a person.
   std::vector<std::string> details;  ///< Likewise, for who looks for a cause.
   std::vector<std::string> notices;  ///< The same, of what is as it should be.

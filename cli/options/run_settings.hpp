@@ -47,6 +47,7 @@ struct run_settings {
   std::string secret_file; ///< Path; empty: not given.
   bool requires_secret = false;
   tls_options tls;
+  std::optional<bool> munge;          ///< None: if it works, under Slurm.
   std::optional<std::string> journal; ///< A folder, or `none`.
   http_options http;                  ///< Without `health`.
   std::string local_address;
@@ -78,6 +79,7 @@ struct run_settings {
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
   std::optional<int> notice_signal; ///< 0: none.
+  std::optional<std::chrono::milliseconds> notice_before; ///< The time limit.
   bool no_timer = false;
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
 };

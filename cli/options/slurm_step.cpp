@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <limits>
 
 namespace actorrun::cli {
@@ -245,6 +246,36 @@ result<void> take_slurm_step(const std::vector<given_option>& typed,
     return ok;
   if (auto text = work.notice(); !text.empty())
     notices.push_back(std::move(text));
+  return {};
+}
+
+result<void> settle_time_limit(const std::vector<given_option>& typed,
+                               const run_settings& settings,
+                               const host_facts& world, run_arguments& out) {
+  constexpr auto name = "--notice-before";
+  if (!settings.notice_before)
+    return {};
+  if (out.agent.workers.notice_signal == 0)
+    return bad_argument(formatted(
+      "{}: with --notice-signal=none there is nothing to tell them with",
+      name));
+  const auto step = read_slurm_step(world);
+  if (!step)
+    return step.error();
+  if (*step) {
+    out.time_limit
+      = {(*step)->job, (*step)->step, (*step)->node_rank,
+         std::chrono::ceil<std::chrono::seconds>(*settings.notice_before)};
+    return {};
+  }
+  const auto text
+    = formatted("{}: no step of Slurm has started this, whose time"
+                " limit could be known; something else may send a"
+                " signal (--signals-to-forward)",
+                name);
+  if (contains(typed, name))
+    return bad_argument(text);
+  out.details.push_back(text);
   return {};
 }
 

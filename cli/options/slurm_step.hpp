@@ -4,6 +4,7 @@
 
 #include "cli/options/host_facts.hpp"
 #include "cli/options/option_table.hpp"
+#include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 #include "messages/result.hpp"
 
@@ -53,5 +54,13 @@ std::string first_of_host_list(std::string_view list);
 result<void> take_slurm_step(const std::vector<given_option>& typed,
                              const host_facts& world, run_settings& settings,
                              std::vector<std::string>& notices);
+
+/// Finds the step whose time limit `--notice-before` means.
+/// @retval errc::bad_argument  it is typed, and no step has started this process, or
+///         there is no signal to tell the workers with
+/// @pre the signals are settled
+result<void> settle_time_limit(const std::vector<given_option>& typed,
+                               const run_settings& settings,
+                               const host_facts& world, run_arguments& out);
 
 } // namespace actorrun::cli

@@ -89,12 +89,14 @@ remedy remedy_of_meeting(errc code) {
               " each"};
     case errc::secret_mismatch:
       return {"the coordinator holds another secret",
-              "--secret-file or ACTORRUN_SECRET differs between the nodes",
-              "give all nodes the same secret, or none at all"};
+              "--secret-file, ACTORRUN_SECRET or --munge differs between the"
+              " nodes",
+              "give all nodes the same secret, or none at all, and the same"
+              " --munge"};
     case errc::user_mismatch:
-      return {"the coordinator belongs to another user of this host",
+      return {"the coordinator belongs to another user",
               "a job of yours and one of that user have the same endpoint",
-              "choose another port, or run all nodes of a host as one user"};
+              "choose another port, or run all nodes as one user"};
     case errc::certificate_mismatch:
       return {"one side does not accept the other's certificate",
               "a certificate is of another authority, has expired, or does not"

@@ -7,6 +7,7 @@
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/journal/predecessor.hpp"
 #include "runtime/network/coordinator_link.hpp"
+#include "runtime/network/job_credentials.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
@@ -125,13 +126,11 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   return hosted;
 }
 
-result<void> launcher::members::load_certificates() {
-  if (!job.tls.is_set())
-    return {};
-  auto identity = tls_identity::load(job.tls);
-  if (!identity)
-    return identity.error();
-  mine.identity = std::move(*identity);
+result<void> launcher::members::load_credentials() {
+  auto loaded = detail::load_credentials(job);
+  if (!loaded)
+    return loaded.error();
+  mine = std::move(*loaded);
   return {};
 }
 

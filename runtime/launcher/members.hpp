@@ -38,17 +38,12 @@ struct launcher::members {
   members(caf::actor_system& sys, job_options job_, launcher_hooks hooks_,
           bool has_agent_)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
-      lines(hooks.lines), mine(credentials_of_job()),
-      host(detail::local_host_name()), has_agent(has_agent_), end(has_agent_) {
+      lines(hooks.lines), host(detail::local_host_name()),
+      has_agent(has_agent_), end(has_agent_) {
     job.timeouts = core::fitted(job.timeouts, job.agent_count_max);
   }
 
-  detail::credentials credentials_of_job() const {
-    return job.rendezvous ? detail::credentials_of(job.job, job.secret)
-                          : detail::credentials{};
-  }
-
-  result<void> load_certificates();
+  result<void> load_credentials();
   result<void> open_logs(const agent_options& options);
   result<void> open_timers(const agent_options& options);
   result<void> open_devices(const agent_options& options);
@@ -94,7 +89,7 @@ struct launcher::members {
   job_options job;
   launcher_hooks hooks;
   log lines;
-  detail::credentials mine;
+  detail::credentials mine; ///< From `load_credentials`.
   std::string host;
   bool has_agent;        ///< Else there is a coordinator only.
   bool occupied = false; ///< Another process listens at our endpoint.

@@ -84,7 +84,13 @@ void connect_attempt::stop() {
   on_done_ = nullptr;
   home_.cancel(std::exchange(timer_, 0));
   resolution_.reset();
+  close();
+}
+
+/// Ends what goes on with one address.
+void connect_attempt::close() {
   dial_.reset();
+  call_.reset();
   if (fd_)
     home_.unwatch(fd_.get());
   fd_.reset();
@@ -140,14 +146,21 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how,
                 who_.last_link);
-  home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
+  watch();
   // If this fails, the connection has ended, and the watch reports that.
   send_whole(fd_.get(), talk_->opening());
+}
+
+void connect_attempt::watch() {
+  home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
 }
 
 void connect_attempt::on_ready() {
   switch (exchange(fd_.get(), *talk_)) {
     case exchange_state::waiting:
+      return;
+    case exchange_state::munge:
+      ask_munge();
       return;
     case exchange_state::settled:
       on_settled();
@@ -160,6 +173,24 @@ void connect_attempt::on_ready() {
             "a coordinator, or try again"
           : "closed the connection during the handshake; try again");
   }
+}
+
+// An end of the connection would wake us up all the time meanwhile.
+void connect_attempt::ask_munge() {
+  home_.unwatch(fd_.get());
+  call_ = who_.mine.munge->ask(
+    home_, *talk_->task(),
+    [this](const result<std::string>& done) { on_munge(done); });
+}
+
+void connect_attempt::on_munge(const result<std::string>& done) {
+  call_.reset();
+  // If this fails, the connection has ended, and the watch reports that.
+  send_whole(fd_.get(), talk_->take_from_munge(done));
+  if (talk_->state() == handshake_state::refused)
+    on_settled();
+  else
+    watch();
 }
 
 void connect_attempt::on_settled() {
@@ -177,7 +208,7 @@ void connect_attempt::on_settled() {
   const auto key
     = where_.on_this_host() ? std::optional<link_key>{} : talk_->key();
   finish(connected{std::move(fd_), local ? host_of(*local) : "", where_.host,
-                   talk_->incarnation(), key});
+                   talk_->incarnation(), key, talk_->key_of_job()});
 }
 
 void connect_attempt::on_late() {
@@ -190,6 +221,9 @@ void connect_attempt::on_late() {
   else if (dial_)
     give_up_on(errc::connection_timed_out,
                "does not answer; check the host, routes and firewalls");
+  else if (call_)
+    give_up_on(errc::connection_timed_out,
+               "demands munge, and here " + munge_hangs().text);
   else
     give_up_on(errc::connection_timed_out,
                "accepts the connection but sends nothing; check that it is a "
@@ -204,10 +238,7 @@ void connect_attempt::give_up_on(errc code, const std::string& what) {
   if (!worst_ || worst_->code == errc::connection_refused
       || code == errc::coordinator_gone)
     worst_ = failure{code, place() + " " + what};
-  dial_.reset();
-  if (fd_)
-    home_.unwatch(fd_.get());
-  fd_.reset();
+  close();
   try_next();
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/network/frames.hpp"
 #include "runtime/network/handshake.hpp"
 #include "runtime/network/keys.hpp"
+#include "runtime/network/munge_queue.hpp"
 #include "runtime/options.hpp"
 #include "runtime/os/connect.hpp"
 #include "runtime/os/reactor.hpp"
@@ -31,6 +32,8 @@ struct connected {
   std::string server_host;       ///< As it was asked for, or the socket's path.
   nonce_bytes incarnation{};     ///< Of the coordinator; zero on a Unix socket.
   std::optional<link_key> key{}; ///< None on a Unix socket.
+  /// What tombstones of the job are written with: the visitor's, or munge's.
+  job_key key_of_job{};
 };
 
 /// The process that connects.
@@ -94,10 +97,14 @@ private:
   void on_resolved(const result<std::vector<socket_address>>& found);
   void try_next();
   void on_dialled(int error, unique_fd fd);
+  void watch();
   void on_ready();
+  void ask_munge();
+  void on_munge(const result<std::string>& done);
   void on_settled();
   void on_late();
   void give_up_on(errc code, const std::string& what);
+  void close();
   void fail(errc code, const std::string& what);
   void finish(result<connected> outcome);
   void arm(core::duration delay);
@@ -116,8 +123,9 @@ private:
   std::optional<failure> worst_;
   std::unique_ptr<resolution> resolution_;
   std::unique_ptr<dial> dial_;
-  unique_fd fd_; // Watched while it is open.
+  unique_fd fd_; // Watched while it is open, unless there is a call.
   std::optional<client_handshake> talk_;
+  std::optional<munge_call> call_;
 };
 
 } // namespace actorrun::detail

@@ -6,6 +6,8 @@
 #include "runtime/network/presence.hpp"
 #include "runtime/network/tombstone.hpp"
 
+#include <utility>
+
 namespace actorrun::detail {
 
 coordinator_link::coordinator_link(caf::actor_system& system, reactor& home,
@@ -61,6 +63,10 @@ void coordinator_link::on_connected(result<connected> x,
     return;
   }
   served_by_ = x->incarnation;
+  if (x->key_of_job != to_.mine.key) {
+    to_.mine.key = x->key_of_job;
+    to_.mine.demands_munge = true; // No later coordinator may do without.
+  }
   show_liveness(x->local_address);
   attach_to(std::move(*x), on_result);
 }
@@ -122,11 +128,18 @@ result<void> coordinator_link::show_presence() {
 // The coordinator asks this host whether our process has ended. It knows only
 // the address that we connect from. The old port stays until there is a new one.
 void coordinator_link::show_liveness(const std::string& address) {
-  if (!to_.dead || (liveness_ && host_of(liveness_->address()) == address))
+  if (!to_.dead)
     return;
-  const auto statement = agent_tombstone(to_.mine.key, to_.agent);
+  auto statement = agent_tombstone(to_.mine.key, to_.agent);
+  const auto is_new = statement != statement_;
+  statement_ = std::move(statement);
+  if (liveness_ && host_of(liveness_->address()) == address) {
+    if (is_new)
+      to_.dead->reword(grave::agent, statement_);
+    return;
+  }
   auto liveness = liveness_listener::listen(home_, address, [&](int socket) {
-    to_.dead->bury(grave::agent, socket, statement);
+    to_.dead->bury(grave::agent, socket, statement_);
   });
   if (liveness)
     liveness_.emplace(std::move(*liveness));

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace actorrun::detail {
 
@@ -21,7 +22,8 @@ class coordinator_link final : public ports::coordinator_locator {
 public:
   struct target {
     endpoint where;
-    credentials mine;
+    credentials
+      mine; ///< The key is the last coordinator's, if munge brings it.
     std::string agent; ///< The agent's id.
     /// The address that the agent announces; empty: that of its link.
     std::string announced{};
@@ -65,6 +67,7 @@ private:
   reactor_handle link_;
   std::optional<resumption_key> last_key_; ///< Of the last link.
   std::optional<liveness_listener> liveness_;
+  std::string statement_; ///< What is said there when the agent has ended.
   std::optional<nonce_bytes> served_by_; ///< The last coordinator.
   bool is_present_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -12,6 +12,10 @@ constexpr size_t version_end = 6;
 constexpr size_t head_size = 8;
 constexpr uint8_t secret_flag = 1;
 constexpr uint8_t certificates_flag = 2;
+constexpr uint8_t munge_flag = 4;
+constexpr uint8_t demands_munge_flag = 8;
+constexpr uint8_t all_flags
+  = secret_flag | certificates_flag | munge_flag | demands_munge_flag;
 
 std::string head(uint16_t version, uint8_t value) {
   auto out = std::string{magic};
@@ -42,9 +46,8 @@ bool has_head(std::string_view bytes, uint8_t last_max) {
 }
 
 std::optional<verdict> verdict_of(uint8_t value) {
-  const auto known
-    = value >= static_cast<uint8_t>(verdict::ok)
-      && value <= static_cast<uint8_t>(verdict::certificate_unwanted);
+  const auto known = value >= static_cast<uint8_t>(verdict::ok)
+                     && value <= static_cast<uint8_t>(verdict::munge_unwanted);
   return known ? std::optional{static_cast<verdict>(value)} : std::nullopt;
 }
 
@@ -74,9 +77,10 @@ std::optional<uint16_t> version_in(std::string_view bytes) {
 std::string encode(const client_hello& x) {
   assert(is_peer_id(x.peer_id));
   auto out = head(x.version, static_cast<uint8_t>(x.intent));
-  out.back()
-    = static_cast<char>((x.has_secret ? secret_flag : 0)
-                        | (x.has_certificates ? certificates_flag : 0));
+  out.back() = static_cast<char>((x.has_secret ? secret_flag : 0)
+                                 | (x.has_certificates ? certificates_flag : 0)
+                                 | (x.has_munge ? munge_flag : 0)
+                                 | (x.demands_munge ? demands_munge_flag : 0));
   append(out, x.fingerprint);
   append(out, x.nonce);
   out += x.peer_id;
@@ -105,11 +109,18 @@ std::string encode(const coordinator_tombstone& x) {
   return out;
 }
 
+std::string encode_credential(std::string_view credential) {
+  assert(credential.size() <= credential_size_max);
+  auto out = std::string{};
+  out += static_cast<char>(credential.size() >> 8);
+  out += static_cast<char>(credential.size() & 0xff);
+  return out += credential;
+}
+
 std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   assert(bytes.size() == client_hello_size);
   const auto intent = byte_at(bytes, 6);
-  if (!has_head(bytes, secret_flag | certificates_flag) || intent < 1
-      || intent > 2)
+  if (!has_head(bytes, all_flags) || intent < 1 || intent > 2)
     return std::nullopt;
   auto out = client_hello{};
   out.version = *version_in(bytes);
@@ -117,12 +128,14 @@ std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   const auto flags = byte_at(bytes, head_size - 1);
   out.has_secret = (flags & secret_flag) != 0;
   out.has_certificates = (flags & certificates_flag) != 0;
+  out.has_munge = (flags & munge_flag) != 0;
+  out.demands_munge = (flags & demands_munge_flag) != 0;
   bytes.remove_prefix(head_size);
   take(out.fingerprint, bytes);
   take(out.nonce, bytes);
   out.peer_id = bytes.substr(0, bytes.find('\0'));
   const auto padding = bytes.substr(out.peer_id.size());
-  if (!is_peer_id(out.peer_id)
+  if (!is_peer_id(out.peer_id) || (out.demands_munge && !out.has_munge)
       || padding.find_first_not_of('\0') != std::string_view::npos)
     return std::nullopt;
   return out;
@@ -160,6 +173,11 @@ coordinator_tombstone decode_tombstone(std::string_view bytes) {
   bytes.remove_prefix(sizeof out.newest_epoch);
   take(out.proof, bytes);
   return out;
+}
+
+size_t decode_credential_size(std::string_view bytes) {
+  assert(bytes.size() == credential_head_size);
+  return static_cast<size_t>(byte_at(bytes, 0) << 8 | byte_at(bytes, 1));
 }
 
 std::string network_order(uint64_t x) {

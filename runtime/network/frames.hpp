@@ -1,9 +1,12 @@
-// Encodes the handshake: four frames of fixed size, integers in network order.
+// Encodes the handshake: frames of fixed size but one, integers in network order.
 // A side that reads exactly its frames leaves what follows untouched.
 //
-//   client hello    4 "ARUN"  2 version  1 purpose  1 has: 1 a secret, 2 certificates
+//   client hello    4 "ARUN"  2 version  1 purpose  1 has: 1 a secret, 2 certificates,
+//                   4 munge, 8 demands it
 //                   16 fingerprint  16 nonce  128 peer id, padded with zeros
 //   server hello    4 "ARUN"  2 version  1 verdict  1 zero  16 nonce
+//   credential      2 size, 0: munge fails  munge's text; follows a server hello
+//                   with the verdict `munge`
 //   client proof    32 HMAC  32 HMAC by the key of its last link, or zeros
 //   server verdict  1 verdict  16 incarnation  32 HMAC; zeros unless it is ok
 //   tombstone       16 incarnation  8 newest epoch  32 HMAC; follows a server
@@ -31,6 +34,9 @@ inline constexpr size_t server_hello_size = 8 + nonce_size;
 inline constexpr size_t client_proof_size = 2 * proof_size;
 inline constexpr size_t server_verdict_size = 1 + nonce_size + proof_size;
 inline constexpr size_t tombstone_size = nonce_size + 8 + proof_size;
+inline constexpr size_t credential_head_size = 2;
+/// Ours have some 300 bytes.
+inline constexpr size_t credential_size_max = 2048;
 
 /// Why a peer connects.
 enum class purpose : uint8_t {
@@ -53,6 +59,9 @@ enum class verdict : uint8_t {
   user_differs = 25,    ///< Another user's process on the coordinator's host.
   certificate_missing = 26,  ///< The job has certificates, the client none.
   certificate_unwanted = 27, ///< The client has certificates, the job none.
+  munge = 28,          ///< So far ok; munge has to show whose process it is.
+  munge_missing = 29,  ///< The job demands munge, the client has none.
+  munge_unwanted = 30, ///< The client demands munge, the job does not.
 };
 
 struct client_hello {
@@ -63,6 +72,8 @@ struct client_hello {
   std::string peer_id;     ///< The agent's id, or the operator's.
   bool has_secret = false; ///< Says what is wrong when the proof is.
   bool has_certificates = false;
+  bool has_munge = false;
+  bool demands_munge = false;
 };
 
 struct server_hello {
@@ -110,6 +121,9 @@ std::string encode(const server_hello& x);
 std::string encode(const server_verdict& x);
 std::string encode(const coordinator_tombstone& x);
 
+/// The frame of a credential. @pre it has at most `credential_size_max` bytes
+std::string encode_credential(std::string_view credential);
+
 /// None if a field has a value that no process of ours writes.
 /// @pre `bytes` has the size of the frame
 std::optional<client_hello> decode_client_hello(std::string_view bytes);
@@ -118,6 +132,10 @@ std::optional<server_verdict> decode_server_verdict(std::string_view bytes);
 
 /// @pre `bytes` has the size of the frame
 coordinator_tombstone decode_tombstone(std::string_view bytes);
+
+/// The size of the credential that follows; may be more than we take.
+/// @pre `bytes` has `credential_head_size`
+size_t decode_credential_size(std::string_view bytes);
 
 /// A number as it is in the frames: 8 bytes in network order.
 std::string network_order(uint64_t x);

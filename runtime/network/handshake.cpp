@@ -22,6 +22,7 @@ constexpr std::string_view client_label = "actorrun client proof v1:";
 constexpr std::string_view server_label = "actorrun server proof v1:";
 constexpr std::string_view resumption_label = "actorrun resumption v1:";
 constexpr std::string_view link_label = "actorrun link key v1:";
+constexpr std::string_view sealed_label = "actorrun sealed key v1:";
 
 template <size_t N>
 std::string_view view(const std::array<uint8_t, N>& x) {
@@ -45,6 +46,23 @@ proof_bytes server_proof(const job_key& key, std::string_view hellos,
   return prove(key, server_label, std::array{hellos, proof, view(incarnation)});
 }
 
+/// What munge seals: the job's key, for the client with this hello only. Another
+/// program of the user might have a text sealed that others know.
+std::string sealed_text(const job_key& key, std::string_view hellos) {
+  const auto bound = prove(key, sealed_label, std::array{hellos});
+  return std::string{sealed_label} + std::string{view(key)}
+         + std::string{view(bound)};
+}
+
+/// None if it is of something else.
+std::optional<job_key> key_in(std::string_view text, std::string_view hellos) {
+  auto key = job_key{};
+  if (text.size() != sealed_label.size() + key_size + proof_size)
+    return std::nullopt;
+  std::copy_n(text.begin() + sealed_label.size(), key_size, key.begin());
+  return text == sealed_text(key, hellos) ? std::optional{key} : std::nullopt;
+}
+
 std::string versions(uint16_t theirs) {
   return formatted("speaks protocol version {}, this program speaks version "
                    "{}; run the same actorrun everywhere",
@@ -61,6 +79,12 @@ std::string handshake::feed(std::string_view input) {
   if (!pending() || frame_.size() < size_)
     return out;
   return on_frame(std::exchange(frame_, {}));
+}
+
+std::string handshake::take_from_munge(const result<std::string>& done) {
+  assert(pending() && task_);
+  task_.reset();
+  return on_munge(done);
 }
 
 link_key handshake::key() const {
@@ -80,7 +104,9 @@ server_handshake::server_handshake(const credentials& mine,
                                    resumption_finder resumption_of)
   : handshake(mine, client_hello_size), nonce_(nonce),
     incarnation_(incarnation), how_(how),
-    resumption_of_(std::move(resumption_of)) {}
+    resumption_of_(std::move(resumption_of)) {
+  assert(!mine.demands_munge || (!mine.has_secret && !mine.identity));
+}
 
 std::string server_handshake::on_part(std::string_view part) {
   if (hello_)
@@ -116,19 +142,59 @@ std::string server_handshake::on_hello(std::string_view frame) {
     refuse(errc::user_mismatch, "is another user's process");
     return answer(verdict::user_differs);
   }
+  const auto is_known = how_ == trust::system;
+  if (!is_known)
+    if (const auto why_not = refuse_munge(*hello))
+      return answer(*why_not);
   hello_ = std::move(hello);
-  const auto out = answer(verdict::ok);
+  const auto has_munge = !is_known && mine_.demands_munge;
+  const auto out = answer(has_munge ? verdict::munge : verdict::ok);
   hellos_ = std::string{frame} + out;
   expect(client_proof_size);
-  if (how_ == trust::system)
+  if (is_known)
     accept();
+  else if (has_munge)
+    have_munge(munge_task::kind::seal, sealed_text(mine_.key, hellos_));
   return out;
+}
+
+/// @returns the verdict if one side demands munge and the other has none
+std::optional<verdict>
+server_handshake::refuse_munge(const client_hello& hello) {
+  const auto refuse_as = [&](verdict status, std::string_view text) {
+    refuse(errc::secret_mismatch, formatted("{} ({})", text, hello.peer_id));
+    return std::optional{status};
+  };
+  if (mine_.demands_munge && !hello.has_munge)
+    return refuse_as(verdict::munge_missing,
+                     hello.has_secret ? "has a secret, and this job has none"
+                     : hello.has_certificates
+                       ? "has a certificate, and this job has none"
+                       : "does not use munge, which this job demands");
+  if (mine_.demands_munge || !hello.demands_munge)
+    return std::nullopt;
+  if (mine_.has_secret)
+    return refuse_as(verdict::secret_missing, "has no secret");
+  if (mine_.identity)
+    return refuse_as(verdict::certificate_missing, "has no certificate");
+  return refuse_as(verdict::munge_unwanted,
+                   "demands munge, which this job does not use");
+}
+
+std::string server_handshake::on_munge(const result<std::string>& done) {
+  if (done && done->size() <= credential_size_max)
+    return encode_credential(*done);
+  refuse(errc::connection_failed,
+         formatted("was not let in: {} ({})",
+                   done ? "munge's credential is too long" : done.error().text,
+                   hello_->peer_id));
+  return encode_credential({});
 }
 
 std::string server_handshake::on_proof(std::string_view frame) {
   if (!same_proof(client_proof(mine_.key, hellos_),
                   frame.substr(0, proof_size)))
-    return refuse_secret();
+    return mine_.demands_munge ? refuse_user() : refuse_secret();
   if (hello_->has_certificates != (mine_.identity != nullptr))
     return refuse_certificates();
   if (is_claimed(frame.substr(proof_size))) {
@@ -154,6 +220,13 @@ std::string server_handshake::refuse_secret() {
     return refuse_as(verdict::secret_unwanted,
                      "has a secret, and this job has none");
   return refuse_as(verdict::secret_differs, "has another secret");
+}
+
+std::string server_handshake::refuse_user() {
+  refuse(errc::user_mismatch,
+         formatted("cannot open what munge has sealed for this job's user ({})",
+                   hello_->peer_id));
+  return encode(server_verdict{verdict::user_differs, {}, {}});
 }
 
 std::string server_handshake::refuse_certificates() {
@@ -193,9 +266,10 @@ client_handshake::client_handshake(const credentials& mine, purpose intent,
                                    const nonce_bytes& nonce, trust how,
                                    std::optional<resumption_key> last)
   : handshake(mine, server_hello_size), how_(how), last_(last),
-    opening_(encode(client_hello{protocol_version, intent, mine.fingerprint,
-                                 nonce, peer_id, mine.has_secret,
-                                 mine.identity != nullptr})) {}
+    opening_(
+      encode(client_hello{protocol_version, intent, mine.fingerprint, nonce,
+                          peer_id, mine.has_secret, mine.identity != nullptr,
+                          mine.munge != nullptr, mine.demands_munge})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
   if (stage_ == stage::hello && !begins_like_ours(part))
@@ -208,6 +282,10 @@ std::string client_handshake::on_frame(std::string_view frame) {
   switch (stage_) {
     case stage::hello:
       return on_hello(frame);
+    case stage::credential_head:
+      return on_credential_head(frame);
+    case stage::credential:
+      return on_credential(frame);
     case stage::verdict:
       return on_verdict(frame);
     case stage::tombstone:
@@ -224,31 +302,117 @@ std::string client_handshake::on_hello(std::string_view frame) {
   } else if (hello->version != protocol_version
              || hello->status == verdict::version_differs) {
     refuse(errc::protocol_mismatch, versions(hello->version));
-  } else if (hello->status == verdict::job_differs) {
-    refuse(errc::job_mismatch,
-           "serves another job; give all agents the same --rdzv-id");
-  } else if (hello->status == verdict::busy) {
-    refuse(errc::connection_failed,
-           "has no room for more connections now; try again");
-  } else if (hello->status == verdict::user_differs) {
-    refuse(errc::user_mismatch,
-           "belongs to another user of this host; choose another port");
-  } else if (hello->status == verdict::gone) {
-    stage_ = stage::tombstone;
-    expect(tombstone_size);
-  } else if (hello->status != verdict::ok) {
-    refuse(errc::not_actorrun, "answers out of order");
-  } else if (how_ == trust::system) {
-    accept();
   } else {
     hellos_ = opening_ + std::string{frame};
-    proof_ = view(client_proof(mine_.key, hellos_));
-    proof_ += view(last_ ? resumption(*last_, hellos_) : proof_bytes{});
-    stage_ = stage::verdict;
-    expect(server_verdict_size);
-    return proof_;
+    return go_on_after_hello(hello->status);
   }
   return {};
+}
+
+std::string client_handshake::go_on_after_hello(verdict x) {
+  const auto is_known = how_ == trust::system;
+  if (x == verdict::gone) {
+    stage_ = stage::tombstone;
+    expect(tombstone_size);
+  } else if (x == verdict::ok && is_known) {
+    accept();
+  } else if (x == verdict::ok && mine_.demands_munge) {
+    refuse_by(verdict::munge_unwanted);
+  } else if (x == verdict::ok) {
+    return give_proof();
+  } else if (x == verdict::munge && !is_known && mine_.munge) {
+    stage_ = stage::credential_head;
+    expect(credential_head_size);
+  } else if (x == verdict::munge && !is_known) {
+    refuse_without_munge();
+  } else {
+    refuse_in_hello(x);
+  }
+  return {};
+}
+
+void client_handshake::refuse_in_hello(verdict x) {
+  switch (x) {
+    case verdict::job_differs:
+      refuse(errc::job_mismatch,
+             "serves another job; give all agents the same --rdzv-id");
+      break;
+    case verdict::busy:
+      refuse(errc::connection_failed,
+             "has no room for more connections now; try again");
+      break;
+    case verdict::user_differs:
+      refuse(errc::user_mismatch,
+             "belongs to another user of this host; choose another port");
+      break;
+    case verdict::secret_missing:
+    case verdict::certificate_missing:
+    case verdict::munge_unwanted:
+      refuse_by(x);
+      break;
+    case verdict::munge_missing:
+      refuse_without_munge();
+      break;
+    default:
+      refuse(errc::not_actorrun, "answers out of order");
+  }
+}
+
+void client_handshake::refuse_without_munge() {
+  if (mine_.has_secret)
+    refuse_by(verdict::secret_unwanted);
+  else if (mine_.identity)
+    refuse_by(verdict::certificate_unwanted);
+  else
+    refuse(errc::secret_mismatch,
+           "demands that munge shows whose process this is, and this program"
+           " has --munge=off; give all agents the same --munge");
+}
+
+std::string client_handshake::on_credential_head(std::string_view frame) {
+  const auto size = decode_credential_size(frame);
+  if (size > credential_size_max) {
+    refuse(errc::not_actorrun, "sends a malformed credential");
+  } else if (size == 0) {
+    refuse(errc::connection_failed, "demands munge, which does not answer on"
+                                    " its host; see that munged runs there");
+  } else {
+    stage_ = stage::credential;
+    expect(size);
+  }
+  return {};
+}
+
+std::string client_handshake::on_credential(std::string_view frame) {
+  have_munge(munge_task::kind::open, frame);
+  return {};
+}
+
+std::string client_handshake::on_munge(const result<std::string>& done) {
+  if (const auto key = done ? key_in(*done, hellos_) : std::nullopt) {
+    mine_.key = *key;
+    return give_proof();
+  }
+  if (done)
+    refuse(errc::secret_mismatch,
+           "sends a credential that was not made for this connection; another"
+           " program may listen there");
+  else if (done.error().code == errc::user_mismatch)
+    refuse(errc::user_mismatch, "belongs to another user, as munge says; run"
+                                " this program as that user");
+  else
+    refuse(done.error().code,
+           formatted("demands munge, and here {}", done.error().text));
+  // So that it can say who was refused.
+  return std::string(client_proof_size, '\0');
+}
+
+std::string client_handshake::give_proof() {
+  proof_ = view(client_proof(mine_.key, hellos_));
+  proof_ += view(last_ ? resumption(*last_, hellos_) : proof_bytes{});
+  stage_ = stage::verdict;
+  expect(server_verdict_size);
+  return proof_;
 }
 
 std::string client_handshake::on_verdict(std::string_view frame) {
@@ -299,6 +463,14 @@ bool client_handshake::refuse_by(verdict x) {
              "has no certificate, and this program has one; start all agents "
              "with --tls-cert, --tls-key and --tls-ca, or none");
       break;
+    case verdict::munge_unwanted:
+      refuse(errc::secret_mismatch,
+             "does not use munge, and this program demands it; see that munged"
+             " runs on its host, and give all agents the same --munge");
+      break;
+    case verdict::user_differs:
+      refuse(errc::user_mismatch, "belongs to another user");
+      break;
     case verdict::claimed:
       refuse(errc::connection_failed,
              "has another agent with this one's id; try again");
@@ -343,7 +515,7 @@ exchange_state exchange(int fd, handshake& side) {
     if (!send_whole(fd, answer) && side.state() != handshake_state::refused)
       return exchange_state::closed;
   }
-  return exchange_state::settled;
+  return side.task() ? exchange_state::munge : exchange_state::settled;
 }
 
 } // namespace actorrun::detail

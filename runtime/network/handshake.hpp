@@ -3,6 +3,7 @@
 //   client                                   server
 //     | -- hello: version, job, nonce -------> |
 //     | <------ hello: version, ok?, nonce --- |
+//     | <-- the job's key, sealed by munge --- |  if the job uses munge
 //     | -- proof over both hellos -----------> |
 //     | <-- verdict, proof over all of it ---- |
 //
@@ -14,6 +15,7 @@
 #include "messages/result.hpp"
 #include "runtime/network/frames.hpp"
 #include "runtime/network/keys.hpp"
+#include "runtime/os/munge.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -37,14 +39,25 @@ class handshake {
 public:
   virtual ~handshake() = default;
 
-  /// The bytes still missing in the frame that comes next; 0 at the end. Never
-  /// read more: what follows belongs to the next protocol.
-  size_t wanted() const { return pending() ? size_ - frame_.size() : 0; }
+  /// The bytes still missing in the frame that comes next; 0 at the end, and while
+  /// munge works. Never read more: what follows belongs to the next protocol.
+  size_t wanted() const {
+    return pending() && !task_ ? size_ - frame_.size() : 0;
+  }
 
   /// Takes input. Refuses a side that cannot be ours at its first wrong byte.
   /// @returns what to send, also when it has just refused the other side
   /// @pre `input.size() <= wanted()`
   std::string feed(std::string_view input);
+
+  /// What munge has to do before this goes on with `take_from_munge`. It blocks, so
+  /// it is done elsewhere.
+  const std::optional<munge_task>& task() const { return task_; }
+
+  /// @param done As `munge_queue::ask` has it.
+  /// @returns what to send, also when it has just refused the other side
+  /// @pre there is a `task()`
+  std::string take_from_munge(const result<std::string>& done);
 
   /// Whether the other side has sent anything.
   bool silent() const { return silent_; }
@@ -60,6 +73,9 @@ public:
   /// `trust::secret`
   link_key key() const;
 
+  /// The job's key: munge may have brought another one.
+  const job_key& key_of_job() const { return mine_.key; }
+
 protected:
   handshake(const credentials& mine, size_t first_frame)
     : mine_(mine), size_(first_frame) {}
@@ -67,9 +83,13 @@ protected:
   /// Examines the beginning of a frame before the rest has arrived.
   virtual std::string on_part(std::string_view part) = 0;
   virtual std::string on_frame(std::string_view frame) = 0;
+  virtual std::string on_munge(const result<std::string>& done) = 0;
 
   bool pending() const { return state_ == handshake_state::pending; }
   void expect(size_t size) { size_ = size; }
+  void have_munge(munge_task::kind what, std::string_view text) {
+    task_ = {what, std::string{text}};
+  }
   void accept() { state_ = handshake_state::accepted; }
   void refuse(errc code, std::string text);
 
@@ -79,6 +99,7 @@ protected:
 private:
   std::string frame_;
   size_t size_;
+  std::optional<munge_task> task_;
   bool silent_ = true;
   handshake_state state_ = handshake_state::pending;
   failure why_;
@@ -104,10 +125,13 @@ public:
 private:
   std::string on_part(std::string_view part) override;
   std::string on_frame(std::string_view frame) override;
+  std::string on_munge(const result<std::string>& done) override;
   std::string on_hello(std::string_view frame);
   std::string on_proof(std::string_view frame);
+  std::optional<verdict> refuse_munge(const client_hello& hello);
   std::string answer(verdict status);
   std::string refuse_secret();
+  std::string refuse_user();
   std::string refuse_certificates();
   bool is_our_job(const job_fingerprint& theirs) const;
   bool is_claimed(std::string_view resumed) const;
@@ -147,14 +171,21 @@ public:
 
 private:
   /// The frame that comes next.
-  enum class stage { hello, verdict, tombstone };
+  enum class stage { hello, credential_head, credential, verdict, tombstone };
 
   std::string on_part(std::string_view part) override;
   std::string on_frame(std::string_view frame) override;
+  std::string on_munge(const result<std::string>& done) override;
   std::string on_hello(std::string_view frame);
+  std::string on_credential_head(std::string_view frame);
+  std::string on_credential(std::string_view frame);
   std::string on_verdict(std::string_view frame);
   std::string on_tombstone(std::string_view frame);
+  std::string go_on_after_hello(verdict x);
+  std::string give_proof();
+  void refuse_in_hello(verdict x);
   bool refuse_by(verdict x);
+  void refuse_without_munge();
 
   trust how_;
   std::optional<resumption_key> last_;
@@ -173,6 +204,7 @@ std::string busy_answer();
 enum class exchange_state {
   waiting, ///< No more input now.
   settled, ///< The handshake is accepted or refused.
+  munge,   ///< Munge has to do its task, and no input is read until then.
   closed,  ///< The connection ended first.
 };
 

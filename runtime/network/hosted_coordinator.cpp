@@ -122,11 +122,15 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
   if (config_.beginning.successor)
     tell("coordinator may have had a predecessor: it waits for agents with "
          "workers of an earlier epoch");
-  if (job.secret.empty() && !mine.identity && !is_loopback(where))
-    lines_.warn(
-      "the job has no secret: whoever reaches this port and knows the job's id "
+  if (!mine.is_guarded() && !is_loopback(where))
+    lines_.warn(formatted(
+      "the job has no secret{}: whoever reaches this port and knows the job's "
+      "id "
       "can join it, run its workers elsewhere and end it; prevent that with: "
-      "actorctl secret create (docs/security.md)");
+      "actorctl secret create (docs/security.md)",
+      mine.munge_lack.empty() ? "" : ", and " + mine.munge_lack));
+  if (mine.demands_munge)
+    lines_.debug("munge proves which processes are of this user");
   return listening;
 }
 

@@ -34,6 +34,15 @@ const uint8_t* raw(std::string_view bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
 }
 
+template <size_t N>
+std::array<uint8_t, N> random_bytes() {
+  auto out = std::array<uint8_t, N>{};
+  [[maybe_unused]] const auto done
+    = RAND_bytes(out.data(), static_cast<int>(out.size()));
+  assert(done == 1);
+  return out;
+}
+
 } // namespace
 
 job_fingerprint fingerprint_of(const job_id& job) {
@@ -74,16 +83,17 @@ job_key derive_key(const job_id& job, std::string_view secret) {
 }
 
 credentials credentials_of(const job_id& job, std::string_view secret) {
-  return {fingerprint_of(job), derive_key(job, secret), !secret.empty(),
-          nullptr};
+  return {.fingerprint = fingerprint_of(job),
+          .key = derive_key(job, secret),
+          .has_secret = !secret.empty()};
 }
 
 nonce_bytes random_nonce() {
-  auto out = nonce_bytes{};
-  [[maybe_unused]] const auto done
-    = RAND_bytes(out.data(), static_cast<int>(out.size()));
-  assert(done == 1);
-  return out;
+  return random_bytes<nonce_size>();
+}
+
+job_key random_key() {
+  return random_bytes<key_size>();
 }
 
 proof_bytes prove(const job_key& key, std::string_view label,

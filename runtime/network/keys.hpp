@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace actorrun::detail {
@@ -38,14 +39,27 @@ using link_key = std::array<uint8_t, key_size>;
 /// that it comes from the same agent.
 using resumption_key = std::array<uint8_t, key_size>;
 
+class munge_queue;
 class tls_identity;
 
 /// What a member of a job needs for a handshake, and for the link after it.
 struct credentials {
   job_fingerprint fingerprint{};
   job_key key{};
-  bool has_secret = false; ///< Else the key comes from the job's id.
+  bool has_secret
+    = false; ///< Else the key comes from the job's id, or by munge.
   std::shared_ptr<const tls_identity> identity{}; ///< Null: no certificates.
+  /// Gets the key to other nodes, which prove by that that they are our user's.
+  /// Null: it is not used.
+  std::shared_ptr<munge_queue> munge{};
+  /// Else only where the other side demands it. Then the key is random, and an
+  /// agent's is that of the coordinator it was linked with last.
+  bool demands_munge = false;
+  /// Why it does not, though it should if munge works here; empty: no such thing.
+  std::string munge_lack{};
+
+  /// Whether only members can have the key, or a certificate.
+  bool is_guarded() const { return has_secret || identity || demands_munge; }
 };
 
 /// The truncated SHA-256 of a label and the id: equal for equal ids only.
@@ -61,6 +75,9 @@ credentials credentials_of(const job_id& job, std::string_view secret);
 
 /// A nonce from the system's random numbers.
 nonce_bytes random_nonce();
+
+/// A key from the system's random numbers.
+job_key random_key();
 
 /// HMAC-SHA256 over the label and the parts in their order.
 /// @pre every part has a fixed size, so that no two lists read the same

@@ -2,6 +2,7 @@
 
 #include "actors/core/failure.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/job_credentials.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -21,14 +22,8 @@ visitor operator_of(const credentials& mine) {
 }
 
 result<visitor> operator_of(const job_options& job) {
-  auto out = operator_of(credentials_of(job.job, job.secret));
-  if (!job.tls.is_set())
-    return out;
-  auto identity = tls_identity::load(job.tls);
-  if (!identity)
-    return identity.error();
-  out.mine.identity = std::move(*identity);
-  return out;
+  const auto mine = load_credentials(job);
+  return mine ? operator_of(*mine) : result<visitor>{mine.error()};
 }
 
 result<reached> reach(const operator_client::dialler& dial,

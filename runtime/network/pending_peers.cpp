@@ -117,12 +117,18 @@ void pending_peers::on_accept(unique_fd fd, const socket_address& remote) {
                  server_handshake{mine_, random_nonce(), how, incarnation_,
                                   callbacks_.resumption_of},
                  how, std::move(address), host_of(remote), deadline});
-  home_.watch(raw, EPOLLIN | EPOLLRDHUP, [this, number](uint32_t events) {
-    on_ready(number, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
-  });
+  watch(number);
   // Many may come at once, and must not be taken for silent ones.
   if (opening_of(peers_.at(number)) == opening::client)
     pass_on(number);
+}
+
+void pending_peers::watch(connection_id number) {
+  home_.watch(peers_.at(number).fd.get(), EPOLLIN | EPOLLRDHUP,
+              [this, number](uint32_t events) {
+                on_ready(number,
+                         (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+              });
 }
 
 void pending_peers::on_ready(connection_id number, bool is_complete) {
@@ -147,9 +153,34 @@ void pending_peers::shake_hands(connection_id number) {
     case exchange_state::closed:
       on_closed(number);
       return;
+    case exchange_state::munge:
+      ask_munge(number);
+      return;
     case exchange_state::settled:
       on_settled(number);
   }
+}
+
+// Nothing is read meanwhile, and what has arrived would wake us up all the time.
+void pending_peers::ask_munge(connection_id number) {
+  auto& x = peers_.at(number);
+  home_.unwatch(x.fd.get());
+  x.call = mine_.munge->ask(home_, *x.talk.task(),
+                            [this, number](const result<std::string>& done) {
+                              on_munge(number, done);
+                            });
+}
+
+void pending_peers::on_munge(connection_id number,
+                             const result<std::string>& done) {
+  auto& x = peers_.at(number);
+  x.call.reset();
+  watch(number);
+  const auto is_sent = send_whole(x.fd.get(), x.talk.take_from_munge(done));
+  if (x.talk.state() == handshake_state::refused)
+    on_refused(number);
+  else if (!is_sent)
+    on_closed(number);
 }
 
 void pending_peers::on_settled(connection_id number) {
@@ -189,6 +220,8 @@ void pending_peers::on_closed(connection_id number) {
 void pending_peers::on_late(connection_id number) {
   auto& late = peers_.at(number);
   late.deadline = 0;
+  if (late.call)
+    return on_munge_late(number);
   if (opening_of(late) == opening::open)
     return shake_hands(number); // It is refused for what has come.
   if (may_be_store_client(late))
@@ -198,6 +231,12 @@ void pending_peers::on_late(connection_id number) {
     rejected_.add(x.address, x.talk.silent()
                                ? "sent nothing in time"
                                : "did not finish the handshake in time");
+}
+
+void pending_peers::on_munge_late(connection_id number) {
+  on_munge(number, munge_hangs());
+  if (peers_.contains(number))
+    take(number);
 }
 
 void pending_peers::linger(connection_id number) {

@@ -5,6 +5,7 @@
 #include "actors/core/store/opening.hpp"
 #include "runtime/network/handshake.hpp"
 #include "runtime/network/listener.hpp"
+#include "runtime/network/munge_queue.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/acceptor.hpp"
 #include "runtime/os/reactor.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -44,15 +46,20 @@ private:
     reactor::timer deadline = 0;
     size_t ignored_size = 0; // Bytes read from a refused peer.
     size_t wanted = 1;       // Bytes that must be there until we look again.
+    std::optional<munge_call> call{}; // Not watched meanwhile.
   };
 
   void on_accept(unique_fd fd, const socket_address& remote);
   void on_ready(connection_id number, bool is_complete);
+  void watch(connection_id number);
   void shake_hands(connection_id number);
+  void ask_munge(connection_id number);
+  void on_munge(connection_id number, const result<std::string>& done);
   void on_settled(connection_id number);
   void on_refused(connection_id number);
   void on_closed(connection_id number);
   void on_late(connection_id number);
+  void on_munge_late(connection_id number);
   void linger(connection_id number);
   void admit(connection_id number);
   opening opening_of(pending_peer& x);

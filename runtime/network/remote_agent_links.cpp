@@ -119,10 +119,10 @@ result<std::string> remote_agent_links::listen(
 void remote_agent_links::receive(unique_fd connection, const peer& who) {
   if (who.intent == purpose::join)
     return encrypt(std::move(connection), who);
-  operators_.add(std::move(connection), who.key, {mine_.identity},
-                 {formatted("{} at {}", who.id, who.address),
-                  mine_.has_secret || mine_.identity != nullptr},
-                 [this, who](const failure& why) { report_cut(who, why); });
+  operators_.add(
+    std::move(connection), who.key, {mine_.identity},
+    {formatted("{} at {}", who.id, who.address), mine_.is_guarded()},
+    [this, who](const failure& why) { report_cut(who, why); });
 }
 
 // The store has no secret; so whoever may reach it through this port must be known
@@ -133,8 +133,7 @@ std::string remote_agent_links::take_store_client(unique_fd client,
   if (!pass_store_client_)
     return "is a client of torch's store, which is not here but at MASTER_ADDR"
            " and MASTER_PORT of the workers";
-  const auto is_guarded = mine_.has_secret || mine_.identity != nullptr;
-  if (is_guarded && !is_of_job(client, host))
+  if (mine_.is_guarded() && !is_of_job(client, host))
     return "is a client of torch's store, and no node of the job is at its"
            " address";
   pass_store_client_(std::move(client), address);

@@ -2,6 +2,7 @@
 
 #include "messages/version.hpp"
 #include "runtime/network/handshake.hpp"
+#include "runtime/network/munge_queue.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -101,7 +102,12 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
-  while (talk.wanted() > 0) {
+  while (talk.wanted() > 0 || talk.task()) {
+    if (const auto& task = talk.task()) {
+      const auto done = mine.munge->wait_for(*task, take_over_limit);
+      send_whole(fd.get(), talk.take_from_munge(done));
+      continue;
+    }
     auto buffer = std::array<char, client_hello_size>{};
     if (!is_readable(fd.get(), due))
       return {};

@@ -56,7 +56,7 @@ struct taken_port {
 
 /// Asks whoever listens at `where`, on this machine, for a coordinator's
 /// tombstone; if there is one of our job, has the port freed. Blocks for at most
-/// two seconds. Finds nothing where a coordinator lives.
+/// two seconds, three with munge. Finds nothing where a coordinator lives.
 taken_port take_over(const socket_address& where, const credentials& mine);
 
 } // namespace actorrun::detail

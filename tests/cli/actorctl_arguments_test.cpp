@@ -117,6 +117,28 @@ TEST_CASE("actorctl: status asks at an endpoint", "[cli]") {
   CHECK(y.remote->secret == "hush");
 }
 
+TEST_CASE(
+  "actorctl: an operator uses munge if the job demands it, a coordinator"
+  " demands it under Slurm",
+  "[cli]") {
+  using enum munge_use;
+  const auto slurm = variables{{"SLURM_JOB_ID", "7"}};
+  const auto asks = [&](const words& more) {
+    return control<status_arguments>(
+             joined({"status", "--rdzv-endpoint=n1"}, more), slurm)
+      .remote->munge;
+  };
+  CHECK(asks({}) == on_demand);
+  CHECK(asks({"--munge=on"}) == always);
+  CHECK(asks({"--munge=off"}) == never);
+  CHECK(has(refused_control({"status", "--munge=on"}), "--munge"));
+  const auto coordinator
+    = words{"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=2"};
+  CHECK(control<coordinator_arguments>(coordinator).job.munge == on_demand);
+  CHECK(control<coordinator_arguments>(coordinator, slurm).job.munge
+        == if_works);
+}
+
 TEST_CASE("actorctl: a secret is made in the user's place", "[cli]") {
   const auto home = variables{{"HOME", "/h"}};
   const auto x = control<secret_arguments>({"secret", "create"}, home);

@@ -208,6 +208,45 @@ TEST_CASE("arguments: certificates need three files, and are as good as a "
   CHECK(has(refused(joined({"--tls-ca="}, nodes)), "no file is named"));
 }
 
+TEST_CASE("arguments: munge takes the place of a secret under Slurm", "[cli]") {
+  using enum munge_use;
+  const auto nodes
+    = words{"--nnodes=2", "--rdzv-endpoint=n1", "--rdzv-id=j", "a"};
+  const auto with = [&](const words& more, const variables& environment = {}) {
+    return accepted(joined(more, nodes), environment).job;
+  };
+  CHECK(with({}).munge == on_demand);
+  CHECK(with({}, {{"SLURM_JOB_ID", "7"}}).munge == if_works);
+  CHECK(with({"--munge=auto"}, {{"SLURM_JOB_ID", "7"}}).munge == if_works);
+  CHECK(with({}, {{"SLURM_JOB_ID", "7"}, {"PET_MUNGE", "off"}}).munge == never);
+  // In a worker, Slurm has started its launcher.
+  CHECK(with({}, {{"SLURM_JOB_ID", "7"}, {"TORCHELASTIC_RUN_ID", "x"}}).munge
+        == on_demand);
+  CHECK(with({"--munge=off"}).munge == never);
+  CHECK(with({"--munge=on"}).munge == always);
+  // It is asked for, and the file is there for all jobs.
+  const auto x = with({"--munge=on"}, {{"HOME", "/h"}});
+  CHECK(x.secret.empty());
+  CHECK(has(refused(joined({"--munge=on", "--secret-file=s"}, nodes)),
+            "leave out --secret-file"));
+  CHECK(has(refused(joined({"--munge=on", "--tls-cert=c"}, nodes)),
+            "leave out --secret-file and --tls-…"));
+  CHECK(has(refused(joined({"--munge=maybe"}, nodes)),
+            "\"maybe\" is none of auto, on and off"));
+}
+
+TEST_CASE("arguments: munge is as good as a secret that is required", "[cli]") {
+  const auto nodes = words{"--require-secret", "--nnodes=2",
+                           "--rdzv-endpoint=n1", "--rdzv-id=j", "a"};
+  CHECK(accepted(nodes, {{"SLURM_JOB_ID", "7"}}).job.munge
+        == munge_use::always);
+  CHECK(accepted(joined({"--munge=on"}, nodes)).job.munge == munge_use::always);
+  CHECK(has(refused(joined({"--munge=off"}, nodes), {{"SLURM_JOB_ID", "7"}}),
+            "--require-secret"));
+  CHECK(accepted(nodes, {{"SLURM_JOB_ID", "7"}, {"HOME", "/h"}}).job.secret
+        == "of home");
+}
+
 TEST_CASE("arguments: the rendezvous configuration reaches the job", "[cli]") {
   const auto x = accepted({"--rdzv-endpoint=n1", "--rdzv-id=j",
                            "--rdzv-conf=timeout=9,is_host=1", "a"});

@@ -1,5 +1,7 @@
 """A cluster of Slurm on this machine: munged, slurmctld and several slurmd, in a folder
-of their own. Needs root, and a mount namespace in which /etc/hosts may be replaced."""
+of their own. Needs root, and namespaces in which /etc/hosts may be replaced and the
+network is ours. Not all is on loopback: nodes have addresses that other hosts reach, and
+there is a login node, a network namespace of its own."""
 
 import os
 import pathlib
@@ -9,7 +11,8 @@ import socket
 import subprocess
 import time
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol", "ip",
+            "nsenter", "setpriv")
 DEADLINE = 60  # Seconds.
 
 CONFIGURATION = """
@@ -63,10 +66,19 @@ def lack():
         return "the programs " + ", ".join(missing)
     if os.geteuid() != 0:
         return "root"
-    if subprocess.run(["unshare", "--mount", "true"], check=False,
-                      capture_output=True).returncode:
-        return "mount namespaces"
+    if subprocess.run(["unshare", "--mount", "--net", "ip", "link", "add", "type", "veth"],
+                      check=False, capture_output=True).returncode:
+        return "namespaces of mounts and networks"
     return ""
+
+
+def address(node):
+    """Of the node with this index."""
+    return f"10.9.0.{node + 1}"
+
+
+def network_of(pid):
+    return os.readlink(f"/proc/{pid}/ns/net")
 
 
 class Cluster:
@@ -74,10 +86,14 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.nodes = nodes
         self.daemons = []
-        self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"))
+        # Without the secret that the home may have.
+        self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"),
+                                XDG_CONFIG_HOME=str(self.folder / "config"))
         for name in list(self.environment):
             if name.startswith(("SLURM_", "PET_", "ACTORRUN_")) and name != "SLURM_CONF":
                 del self.environment[name]
+        self.environment["ACTORRUN_MUNGE_SOCKET"] = str(self.folder / "munge" / "socket")
+        self.login = None
 
     def start(self):
         for name in ("munge", "state", "spool"):
@@ -89,7 +105,9 @@ class Cluster:
         # The nodes have names of their own, as anywhere.
         hosts = self.folder / "hosts"
         host = socket.gethostname().partition(".")[0]
-        hosts.write_text(f"127.0.0.1 localhost {host} {' '.join(self.nodes)}\n")
+        hosts.write_text("".join([f"127.0.0.1 localhost {host}\n"]
+                                 + [f"{address(i)} {x}\n" for i, x in enumerate(self.nodes)]))
+        self.connect()
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
         subprocess.run(["mount", "--bind", str(hosts), "/etc/hosts"], check=True)
         port = free_ports(len(self.nodes) + 1)
@@ -109,6 +127,27 @@ class Cluster:
             self.daemon("slurmd", "-D", "-N", x)
         self.wait_for("all nodes", lambda: self.output("sinfo", "-h", "-t", "idle", "-o", "%D")
                       == str(len(self.nodes)))
+
+    def connect(self):
+        """Gives the nodes their addresses, and has the login node reach them."""
+        def ip(text, *inside):
+            subprocess.run([*inside, "ip", *text.split()], check=True)
+        ip("link set lo up")
+        for i in range(len(self.nodes)):
+            ip(f"address add {address(i)}/32 dev lo")
+        self.login = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        self.wait_for("the login node", lambda: network_of(self.login.pid) != network_of("self"))
+        ip(f"link add cluster type veth peer name login netns {self.login.pid}")
+        ip("address add 10.8.0.1/30 dev cluster")
+        ip("link set cluster up")
+        there = self.on_login()
+        ip("address add 10.8.0.2/30 dev login", *there)
+        ip("link set login up", *there)
+        ip("route add default via 10.8.0.1", *there)
+
+    def on_login(self):
+        """The words in front of a command that runs there."""
+        return ["nsenter", "--net", f"--target={self.login.pid}"]
 
     def daemon(self, *command):
         log = open(self.folder / "daemons.log", "ab")
@@ -137,3 +176,6 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 x.kill()
                 x.wait()
+        if self.login:
+            self.login.kill()
+            self.login.wait()

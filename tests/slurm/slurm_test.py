@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs actorrun in a real cluster of Slurm: four slurmd on this machine.
 
-usage: slurm_test.py ACTORRUN
+usage: slurm_test.py ACTORRUN ACTORCTL [CASE…]
 """
 
 import os
@@ -25,9 +25,9 @@ def check(holds, what, output=""):
 
 
 class Case:
-    def __init__(self, cluster, actorrun, folder):
+    def __init__(self, cluster, programs, folder):
         self.cluster = cluster
-        self.actorrun = actorrun
+        self.actorrun, self.actorctl = programs
         self.folder = pathlib.Path(folder)
         self.notes = self.folder / "notes"
         self.script = self.folder / "batch.sh"
@@ -127,6 +127,23 @@ def signal_is_forwarded(x):
     check((x.folder / "saved").read_text().count("saved") == 2, "not both have saved")
 
 
+def limit_is_near(x):
+    # Slurm's shortest limit is a minute.
+    command = x.worker(f'trap "echo saved >> {x.folder}/saved; exit 0" USR1;'
+                       ' while :; do sleep 0.1; done')
+    command.insert(1, "--notice-before=50s")
+    code, text = x.run("srun", "-N2", "--time=1", *command)
+    check(code == 0, f"srun ends with {code}", text)
+    check((x.folder / "saved").read_text().count("saved") == 2, "not both have saved", text)
+    check(re.search("time limit is (4[5-9]|5[01]) s away: passes on SIGUSR1", text),
+          "no line says so", text)
+    command = x.worker("sleep 2")
+    command.insert(1, "--notice-before=50s")
+    code, text = x.run("srun", "-N2", *command)
+    check(code == 0, f"without a limit srun ends with {code}", text)
+    check("has no effect: there is no time limit" in text, "no line says so", text)
+
+
 def job_is_requeued(x):
     job = x.batch("-N2", "--requeue",
                   command=x.worker('[ "$SLURM_RESTART_COUNT" = 1 ] || exec sleep 600'))
@@ -176,9 +193,72 @@ def agent_of(pid):
     raise AssertionError("the worker has no agent")
 
 
+WARNING = "the job has no secret"
+OTHER_USER = 65534
+
+
+def munge_is_the_secret(x):
+    code, text = x.run("srun", "-N4", *x.worker())
+    check(code == 0, f"srun ends with {code}", text)
+    check(len(x.lines()) == 4, "not all ran", text)
+    check(WARNING not in text, "there is a warning", text)
+    # So the coordinator can be reached from elsewhere, and would say so.
+    command = x.worker()
+    command.insert(1, "--munge=off")
+    code, text = x.run("srun", "-N4", *command)
+    check(code == 0, f"srun --munge=off ends with {code}", text)
+    check(WARNING in text, "there is no warning", text)
+
+
+def node_without_munge_is_refused(x):
+    script = x.folder / "differ.sh"
+    command = x.worker()
+    script.write_text('#!/bin/sh\n[ "$SLURM_NODEID" = 0 ] || export PET_MUNGE=off\nexec "$@"\n')
+    script.chmod(0o755)
+    code, text = x.run("srun", "-N2", "--kill-on-bad-exit=1", str(script), *command)
+    check(code != 0, "srun ends well", text)
+    check("demands that munge shows whose process this is" in text, "no reason", text)
+    check(not x.lines(), "workers ran", text)
+
+
+def munge_proves_operators_and_agents(x):
+    job = x.batch("-N2", command=x.worker("exec sleep 600"))
+    x.wait_for("both run", lambda: x.count(r".* ./2 0") == 2)
+    log = next(x.folder.glob("*.out"))
+    where = re.search(r"the coordinator at (\S+), the job id (\S+)", log.read_text())
+    check(where, "no line says where the nodes meet", log.read_text())
+    place = [f"--rdzv-endpoint={where[1]}", f"--rdzv-id={where[2]}"]
+    there = x.cluster.on_login()
+    home = x.folder / "theirs"
+    home.mkdir()
+    os.chown(home, OTHER_USER, OTHER_USER)
+    another = [*there, "setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}",
+               "--clear-groups", "env", f"HOME={home}", f"ACTORRUN_RUN_DIR={home}/run"]
+
+    code, text = x.run(*there, x.actorctl, "status", *place)
+    check(code == 0, f"actorctl status ends with {code}", text)
+    code, text = x.run(*another, x.actorctl, "stop", *place)
+    check(code != 0, "another user may stop the job", text)
+    check("belongs to another user, as munge says" in text, "no reason", text)
+    code, text = x.run(*another, x.actorrun, "--nnodes=2", *place, "--no-python", "true")
+    check(code == 4, f"another user's agent ends with {code}", text)
+    check("belongs to another user, as munge says" in text, "no reason", text)
+    code, text = x.run(*there, x.actorctl, "stop", "--munge=off", *place)
+    check(code != 0 and "--munge=off" in text, "munge is not demanded", text)
+    check("cannot open what munge has sealed" in log.read_text(), "it is not reported",
+          log.read_text())
+    check(x.state_of(job) == "RUNNING", "the job has ended")
+
+    code, text = x.run(*there, x.actorctl, "stop", *place)
+    check(code == 0, f"actorctl stop ends with {code}", text)
+    x.wait_for("no worker is left", x.all_gone)
+
+
 CASES = [step_needs_no_options, failure_is_the_exit_code, worker_starts_again,
          several_tasks_are_refused, job_is_cancelled, signal_is_forwarded,
-         array_is_several_jobs, agent_dies, job_is_requeued]
+         array_is_several_jobs, agent_dies, munge_is_the_secret,
+         node_without_munge_is_refused, munge_proves_operators_and_agents, limit_is_near,
+         job_is_requeued]
 
 
 def main():
@@ -190,10 +270,10 @@ def main():
         print("skipped: needs " + lack)
         return 77
     if os.environ.get("ACTORRUN_OWN_MOUNTS") != "yes":
-        os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv],
+        os.execvpe("unshare", ["unshare", "--mount", "--net", sys.executable, *sys.argv],
                    dict(os.environ, ACTORRUN_OWN_MOUNTS="yes"))
-    actorrun = os.path.abspath(sys.argv[1])
-    chosen = sys.argv[2:]
+    programs = [os.path.abspath(x) for x in sys.argv[1:3]]
+    chosen = sys.argv[3:]
     with tempfile.TemporaryDirectory(prefix="actorrun-slurm-") as folder:
         cluster = slurm.Cluster(folder, NODES)
         failed = 0
@@ -205,7 +285,7 @@ def main():
                 own = pathlib.Path(folder) / case.__name__
                 own.mkdir()
                 try:
-                    case(Case(cluster, actorrun, own))
+                    case(Case(cluster, programs, own))
                     print(f"ok {case.__name__}", flush=True)
                 except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
                     failed += 1

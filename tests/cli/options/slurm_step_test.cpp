@@ -153,3 +153,23 @@ TEST_CASE("slurm: a variable that cannot be is named if it is needed",
           .starts_with("SLURM_STEP_NUM_NODES of Slurm's step is not set"));
   CHECK(!accepted({"--standalone", "train.py"}, broken).job.rendezvous);
 }
+
+TEST_CASE("slurm: a notice before the time limit is about the step", "[cli]") {
+  using namespace std::chrono_literals;
+  const auto line = words{"--notice-before=2m", "train.py"};
+  const auto x = accepted(line, step_variables());
+  REQUIRE(x.time_limit);
+  CHECK(x.time_limit->job == "170");
+  CHECK(x.time_limit->step == "2");
+  CHECK(x.time_limit->node_rank == 1);
+  CHECK(x.time_limit->before == 120s);
+  CHECK(!accepted({"train.py"}, step_variables()).time_limit);
+  CHECK(has(refused(line), "no step of Slurm"));
+  // A variable may be there for all jobs.
+  CHECK(!accepted({"train.py"}, {{"PET_NOTICE_BEFORE", "2m"}}).time_limit);
+  CHECK(has(refused({"--notice-before=2m", "--notice-signal=none", "train.py"},
+                    step_variables()),
+            "--notice-signal=none"));
+  CHECK(has(refused({"--notice-before=0", "train.py"}, step_variables()),
+            "--notice-before"));
+}
