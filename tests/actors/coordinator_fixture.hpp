@@ -24,6 +24,7 @@ struct coordinator_fixture : actor_fixture {
     config.host = "node-c";
     config.pid = 4711;
     config.links = links;
+    config.leases = leases;
     config.lines = lines.writer();
     config.on_closed = [out = closed](core::outcome x) { out->push_back(x); };
     uut = keep(spawn_rendezvous_coordinator(system, config));
@@ -187,6 +188,8 @@ struct coordinator_fixture : actor_fixture {
   std::shared_ptr<fake_links> links = std::make_shared<fake_links>();
   std::shared_ptr<std::vector<core::outcome>> closed
     = std::make_shared<std::vector<core::outcome>>();
+  std::shared_ptr<shared_lease_desk> leases
+    = std::make_shared<shared_lease_desk>();
   log_lines lines;
   rendezvous_coordinator_actor uut;
   agent_recorder a;

@@ -43,6 +43,37 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: what links answer renews leases, until they end",
+                 "[actors]") {
+  const auto hear = [this](const std::string& id, int64_t stamp) {
+    return leases->hear({id}, core::time_point{core::duration{stamp}},
+                        system.clock().now());
+  };
+  CHECK_FALSE(hear("1", 1));
+  run_two_leased();
+  advance(600ms);
+  CHECK(hear("1", 1));
+  advance(600ms);
+  CHECK(a.told() == "revoked 1: agent 2 lost: silent for 1200 ms");
+  CHECK_FALSE(hear("2", 1));
+  CHECK(hear("1", 2));
+  CHECK(status().agents(0).lease_age_ms() == 0);
+  advance(1'199ms);
+  CHECK(leases->hold()->heard({"1"}));
+  advance(1ms);
+  CHECK_FALSE(hear("1", 3));
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: no agent is answered after its end",
+                 "[actors]") {
+  run_two_leased();
+  caf::anon_send_exit(uut, caf::exit_reason::kill);
+  run();
+  CHECK_FALSE(leases->hold()->heard({"1"}));
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
                  "coordinator: one that was stopped itself does not call its "
                  "agents silent",
                  "[actors]") {

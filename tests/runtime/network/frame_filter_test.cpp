@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -36,6 +37,26 @@ std::string message(const std::string& type, uint64_t source = agent,
   return write_frame({.source = source,
                       .destination = destination,
                       .content = content_of("actorrun::v1::" + type)});
+}
+
+std::string keep_alive_of(const std::string& id, int64_t sent_ns,
+                          uint64_t destination = coordinator) {
+  auto x = v1::KeepAlive{};
+  x.set_agent_id(id);
+  x.set_sent_ns(sent_ns);
+  return write_frame(
+    {.source = agent,
+     .destination = destination,
+     .content = content_of("actorrun::v1::KeepAlive", x.SerializeAsString())});
+}
+
+std::string grant_of(int64_t sent_ns) {
+  auto x = v1::LeaseGranted{};
+  x.set_sent_ns(sent_ns);
+  return write_frame({.source = coordinator,
+                      .destination = agent,
+                      .content = content_of("actorrun::v1::LeaseGranted",
+                                            x.SerializeAsString())});
 }
 
 /// A filter whose other side has greeted, and to which CAF has written.
@@ -323,4 +344,59 @@ TEST_CASE("frame_filter: a request to join brings an address that the other "
   REQUIRE(uut.arriving(client_greeting('c'), out));
   CHECK(uut.arriving(join_at("10.0.0.1"), out));
   CHECK_FALSE(uut.arriving(join_at("10.0.0.2"), out));
+}
+
+TEST_CASE("frame_filter: keep-alives are answered in the coordinator's place",
+          "[runtime]") {
+  auto stamps = std::vector<int64_t>{};
+  auto uut = frame_filter{at_server(), {}, [&](int64_t sent_ns) {
+                            stamps.push_back(sent_ns);
+                            return sent_ns != 3;
+                          }};
+  auto out = std::string{};
+  const auto other = message("LeaveNotice");
+  const auto id = at_server().client_id;
+  REQUIRE(uut.arriving(client_greeting('c') + keep_alive_of(id, 1) + other
+                         + keep_alive_of(id, 2) + keep_alive_of(id, 3),
+                       out));
+  CHECK(out == client_greeting('c') + other);
+  CHECK(stamps == std::vector<int64_t>{1, 2, 3});
+  CHECK(uut.take_answers() == grant_of(1) + grant_of(2));
+  CHECK(uut.take_answers().empty());
+}
+
+TEST_CASE("frame_filter: nobody renews another agent's lease", "[runtime]") {
+  auto asked = 0;
+  auto uut = frame_filter{at_server(), {}, [&](int64_t) { return ++asked; }};
+  auto out = std::string{};
+  REQUIRE(uut.arriving(client_greeting('c'), out));
+  out.clear();
+  REQUIRE(uut.arriving(keep_alive_of("n2-8-0badcafe", 1), out));
+  CHECK(uut.arriving(
+    write_frame({.source = agent,
+                 .destination = coordinator,
+                 .content = content_of("actorrun::v1::KeepAlive", "\xff")}),
+    out));
+  CHECK(out.empty());
+  CHECK(uut.take_answers().empty());
+  CHECK(asked == 0);
+  // What would not pass without an answer does not with one.
+  CHECK_FALSE(uut.arriving(keep_alive_of(at_server().client_id, 1, 99), out));
+}
+
+TEST_CASE("frame_filter: an answer is what the other side's filter lets in",
+          "[runtime]") {
+  auto server = frame_filter{at_server(), {}, [](int64_t) { return true; }};
+  auto client = frame_filter{at_client()};
+  auto out = std::string{};
+  REQUIRE(client.arriving(server_greeting('s', coordinator), out));
+  REQUIRE(server.arriving(client_greeting('c'), out));
+  out.clear();
+  REQUIRE(client.leaving(keep_alive_of(at_server().client_id, 5), out));
+  auto ignored = std::string{};
+  REQUIRE(server.arriving(out, ignored));
+  const auto answer = server.take_answers();
+  auto in = std::string{};
+  CHECK(client.arriving(answer, in));
+  CHECK(in == grant_of(5));
 }
