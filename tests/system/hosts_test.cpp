@@ -216,7 +216,7 @@ TEST_CASE_METHOD(hosts_scene, "hosts: a second signal leaves workers no grace",
   x.signal(SIGTERM);
   REQUIRE(eventually([&] { return count_of(x.output(), "trapped") == 2; }));
   x.signal(SIGTERM);
-  CHECK(x.wait(10s) == 143);
+  CHECK(x.wait(25s) == 143);
 }
 
 TEST_CASE_METHOD(hosts_scene, "hosts: a signal while hosts are being reached",
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(hosts_scene, "hosts: a signal while hosts are being reached",
   auto& x = script("silent1,b", "true");
   REQUIRE(eventually([&] { return shell_of("b") > 0; }));
   x.signal(SIGTERM);
-  CHECK(x.wait(5s) == 143);
+  CHECK(x.wait(20s) == 143);
 }
 
 TEST_CASE_METHOD(hosts_scene, "hosts: a forwarded signal reaches all workers",
