@@ -78,7 +78,7 @@ struct run_settings {
   std::optional<signal_choice> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
-  std::optional<int> notice_signal; ///< 0: none.
+  std::optional<int> notice_signal;                       ///< 0: none.
   std::optional<std::chrono::milliseconds> notice_before; ///< The time limit.
   bool no_timer = false;
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.

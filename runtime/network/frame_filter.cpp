@@ -205,7 +205,7 @@ bool frame_filter::is_answered(const caf_frame& x) {
                               static_cast<int>(message->bytes.size()))
       || request.agent_id() != ends_.client_id
       || !has_lease_(request.sent_ns()))
-    return true; // Nobody answers it.
+    return true; // It gets no answer.
   auto grant = v1::LeaseGranted{};
   grant.set_sent_ns(request.sent_ns());
   answers_ += write_message(ends_.served, x.source, lease_granted,

@@ -28,7 +28,7 @@ TEST_CASE("shared_lease_desk: who may not decide does not answer", "[actors]") {
 }
 
 // Were one heard between the two, an agent would go on whose lease has ended.
-TEST_CASE("shared_lease_desk: nobody is heard between the renewals and a close",
+TEST_CASE("shared_lease_desk: no agent is heard between renewals and a close",
           "[actors]") {
   constexpr auto agent_count = 4;
   auto uut = shared_lease_desk{};

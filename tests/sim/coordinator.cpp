@@ -96,7 +96,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   check_stops();
 }
 
-// As rendezvous_coordinator does it: nobody is heard while a timer is decided.
+// As rendezvous_coordinator does it: no agent is heard while a timer is decided.
 std::vector<core::rendezvous_effect>
 coordinator::decide(const core::rendezvous_event& event) {
   const auto now = all_.now() + clock_;

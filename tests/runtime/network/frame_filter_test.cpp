@@ -365,7 +365,7 @@ TEST_CASE("frame_filter: keep-alives are answered in the coordinator's place",
   CHECK(uut.take_answers().empty());
 }
 
-TEST_CASE("frame_filter: nobody renews another agent's lease", "[runtime]") {
+TEST_CASE("frame_filter: no agent renews another one's lease", "[runtime]") {
   auto asked = 0;
   auto uut = frame_filter{at_server(), {}, [&](int64_t) { return ++asked; }};
   auto out = std::string{};
