@@ -40,7 +40,8 @@ public:
   /// wait itself.
   bool hear(const agent_id& agent, core::time_point sent,
             core::time_point now) {
-    return (!may_answer_ || may_answer_()) && hold()->hear(agent, sent, now);
+    auto desk = hold(); // First: the right to answer may end while it waits.
+    return (!may_answer_ || may_answer_()) && desk->hear(agent, sent, now);
   }
 
 private:

@@ -194,7 +194,7 @@ bool frame_filter::is_allowed_message(const caf_frame& x) {
 
 // Here and not by the coordinator, which then wakes up for decisions only.
 bool frame_filter::is_answered(const caf_frame& x) {
-  if (!has_lease_ || !is(x, frame_kind::direct_message)
+  if (!has_lease_ || join_count_ == 0 || !is(x, frame_kind::direct_message)
       || x.destination != ends_.served)
     return false;
   const auto message = parse_message(x.content);

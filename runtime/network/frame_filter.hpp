@@ -33,7 +33,9 @@ public:
   /// @param may_speak_for Whether the other side may announce this host as its
   ///                      address. May be empty: any.
   /// @param has_lease     Whether a keep-alive of the other side's agent, with
-  ///                      this stamp, is answered. Empty: CAF gets it.
+  ///                      this stamp, is answered. CAF gets those that come
+  ///                      before the agent has asked to join over this link,
+  ///                      and all if this is empty.
   explicit frame_filter(link_ends ends, host_check may_speak_for = {},
                         lease_check has_lease = {});
 

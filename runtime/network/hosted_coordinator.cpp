@@ -51,7 +51,8 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
     config_(std::move(config)) {
   config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
   links_ = keep(
-    std::make_unique<remote_agent_links>(system, *home, lines_, config_.leases),
+    std::make_unique<remote_agent_links>(system, *home, lines_, config_.leases,
+                                         config_.settings.agent_count_max),
     home);
   config_.links = links_;
   config_.possible = newest_possible;

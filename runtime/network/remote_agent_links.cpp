@@ -17,8 +17,9 @@ namespace {
 constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
-// At most so many links that are not encrypted yet; beyond that, the oldest goes.
-constexpr auto visit_count_max = size_t{64};
+// So many peers may be pending, or as many as the job may have agents, if those are
+// more; beyond that, the oldest goes.
+constexpr auto pending_min = size_t{64};
 
 // Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
@@ -33,9 +34,10 @@ constexpr auto probe_count_max = size_t{1'024};
 
 remote_agent_links::remote_agent_links(
   caf::actor_system& system, reactor& home, log lines,
-  std::shared_ptr<shared_lease_desk> leases)
+  std::shared_ptr<shared_lease_desk> leases, size_t agent_count_max)
   : system_(system), home_(home), lines_(std::move(lines)),
     leases_(std::move(leases)),
+    pending_max_(std::max(pending_min, agent_count_max)),
     operators_(home,
                [this](operator_question x) {
                  tell_anonymously(coordinator_, std::move(x));
@@ -105,7 +107,8 @@ result<std::string> remote_agent_links::listen(
        [this](unique_fd client, const std::string& address,
               const std::string& host) {
          return take_store_client(std::move(client), address, host);
-       }});
+       }},
+    {.half_open_max = pending_max_});
   if (!listener)
     return listener.error();
   listener_.emplace(std::move(*listener));
@@ -152,7 +155,7 @@ bool remote_agent_links::is_of_job(const unique_fd& client,
 // Only a link that is encrypted takes the place of another, and CAF sees no other.
 void remote_agent_links::encrypt(unique_fd connection, peer who) {
   const auto number = ++last_link_;
-  if (visits_.size() >= visit_count_max)
+  if (visits_.size() >= pending_max_)
     visits_.erase(visits_.begin());
   auto link = carry(
     home_, std::move(connection),

@@ -14,6 +14,7 @@
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,9 +35,11 @@ inline constexpr auto release_limit = std::chrono::milliseconds{300};
 class remote_agent_links final : public ports::agent_links {
 public:
   /// @param leases Where keep-alives are answered; null: by the coordinator.
+  /// @param agent_count_max Of the job: so many may come at the same moment.
   /// @pre `system` and `home` outlive this
   remote_agent_links(caf::actor_system& system, reactor& home, log lines,
-                     std::shared_ptr<shared_lease_desk> leases = nullptr);
+                     std::shared_ptr<shared_lease_desk> leases = nullptr,
+                     size_t agent_count_max = 1);
   ~remote_agent_links() override;
 
   remote_agent_links(const remote_agent_links&) = delete;
@@ -119,7 +122,8 @@ private:
   reactor& home_;
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
-  credentials mine_; ///< Do not change after `listen`.
+  size_t pending_max_; ///< Peers without a link that is encrypted.
+  credentials mine_;   ///< Do not change after `listen`.
   std::function<void(unique_fd, const std::string&)> pass_store_client_;
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.

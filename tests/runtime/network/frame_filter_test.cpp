@@ -39,6 +39,11 @@ std::string message(const std::string& type, uint64_t source = agent,
                       .content = content_of("actorrun::v1::" + type)});
 }
 
+std::string join_of(const std::string& id) {
+  return write_frame(
+    {.source = agent, .destination = coordinator, .content = join_as(id)});
+}
+
 std::string keep_alive_of(const std::string& id, int64_t sent_ns,
                           uint64_t destination = coordinator) {
   auto x = v1::KeepAlive{};
@@ -356,10 +361,11 @@ TEST_CASE("frame_filter: keep-alives are answered in the coordinator's place",
   auto out = std::string{};
   const auto other = message("LeaveNotice");
   const auto id = at_server().client_id;
-  REQUIRE(uut.arriving(client_greeting('c') + keep_alive_of(id, 1) + other
+  const auto begin = client_greeting('c') + keep_alive_of(id, 7) + join_of(id);
+  REQUIRE(uut.arriving(begin + keep_alive_of(id, 1) + other
                          + keep_alive_of(id, 2) + keep_alive_of(id, 3),
                        out));
-  CHECK(out == client_greeting('c') + other);
+  CHECK(out == begin + other);
   CHECK(stamps == std::vector<int64_t>{1, 2, 3});
   CHECK(uut.take_answers() == grant_of(1) + grant_of(2));
   CHECK(uut.take_answers().empty());
@@ -369,7 +375,8 @@ TEST_CASE("frame_filter: no agent renews another one's lease", "[runtime]") {
   auto asked = 0;
   auto uut = frame_filter{at_server(), {}, [&](int64_t) { return ++asked; }};
   auto out = std::string{};
-  REQUIRE(uut.arriving(client_greeting('c'), out));
+  REQUIRE(
+    uut.arriving(client_greeting('c') + join_of(at_server().client_id), out));
   out.clear();
   REQUIRE(uut.arriving(keep_alive_of("n2-8-0badcafe", 1), out));
   CHECK(uut.arriving(
@@ -390,7 +397,8 @@ TEST_CASE("frame_filter: an answer is what the other side's filter lets in",
   auto client = frame_filter{at_client()};
   auto out = std::string{};
   REQUIRE(client.arriving(server_greeting('s', coordinator), out));
-  REQUIRE(server.arriving(client_greeting('c'), out));
+  REQUIRE(server.arriving(client_greeting('c') + join_of(at_server().client_id),
+                          out));
   out.clear();
   REQUIRE(client.leaving(keep_alive_of(at_server().client_id, 5), out));
   auto ignored = std::string{};
