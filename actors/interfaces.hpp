@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
+#include "actors/core/journal/record.hpp"
 #include "actors/core/logs/log_selection.hpp"
 #include "actors/core/logs/tail_streams.hpp"
 #include "actors/core/protocol/membership_events.hpp"
@@ -11,6 +12,7 @@
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
+#include "actors/status_pages.hpp"
 #include "actors/timer_interface.hpp"
 #include "messages/type_ids.hpp"
 
@@ -153,7 +155,39 @@ struct operator_question {
   bool may_steer = false; ///< It may change what the job does.
   /// Names the operator's link in this process; its requests belong together.
   uint64_t session = 0;
+  /// Takes a status in place of `reply`: the same for all that ask. Null: `reply`
+  /// gets a copy.
+  std::function<void(shared_status)> show{};
 };
+
+/// The coordinator's journal goes on.
+struct job_recorded {
+  std::vector<core::journal::record> records;
+};
+
+/// An agent says how its node is doing.
+struct node_reported {
+  agent_id agent;
+  std::optional<core::devices_status> devices{}; ///< None: as before.
+  std::optional<core::node_vitals> vitals{};     ///< Likewise.
+};
+
+/// The status of the job is wanted.
+struct status_wanted {
+  /// Names the picture, if that is still known; 0: a new one.
+  uint64_t number = 0;
+  bool for_watch = false; ///< Asks again and again, and need not have the newest.
+};
+
+struct status_shown {
+  shared_status what; ///< Never null.
+};
+
+/// A picture is due.
+struct status_awaited {};
+
+/// Nothing is recorded any more.
+struct desk_closed {};
 
 /// Lines of workers' log files were read.
 struct log_lines_read {
@@ -212,7 +246,7 @@ using node_agent_actor = interface<
   void(v1::EpochRevoked),
   // The job has ended: stop the workers, send the last notice, end.
   void(v1::JobEnded),
-  // The status of the job; from the coordinator, if there is one.
+  // The whole status of the job; from the coordinator, if there is one.
   v1::JobStatus(v1::StatusRequest),
   // An operator asks.
   void(operator_question),
@@ -268,7 +302,7 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersStopped),
   // The agent is about to leave, or has left.
   void(v1::LeaveNotice),
-  // The status of the job.
+  // The status of the job, page by page.
   v1::JobStatus(v1::StatusRequest),
   // An operator asks.
   void(operator_question),
@@ -286,6 +320,19 @@ using rendezvous_coordinator_actor = interface<
   void(core::stop_requested),
   // Sent by itself: a timer that it has armed.
   void(core::timer_fired)>;
+
+/// The STATUS DESK shows the job that a coordinator decides about.
+using status_desk_actor = interface<
+  // What has happened, in order and without gaps.
+  void(job_recorded),
+  // How an agent's node is doing.
+  void(node_reported),
+  // Answers at once or soon.
+  status_shown(status_wanted),
+  // Sent by itself.
+  void(status_awaited),
+  // The coordinator has ended: answer what is open, and end.
+  void(desk_closed)>;
 
 /// The OWNER of a worker supervisor is notified of its group: a node agent, or a
 /// program that starts processes without a job.
@@ -360,6 +407,12 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::close_expired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::devices_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::operator_question)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::job_recorded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::node_reported)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::status_wanted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::status_shown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::status_awaited)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::desk_closed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::log_lines_read)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::logs_drained)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::stacks_seen)

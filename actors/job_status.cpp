@@ -3,8 +3,8 @@
 #include "actors/core/journal/node_state.hpp"
 #include "actors/core/journal/story.hpp"
 #include "actors/core/text.hpp"
+#include "actors/status_pages.hpp"
 #include "actors/translate.hpp"
-#include "messages/type_ids.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -126,6 +126,21 @@ void add_history(v1::JobStatus& out, const snapshot& x, time_point now) {
 
 } // namespace
 
+status_room::status_room(const v1::JobStatus& x)
+  : size_(x.ByteSizeLong()), part_count_(part_count_of(x)) {}
+
+bool status_room::take(size_t size, size_t count) {
+  size_ += size + status_overhead;
+  part_count_ += count;
+  return size_ <= status_size_max && part_count_ <= status_part_count_max;
+}
+
+moment moment_of(time_point now) {
+  using namespace std::chrono;
+  const auto wall = floor<milliseconds>(system_clock::now());
+  return {now, wall.time_since_epoch().count()};
+}
+
 v1::JobStatus status_of(const snapshot& x, moment now) {
   auto out = v1::JobStatus{};
   out.set_job_id(x.coordinator.job.value);
@@ -159,11 +174,10 @@ v1::JobStatus status_of(const snapshot& x, moment now) {
   out.set_wall_ms(now.wall_ms);
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
-  auto size = out.ByteSizeLong();
+  auto room = status_room{out};
   for (const auto& [id, entry] : x.nodes) {
     auto agent = to_status(entry, x, now.when);
-    size += agent.ByteSizeLong() + status_overhead;
-    if (size > v1::message_size_max) {
+    if (!room.take(agent.ByteSizeLong())) {
       out.set_truncated(true);
       break;
     }

@@ -14,14 +14,34 @@ namespace actorrun {
 /// and for what a coordinator adds to an agent beside devices and vitals.
 inline constexpr size_t status_overhead = 24;
 
+/// What a status can take before it is as large as one may be: `status_size_max`,
+/// `status_part_count_max`.
+class status_room {
+public:
+  /// @param x What it has already.
+  explicit status_room(const v1::JobStatus& x);
+
+  /// @param size  Of an entry, in bytes.
+  /// @param count Of messages in it, with itself.
+  /// @returns whether there is room
+  bool take(size_t size, size_t count = 1);
+
+private:
+  size_t size_;
+  size_t part_count_;
+};
+
 /// At most so many departed nodes are listed; the newest ones.
 inline constexpr size_t departures_told_max = 8;
 
 /// Of older epochs than these, the reasons are `-`.
 inline constexpr size_t epochs_told_max = 12;
 
-/// All that a journal knows: no devices, no vitals, no leases. It fits into a
-/// message; agents that do not are left out.
+/// By both clocks.
+core::journal::moment moment_of(core::time_point now);
+
+/// All that a journal knows: no devices, no vitals, no leases. Agents for which there
+/// is no room are left out.
 /// @param now By both clocks of the coordinator.
 v1::JobStatus status_of(const core::journal::snapshot& x,
                         core::journal::moment now);

@@ -183,6 +183,7 @@ node_agent_state::node_agent_state(node_agent_actor::pointer self,
                                    node_agent_config config)
   : self_(self), config_(std::move(config)),
     membership_(config_.offering, config_.limits), watches_(self),
+    fetch_(self, status_timeout),
     readings_(config_.supervisor.reader,
               [handle = node_agent_actor{self}](log_lines_read x) {
                 tell_anonymously(handle, std::move(x));
@@ -553,8 +554,12 @@ void node_agent_state::answer_question(const operator_question& x) {
       return read_stacks(x);
     case v1::OperatorRequest::WHAT_NOT_SET: // `own_node_request`
       return answer_about_own_node(x);
+    case v1::OperatorRequest::kStatus:
+      return show_status(
+        x.what.status().for_watch(),
+        [x](const shared_status& status) { answer(x, status); });
     default:
-      return answer<node_agent_actor>(self_, x);
+      return x.reply(refusal_of_unknown());
   }
 }
 
@@ -655,26 +660,26 @@ void node_agent_state::on(const stacks_seen& x) {
 
 // -- status -------------------------------------------------------------------
 
+/// @param to Never gets null.
+void node_agent_state::show_status(bool for_watch,
+                                   const status_fetch::sink& to) {
+  if (!coordinator_)
+    return when_sampled([this, to] { to(picture_of(own_status())); });
+  fetch_.get(coordinator_, for_watch, [this, to](const shared_status& x) {
+    to(x ? x : picture_of(own_status()));
+  });
+}
+
 caf::result<v1::JobStatus> node_agent_state::status() {
   auto promise = self_->make_response_promise<v1::JobStatus>();
-  if (!coordinator_) {
-    when_sampled([this, promise]() mutable { promise.deliver(own_status()); });
-    return promise;
-  }
-  ask(self_, coordinator_, status_timeout, v1::StatusRequest{})
-    .then([promise](const v1::JobStatus& x) mutable { promise.deliver(x); },
-          [this, promise](const caf::error&) mutable {
-            promise.deliver(own_status());
-          });
+  show_status(false, [promise](const shared_status& x) mutable {
+    promise.deliver(*x->whole);
+  });
   return promise;
 }
 
 void node_agent_state::answer_about_own_node(const operator_question& x) {
-  when_sampled([this, reply = x.reply] {
-    auto out = v1::OperatorReply{};
-    *out.mutable_status() = own_status();
-    reply(std::move(out));
-  });
+  when_sampled([this, x] { answer(x, picture_of(own_status())); });
 }
 
 // What this agent knows itself, for requests while the coordinator is away.

@@ -8,6 +8,7 @@
 #include "actors/node_readings.hpp"
 #include "actors/ports/device_monitor.hpp"
 #include "actors/ports/node_vitals.hpp"
+#include "actors/status_fetch.hpp"
 #include "actors/worker_supervisor.hpp"
 
 #include <csignal>
@@ -101,6 +102,7 @@ private:
   void when_sampled(std::function<void()> fn);
   void end_wait();
   v1::NodeStatus devices_status() const;
+  void show_status(bool for_watch, const status_fetch::sink& to);
   caf::result<v1::JobStatus> status();
   v1::JobStatus own_status() const;
 
@@ -143,6 +145,7 @@ private:
   pending_samples pending_;
   std::vector<std::function<void()>> waiting_; ///< For the end of `pending_`.
   uint64_t wait_count_ = 0;                    ///< Names the newest wait.
+  status_fetch fetch_;
   node_readings readings_;
   std::map<uint64_t, stacks_sink> stacks_; ///< For what is being seen.
   uint64_t last_stacks_ = 0;

@@ -30,36 +30,34 @@ inline v1::OperatorRequest own_node_request() {
   return {};
 }
 
-/// Sends a request to the sender itself; the caller adds `.then(on_result,
-/// on_error)`. It needs no timeout, which CAF 0.17 would keep until it is due, also
-/// after the answer.
+/// Sends a request to an actor of this process that always answers; the caller adds
+/// `.then(on_result, on_error)`. It needs no timeout, which CAF 0.17 would keep until
+/// it is due, also after the answer.
 template <class Self, class Handle, class T>
-auto ask_itself(Self* self, const Handle& own, T&& x) {
+auto ask_local(Self* self, const Handle& whom, T&& x) {
 #if ACTORRUN_CAF_1
-  return self->mail(std::forward<T>(x)).request(own, caf::infinite);
+  return self->mail(std::forward<T>(x)).request(whom, caf::infinite);
 #else
-  return self->request(own, caf::infinite, std::forward<T>(x));
+  return self->request(whom, caf::infinite, std::forward<T>(x));
 #endif
 }
 
-/// Has `self` ask itself: what it answers to other actors may take a while, too.
-/// @tparam Handle The typed interface of `self`.
-template <class Handle>
-void answer(typename Handle::pointer self, const operator_question& x) {
-  if (!x.what.has_status())
-    return x.reply(refusal_of(errc::protocol_mismatch,
-                              "this process does not know the request"));
-  ask_itself(self, Handle{self}, v1::StatusRequest{})
-    .then(
-      [reply = x.reply](const v1::JobStatus& status) {
-        auto out = v1::OperatorReply{};
-        *out.mutable_status() = status;
-        reply(std::move(out));
-      },
-      [reply = x.reply](const caf::error&) {
-        reply(
-          refusal_of(errc::connection_timed_out, "the job does not answer"));
-      });
+/// Shows an operator a status.
+inline void answer(const operator_question& x, shared_status status) {
+  if (x.show)
+    return x.show(std::move(status));
+  auto out = v1::OperatorReply{};
+  *out.mutable_status() = *status->whole;
+  x.reply(std::move(out));
+}
+
+inline v1::OperatorReply refusal_of_silence() {
+  return refusal_of(errc::connection_timed_out, "the job does not answer");
+}
+
+inline v1::OperatorReply refusal_of_unknown() {
+  return refusal_of(errc::protocol_mismatch,
+                    "this process does not know the request");
 }
 
 } // namespace actorrun

@@ -5,7 +5,7 @@
 #include "actors/job_status.hpp"
 #include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
-#include "actors/status_vitals.hpp"
+#include "actors/status_desk.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
@@ -25,14 +25,12 @@ namespace {
 /// At most so many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
 
+/// All epochs that are remembered, with their evidence, take less; less than an
+/// operator's reply can have.
+constexpr auto explanations_size_max = size_t{512} * 1024;
+
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
-
-journal::moment moment_of(time_point now) {
-  using namespace std::chrono;
-  const auto wall = floor<milliseconds>(system_clock::now());
-  return {now, wall.time_since_epoch().count()};
-}
 
 /// What is wrong with a node's devices, in one line; empty: nothing.
 std::string trouble_of(const devices_status& x) {
@@ -67,8 +65,8 @@ v1::Explanation outline_of(const journal::explanation& x) {
   return out;
 }
 
-/// Adds as many explanations as fit into a message, the newest ones. Evidence of
-/// older ones is the first to go.
+/// Adds as many explanations as fit into a reply, the newest ones. Evidence of older
+/// ones is the first to go.
 void fill(v1::Explanations& out,
           const std::vector<journal::explanation>& told) {
   auto entries = std::vector<v1::Explanation>{};
@@ -76,10 +74,10 @@ void fill(v1::Explanations& out,
   for (auto i = told.rbegin(); i != told.rend(); ++i) {
     auto entry = outline_of(*i);
     size += entry.ByteSizeLong() + status_overhead;
-    if (size > v1::message_size_max)
+    if (size > explanations_size_max)
       break;
     for (const auto& line : i->evidence) {
-      if (size + line.size() + status_overhead > v1::message_size_max)
+      if (size + line.size() + status_overhead > explanations_size_max)
         break;
       size += line.size() + status_overhead;
       entry.add_evidence(line);
@@ -242,13 +240,7 @@ struct rendezvous_coordinator_state::effect_runner {
                                      x.result.reason));
   }
 
-  void operator()(const close_job&) {
-    st.round_.expired(st.round_.number(), st.self_->clock().now());
-    st.settle_round(); // Agents answer no more.
-    st.readings_.close();
-    st.config_.on_closed(*st.rendezvous_.result());
-    st.self_->quit();
-  }
+  void operator()(const close_job&) { st.is_closing_ = true; }
 
   template <class T>
   void send(const agent_id& agent, T x) {
@@ -270,6 +262,7 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
     watches_(self) {
   if (!config_.leases)
     config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
+  desk_ = spawn_status_desk(self_->system(), config_.leases);
 }
 
 rendezvous_coordinator_actor::behavior_type
@@ -326,7 +319,7 @@ rendezvous_coordinator_state::make_behavior() {
           dispatch(agent_leaving{agent, x.signal()});
       });
     },
-    [this](const v1::StatusRequest&) { return answer_status(); },
+    [this](const v1::StatusRequest& x) { return answer_status(x); },
     [this](const operator_question& x) {
       if (is_steering(x.what))
         steer(x);
@@ -363,6 +356,7 @@ rendezvous_coordinator_state::make_behavior() {
 
 void rendezvous_coordinator_state::on_exit() {
   waiting_.clear();
+  tell_anonymously(desk_, desk_closed{});
   contacts_.clear();
   config_.leases->hold()->close_all();
   config_ = {}; // Its parts keep handles to us.
@@ -381,7 +375,7 @@ void rendezvous_coordinator_state::steer(const operator_question& x) {
 
 // No longer the leader: a decision could contradict the successor's.
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
-  if (config_.may_decide && !config_.may_decide())
+  if (is_closing_ || (config_.may_decide && !config_.may_decide()))
     return;
   const auto now = self_->clock().now();
   const auto effects = decide(event, now);
@@ -393,6 +387,21 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
   keep(std::move(records));
+  if (is_closing_)
+    close();
+}
+
+// Operators that wait get their answer first.
+void rendezvous_coordinator_state::close() {
+  round_.expired(round_.number(), self_->clock().now());
+  settle_round(); // Agents answer no more.
+  readings_.close();
+  const auto end = [this] {
+    config_.on_closed(*rendezvous_.result());
+    self_->quit();
+  };
+  ask_local(self_, desk_, desk_closed{})
+    .then(end, [end](const caf::error&) { end(); });
 }
 
 // Only a timer ends leases. No agent is told to go on while it is decided whose
@@ -413,7 +422,10 @@ rendezvous_coordinator_state::decide(const rendezvous_event& event,
 }
 
 void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
-  if (config_.on_records && !x.empty())
+  if (x.empty())
+    return;
+  tell(self_, desk_, job_recorded{x});
+  if (config_.on_records)
     config_.on_records(std::move(x));
 }
 
@@ -505,6 +517,8 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
       return readings_.begin(x, named_nodes(), world_size);
     case v1::OperatorRequest::kLogCredit:
       return readings_.add_credit(x);
+    case v1::OperatorRequest::kStatus:
+      return answer_status(x);
     case v1::OperatorRequest::kExplain:
       return x.reply(explanations(x.what.explain()));
     case v1::OperatorRequest::kStacks:
@@ -512,7 +526,7 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
         tell_later(self_, operator_stacks::timeout, stacks_due{id});
       return;
     default:
-      return answer<rendezvous_coordinator_actor>(self_, x);
+      return x.reply(refusal_of_unknown());
   }
 }
 
@@ -549,13 +563,11 @@ void rendezvous_coordinator_state::note(const agent_id& agent, contact& from,
     ++dropped_message_count;
     return;
   }
-  const auto now = self_->clock().now();
   if (from.devices || x.gpus_size() > 0 || !x.gpu_trouble().empty())
     note_devices(agent, from, x);
-  from.vitals = from_wire(x.vitals());
-  from.seen = now;
+  tell(self_, desk_, node_reported{agent, {}, from_wire(x.vitals())});
   from.answered = number;
-  round_.answered(agent, number, now);
+  round_.answered(agent, number, self_->clock().now());
   settle_round();
 }
 
@@ -567,6 +579,7 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
   const auto trouble = trouble_of(now);
   const auto known = from.devices ? trouble_of(*from.devices) : "";
   from.devices = std::move(now);
+  tell(self_, desk_, node_reported{agent, from.devices, {}});
   keep(chronicle_.note_gpus(agent, trouble, moment_of(self_->clock().now())));
   const auto& agents = rendezvous_.agents();
   const auto record = agents.find(agent);
@@ -577,11 +590,25 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
                                  one_line(trouble, trouble_size_max)));
 }
 
+// In a round; an agent that was asked is not asked again before all others were.
+uint32_t rendezvous_coordinator_state::asked_worker_count() const {
+  const auto& plan = rendezvous_.common_plan();
+  const auto asked = std::min<uint64_t>(plan.node_count, status_round::asked_max);
+  return uint32_t(plan.world_size * asked / std::max(plan.node_count, 1U));
+}
+
+// A large job regroups: its agents have other things to do.
+bool rendezvous_coordinator_state::is_busy() const {
+  using enum rendezvous::phase;
+  const auto phase = rendezvous_.current_phase();
+  return (phase == starting || phase == stopping)
+         && contacts_.size() > status_round::asked_max;
+}
+
 // Calls `fn` when it is known how the nodes are doing, or not to be known soon.
 void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
-  if (waiting_.size() == waiting_max
-      || round_.is_fresh(self_->clock().now(),
-                         rendezvous_.common_plan().world_size))
+  if (waiting_.size() == waiting_max || is_busy()
+      || round_.is_fresh(self_->clock().now(), asked_worker_count()))
     return fn();
   waiting_.push_back(std::move(fn));
   if (!round_.is_open())
@@ -589,15 +616,18 @@ void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
 }
 
 void rendezvous_coordinator_state::ask_nodes() {
-  auto reachable = std::set<agent_id>{};
+  auto reachable = std::map<agent_id, uint64_t>{};
   for (const auto& [id, known] : contacts_)
     if (known.handle)
-      reachable.insert(id);
-  const auto asked = round_.begin(std::move(reachable), self_->clock().now());
+      reachable.emplace(id, known.asked);
+  const auto asked = round_.begin(reachable, self_->clock().now());
   auto question = v1::NodeStatusRequest{};
   question.set_request(round_.number());
-  for (const auto& id : asked)
-    tell(self_, contacts_.at(id).handle, question);
+  for (const auto& id : asked) {
+    auto& known = contacts_.at(id);
+    known.asked = round_.number();
+    tell(self_, known.handle, question);
+  }
   if (round_.is_open())
     tell_later(self_, status_round::timeout, status_due{round_.number()});
   settle_round();
@@ -609,57 +639,48 @@ void rendezvous_coordinator_state::settle_round() {
       fn();
 }
 
-caf::result<v1::JobStatus> rendezvous_coordinator_state::answer_status() {
+template <class OnShown, class OnError>
+void rendezvous_coordinator_state::show(const v1::StatusRequest& x,
+                                        OnShown on_shown, OnError on_error) {
+  auto ask = [this, on_shown, on_error,
+              what = status_wanted{x.snapshot(), x.for_watch()}] {
+    ask_local(self_, desk_, what)
+      .then([on_shown](const status_shown& y) mutable { on_shown(y.what); },
+            [on_error](const caf::error&) mutable { on_error(); });
+  };
+  if (x.snapshot() != 0)
+    ask(); // It is there, or not any more.
+  else
+    when_seen(std::move(ask));
+}
+
+// Pages go to agents of other hosts, for their operators.
+caf::result<v1::JobStatus>
+rendezvous_coordinator_state::answer_status(const v1::StatusRequest& x) {
   auto promise = self_->make_response_promise<v1::JobStatus>();
-  when_seen([this, promise]() mutable { promise.deliver(status()); });
+  show(
+    x,
+    [promise, page = x.page(), number = x.snapshot()](
+      const shared_status& picture) mutable {
+      const auto& pages = *picture->pages;
+      auto out = v1::JobStatus{};
+      out.ParseFromString(picture->number == number && page < pages.size()
+                            ? pages[page]
+                            : pages.front());
+      promise.deliver(std::move(out));
+    },
+    [promise]() mutable {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    });
   return promise;
 }
 
-// The journal does not tell of keep-alives: there are too many.
-void rendezvous_coordinator_state::add_leases(v1::JobStatus& out,
-                                              time_point now) const {
-  auto leases = config_.leases->hold();
-  for (auto& agent : *out.mutable_agents()) {
-    const auto heard = leases->heard({agent.agent_id()});
-    if (!heard)
-      continue;
-    const auto age
-      = std::chrono::duration_cast<std::chrono::milliseconds>(now - *heard);
-    agent.set_lease_age_ms(
-      static_cast<uint64_t>(std::max<int64_t>(age.count(), 0)));
-  }
-}
-
-// Agents come first: their devices get what room they have left.
-void rendezvous_coordinator_state::add_devices(v1::JobStatus& out) const {
-  auto size = out.ByteSizeLong();
-  for (auto& agent : *out.mutable_agents()) {
-    const auto i = contacts_.find({agent.agent_id()});
-    if (i == contacts_.end() || !i->second.devices)
-      continue;
-    auto devices = to_wire(*i->second.devices);
-    size += devices.ByteSizeLong() + status_overhead;
-    if (size > v1::message_size_max) {
-      out.set_gpus_truncated(true);
-      return;
-    }
-    agent.mutable_gpus()->Swap(devices.mutable_gpus());
-    agent.set_gpu_trouble(devices.gpu_trouble());
-  }
-}
-
-v1::JobStatus rendezvous_coordinator_state::status() const {
-  const auto now = self_->clock().now();
-  auto out = status_of(chronicle_.now(), moment_of(now));
-  add_leases(out, now);
-  add_devices(out);
-  add_vitals(out, [this, now](const agent_id& id) {
-    const auto i = contacts_.find(id);
-    return i == contacts_.end() || i->second.seen == time_point{}
-             ? vitals_of_node{}
-             : vitals_of_node{&i->second.vitals, now - i->second.seen};
-  });
-  return out;
+void rendezvous_coordinator_state::answer_status(const operator_question& x) {
+  auto request = v1::StatusRequest{}; // Operators get all pages in their order.
+  request.set_for_watch(x.what.status().for_watch());
+  show(
+    request, [x](shared_status picture) { answer(x, std::move(picture)); },
+    [reply = x.reply] { reply(refusal_of_silence()); });
 }
 
 v1::OperatorReply

@@ -78,9 +78,8 @@ private:
     node_agent_actor handle; ///< Null while there is no link.
     uint16_t liveness_port = 0;
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
-    core::node_vitals vitals{};                    ///< As of the last answer.
-    core::time_point seen{}; ///< When that came; none: there was none.
-    uint64_t answered = 0;   ///< The newest round that it has answered.
+    uint64_t asked = 0;    ///< The newest round that it was asked in.
+    uint64_t answered = 0; ///< The newest round that it has answered.
   };
 
   template <class Message, class Handler>
@@ -91,6 +90,7 @@ private:
   void dispatch(const core::rendezvous_event& event);
   std::vector<core::rendezvous_effect>
   decide(const core::rendezvous_event& event, core::time_point now);
+  void close();
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
@@ -104,16 +104,20 @@ private:
   operator_stacks::node_map ranks_of_nodes() const;
   template <class T>
   void send(const agent_id& agent, T x);
-  caf::result<v1::JobStatus> answer_status();
-  v1::JobStatus status() const;
-  void add_leases(v1::JobStatus& out, core::time_point now) const;
-  void add_devices(v1::JobStatus& out) const;
+  uint32_t asked_worker_count() const;
+  bool is_busy() const;
+  caf::result<v1::JobStatus> answer_status(const v1::StatusRequest& x);
+  void answer_status(const operator_question& x);
+  template <class OnShown, class OnError>
+  void show(const v1::StatusRequest& x, OnShown on_shown, OnError on_error);
   v1::OperatorReply explanations(const v1::Explain& what) const;
 
   rendezvous_coordinator_actor::pointer self_;
   rendezvous_coordinator_config config_;
   core::rendezvous rendezvous_;
   core::journal::chronicle chronicle_;
+  status_desk_actor desk_; ///< Is told what that records.
+  bool is_closing_ = false; ///< Every agent knows the outcome.
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;

@@ -1,7 +1,7 @@
 #include "actors/status_vitals.hpp"
 
+#include "actors/job_status.hpp"
 #include "actors/translate.hpp"
-#include "messages/type_ids.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,45 +12,18 @@ namespace actorrun {
 
 namespace {
 
-/// In bytes: tag and length of a worker's entry, which is short.
-constexpr auto worker_overhead = size_t{2};
-
-/// At most so many bytes for tag and length of a node's entry, by which the
-/// lengths around it grow, and for flags.
-constexpr auto node_overhead = size_t{16};
-
-/// Fills a message up to its limit.
-class filler {
-public:
-  explicit filler(v1::JobStatus& job)
-    : job_(job), size_(job.ByteSizeLong() + node_overhead) {}
-
-  /// @returns false if there is no room for so many bytes
-  bool take(size_t size) {
-    size_ += size;
-    if (size_ <= v1::message_size_max)
-      return true;
-    job_.set_vitals_truncated(true);
-    return false;
-  }
-
-private:
-  v1::JobStatus& job_;
-  size_t size_;
-};
-
 bool is_worker_of(const v1::AgentStatus& agent, const core::worker_vitals& x) {
   return x.local_rank < static_cast<uint32_t>(agent.pids_size())
          && agent.pids(static_cast<int>(x.local_rank)) == x.pid;
 }
 
 bool add_workers(v1::AgentStatus& agent, const core::node_vitals& from,
-                 filler& room) {
+                 status_room& room) {
   for (const auto& x : from.workers) {
     if (!is_worker_of(agent, x))
       continue;
     auto entry = to_wire(x);
-    if (!room.take(entry.ByteSizeLong() + worker_overhead))
+    if (!room.take(entry.ByteSizeLong()))
       return false;
     *agent.mutable_vitals()->add_workers() = std::move(entry);
   }
@@ -61,7 +34,7 @@ bool add_workers(v1::AgentStatus& agent, const core::node_vitals& from,
 
 void add_vitals(v1::JobStatus& out,
                 const std::function<vitals_of_node(const agent_id&)>& of) {
-  auto room = filler{out};
+  auto room = status_room{out};
   auto known = std::vector<std::pair<v1::AgentStatus*, vitals_of_node>>{};
   for (auto& agent : *out.mutable_agents()) {
     const auto x = of({agent.agent_id()});
@@ -71,8 +44,8 @@ void add_vitals(v1::JobStatus& out,
     const auto age
       = std::chrono::duration_cast<std::chrono::milliseconds>(x.age).count();
     entry.set_age_ms(static_cast<uint64_t>(std::max<int64_t>(age, 0)));
-    if (!room.take(entry.ByteSizeLong() + node_overhead))
-      return;
+    if (!room.take(entry.ByteSizeLong()))
+      return out.set_vitals_truncated(true);
     *agent.mutable_vitals() = std::move(entry);
     if (x.what->truncated)
       out.set_vitals_truncated(true);
@@ -80,7 +53,7 @@ void add_vitals(v1::JobStatus& out,
   }
   for (const auto& [agent, x] : known)
     if (!add_workers(*agent, *x.what, room))
-      return;
+      return out.set_vitals_truncated(true);
 }
 
 } // namespace actorrun

@@ -16,7 +16,7 @@ struct vitals_of_node {
   core::duration age{0};                   ///< Since they were received.
 };
 
-/// Fills what room a message has left: with the nodes first, then with the
+/// Fills what room a status has left: with the nodes first, then with the
 /// workers that the agents have, in order. Those that an agent has not reported as
 /// its workers are left out.
 /// @param of Finds the vitals of an agent's node.

@@ -1,5 +1,6 @@
 #include "runtime/status.hpp"
 
+#include "actors/status_pages.hpp"
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/etcd/client.hpp"
@@ -52,20 +53,22 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   return x;
 }
 
-/// What a reply says.
-result<v1::JobStatus> status_in(const v1::OperatorReply& x) {
-  if (x.has_status())
-    return cleaned(x.status());
-  return refusal_in(x, "its status");
+/// Adds what a reply says.
+/// @returns whether the status is whole
+result<bool> add_status(status_assembly& to, v1::OperatorReply x) {
+  if (!x.has_status())
+    return refusal_in(x, "its status");
+  const auto is_whole = to.add(std::move(*x.mutable_status()));
+  if (!is_whole)
+    return failure{is_whole.error().code, "the job " + is_whole.error().text};
+  return *is_whole;
 }
 
 result<job_explanation> explanations_in(const v1::OperatorReply& x) {
-  if (!x.has_explanations()) {
-    const auto status = status_in(x);
-    return status
-             ? failure{errc::not_actorrun, "the job does not explain itself"}
-             : status.error();
-  }
+  if (x.has_status())
+    return failure{errc::not_actorrun, "the job does not explain itself"};
+  if (!x.has_explanations())
+    return refusal_in(x, "its status");
   auto out = job_explanation{.state = shown(x.explanations().state()),
                              .is_healthy = x.explanations().is_healthy()};
   for (const auto& part : x.explanations().parts()) {
@@ -80,6 +83,10 @@ result<job_explanation> explanations_in(const v1::OperatorReply& x) {
 using status_callback = std::function<bool(const v1::JobStatus&)>;
 using time_point = operator_client::time_point;
 
+/// While a status is watched: the other side gives up on the rest of one that takes
+/// longer, and begins with a newer one.
+constexpr auto page_limit = std::chrono::seconds{30};
+
 result<v1::OperatorReply> ask(result<reached> there,
                               v1::OperatorRequest request) {
   if (!there)
@@ -93,11 +100,41 @@ result<v1::OperatorReply> ask(result<reached> there,
   return std::move(**x);
 }
 
-result<v1::JobStatus> ask(result<reached> there) {
+/// Waits for all pages of a status.
+/// @param due   Of the first page; each further one has the time `limit` again.
+/// @returns none: `stop` has become readable
+result<std::optional<v1::JobStatus>>
+receive_status(operator_client& from, time_point due,
+               std::chrono::milliseconds limit, int stop = -1) {
+  auto pages = status_assembly{};
+  for (;;) {
+    auto x = from.receive(due, stop);
+    if (!x)
+      return x.error();
+    if (!*x)
+      return std::optional<v1::JobStatus>{};
+    const auto is_whole = add_status(pages, std::move(**x));
+    if (!is_whole)
+      return is_whole.error();
+    if (*is_whole)
+      return std::optional{cleaned(pages.take())};
+    due = time_point::clock::now() + limit;
+  }
+}
+
+result<v1::JobStatus> ask(result<reached> there,
+                          std::chrono::milliseconds limit) {
+  if (!there)
+    return there.error();
   auto request = v1::OperatorRequest{};
+  request.set_number(1);
   request.mutable_status();
-  const auto x = ask(std::move(there), std::move(request));
-  return x ? status_in(*x) : x.error();
+  if (auto ok = there->whom.send(request); !ok)
+    return ok.error();
+  auto x = receive_status(there->whom, there->due, limit);
+  if (!x)
+    return x.error();
+  return std::move(**x);
 }
 
 result<void> watch(result<reached> there, const watch_options& how,
@@ -112,15 +149,10 @@ result<void> watch(result<reached> there, const watch_options& how,
   if (auto ok = whom.send(request); !ok)
     return ok;
   for (;;) {
-    const auto x = whom.receive(due, how.stop);
+    const auto x = receive_status(whom, due, page_limit, how.stop);
     if (!x)
       return x.error();
-    if (!*x)
-      return {};
-    const auto status = status_in(**x);
-    if (!status)
-      return status.error();
-    if (!on_status(*status))
+    if (!*x || !on_status(**x))
       return {};
     due = operator_client::never; // From now on, silence says: no change.
   }
@@ -187,12 +219,12 @@ result<local_job> find_local_job(const std::string& job,
 
 result<v1::JobStatus> ask_status(const local_job& job,
                                  std::chrono::milliseconds limit) {
-  return ask(reach(job, limit));
+  return ask(reach(job, limit), limit);
 }
 
 result<v1::JobStatus> ask_status(const job_options& job,
                                  std::chrono::milliseconds limit) {
-  return ask(reach(job, limit));
+  return ask(reach(job, limit), limit);
 }
 
 result<job_explanation> ask_why(const job_options& job, bool all,

@@ -18,10 +18,14 @@ status_source::status_source(reactor& home,
                              const status_limits& limits)
   : home_(home), ask_(std::move(ask)), question_(std::move(question)),
     limits_(limits),
-    path_(reply_path::open(home,
-                           [this](uint64_t number, const v1::OperatorReply& x) {
-                             on_reply(number, x);
-                           })) {}
+    path_(reply_path::open(
+      home,
+      [this](uint64_t number, v1::OperatorReply x) {
+        on_reply(number, std::move(x));
+      },
+      [this](uint64_t number, const shared_status& x) {
+        on_status(number, x->whole);
+      })) {}
 
 status_source::~status_source() {
   path_->close();
@@ -43,22 +47,37 @@ void status_source::ask() {
   asked_ = now();
   const auto number = ++question_count_;
   deadline_ = home_.after(limits_.answer, [this] { on_late(); });
-  ask_({question_, reply_path::of(path_, number)});
+  auto question = operator_question{question_, reply_path::of(path_, number)};
+  question.show = reply_path::of_status(path_, number);
+  ask_(std::move(question));
 }
 
 // A late answer counts, too: the actor lives again.
-void status_source::on_reply(uint64_t number, const v1::OperatorReply& x) {
-  if (number == question_count_) {
-    is_open_ = false;
-    home_.cancel(std::exchange(deadline_, 0));
-  }
-  newest_.is_alive = x.has_status();
-  if (x.has_status()) {
-    newest_.what = std::make_shared<const v1::JobStatus>(x.status());
-    newest_.at = now();
-    ++newest_.number;
-  }
+void status_source::on_reply(uint64_t number, v1::OperatorReply x) {
+  if (x.has_status())
+    return on_status(number, std::make_shared<const v1::JobStatus>(
+                               std::move(*x.mutable_status())));
+  end_question(number);
+  newest_.is_alive = false;
   settle();
+}
+
+void status_source::on_status(uint64_t number,
+                              std::shared_ptr<const v1::JobStatus> x) {
+  end_question(number);
+  newest_.is_alive = true;
+  newest_.at = now();
+  if (newest_.what != x)
+    ++newest_.number;
+  newest_.what = std::move(x);
+  settle();
+}
+
+void status_source::end_question(uint64_t number) {
+  if (number != question_count_)
+    return;
+  is_open_ = false;
+  home_.cancel(std::exchange(deadline_, 0));
 }
 
 void status_source::on_late() {

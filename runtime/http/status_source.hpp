@@ -23,7 +23,7 @@ struct status_answer {
   std::shared_ptr<const v1::JobStatus>
     what{};              ///< Null: there was no answer yet.
   core::time_point at{}; ///< When it came.
-  uint64_t number = 0;   ///< Of the answer; counts from 1.
+  uint64_t number = 0;   ///< Of the status; counts from 1.
   /// The actor has answered the last question in time.
   bool is_alive = false;
 };
@@ -59,7 +59,9 @@ public:
 
 private:
   void ask();
-  void on_reply(uint64_t number, const v1::OperatorReply& x);
+  void on_reply(uint64_t number, v1::OperatorReply x);
+  void on_status(uint64_t number, std::shared_ptr<const v1::JobStatus> x);
+  void end_question(uint64_t number);
   void on_late();
   void settle();
 

@@ -43,7 +43,7 @@ core::time_point now() {
 
 v1::OperatorRequest status_request() {
   auto out = v1::OperatorRequest{};
-  out.mutable_status();
+  out.mutable_status()->set_for_watch(true);
   return out;
 }
 
@@ -215,6 +215,9 @@ void views::events(http_callback done) {
 
 void views::look(const std::function<void(const http_body&)>& publish) {
   job_.get(page_age, [this, publish](const status_answer& x) {
+    if (event_ && event_is_alive_ == x.is_alive
+        && std::exchange(looked_, x.number) == x.number)
+      return;
     auto shape = x.is_alive && x.what ? shape_of(*x.what) : std::string{};
     const auto interval = event_ && event_->size() > large_event_size
                             ? slow_refresh_interval

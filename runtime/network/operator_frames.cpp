@@ -2,6 +2,8 @@
 
 #include "runtime/network/frames.hpp"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <cassert>
 
 namespace actorrun::detail {
@@ -30,6 +32,22 @@ std::string operator_frame(const google::protobuf::MessageLite& x) {
   auto out = network_order(size).substr(4);
   x.AppendToString(&out);
   return out;
+}
+
+// Fields of a message stand one after the other.
+std::string status_frame(uint64_t number, const std::string& status) {
+  using google::protobuf::io::CodedOutputStream;
+  constexpr uint32_t tag = v1::OperatorReply::kStatusFieldNumber << 3 | 2;
+  auto head = v1::OperatorReply{};
+  head.set_number(number);
+  auto content = head.SerializeAsString();
+  uint8_t begin[16];
+  auto* end = CodedOutputStream::WriteVarint32ToArray(tag, begin);
+  end = CodedOutputStream::WriteVarint32ToArray(uint32_t(status.size()), end);
+  content.append(begin, end);
+  const auto size = content.size() + status.size();
+  assert(size <= reply_size_max);
+  return network_order(size).substr(4) + content + status;
 }
 
 result<std::optional<v1::OperatorRequest>> next_request(frame_splitter& from) {

@@ -30,6 +30,9 @@ constexpr frame_layout operator_frame_layout(size_t content_max) {
 /// @pre `x` takes 1 byte or more, and as many as the other side allows at most
 std::string operator_frame(const google::protobuf::MessageLite& x);
 
+/// The reply of this number with a status that is encoded already.
+std::string status_frame(uint64_t number, const std::string& status);
+
 /// Takes the next message from the front.
 /// @returns none: its rest has not arrived; a failure: the other side sends
 ///          something else, as a verb and its object

@@ -1,6 +1,5 @@
 #include "runtime/network/operator_session.hpp"
 
-#include "actors/job_status.hpp"
 #include "actors/operator_questions.hpp"
 #include "actors/steering.hpp"
 
@@ -29,13 +28,6 @@ core::duration fitted_interval(uint32_t ms) {
                     watch_interval_max);
 }
 
-/// What makes an answer differ from another one, beside the time that has passed.
-std::string news_of(v1::OperatorReply x) {
-  if (x.has_status())
-    forget_ages(*x.mutable_status());
-  return x.SerializeAsString();
-}
-
 } // namespace
 
 uint64_t next_session() {
@@ -58,7 +50,12 @@ void operator_session::start() {
         if (const auto alive = whom.lock())
           alive->on_answer(id, std::move(x));
       };
-  path_ = reply_path::open(home_, take);
+  const auto take_status
+    = [whom = weak_from_this()](question_id id, const shared_status& x) {
+        if (const auto alive = whom.lock())
+          alive->on_status(id, x);
+      };
+  path_ = reply_path::open(home_, take, take_status);
   if (socket_.session())
     encryption_timer_
       = home_.after(encryption_limit, [this] { finish(late_encryption()); });
@@ -86,7 +83,7 @@ void operator_session::go_on() {
 }
 
 result<progress> operator_session::serve() {
-  if (!socket_.flush())
+  if (!socket_.flush() || !send_pages())
     return progress::ended;
   auto done = takes_requests() ? read() : progress::none;
   if (!done)
@@ -107,14 +104,14 @@ result<progress> operator_session::read() {
 
 bool operator_session::takes_requests() const {
   const auto unsent_max = streams_.empty() ? 0 : stream_unsent_max;
-  return questions_.size() < open_question_count_max
+  return questions_.size() + transfers_.size() < open_question_count_max
          && socket_.unsent() <= unsent_max;
 }
 
 void operator_session::end_if_idle() {
   const auto self = shared_from_this();
   const auto left = setup_.limits.idle - (now() - last_request_);
-  const auto is_served = watch_ || !streams_.empty();
+  const auto is_served = watch_ || !streams_.empty() || !transfers_.empty();
   if (!is_served && left <= core::duration{0})
     return finish({});
   idle_timer_ = home_.after(is_served ? setup_.limits.idle : left,
@@ -178,13 +175,16 @@ operator_session::ask(const v1::OperatorRequest& x, bool is_of_watch) {
 /// @param id 0: no answer is expected.
 void operator_session::pass_on(question_id id, const v1::OperatorRequest& x) {
   setup_.ask({x, reply_path::of(path_, id), setup_.rights.by,
-              setup_.rights.may_steer, number_});
+              setup_.rights.may_steer, number_,
+              reply_path::of_status(path_, id)});
 }
 
 void operator_session::on_answer(question_id id, v1::OperatorReply x) {
   const auto self = shared_from_this();
   if (streams_.contains(id))
     return on_streamed(id, std::move(x));
+  if (x.has_status())
+    return on_status(id, picture_of(std::move(*x.mutable_status())));
   const auto known = questions_.extract(id);
   if (!known)
     return; // It came too late.
@@ -197,11 +197,67 @@ void operator_session::on_answer(question_id id, v1::OperatorReply x) {
   go_on();
 }
 
+void operator_session::on_status(question_id id, const shared_status& x) {
+  const auto self = shared_from_this();
+  const auto known = questions_.extract(id);
+  if (!known)
+    return; // It came too late.
+  home_.cancel(known.mapped().deadline);
+  if (!known.mapped().is_of_watch)
+    begin_transfer(id, known.mapped(), x);
+  else if (watch_ && watch_->asked == id)
+    on_watched(id, x);
+  go_on();
+}
+
 // Whatever is not taken at once waits for `go_on`.
 void operator_session::send(const v1::OperatorReply& x) {
   if (!socket_.send(operator_frame(x)))
     return; // Out of memory; the operator waits in vain.
   socket_.flush();
+}
+
+// -- pages --------------------------------------------------------------------
+
+void operator_session::begin_transfer(question_id id, const question& of,
+                                      const shared_status& x) {
+  transfers_.push_back(
+    {id, of.number, of.is_of_watch, x->pages, 0,
+     home_.after(setup_.limits.pages, [this, id] { on_late_pages(id); })});
+}
+
+// The next page waits until the operator has taken the last one.
+/// @returns whether there is another side
+bool operator_session::send_pages() {
+  while (!transfers_.empty() && socket_.is_open() && socket_.unsent() == 0) {
+    auto& x = transfers_.front();
+    const auto has_room
+      = bool(socket_.send(status_frame(x.number, (*x.pages)[x.next])));
+    if (!has_room || ++x.next == x.pages->size()) {
+      home_.cancel(x.deadline);
+      transfers_.pop_front();
+    }
+    if (!socket_.flush())
+      return false;
+  }
+  return true;
+}
+
+void operator_session::on_late_pages(question_id id) {
+  const auto i = std::ranges::find(transfers_, id, &transfer::id);
+  i->deadline = 0;
+  if (!i->is_of_watch)
+    return finish({});
+  transfers_.erase(i);
+}
+
+void operator_session::drop_transfers(bool of_watch_only) {
+  std::erase_if(transfers_, [&](const auto& x) {
+    const auto goes = x.is_of_watch || !of_watch_only;
+    if (goes)
+      home_.cancel(x.deadline);
+    return goes;
+  });
 }
 
 // -- readings -----------------------------------------------------------------
@@ -263,30 +319,47 @@ void operator_session::begin_watch(const v1::OperatorRequest& x) {
 // Nothing is asked for an operator that has not read the last reply: it gets the
 // newest status when it has.
 void operator_session::look() {
-  watch_->timer = home_.after(watch_->interval, [this] { look(); });
-  if (watch_->asked != 0 || socket_.unsent() > 0)
+  const auto pace = watch_->last ? watch_->last->pace : core::duration{};
+  watch_->timer
+    = home_.after(std::max(watch_->interval, pace), [this] { look(); });
+  if (watch_->asked != 0 || socket_.unsent() > 0 || !transfers_.empty())
     return;
   auto request = v1::OperatorRequest{};
   request.set_number(watch_->number);
-  request.mutable_status();
+  request.mutable_status()->set_for_watch(true);
   watch_->asked = ask(request, true);
 }
 
 void operator_session::on_watched(const v1::OperatorReply& x) {
   watch_->asked = 0;
-  const auto is_due = now() - watch_->told >= watch_silence_max;
-  auto news = news_of(x);
-  if (news == watch_->last_news && !is_due)
+  if (is_news(x.SerializeAsString()))
+    send(x);
+}
+
+void operator_session::on_watched(question_id id, const shared_status& x) {
+  watch_->asked = 0;
+  if (watch_->last == x || !is_news(std::to_string(x->news)))
     return;
+  watch_->last = x;
+  begin_transfer(id, {watch_->number, true}, x);
+}
+
+/// Whether the operator gets it: it differs from what it got last, beside the time
+/// that has passed, or that was long ago.
+bool operator_session::is_news(std::string news) {
+  const auto is_due = now() - watch_->told >= watch_silence_max;
+  if (news == watch_->last_news && !is_due)
+    return false;
   watch_->last_news = std::move(news);
   watch_->told = now();
-  send(x);
+  return true;
 }
 
 void operator_session::end_watch() {
   if (!watch_)
     return;
   home_.cancel(watch_->timer);
+  drop_transfers(true);
   watch_.reset();
 }
 
@@ -298,6 +371,7 @@ void operator_session::finish(const result<void>& how) {
     path_->close();
   end_watch();
   end_streams();
+  drop_transfers(false);
   for (const auto& [id, x] : questions_)
     home_.cancel(x.deadline);
   questions_.clear();

@@ -4,6 +4,7 @@
 
 #include "actors/core/time.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/status_pages.hpp"
 #include "messages/result.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/network/link_socket.hpp"
@@ -16,11 +17,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -39,6 +42,10 @@ struct operator_limits {
   /// Timeout of one answer; longer than the timeouts of what an actor may have to
   /// ask others. Without an answer the actor is gone.
   core::duration answer = std::chrono::seconds{5};
+  /// So long the pages of one status are kept for an operator that does not read
+  /// them. Then a watch goes on with a newer one, and another request ends the
+  /// session.
+  core::duration pages = std::chrono::seconds{10};
 };
 
 /// At most so many requests of one session wait for their answers; the next ones
@@ -65,7 +72,8 @@ struct operator_rights {
   bool may_steer = false; ///< Change what the job does; all may look.
 };
 
-/// A watch whose job does not change gets a reply so often: it lives.
+/// A watch whose job does not change gets a reply so often, or as often as there is a
+/// picture of a large job: it lives.
 inline constexpr auto watch_silence_max = std::chrono::milliseconds{1'000};
 
 struct operator_setup {
@@ -87,7 +95,8 @@ struct operator_setup {
 /// Nothing more is read from an operator that does not read its replies, and no
 /// status asked for it: so a session holds at most one request that is not whole,
 /// one read, and the replies to those that wait for their answers. Of the logs that
-/// it reads it gets no more than its window.
+/// it reads it gets no more than its window; of a status, which all sessions share, one
+/// page after the other.
 class operator_session : public reactor_part,
                          public std::enable_shared_from_this<operator_session> {
 public:
@@ -99,7 +108,8 @@ public:
 
   /// Whether it has nothing to do.
   bool is_idle() const {
-    return !watch_ && questions_.empty() && streams_.empty();
+    return !watch_ && questions_.empty() && streams_.empty()
+           && transfers_.empty();
   }
 
   /// Or when it began.
@@ -120,7 +130,18 @@ private:
     reactor::timer timer = 0;
     question_id asked = 0; ///< 0: no answer is missing.
     std::string last_news{};
+    shared_status last{};    ///< Null: there was none.
     core::time_point told{}; ///< When a reply was sent; none: there was none.
+  };
+
+  /// A status whose pages are being sent.
+  struct transfer {
+    question_id id = 0;
+    uint64_t number = 0; ///< The operator's.
+    bool is_of_watch = false;
+    std::shared_ptr<const std::vector<std::string>> pages{};
+    size_t next = 0;
+    reactor::timer deadline = 0;
   };
 
   /// A reading of logs.
@@ -143,7 +164,15 @@ private:
   void look();
   question_id ask(const v1::OperatorRequest& x, bool is_of_watch = false);
   void on_answer(question_id id, v1::OperatorReply x);
+  void on_status(question_id id, const shared_status& x);
   void on_watched(const v1::OperatorReply& x);
+  void on_watched(question_id id, const shared_status& x);
+  bool is_news(std::string news);
+  void begin_transfer(question_id id, const question& of,
+                      const shared_status& x);
+  bool send_pages();
+  void on_late_pages(question_id id);
+  void drop_transfers(bool of_watch_only);
   void send(const v1::OperatorReply& x);
   void end_watch();
   void end_if_idle();
@@ -158,6 +187,7 @@ private:
   std::shared_ptr<reply_path> path_; ///< Null before the start.
   std::map<question_id, question> questions_;
   std::map<question_id, stream> streams_;
+  std::deque<transfer> transfers_; ///< The first one's pages are being sent.
   uint64_t number_; ///< Names the session in this process.
   question_id last_question_ = 0;
   std::optional<status_watch> watch_;

@@ -1,21 +1,29 @@
 #include "actors/core/protocol/status_round.hpp"
 
 #include <cassert>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace actorrun::core {
 
-std::set<agent_id> status_round::begin(std::set<agent_id> agents,
-                                       time_point now) {
+std::set<agent_id>
+status_round::begin(const std::map<agent_id, uint64_t>& agents,
+                    time_point now) {
   assert(!is_open_);
-  while (agents.size() > asked_max)
-    agents.erase(std::prev(agents.end()));
-  awaited_ = agents;
+  auto order = std::vector<std::pair<uint64_t, const agent_id*>>{};
+  for (const auto& [id, asked] : agents)
+    order.emplace_back(asked, &id);
+  const auto count = std::min(order.size(), asked_max);
+  // Of those with the same turn, the first by name.
+  std::ranges::stable_sort(order, {}, &decltype(order)::value_type::first);
+  awaited_.clear();
+  for (size_t i = 0; i < count; ++i)
+    awaited_.insert(*order[i].second);
   is_open_ = true;
   ++number_;
+  auto out = awaited_;
   settle(now);
-  return agents;
+  return out;
 }
 
 void status_round::answered(const agent_id& agent, uint64_t number,

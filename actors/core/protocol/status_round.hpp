@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -29,7 +30,8 @@ public:
   static constexpr auto fresh_per_worker = std::chrono::milliseconds{10};
   static constexpr auto fresh_max = std::chrono::milliseconds{5'000};
 
-  /// At most so many agents are asked; more answers would not fit into a status.
+  /// At most so many agents are asked in one round: those whose turn is the longest
+  /// ago. More at a time would hold up what the coordinator has to say to them.
   static constexpr size_t asked_max = 256;
 
   bool is_open() const { return is_open_; }
@@ -42,11 +44,12 @@ public:
   }
 
   /// Begins a round.
-  /// @param agents Those that can be asked.
-  /// @returns those to ask, the first `asked_max`; the round is over if there are
-  ///          none
+  /// @param agents Those that can be asked, and in which round they were asked last;
+  ///               0: in none.
+  /// @returns those to ask; the round is over if there are none
   /// @pre no round is open
-  std::set<agent_id> begin(std::set<agent_id> agents, time_point now);
+  std::set<agent_id> begin(const std::map<agent_id, uint64_t>& agents,
+                           time_point now);
 
   /// Names the round in messages; 0: there was none.
   uint64_t number() const { return number_; }
