@@ -25,6 +25,9 @@ namespace {
 /// At most so many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
 
+/// At most so many records are kept back from the status desk.
+constexpr auto untold_max = size_t{1'024};
+
 /// All epochs that are remembered, with their evidence, take less; less than an
 /// operator's reply can have.
 constexpr auto explanations_size_max = size_t{512} * 1024;
@@ -424,7 +427,9 @@ rendezvous_coordinator_state::decide(const rendezvous_event& event,
 void rendezvous_coordinator_state::keep(journal::chronicle::records x) {
   if (x.empty())
     return;
-  tell(self_, desk_, job_recorded{x});
+  untold_.insert(untold_.end(), x.begin(), x.end());
+  if (untold_.size() >= untold_max)
+    tell_desk();
   if (config_.on_records)
     config_.on_records(std::move(x));
 }
@@ -553,6 +558,13 @@ operator_stacks::node_map rendezvous_coordinator_state::ranks_of_nodes() const {
 
 // -- status -------------------------------------------------------------------
 
+// Not with every record: while a large job regroups there are thousands, and it need
+// not wake up before it is asked.
+void rendezvous_coordinator_state::tell_desk() {
+  if (!untold_.empty())
+    tell(self_, desk_, job_recorded{std::exchange(untold_, {})});
+}
+
 // Of each round, the first answer of an agent counts, also if it is late.
 void rendezvous_coordinator_state::note(const agent_id& agent, contact& from,
                                         const v1::NodeStatus& x) {
@@ -565,6 +577,7 @@ void rendezvous_coordinator_state::note(const agent_id& agent, contact& from,
   }
   if (from.devices || x.gpus_size() > 0 || !x.gpu_trouble().empty())
     note_devices(agent, from, x);
+  tell_desk();
   tell(self_, desk_, node_reported{agent, {}, from_wire(x.vitals())});
   from.answered = number;
   round_.answered(agent, number, self_->clock().now());
@@ -579,6 +592,7 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
   const auto trouble = trouble_of(now);
   const auto known = from.devices ? trouble_of(*from.devices) : "";
   from.devices = std::move(now);
+  tell_desk();
   tell(self_, desk_, node_reported{agent, from.devices, {}});
   keep(chronicle_.note_gpus(agent, trouble, moment_of(self_->clock().now())));
   const auto& agents = rendezvous_.agents();
@@ -644,6 +658,7 @@ void rendezvous_coordinator_state::show(const v1::StatusRequest& x,
                                         OnShown on_shown, OnError on_error) {
   auto ask = [this, on_shown, on_error,
               what = status_wanted{x.snapshot(), x.for_watch()}] {
+    tell_desk();
     ask_local(self_, desk_, what)
       .then([on_shown](const status_shown& y) mutable { on_shown(y.what); },
             [on_error](const caf::error&) mutable { on_error(); });

@@ -93,6 +93,7 @@ private:
   void close();
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
+  void tell_desk();
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
   void note_devices(const agent_id& agent, contact& from,
                     const v1::NodeStatus& x);
@@ -116,7 +117,8 @@ private:
   rendezvous_coordinator_config config_;
   core::rendezvous rendezvous_;
   core::journal::chronicle chronicle_;
-  status_desk_actor desk_; ///< Is told what that records.
+  status_desk_actor desk_; ///< Is told what that records …
+  core::journal::chronicle::records untold_; ///< … except for these.
   bool is_closing_ = false; ///< Every agent knows the outcome.
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
