@@ -72,14 +72,14 @@ struct timeouts {
 };
 
 /// A coordinator reads at most so many keep-alives per second of small jobs, which
-/// is a hundredth of a core, …
-inline constexpr uint32_t small_job_rate = 1'000;
+/// is two hundredths of a core, …
+inline constexpr uint32_t small_job_rate = 600;
 /// … and of large ones: a fifth of a core, with all that its system does for them.
-inline constexpr uint32_t large_job_rate = 10'000;
+inline constexpr uint32_t large_job_rate = 5'000;
 
 /// Fits the keep-alives to the size of the job (docs/decisions/0039). Agents of
 /// small jobs speak every 60 ms, with the same fence: a node that is still heard
-/// after it was cut off is lost that much sooner. Beyond 3,000 nodes the fence
+/// after it was cut off is lost that much sooner. Beyond 1,500 nodes the fence
 /// grows with the interval.
 /// @param agent_count_max As on the command line, which is the same on all nodes:
 ///                        the fence of an agent must fit the lease of whoever

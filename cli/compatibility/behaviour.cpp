@@ -84,7 +84,7 @@ constexpr ledger_entry habits[] = {
    "with `etcd` another node takes over and no worker is touched; otherwise a"
    " new coordinator at the endpoint takes over. In torchrun the job ends"},
   {"keep-alives", better,
-   "every 0.06 s (0.3 s in jobs of 300 nodes and more), they may stay"
+   "every 0.06 s (0.3 s in jobs of 180 nodes and more), they may stay"
    " unanswered for 0.9 s, and the clocks of hosts are not compared; in "
    "torchrun"
    " every 5 s, three may be missed, and they are"},

@@ -24,6 +24,10 @@ namespace {
 
 constexpr auto thread_name = "journal";
 
+/// Above the priority of the program. A change of a large group is thousands of
+/// lines, and where there are few cores, its plans go first.
+constexpr auto niceness = 5;
+
 /// What a launch consists of, up to the moment at which all workers run.
 bool is_of_launch(const core::journal::record& x) {
   using namespace core::journal;
@@ -153,7 +157,7 @@ journal_writer::journal_writer(
                                  limits.file_size_max)),
     is_held_(limits.after_launch), waiting_max_(limits.waiting_max) {
   if (!is_held_)
-    thread_.emplace(thread_name);
+    start_thread();
 }
 
 journal_writer::~journal_writer() {
@@ -173,8 +177,7 @@ void journal_writer::write(std::vector<core::journal::record> records) {
   if (held_.size() <= launch_records_max
       && std::ranges::all_of(held_, is_of_launch))
     return;
-  is_held_ = false;
-  thread_.emplace(thread_name);
+  start_thread();
   post(std::exchange(held_, {}));
 }
 
@@ -196,12 +199,20 @@ void journal_writer::post(std::vector<core::journal::record> records) {
   });
 }
 
+// With the lock held, or before anyone else knows the object.
+void journal_writer::start_thread() {
+  is_held_ = false;
+  thread_.emplace(thread_name);
+  thread_->post([] {
+    [[maybe_unused]] const auto now = ::nice(niceness); // Linux: this thread's.
+  });
+}
+
 bool journal_writer::flush(core::duration timeout) {
   {
     const auto lock = std::lock_guard{mutex_};
     if (!held_.empty()) {
-      is_held_ = false;
-      thread_.emplace(thread_name);
+      start_thread();
       post(std::exchange(held_, {}));
     }
     if (!thread_)

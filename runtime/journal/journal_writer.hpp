@@ -56,6 +56,7 @@ public:
 private:
   class file;
 
+  void start_thread();
   void post(std::vector<core::journal::record> records);
 
   std::shared_ptr<file> file_; ///< The writer's thread shares it.

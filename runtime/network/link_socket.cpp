@@ -30,7 +30,8 @@ link_socket::link_socket(unique_fd fd, link_side mine,
 }
 
 result<link_socket::progress> link_socket::receive(std::string& plain) {
-  auto buffer = std::array<char, read_size_max>{};
+  std::array<char, read_size_max>
+    buffer; // Zeros would cost more than the call.
   const auto got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR))
     return progress::none;

@@ -178,8 +178,9 @@ result<void> tls_session::receive(std::string_view records,
 }
 
 result<void> tls_session::read(std::string& plain) {
-  auto buffer = std::array<char, plain_size_max>{};
-  for (;;) {
+  std::array<char, plain_size_max>
+    buffer; // Zeros would cost more than a record.
+  do {
     ERR_clear_error();
     const auto got = SSL_read(ssl_.get(), buffer.data(), int{buffer.size()});
     if (got > 0) {
@@ -194,7 +195,8 @@ result<void> tls_session::read(std::string& plain) {
       return {};
     }
     return complaint();
-  }
+  } while (SSL_pending(ssl_.get()) > 0 || BIO_ctrl_pending(in_) > 0);
+  return {};
 }
 
 result<void> tls_session::shake_hands() {

@@ -30,7 +30,8 @@ constexpr part parts[] = {
   {"overruns", measure_overruns},   {"armed", measure_armed},
   {"soak", measure_soak},           {"torchrun", measure_torchrun},
   {"store", measure_store},         {"viewers", measure_viewers},
-  {"hollow", measure_hollow},
+  {"hollow", measure_hollow},       {"hosts", measure_hosts},
+  {"embedded", measure_embedded},
 };
 
 bool is_part(const std::string& name) {

@@ -39,7 +39,7 @@ result<setting> setting::prepare(bool quick) {
   x.tools_ = fs::read_symlink("/proc/self/exe", error).parent_path() / "";
   for (const auto* name : {"actorrun", "actorctl", "spawn_loop", "respawn_loop",
                            "stamp", "line_writer", "copy_loop", "store_load",
-                           "timer_worker", "hollow_agents"})
+                           "timer_worker", "hollow_agents", "embedded_host"})
     if (::access(x.tool(name).c_str(), X_OK) != 0)
       return unmeasured("there is no program " + x.tool(name)
                         + "; build all targets first");

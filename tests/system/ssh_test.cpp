@@ -1,10 +1,13 @@
-// Jobs that one actorrun starts through the real ssh and sshd, on loopback.
+// Jobs that one actorrun starts through the real ssh and sshd: on loopback, and in
+// two network namespaces.
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/system/log_scene.hpp"
+#include "tests/system/namespaces.hpp"
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include <pwd.h>
 #include <sys/stat.h>
@@ -28,10 +31,12 @@ std::string sshd_path() {
   return "";
 }
 
-/// An sshd of its own: keys, configuration and port are this scene's.
+/// Servers of its own: keys, configuration and port are this scene's.
 struct ssh_scene : log_scene {
   /// False, with a printed reason, where there is no sshd.
-  bool ready() {
+  bool ready() { return has_keys() && serve({}, {"127.0.0.1", "127.0.0.2"}); }
+
+  bool has_keys() {
     if (sshd_path().empty() || user_name().empty()) {
       actorrun::test::skip("sshd",
                            "there is no sshd, or this user has no name");
@@ -46,39 +51,81 @@ struct ssh_scene : log_scene {
            &code);
       require(code == 0, "ssh-keygen makes keys");
     }
-    const auto address = ":" + std::to_string(port());
-    write("sshd_config",
-          "ListenAddress 127.0.0.1" + address + "\nListenAddress 127.0.0.2"
-            + address + "\nHostKey " + folder() + "/host\nAuthorizedKeysFile "
-            + folder()
-            + "/user.pub\nPidFile none\nStrictModes no\nUsePAM no\n"
-              "PasswordAuthentication no\nPermitRootLogin yes\n");
     write("known_hosts", "* " + content_of(folder() + "/host.pub"));
     write("ssh_config", "Host *\n  Port " + std::to_string(port())
                           + "\n  IdentityFile " + folder()
                           + "/user\n  IdentitiesOnly yes\n  UserKnownHostsFile "
                           + folder() + "/known_hosts\n");
-    sshd = &start({sshd_path(), "-D", "-e", "-f", folder() + "/sshd_config"});
-    return sshd->says("Server listening on 127.0.0.2");
+    return true;
   }
 
-  program& job(const std::string& hosts, words options, const words& command) {
+  /// Starts an sshd at these addresses.
+  /// @param prefix Words in front of it.
+  bool serve(words prefix, const words& addresses) {
+    auto text = "HostKey " + folder() + "/host\nAuthorizedKeysFile " + folder()
+                + "/user.pub\nPidFile none\nStrictModes no\nUsePAM no\n"
+                  "PasswordAuthentication no\nPermitRootLogin yes\n";
+    for (const auto& x : addresses)
+      text += "ListenAddress " + x + ":" + std::to_string(port()) + "\n";
+    const auto file = write("sshd_config." + addresses.front(), text);
+    for (const auto& x : {sshd_path(), std::string{"-D"}, std::string{"-e"},
+                          std::string{"-f"}, file})
+      prefix.push_back(x);
+    return start(prefix).says("Server listening on " + addresses.back());
+  }
+
+  words job_line(const std::string& hosts, const words& options,
+                 const words& command) {
     auto line
       = words{"--hosts=" + hosts,
-              "--rsh=ssh -T -o BatchMode=yes -F " + folder() + "/ssh_config",
+              "--rsh=ssh -T -o BatchMode=yes -o ServerAliveInterval=1 -F "
+                + folder() + "/ssh_config",
               "--export=ACTORRUN_RUN_DIR,TMPDIR",
               "--rdzv-conf=quiet_period=300ms,join_settle=300ms"};
     line.insert(line.end(), options.begin(), options.end());
     line.emplace_back("--no-python");
     line.insert(line.end(), command.begin(), command.end());
-    return run(std::move(line), {{"LOGLEVEL", "WARNING"}});
+    return line;
+  }
+
+  program& job(const std::string& hosts, const words& options,
+               const words& command) {
+    return run(job_line(hosts, options, command), {{"LOGLEVEL", "WARNING"}});
   }
 
   std::string host(int number) const {
     return user_name() + "@127.0.0." + std::to_string(number);
   }
+};
 
-  program* sshd = nullptr;
+/// The host with the list is one of two that a cable joins; both have an sshd.
+struct two_ssh_hosts : ssh_scene {
+  /// False, with a printed reason, where there are no namespaces or no sshd.
+  bool ready() {
+    static const auto obstacle = namespaces::obstacle();
+    if (!obstacle.empty()) {
+      actorrun::test::skip("netns", obstacle);
+      return false;
+    }
+    if (!has_keys())
+      return false;
+    net.emplace(*this);
+    return serve(net->here(), {namespaces::here_address})
+           && serve(net->there(), {namespaces::there_address});
+  }
+
+  program& stamping(const words& options) {
+    auto line = net->here();
+    line.emplace_back(ACTORRUN_PROGRAM);
+    for (auto& x : job_line(
+           user_name() + "@" + namespaces::here_address + "," + user_name()
+             + "@" + namespaces::there_address,
+           options, {STAMPING_WORKER, "--folder=" + folder() + "/stamps"}))
+      line.push_back(std::move(x));
+    return start(std::move(line), {{"LOGLEVEL", "WARNING"}});
+  }
+
+  std::optional<namespaces> net;
 };
 
 TEST_CASE_METHOD(ssh_scene, "ssh: a job on two hosts", "[system][ssh]") {
@@ -157,6 +204,36 @@ TEST_CASE_METHOD(ssh_scene,
   CHECK(x.says(host(2) + " is lost: "));
   order_end();
   CHECK(x.wait() == 0);
+}
+
+TEST_CASE_METHOD(two_ssh_hosts, "ssh: a job between two hosts with a cable",
+                 "[netns]") {
+  if (!ready())
+    return;
+  auto& x = stamping({});
+  const auto workers = await_world(2);
+  for (const auto& worker : workers)
+    CHECK(worker.master_address == namespaces::here_address);
+  x.signal(SIGINT);
+  CHECK(x.wait() == 130);
+  CHECK(all_dead(workers));
+}
+
+TEST_CASE_METHOD(two_ssh_hosts,
+                 "ssh: a host that falls silent stops before others start",
+                 "[netns]") {
+  if (!ready())
+    return;
+  auto& x = stamping({"--nnodes=1:2"});
+  const auto before = await_world(2);
+  net->cut();
+  const auto after = await_world(1, before.front().epoch);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  CHECK(all_dead(before));
+  CHECK(x.says(std::string{namespaces::there_address} + " is lost: "));
+  order_end();
+  CHECK(x.wait() == 0);
+  net->heal();
 }
 
 } // namespace

@@ -61,6 +61,13 @@ measured measure_viewers(setting& s);
 /// it.
 measured measure_hollow(setting& s);
 
+/// Starts a job on many hosts by one command; measures the time until its last worker
+/// runs.
+measured measure_hosts(setting& s);
+
+/// Measures what a job that regroups costs the other actors of a host program.
+measured measure_embedded(setting& s);
+
 /// Checks that busy CPUs do not cost a node its place.
 measured measure_saturated(setting& s);
 
