@@ -113,11 +113,12 @@ public:
   using answer = std::shared_ptr<std::optional<v1::JobStatus>>;
 
   template <class Handle>
-  answer ask_status(const Handle& of) {
+  answer ask_status(const Handle& of, const v1::StatusRequest& what = {}) {
     auto out = std::make_shared<std::optional<v1::JobStatus>>();
-    keep(system.spawn([of, out](caf::event_based_actor* self) -> caf::behavior {
-      self->request(of, 60s, v1::StatusRequest{})
-        .then([out](const v1::JobStatus& x) { *out = x; });
+    keep(system.spawn([=](caf::event_based_actor* self) -> caf::behavior {
+      self->request(of, 60s, what).then([out](const v1::JobStatus& x) {
+        *out = x;
+      });
       return {};
     }));
     run();

@@ -1,5 +1,6 @@
 #include "actors/core/protocol/status_round.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 #include <vector>

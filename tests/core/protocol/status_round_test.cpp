@@ -25,7 +25,7 @@ TEST_CASE_METHOD(fixture, "status_round: it ends with the last answer",
   CHECK_FALSE(uut.is_open());
   CHECK_FALSE(uut.is_fresh(at(0ms)));
   CHECK(uut.number() == 0);
-  CHECK(uut.begin({a, b}, at(0ms)) == std::set{a, b});
+  CHECK(uut.begin({{a, 0}, {b, 0}}, at(0ms)) == std::set{a, b});
   CHECK(uut.number() == 1);
   uut.answered(a, 1, at(1ms));
   uut.answered(a, 1, at(1ms)); // Twice is once.
@@ -49,9 +49,9 @@ TEST_CASE_METHOD(fixture, "status_round: many workers are looked at less often",
 
 TEST_CASE_METHOD(fixture, "status_round: answers to other rounds do not count",
                  "[core]") {
-  uut.begin({a}, at(0ms));
+  uut.begin({{a, 0}}, at(0ms));
   uut.expired(1, at(500ms));
-  uut.begin({a}, at(1'000ms));
+  uut.begin({{a, 0}}, at(1'000ms));
   uut.answered(a, 1, at(1'001ms));
   uut.answered(a, 3, at(1'001ms));
   CHECK(uut.is_open());
@@ -63,14 +63,14 @@ TEST_CASE_METHOD(fixture, "status_round: answers to other rounds do not count",
 
 TEST_CASE_METHOD(fixture, "status_round: it ends when its time is over",
                  "[core]") {
-  uut.begin({a}, at(0ms));
+  uut.begin({{a, 0}}, at(0ms));
   uut.expired(0, at(1ms));
   uut.expired(2, at(1ms));
   CHECK(uut.is_open());
   uut.expired(1, at(500ms));
   CHECK_FALSE(uut.is_open());
   CHECK(uut.is_fresh(at(999ms)));
-  uut.begin({a}, at(1'000ms));
+  uut.begin({{a, 0}}, at(1'000ms));
   uut.expired(1, at(1'001ms)); // The timer of the first round.
   CHECK(uut.is_open());
 }
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "status_round: it ends when its time is over",
 TEST_CASE_METHOD(fixture, "status_round: agents that are lost are not awaited",
                  "[core]") {
   uut.lost(a, at(0ms));
-  uut.begin({a, b}, at(0ms));
+  uut.begin({{a, 0}, {b, 0}}, at(0ms));
   uut.answered(a, 1, at(1ms));
   uut.lost(b, at(2ms));
   CHECK_FALSE(uut.is_open());
@@ -93,13 +93,31 @@ TEST_CASE_METHOD(fixture, "status_round: without agents it is over at once",
 
 TEST_CASE_METHOD(fixture, "status_round: a bounded number of agents is asked",
                  "[core]") {
-  auto many = std::set<agent_id>{};
+  auto many = std::map<agent_id, uint64_t>{};
   for (auto i = 0; i < 1'000; ++i)
-    many.insert({std::to_string(1'000 + i)});
+    many.emplace(agent_id{std::to_string(1'000 + i)}, 0);
   const auto asked = uut.begin(many, at(0ms));
   CHECK(asked.size() == status_round::asked_max);
   CHECK(asked.contains({"1000"}));
   for (const auto& x : asked)
     uut.answered(x, 1, at(1ms));
   CHECK_FALSE(uut.is_open());
+}
+
+TEST_CASE_METHOD(fixture, "status_round: in some rounds all are asked",
+                 "[core]") {
+  auto many = std::map<agent_id, uint64_t>{};
+  constexpr auto round_count = 4;
+  for (size_t i = 0; i < round_count * status_round::asked_max; ++i)
+    many.emplace(agent_id{std::to_string(10'000 + i)}, 0);
+  auto seen = std::set<agent_id>{};
+  for (auto round = 1; round <= round_count; ++round) {
+    for (const auto& x : uut.begin(many, at(0ms))) {
+      CHECK(seen.insert(x).second);
+      many[x] = uut.number();
+    }
+    uut.expired(uut.number(), at(1ms));
+  }
+  CHECK(seen.size() == many.size());
+  CHECK(many[*uut.begin(many, at(2ms)).begin()] == 1); // Again from the front.
 }

@@ -1,3 +1,4 @@
+#include "actors/status_pages.hpp"
 #include "runtime/network/operator_session.hpp"
 #include "tests/runtime/memory.hpp"
 #include "tests/runtime/network/operator_fixture.hpp"
@@ -6,7 +7,10 @@
 #include <atomic>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <sys/socket.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -286,6 +290,76 @@ TEST_CASE_METHOD(
   CHECK(all[2].is_cut());
   for (const auto i : {0, 1, 3})
     CHECK_FALSE(is_ready(all[size_t(i)].connection.get(), POLLRDHUP, 0ms));
+}
+
+// -- pages --------------------------------------------------------------------
+
+namespace {
+
+/// Of several pages.
+shared_status large_picture(const std::string& phase) {
+  auto x = v1::JobStatus{};
+  x.set_phase(phase);
+  for (auto i = 0; i < 2'000; ++i)
+    x.add_agents()->set_host("node-" + std::to_string(i)
+                             + std::string(100, 'x'));
+  return picture_of(std::move(x));
+}
+
+/// Receives a whole status.
+v1::JobStatus receive_pages(raw_operator& from, uint64_t number) {
+  auto out = status_assembly{};
+  for (;;) {
+    const auto got = from.receive();
+    REQUIRE(got);
+    CHECK(got->number() == number);
+    const auto is_whole = out.add(got->status());
+    REQUIRE(is_whole);
+    if (*is_whole)
+      return out.take();
+  }
+}
+
+} // namespace
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: a large status comes in pages, one status "
+                 "after the other",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(status_request(1));
+  uut.send(status_request(2));
+  const auto first = questions.take();
+  const auto second = questions.take();
+  REQUIRE(first);
+  REQUIRE(second);
+  second->show(large_picture("b"));
+  first->show(large_picture("a"));
+  const auto b = receive_pages(uut, 2);
+  CHECK(b.phase() == "b");
+  CHECK(b.agents_size() == 2'000);
+  CHECK(receive_pages(uut, 1).phase() == "a");
+}
+
+TEST_CASE("operator_session: who does not read the pages of a status is cut",
+          "[runtime]") {
+  auto fixture = operator_fixture{{.pages = 100ms}};
+  auto uut = fixture.connect();
+  const auto size = 4'096;
+  ::setsockopt(uut.connection.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+  auto many = v1::JobStatus{};
+  for (auto i = 0; i < 100'000; ++i)
+    many.add_agents()->set_host("node-" + std::to_string(i)
+                                + std::string(100, 'x'));
+  uut.send(status_request(1));
+  fixture.questions.take()->show(picture_of(std::move(many)));
+  // What was under way arrives, and then the end.
+  auto count = 0;
+  std::this_thread::sleep_for(300ms);
+  while (uut.receive())
+    ++count;
+  CHECK(count < 150);
+  CHECK(uut.is_cut());
 }
 
 // -- the watch ----------------------------------------------------------------
