@@ -3,12 +3,14 @@
 #pragma once
 
 #include "actors/rendezvous_coordinator.hpp"
+#include "actors/status_pages.hpp"
 #include "tests/support/actor_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_links.hpp"
 #include "tests/support/log_lines.hpp"
 #include "tests/support/recorder.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -182,6 +184,33 @@ struct coordinator_fixture : actor_fixture {
       advance(500ms); // An agent that has not joined by `join` does not answer.
     REQUIRE(seen->has_value());
     return **seen;
+  }
+
+  /// Puts the pages together that follow `first`.
+  /// @param between Called before each is asked for.
+  v1::JobStatus whole(
+    const answer& first, const std::function<void()>& between = [] {}) {
+    auto pages = status_assembly{};
+    for (auto seen = first;;) {
+      REQUIRE(seen->has_value());
+      CHECK((*seen)->ByteSizeLong() <= v1::message_size_max);
+      const auto is_whole = pages.add(**seen);
+      REQUIRE(is_whole);
+      if (*is_whole)
+        return pages.take();
+      between();
+      auto next = v1::StatusRequest{};
+      next.set_snapshot(pages.next().snapshot());
+      next.set_page(pages.next().index());
+      seen = ask_status(uut, next);
+    }
+  }
+
+  v1::JobStatus whole_status() {
+    const auto first = ask_status(uut);
+    if (!first->has_value())
+      advance(500ms);
+    return whole(first);
   }
 
   core::job_settings settings;

@@ -1,6 +1,5 @@
 // Tests how the coordinator asks its agents how they are doing, and what it
 // shows of that.
-#include "actors/status_pages.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 #include "tests/support/fake_node_vitals.hpp"
 
@@ -237,32 +236,19 @@ TEST_CASE_METHOD(vitals_fixture,
     x.mutable_pids()->Assign(pids.begin(), pids.end());
     send(a.handle, uut, x);
   }
-  auto seen = ask_status(uut);
+  const auto first = ask_status(uut);
   for (auto i = 0; i < 4; ++i)
     reply(a, node_of(id(i), vitals_of(pids, 1), 1));
-  auto pages = status_assembly{};
-  for (;;) {
-    REQUIRE(seen->has_value());
-    CHECK((*seen)->ByteSizeLong() <= v1::message_size_max);
-    CHECK((*seen)->page().count() > 2);
-    const auto is_whole = pages.add(**seen);
-    REQUIRE(is_whole);
-    if (*is_whole)
-      break;
-    // What happens meanwhile is in no page.
-    leave(a, id(3), true);
-    auto next = v1::StatusRequest{};
-    next.set_snapshot(pages.next().snapshot());
-    next.set_page(pages.next().index());
-    seen = ask_status(uut, next);
-  }
-  const auto whole = pages.take();
-  REQUIRE(whole.agents_size() == 4);
-  CHECK_FALSE(whole.truncated());
-  CHECK_FALSE(whole.vitals_truncated());
-  CHECK(whole.agents(0).pids_size() == slot_count);
-  CHECK(whole.agents(0).vitals().workers_size() == slot_count);
-  CHECK(whole.agents(1).vitals().workers_size() == slot_count);
+  REQUIRE(first->has_value());
+  CHECK((*first)->page().count() > 1);
+  // What happens meanwhile is in no page.
+  const auto seen = whole(first, [&] { leave(a, id(3), true); });
+  REQUIRE(seen.agents_size() == 4);
+  CHECK_FALSE(seen.truncated());
+  CHECK_FALSE(seen.vitals_truncated());
+  CHECK(seen.agents(0).pids_size() == slot_count);
+  CHECK(seen.agents(0).vitals().workers_size() == slot_count);
+  CHECK(seen.agents(1).vitals().workers_size() == slot_count);
   CHECK(whole.agents(3).vitals().cpu_count() == 64);
 }
 

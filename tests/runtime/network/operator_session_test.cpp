@@ -302,8 +302,7 @@ shared_status large_picture(const std::string& phase) {
   auto x = v1::JobStatus{};
   x.set_phase(phase);
   for (auto i = 0; i < 2'000; ++i)
-    x.add_agents()->set_host("node-" + std::to_string(i)
-                             + std::string(100, 'x'));
+    x.add_agents()->set_agent_id(std::to_string(i) + std::string(100, 'x'));
   return picture_of(std::move(x));
 }
 
@@ -350,8 +349,7 @@ TEST_CASE("operator_session: who does not read the pages of a status is cut",
   ::setsockopt(uut.connection.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
   auto many = v1::JobStatus{};
   for (auto i = 0; i < 100'000; ++i)
-    many.add_agents()->set_host("node-" + std::to_string(i)
-                                + std::string(100, 'x'));
+    many.add_agents()->set_agent_id(std::to_string(i) + std::string(100, 'x'));
   uut.send(status_request(1));
   const auto picture = picture_of(std::move(many));
   fixture.questions.take()->show(picture);
