@@ -176,7 +176,8 @@ struct node_reported {
 struct status_wanted {
   /// Names the picture, if that is still known; 0: a new one.
   uint64_t number = 0;
-  bool for_watch = false; ///< Asks again and again, and need not have the newest.
+  bool for_watch
+    = false; ///< Asks again and again, and need not have the newest.
 };
 
 struct status_shown {

@@ -403,8 +403,9 @@ void rendezvous_coordinator_state::close() {
     config_.on_closed(*rendezvous_.result());
     self_->quit();
   };
-  ask_local(self_, desk_, desk_closed{})
-    .then(end, [end](const caf::error&) { end(); });
+  ask_local(self_, desk_, desk_closed{}).then(end, [end](const caf::error&) {
+    end();
+  });
 }
 
 // Only a timer ends leases. No agent is told to go on while it is decided whose
@@ -607,7 +608,8 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
 // In a round; an agent that was asked is not asked again before all others were.
 uint32_t rendezvous_coordinator_state::asked_worker_count() const {
   const auto& plan = rendezvous_.common_plan();
-  const auto asked = std::min<uint64_t>(plan.node_count, status_round::asked_max);
+  const auto asked
+    = std::min<uint64_t>(plan.node_count, status_round::asked_max);
   return uint32_t(plan.world_size * asked / std::max(plan.node_count, 1U));
 }
 
@@ -675,8 +677,8 @@ rendezvous_coordinator_state::answer_status(const v1::StatusRequest& x) {
   auto promise = self_->make_response_promise<v1::JobStatus>();
   show(
     x,
-    [promise, page = x.page(), number = x.snapshot()](
-      const shared_status& picture) mutable {
+    [promise, page = x.page(),
+     number = x.snapshot()](const shared_status& picture) mutable {
       const auto& pages = *picture->pages;
       auto out = v1::JobStatus{};
       out.ParseFromString(picture->number == number && page < pages.size()

@@ -117,9 +117,9 @@ private:
   rendezvous_coordinator_config config_;
   core::rendezvous rendezvous_;
   core::journal::chronicle chronicle_;
-  status_desk_actor desk_; ///< Is told what that records …
+  status_desk_actor desk_;                   ///< Is told what that records …
   core::journal::chronicle::records untold_; ///< … except for these.
-  bool is_closing_ = false; ///< Every agent knows the outcome.
+  bool is_closing_ = false;                  ///< Every agent knows the outcome.
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;

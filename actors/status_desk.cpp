@@ -196,9 +196,8 @@ void status_desk_state::add_devices(v1::JobStatus& out) const {
   }
 }
 
-status_desk_actor
-spawn_status_desk(caf::actor_system& system,
-                  std::shared_ptr<shared_lease_desk> leases) {
+status_desk_actor spawn_status_desk(caf::actor_system& system,
+                                    std::shared_ptr<shared_lease_desk> leases) {
   return system.spawn<actor_impl<status_desk_actor, status_desk_state>>(
     std::move(leases));
 }

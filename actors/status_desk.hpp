@@ -36,7 +36,8 @@ private:
 
   /// What an agent says of its node.
   struct node_report {
-    std::optional<core::devices_status> devices{}; ///< None: it has said nothing.
+    std::optional<core::devices_status>
+      devices{}; ///< None: it has said nothing.
     core::node_vitals vitals{};
     core::time_point seen{}; ///< When those came; none: they never did.
   };
@@ -64,10 +65,10 @@ private:
   std::map<agent_id, node_report> nodes_;
   uint64_t news_ = 0; ///< Counts what has changed, beside ages.
   shared_status newest_;
-  core::time_point made_{};        ///< When that was.
-  std::deque<kept_picture> kept_;  ///< With more than one page.
-  std::vector<promise> waiting_;   ///< For the next picture.
-  bool is_woken_ = false;          ///< A wake-up is under way.
+  core::time_point made_{};       ///< When that was.
+  std::deque<kept_picture> kept_; ///< With more than one page.
+  std::vector<promise> waiting_;  ///< For the next picture.
+  bool is_woken_ = false;         ///< A wake-up is under way.
 };
 
 status_desk_actor spawn_status_desk(caf::actor_system& system,

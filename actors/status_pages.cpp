@@ -73,8 +73,8 @@ public:
 private:
   static void write(std::string& to, int field, const MessageLite& x) {
     auto begin = std::array<uint8_t, 2 * varint_size_max>{};
-    auto* end = CodedOutputStream::WriteVarint32ToArray(tag_of(field),
-                                                        begin.data());
+    auto* end
+      = CodedOutputStream::WriteVarint32ToArray(tag_of(field), begin.data());
     end = CodedOutputStream::WriteVarint32ToArray(uint32_t(x.ByteSizeLong()),
                                                   end);
     to.append(begin.data(), end);
@@ -219,10 +219,9 @@ result<bool> status_assembly::add(v1::JobStatus x) {
   if (page.count() == 0 || page.count() > status_page_count_max
       || page.index() >= page.count())
     return foreign("sends a page that cannot be");
-  const auto is_next = last_.count() == page.count()
-                       && last_.snapshot() == page.snapshot()
-                       && last_.epoch() == page.epoch()
-                       && last_.index() + 1 == page.index();
+  const auto is_next
+    = last_.count() == page.count() && last_.snapshot() == page.snapshot()
+      && last_.epoch() == page.epoch() && last_.index() + 1 == page.index();
   if (!is_next) {
     if (page.index() != 0)
       return foreign("sends pages that do not belong together");

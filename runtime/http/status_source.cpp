@@ -17,15 +17,14 @@ status_source::status_source(reactor& home,
                              v1::OperatorRequest question,
                              const status_limits& limits)
   : home_(home), ask_(std::move(ask)), question_(std::move(question)),
-    limits_(limits),
-    path_(reply_path::open(
-      home,
-      [this](uint64_t number, v1::OperatorReply x) {
-        on_reply(number, std::move(x));
-      },
-      [this](uint64_t number, const shared_status& x) {
-        on_status(number, x->whole);
-      })) {}
+    limits_(limits), path_(reply_path::open(
+                       home,
+                       [this](uint64_t number, v1::OperatorReply x) {
+                         on_reply(number, std::move(x));
+                       },
+                       [this](uint64_t number, const shared_status& x) {
+                         on_status(number, x->whole);
+                       })) {}
 
 status_source::~status_source() {
   path_->close();

@@ -72,7 +72,7 @@ private:
   uint64_t event_number_ = 0; ///< Of the answer in it.
   bool event_is_alive_ = false;
   uint64_t looked_ = 0; ///< Of the answer that it was compared with.
-  std::string shape_; ///< What was in it, without what changes all the time.
+  std::string shape_;   ///< What was in it, without what changes all the time.
   core::time_point event_time_{};
 };
 

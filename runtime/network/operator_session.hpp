@@ -188,7 +188,7 @@ private:
   std::map<question_id, question> questions_;
   std::map<question_id, stream> streams_;
   std::deque<transfer> transfers_; ///< The first one's pages are being sent.
-  uint64_t number_; ///< Names the session in this process.
+  uint64_t number_;                ///< Names the session in this process.
   question_id last_question_ = 0;
   std::optional<status_watch> watch_;
   core::time_point last_request_;

@@ -249,7 +249,7 @@ TEST_CASE_METHOD(vitals_fixture,
   CHECK(seen.agents(0).pids_size() == slot_count);
   CHECK(seen.agents(0).vitals().workers_size() == slot_count);
   CHECK(seen.agents(1).vitals().workers_size() == slot_count);
-  CHECK(whole.agents(3).vitals().cpu_count() == 64);
+  CHECK(seen.agents(3).vitals().cpu_count() == 64);
 }
 
 TEST_CASE_METHOD(vitals_fixture,
