@@ -77,6 +77,11 @@ inline constexpr uint32_t small_job_rate = 600;
 /// … and of large ones: a fifth of a core, with all that its system does for them.
 inline constexpr uint32_t large_job_rate = 5'000;
 
+/// A coordinator on a slow machine lets agents in at this pace, with all that both
+/// sides do for the encryption. In jobs of more than 2,500 nodes an attempt to
+/// connect may take so long for each of them, as all may come at once.
+inline constexpr auto entry_time = timeouts::ms{2};
+
 /// Fits the keep-alives to the size of the job (docs/decisions/0039). Agents of
 /// small jobs speak every 60 ms, with the same fence: a node that is still heard
 /// after it was cut off is lost that much sooner. Beyond 1,500 nodes the fence
@@ -86,6 +91,8 @@ inline constexpr uint32_t large_job_rate = 5'000;
 ///                        may be its coordinator next.
 inline timeouts fitted(timeouts x, uint32_t agent_count_max) {
   const auto usual = timeouts{};
+  if (x.connect == usual.connect)
+    x.connect = std::max(usual.connect, entry_time * agent_count_max);
   if (x.keep_alive_is_given
       || x.keep_alive_interval != usual.keep_alive_interval
       || x.keep_alive_attempts != usual.keep_alive_attempts)

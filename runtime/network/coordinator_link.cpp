@@ -78,6 +78,7 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
             {.ends = {link_side::client, to_.agent, node_name(system_)},
              .key = x.key,
              .trust = {to_.mine.identity, x.server_host},
+             .limit = std::max<core::duration>(to_.limit, encryption_limit),
              .on_encrypted
              = [this](const resumption_key& last_key) { last_key_ = last_key; },
              .on_closed =

@@ -41,15 +41,14 @@ guarded_link::guarded_link(reactor& home, unique_fd network, unique_fd caf,
         return !session || session->may_speak_for(host);
       },
       std::move(setup.has_lease)),
-    on_encrypted_(std::move(setup.on_encrypted)),
+    limit_(setup.limit), on_encrypted_(std::move(setup.on_encrypted)),
     on_closed_(std::move(setup.on_closed)) {}
 
 void guarded_link::start() {
   if (network_.is_closed())
     return;
   if (network_.session())
-    timer_
-      = home_.after(encryption_limit, [this] { finish(late_encryption()); });
+    timer_ = home_.after(limit_, [this] { finish(late_encryption()); });
   network_.flush();
   watch_both();
 }

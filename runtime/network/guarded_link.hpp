@@ -26,6 +26,8 @@ struct link_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
   tls_trust trust{};
+  /// Timeout for both sides to agree on the encryption.
+  core::duration limit = encryption_limit;
   /// Answers keep-alives, on the reactor's thread. @see frame_filter
   frame_filter::lease_check has_lease{};
   /// Called once, when both sides have agreed on the encryption, on the reactor's
@@ -88,6 +90,7 @@ private:
   socket_watch network_watch_;
   socket_watch caf_watch_;
   frame_filter filter_;
+  core::duration limit_; ///< For the encryption.
   std::function<void(const resumption_key&)> on_encrypted_;
   std::function<void(const result<void>&)> on_closed_;
   reactor::timer timer_ = 0; ///< For the encryption.

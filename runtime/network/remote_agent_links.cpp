@@ -38,6 +38,8 @@ remote_agent_links::remote_agent_links(
   : system_(system), home_(home), lines_(std::move(lines)),
     leases_(std::move(leases)),
     pending_max_(std::max(pending_min, agent_count_max)),
+    pending_time_max_(std::max<core::duration>(
+      encryption_limit, core::entry_time * agent_count_max)),
     operators_(home,
                [this](operator_question x) {
                  tell_anonymously(coordinator_, std::move(x));
@@ -108,7 +110,7 @@ result<std::string> remote_agent_links::listen(
               const std::string& host) {
          return take_store_client(std::move(client), address, host);
        }},
-    {.half_open_max = pending_max_});
+    {.half_open_max = pending_max_, .handshake = pending_time_max_});
   if (!listener)
     return listener.error();
   listener_.emplace(std::move(*listener));
@@ -163,6 +165,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
               caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
      .key = who.key,
      .trust = {mine_.identity},
+     .limit = pending_time_max_,
      .has_lease = lease_check_of(who.id),
      .on_encrypted =
        [this, number](const resumption_key& key) {

@@ -122,8 +122,9 @@ private:
   reactor& home_;
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
-  size_t pending_max_; ///< Peers without a link that is encrypted.
-  credentials mine_;   ///< Do not change after `listen`.
+  size_t pending_max_; ///< Peers without a link that is encrypted, and …
+  core::duration pending_time_max_; ///< … how long they may remain so.
+  credentials mine_;                ///< Do not change after `listen`.
   std::function<void(unique_fd, const std::string&)> pass_store_client_;
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.

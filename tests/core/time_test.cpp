@@ -41,6 +41,14 @@ TEST_CASE("time: in huge jobs agents speak less often, and the fence grows",
   CHECK(x.lease() == 6'300ms);
 }
 
+TEST_CASE("time: in huge jobs agents wait longer for their turn", "[core]") {
+  CHECK(fitted({}, 2'500).connect == timeouts{}.connect);
+  CHECK(fitted({}, 10'000).connect == 20s);
+  auto x = timeouts{};
+  x.connect = 7s;
+  CHECK(fitted(x, 10'000).connect == 7s);
+}
+
 TEST_CASE("time: no coordinator reads too many keep-alives", "[core]") {
   for (uint32_t nodes = 1; nodes < 100'000; nodes += 1 + nodes / 50) {
     CAPTURE(nodes);

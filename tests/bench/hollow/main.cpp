@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
                    {.where = {argv[1], static_cast<uint16_t>(number(argv[2]))},
                     .mine = detail::credentials_of({argv[3]}, ""),
                     .settings = settings,
-                    .limits = limits},
+                    .limits = core::fitted(limits, number(argv[5]))},
                    number(argv[6]),
                    number(argv[7]),
                    number(argv[8])};
