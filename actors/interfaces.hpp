@@ -12,6 +12,7 @@
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
+#include "actors/ports/worker_control.hpp"
 #include "actors/status_pages.hpp"
 #include "actors/timer_interface.hpp"
 #include "messages/type_ids.hpp"
@@ -48,9 +49,9 @@ using group_order
                  core::check_control>;
 
 /// What the worker supervisor tells the owner of its group.
-using group_event
-  = std::variant<core::group_started, core::group_failed, core::group_succeeded,
-                 core::group_stopped, core::control_checked>;
+using group_event = std::variant<core::group_started, core::group_failed,
+                                 core::group_succeeded, core::group_stopped,
+                                 core::group_parked, core::control_checked>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
@@ -84,6 +85,9 @@ struct overrun_probed {
 struct follow_epoch {
   core::epoch_plan plan;
   core::epoch_outputs outputs;
+  /// These workers go on with the files of an older epoch …
+  std::vector<uint32_t> continued{};
+  epoch_id last{}; ///< … which were followed as this one's.
 };
 
 /// A worker has ended: show what it has written.
@@ -101,6 +105,13 @@ struct worker_drained {
 /// No process can write to the files of the epoch any more.
 struct close_epoch {
   epoch_id epoch;
+  std::vector<uint32_t> spared{}; ///< Local ranks that write on.
+};
+
+/// These workers may go on with the epoch.
+struct workers_resumed {
+  epoch_id epoch;
+  std::vector<uint32_t> local_ranks;
 };
 
 /// Answer when all output of closed epochs has been shown.
@@ -362,6 +373,10 @@ using worker_supervisor_actor = interface<
   void(death_examined),
   // Processes have started, failed to start, or ended.
   void(process_report),
+  // The fence concerns them again.
+  void(workers_resumed),
+  // A worker that can live through a change has spoken.
+  void(ports::worker_message),
   // The grace period of a group, or of a worker, is over.
   void(grace_expired),
   // A worker did not release a timer in time: stop it, it has failed.
@@ -390,6 +405,8 @@ using log_tailer_actor = interface<
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::notify_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::process_report)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::workers_resumed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::ports::worker_message)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::outputs_prepared)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::death_examined)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::grace_expired)

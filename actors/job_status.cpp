@@ -55,6 +55,7 @@ v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
     out.set_epoch(known.epoch.value);
     out.set_node_rank(known.node_rank);
     out.set_first_global_rank(known.first_rank);
+    out.set_lead_slot(known.lead_slot);
     out.set_share(to_wire(known.share));
   }
   out.mutable_pids()->Assign(known.pids.begin(), known.pids.end());
@@ -184,6 +185,13 @@ v1::JobStatus status_of(const snapshot& x, moment now) {
     *out.add_agents() = std::move(agent);
   }
   return out;
+}
+
+uint32_t global_rank(const v1::AgentStatus& x, uint32_t local_rank) {
+  auto place = core::placement{};
+  place.first_global_rank = x.first_global_rank();
+  place.lead_slot = x.lead_slot();
+  return place.global_rank(local_rank);
 }
 
 void forget_ages(v1::JobStatus& x) {

@@ -46,6 +46,9 @@ core::journal::moment moment_of(core::time_point now);
 v1::JobStatus status_of(const core::journal::snapshot& x,
                         core::journal::moment now);
 
+/// Of a worker of this agent's epoch.
+uint32_t global_rank(const v1::AgentStatus& x, uint32_t local_rank);
+
 /// Clears what changes with time alone: what is left says whether something has
 /// happened.
 void forget_ages(v1::JobStatus& x);

@@ -4,6 +4,7 @@
 #include "messages/formatted.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace actorrun {
@@ -67,10 +68,17 @@ void log_tailer_state::follow(const follow_epoch& x) {
   const auto count = static_cast<uint32_t>(x.outputs.workers.size());
   if (!streams_.open(x.plan.epoch, count))
     return;
+  const auto continued = std::set(x.continued.begin(), x.continued.end());
+  for (const auto rank : continued)
+    for (auto* s : streams_.carry(x.last, rank)) {
+      s->global_rank = x.plan.own.global_rank(rank);
+      s->prefix = prefix_of(rank, s->global_rank);
+    }
   auto problems = std::vector<std::string>{};
   for (uint32_t rank = 0; rank < count; ++rank)
     for (const auto to : {output_stream::out, output_stream::err})
-      if (auto problem = add(x, rank, to); !problem.empty())
+      if (auto problem = continued.contains(rank) ? "" : add(x, rank, to);
+          !problem.empty())
         problems.push_back(std::move(problem));
   if (!problems.empty())
     config_.lines.warn(
@@ -94,7 +102,13 @@ caf::result<worker_drained> log_tailer_state::obey(const drain_worker& x) {
 }
 
 void log_tailer_state::obey(const close_epoch& order) {
+  auto spared = std::set<tail_stream*>{};
+  for (const auto rank : order.spared)
+    for (auto* x : streams_.of_worker(order.epoch, rank))
+      spared.insert(x);
   for (auto* x : streams_.of_epoch(order.epoch)) {
+    if (x->is_closed || spared.contains(x))
+      continue;
     x->is_closed = true;
     if (x->kind != tail_kind::watched)
       output_of(*x).expect_end(*x, files_->end_of(*x), now());
@@ -128,7 +142,7 @@ std::string log_tailer_state::add(const follow_epoch& x, uint32_t local_rank,
       && watched_count_ == space_watch_max)
     return {};
   auto& s = streams_.add(x.plan.epoch, local_rank, is_err);
-  s.global_rank = x.plan.own.first_global_rank + local_rank;
+  s.global_rank = x.plan.own.global_rank(local_rank);
   s.path = target.path;
   if (target.shown) {
     if (auto why = files_->open(s); !why.empty()) {

@@ -125,6 +125,8 @@ struct node_agent_state::effect_runner {
     if (!x.others.empty())
       *notice.mutable_others() = to_wire(x.others);
     notice.set_unkillable_count(x.unkillable_count);
+    if (!x.parked.local_ranks.empty())
+      *notice.mutable_parked() = to_wire(x.parked);
     st.report(std::move(notice));
   }
 
@@ -385,7 +387,7 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
                                  reason_line(x.reason())));
   present_.reset();
   observe(x);
-  dispatch(epoch_revoked{{x.epoch()}, x.over()});
+  dispatch(epoch_revoked{{x.epoch()}, x.over(), reason_line(x.reason())});
 }
 
 // Operators that follow the logs want the last lines, too.
@@ -637,7 +639,7 @@ void node_agent_state::see_stacks(const std::vector<uint32_t>& ranks,
   const auto& plan = membership_.plan();
   auto workers = std::vector<ports::probed_worker>{};
   for (uint32_t i = 0; plan && i < pids_.size(); ++i) {
-    const auto rank = plan->own.first_global_rank + i;
+    const auto rank = plan->own.global_rank(i);
     if (ranks.empty() || std::ranges::find(ranks, rank) != ranks.end())
       workers.push_back({i, rank, pids_[i], {}});
   }
@@ -711,6 +713,7 @@ v1::JobStatus node_agent_state::own_status() const {
     agent.set_epoch(plan->epoch.value);
     agent.set_node_rank(plan->own.node_rank);
     agent.set_first_global_rank(plan->own.first_global_rank);
+    agent.set_lead_slot(plan->own.lead_slot);
   }
   if (sampled_ != time_point{})
     add_vitals(out, [this, now = self_->clock().now()](const agent_id&) {

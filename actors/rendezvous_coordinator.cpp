@@ -311,7 +311,8 @@ rendezvous_coordinator_state::make_behavior() {
                                  {x.epoch()},
                                  uint16_t(x.master_port()),
                                  from_wire(x.others()),
-                                 x.unkillable_count()});
+                                 x.unkillable_count(),
+                                 from_wire(x.parked())});
       });
     },
     [this](const v1::LeaveNotice& x) {

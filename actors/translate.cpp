@@ -177,6 +177,19 @@ v1::EpochPlan to_wire(const core::epoch_plan& x) {
   out.set_master_address(x.master_address);
   out.set_master_port(x.master_port);
   out.set_restart_count(x.restart_count);
+  out.set_lead_slot(x.own.lead_slot);
+  for (const auto& [first, last] : x.survivors) {
+    auto& run = *out.add_survivors();
+    run.set_first(first);
+    run.set_last(last);
+  }
+  return out;
+}
+
+v1::ParkedWorkers to_wire(const core::parked_share& x) {
+  auto out = v1::ParkedWorkers{};
+  out.set_epoch(x.epoch.value);
+  out.mutable_local_ranks()->Assign(x.local_ranks.begin(), x.local_ranks.end());
   return out;
 }
 
@@ -210,6 +223,8 @@ v1::Claim to_wire(const core::claim& x) {
   out.set_state(to_wire(x.state));
   if (x.failure)
     *out.mutable_failure() = to_wire(*x.failure);
+  if (!x.parked.local_ranks.empty())
+    *out.mutable_parked() = to_wire(x.parked);
   return out;
 }
 
@@ -348,18 +363,27 @@ core::job_settings from_wire(const v1::Settings& x) {
 }
 
 core::epoch_plan from_wire(const v1::EpochPlan& x) {
+  auto survivors = core::rank_runs{};
+  for (const auto& run : x.survivors())
+    survivors.emplace_back(run.first(), run.last());
   return {.epoch = {x.epoch()},
           .own = {.agent = {x.agent_id()},
                   .node_rank = x.node_rank(),
                   .slot_count = x.slot_count(),
                   .first_global_rank = x.first_global_rank(),
                   .first_role_rank = x.first_role_rank(),
-                  .role_world_size = x.role_world_size()},
+                  .role_world_size = x.role_world_size(),
+                  .lead_slot = x.lead_slot()},
           .node_count = x.node_count(),
           .world_size = x.world_size(),
           .master_address = x.master_address(),
           .master_port = port_of(x.master_port()),
-          .restart_count = x.restart_count()};
+          .restart_count = x.restart_count(),
+          .survivors = std::move(survivors)};
+}
+
+core::parked_share from_wire(const v1::ParkedWorkers& x) {
+  return {{x.epoch()}, {x.local_ranks().begin(), x.local_ranks().end()}};
 }
 
 core::worker_failure from_wire(const v1::WorkerFailure& x) {
@@ -390,6 +414,7 @@ core::claim from_wire(const v1::Claim& x) {
   auto out = core::claim{from_wire(x.plan()), from_wire(x.state()), {}};
   if (x.has_failure())
     out.failure = from_wire(x.failure());
+  out.parked = from_wire(x.parked());
   return out;
 }
 

@@ -23,6 +23,7 @@ v1::EpochPlan to_wire(const core::epoch_plan& x);
 v1::WorkerFailure to_wire(const core::worker_failure& x);
 /// All but the first are `core::brief`.
 v1::Collateral to_wire(const core::collateral& xs);
+v1::ParkedWorkers to_wire(const core::parked_share& x);
 v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
@@ -47,6 +48,7 @@ core::job_settings from_wire(const v1::Settings& x);
 core::epoch_plan from_wire(const v1::EpochPlan& x);
 core::worker_failure from_wire(const v1::WorkerFailure& x);
 core::collateral from_wire(const v1::Collateral& xs);
+core::parked_share from_wire(const v1::ParkedWorkers& x);
 core::claim from_wire(const v1::Claim& x);
 core::outcome from_wire(const v1::Outcome& x);
 core::share_state from_wire(v1::ShareState x);

@@ -71,21 +71,31 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const start_workers&) { st.start(); }
 
-  void operator()(const signal_workers& x) {
-    st.config_.processes->signal(epoch, x.signal);
+  void operator()(const resume_workers& x) { st.resume(x.local_ranks); }
+
+  void operator()(const ask_to_park& x) {
+    for (const auto local_rank : x.local_ranks)
+      st.config_.control->tell(local_rank,
+                               tell_regroup{st.regroup_reason_, x.grace});
   }
+
+  // Its timers are those of the epoch that it has left.
+  void operator()(const park_worker& x) {
+    st.config_.processes->park(st.birth_of(x.local_rank), x.local_rank);
+    if (st.config_.timers)
+      tell(st.self_, st.config_.timers, workers_untimed{epoch, {x.local_rank}});
+  }
+
+  void operator()(const signal_workers& x) { st.signal(x.signal, x.spared); }
 
   void operator()(const probe_workers& x) { st.inspect_workers(x.overdue); }
 
   void operator()(const signal_worker& x) {
-    st.config_.processes->signal_one(epoch, x.local_rank, x.signal);
+    st.config_.processes->signal_one(st.birth_of(x.local_rank), x.local_rank,
+                                     x.signal);
   }
 
-  void operator()(const release_workers&) {
-    st.config_.processes->release(epoch);
-    if (std::exchange(st.is_followed_, false))
-      tell(st.self_, st.config_.tailer, close_epoch{epoch});
-  }
+  void operator()(const release_workers&) { st.release(); }
 
   void operator()(const report_started&) {
     auto pids = std::vector<int64_t>{};
@@ -107,8 +117,12 @@ struct worker_supervisor_state::effect_runner {
     auto others = x.others;
     for (auto& other : others.listed)
       other = st.explained(std::move(other));
-    report(
-      group_stopped{epoch, port, std::move(others), now, x.unkillable_count});
+    report(group_stopped{epoch, port, std::move(others), now,
+                         x.unkillable_count, x.parked});
+  }
+
+  void operator()(const report_parked& x) {
+    report(group_parked{epoch, x.parked});
   }
 
   void report(group_event event) {
@@ -126,6 +140,11 @@ worker_supervisor_actor::behavior_type
 worker_supervisor_state::make_behavior() {
   depend_on(config_.tailer, "log tailer");
   depend_on(config_.timers, "timer server");
+  if (config_.control)
+    config_.control->listen(
+      [handle = worker_supervisor_actor{self_}](ports::worker_message x) {
+        tell_anonymously(handle, std::move(x));
+      });
   return {
     [this](const group_order& order) {
       std::visit([this](const auto& x) { obey(x); }, order);
@@ -133,6 +152,8 @@ worker_supervisor_state::make_behavior() {
     [this](const outputs_prepared& x) { take(x); },
     [this](const death_examined& x) { take(x); },
     [this](const process_report& report) { take(report); },
+    [this](const workers_resumed& x) { take(x); },
+    [this](const ports::worker_message& x) { take(x); },
     [this](const grace_expired& x) {
       if (!group_ || group_->plan().epoch != x.epoch)
         return;
@@ -158,7 +179,7 @@ void worker_supervisor_state::lose(const char* role) {
 // Two actors that hold each other never end.
 void worker_supervisor_state::on_exit() {
   if (group_)
-    config_.processes->signal(group_->plan().epoch, SIGKILL);
+    signal(SIGKILL, {});
   owner_ = nullptr;
   given_.clear();
   config_ = {}; // The process host keeps us in its listeners.
@@ -166,8 +187,16 @@ void worker_supervisor_state::on_exit() {
 
 void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
+  tell_deaths(); // Of workers that were parked.
+  const auto parked = group_ ? group_->parked() : parked_workers{};
+  auto births = std::map<uint32_t, epoch_id>{};
+  for (const auto& [local_rank, pid] : parked.pids)
+    births[local_rank] = birth_of(local_rank);
+  births_ = std::move(births);
+  release_earlier();
+  close_outputs();
   group_.emplace(order.plan, config_.host, config_.workers.kill_timeout,
-                 config_.workers.start_timeout);
+                 config_.workers.start_timeout, parked);
   events_ = {};
   files_hang_ = false;
   looked_back_ = {};
@@ -182,19 +211,28 @@ void worker_supervisor_state::obey(const stop_group& order) {
   const auto signal = order.signal == 0 || workers.is_stop_signal_fixed
                         ? workers.stop_signal
                         : order.signal;
-  dispatch(stop_ordered{signal, order.grace.value_or(workers.grace_period)});
+  const auto grace = order.grace.value_or(workers.grace_period);
+  if (order.may_park)
+    regroup_reason_ = order.reason;
+  else
+    tell_live(tell_stop{order.reason, grace});
+  dispatch(stop_ordered{signal, grace, order.may_park});
 }
 
 void worker_supervisor_state::obey(const kill_group& order) {
   if (!group_ || group_->plan().epoch != order.epoch)
     return;
   release_deaths();
-  dispatch(kill_ordered{});
+  dispatch(kill_ordered{order.with_parked});
 }
 
 void worker_supervisor_state::obey(const notify_group& order) {
-  if (group_)
-    config_.processes->notify(group_->plan().epoch, order.signal);
+  if (!group_)
+    return;
+  auto epochs = earlier_;
+  epochs.insert(group_->plan().epoch);
+  for (const auto epoch : epochs)
+    config_.processes->notify(epoch, order.signal);
 }
 
 // The answer goes the way of an order to end workers.
@@ -210,9 +248,9 @@ void worker_supervisor_state::obey(const check_control& order) {
 // events wait behind it. While all workers are stopping, no event waits.
 void worker_supervisor_state::take(const process_report& report) {
   notify_timer_server(report);
+  admit(report);
   for (const auto& event : report) {
-    const auto epoch = std::visit([](const auto& x) { return x.epoch; }, event);
-    if (!group_ || group_->plan().epoch != epoch)
+    if (!is_known(event))
       continue;
     const auto* death = std::get_if<ports::process_exited>(&event);
     if (death == nullptr || !is_shown(death->local_rank)) {
@@ -226,6 +264,16 @@ void worker_supervisor_state::take(const process_report& report) {
       events_.push(event, lines_shown{death->local_rank});
   }
   advance();
+}
+
+bool worker_supervisor_state::is_known(
+  const ports::process_event& event) const {
+  return std::visit(
+    [this](const auto& x) {
+      return group_ && x.local_rank < group_->workers().size()
+             && birth_of(x.local_rank) == x.epoch;
+    },
+    event);
 }
 
 void worker_supervisor_state::drain(uint32_t local_rank) {
@@ -387,6 +435,8 @@ void worker_supervisor_state::take(outputs_prepared x) {
     return;
   adopt(std::move(x.outputs));
   open_store(group_->plan());
+  if (refusal_.empty())
+    announce_outputs();
   dispatch(workers_prepared{});
 }
 
@@ -398,6 +448,7 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
   outputs_.workers.resize(plan.own.slot_count);
   if (!config_.layout)
     return;
+  const auto last = outputs_;
   if (made) {
     assert(made->workers.size() == plan.own.slot_count);
     outputs_ = std::move(*made);
@@ -414,6 +465,9 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
         "output is lost, teed output has no labels",
         to_string(plan.epoch), one_line(made.error().text, reason_size_max)));
   }
+  // Who lives through a change has its files open.
+  for (const auto& [local_rank, birth] : births_)
+    outputs_.workers[local_rank] = last.workers[local_rank];
 }
 
 // The store of workers that have all succeeded stays: those of other nodes may
@@ -427,19 +481,29 @@ void worker_supervisor_state::open_store(const epoch_plan& plan) {
     refusal_ = opened.error().text;
 }
 
-void worker_supervisor_state::start() {
-  if (!refusal_.empty())
-    return refuse_start();
+void worker_supervisor_state::announce_outputs() {
   const auto& plan = group_->plan();
   if (config_.evidence)
     run_aside([evidence = config_.evidence] { evidence->begin(); });
   is_followed_ = config_.tailer != nullptr;
-  if (is_followed_)
-    tell(self_, config_.tailer, follow_epoch{plan, outputs_});
+  if (is_followed_) {
+    auto continued = std::vector<uint32_t>{};
+    for (const auto& [local_rank, birth] : births_)
+      continued.push_back(local_rank);
+    tell(self_, config_.tailer,
+         follow_epoch{plan, outputs_, std::move(continued), followed_});
+    followed_ = plan.epoch;
+  }
   if (config_.vitals)
     config_.vitals->follow(plan.epoch, outputs_);
   if (config_.reader)
     config_.reader->follow(plan, outputs_);
+}
+
+void worker_supervisor_state::start() {
+  if (!refusal_.empty())
+    return refuse_start();
+  const auto& plan = group_->plan();
   config_.processes->start(
     plan.epoch, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {
@@ -451,9 +515,11 @@ void worker_supervisor_state::start() {
 void worker_supervisor_state::refuse_start() {
   auto why = death_details{};
   why.message = one_line(refusal_, failure_message_max);
+  auto error = EIO;
   for (uint32_t i = 0; i < group_->plan().own.slot_count; ++i)
-    dispatch(
-      worker_not_started{i, i == 0 ? EIO : ECANCELED, std::exchange(why, {})});
+    if (group_->workers()[i].now == worker_record::state::waiting)
+      dispatch(worker_not_started{i, std::exchange(error, ECANCELED),
+                                  std::exchange(why, {})});
 }
 
 std::vector<ports::process_spec> worker_supervisor_state::processes() {
@@ -465,6 +531,9 @@ std::vector<ports::process_spec> worker_supervisor_state::processes() {
     for (uint32_t i = 0; i < plan.own.slot_count; ++i)
       result.push_back(spec_of(i));
   assert(result.size() == plan.own.slot_count);
+  std::erase_if(result, [this](const auto& x) {
+    return group_->workers()[x.local_rank].now != worker_record::state::waiting;
+  });
   for (auto& x : result) {
     x.out = outputs_.workers.at(x.local_rank).out;
     x.err = outputs_.workers.at(x.local_rank).err;
@@ -492,6 +561,146 @@ bool worker_supervisor_state::is_shown(uint32_t local_rank) const {
   return config_.tailer && (x.out.shown || x.err.shown);
 }
 
+// -- workers that live through a change ---------------------------------------
+
+epoch_id worker_supervisor_state::birth_of(uint32_t local_rank) const {
+  const auto i = births_.find(local_rank);
+  return i == births_.end() ? group_->plan().epoch : i->second;
+}
+
+std::vector<uint32_t> worker_supervisor_state::parked_of(epoch_id birth) const {
+  auto out = std::vector<uint32_t>{};
+  for (const auto& [local_rank, pid] : group_->parked().pids)
+    if (birth_of(local_rank) == birth)
+      out.push_back(local_rank);
+  return out;
+}
+
+// Its end is known here before anything that was said in its name.
+void worker_supervisor_state::admit(const process_report& report) {
+  if (!config_.control)
+    return;
+  for (const auto& event : report) {
+    if (!is_known(event))
+      continue;
+    if (const auto* x = std::get_if<ports::process_started>(&event))
+      pids_[x->local_rank] = x->pid;
+    else if (const auto* y = std::get_if<ports::process_exited>(&event))
+      pids_.erase(y->local_rank);
+  }
+  auto admitted = std::vector<ports::controlled_worker>{};
+  for (const auto& [local_rank, pid] : pids_)
+    admitted.push_back({local_rank, pid});
+  config_.control->admit(std::move(admitted));
+}
+
+void worker_supervisor_state::take(const ports::worker_message& x) {
+  const auto known = pids_.find(x.local_rank);
+  if (!group_ || known == pids_.end() || known->second != x.pid)
+    return;
+  if (std::holds_alternative<said_hello>(x.word)) {
+    dispatch(worker_greeted{x.local_rank});
+    if (group_->current_phase() < worker_group::phase::stopping)
+      begin_epoch(x.local_rank);
+  } else if (const auto* parked = std::get_if<said_parked>(&x.word)) {
+    if (parked->epoch == group_->plan().epoch)
+      dispatch(worker_parked{x.local_rank});
+  } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
+    config_.lines.info(formatted("rank {} waits for news of the group: {}",
+                                 group_->plan().own.global_rank(x.local_rank),
+                                 one_line(trouble->text, reason_size_max)));
+  } else if (std::holds_alternative<hung_up>(x.word)) {
+    dispatch(worker_hung_up{x.local_rank});
+  }
+}
+
+void worker_supervisor_state::begin_epoch(uint32_t local_rank) {
+  const auto& plan = group_->plan();
+  config_.control->tell(
+    local_rank, tell_epoch{.epoch = plan.epoch,
+                           .environment = epoch_environment(plan, local_rank),
+                           .survivors = plan.survivors,
+                           .restart_count = plan.restart_count,
+                           .reason = regroup_reason_});
+}
+
+void worker_supervisor_state::tell_live(const worker_order& order) {
+  if (!config_.control)
+    return;
+  for (uint32_t i = 0; i < group_->workers().size(); ++i)
+    if (group_->workers()[i].is_live)
+      config_.control->tell(i, order);
+}
+
+void worker_supervisor_state::resume(const std::vector<uint32_t>& local_ranks) {
+  auto by_birth = std::map<epoch_id, std::vector<uint32_t>>{};
+  auto timed = std::vector<timed_process>{};
+  for (const auto local_rank : local_ranks) {
+    by_birth[birth_of(local_rank)].push_back(local_rank);
+    timed.push_back({local_rank, group_->workers()[local_rank].pid});
+  }
+  const auto epoch = group_->plan().epoch;
+  if (config_.timers)
+    tell(
+      self_, config_.timers,
+      workers_timed{epoch, std::move(timed), worker_supervisor_actor{self_}});
+  for (auto& [birth, ranks] : by_birth)
+    config_.processes->resume(
+      birth, decided_, std::move(ranks),
+      [handle = worker_supervisor_actor{self_},
+       epoch](std::vector<uint32_t> resumed) {
+        tell_anonymously(handle, workers_resumed{epoch, std::move(resumed)});
+      });
+}
+
+// One that has been asked to park meanwhile did not expect that.
+void worker_supervisor_state::take(const workers_resumed& x) {
+  if (!group_ || group_->plan().epoch != x.epoch)
+    return;
+  for (const auto local_rank : x.local_ranks) {
+    begin_epoch(local_rank);
+    if (group_->current_phase() >= worker_group::phase::stopping)
+      config_.control->tell(
+        local_rank,
+        tell_regroup{regroup_reason_, config_.workers.grace_period});
+  }
+}
+
+void worker_supervisor_state::signal(int signal,
+                                     const std::vector<uint32_t>& spared) {
+  config_.processes->signal(group_->plan().epoch, signal, spared);
+  for (const auto& [local_rank, birth] : births_)
+    if (std::ranges::find(spared, local_rank) == spared.end())
+      config_.processes->signal_one(birth, local_rank, signal);
+}
+
+void worker_supervisor_state::release() {
+  earlier_.insert(group_->plan().epoch);
+  release_earlier();
+  close_outputs();
+}
+
+// All but those of parked workers.
+void worker_supervisor_state::close_outputs() {
+  if (!is_followed_)
+    return;
+  auto parked = std::vector<uint32_t>{};
+  for (const auto& [local_rank, pid] : group_->parked().pids)
+    parked.push_back(local_rank);
+  is_followed_ = !parked.empty();
+  tell(self_, config_.tailer, close_epoch{followed_, std::move(parked)});
+}
+
+// Those of whom nothing lives any more are forgotten.
+void worker_supervisor_state::release_earlier() {
+  for (auto i = earlier_.begin(); i != earlier_.end();) {
+    auto spared = parked_of(*i);
+    const auto is_over = spared.empty();
+    config_.processes->release(*i, std::move(spared));
+    i = is_over ? earlier_.erase(i) : std::next(i);
+  }
+}
+
 // -- timers, and workers that do not end --------------------------------------
 
 // Not delayed by waiting events: a worker may use a timer as soon as it runs, and
@@ -504,13 +713,12 @@ void worker_supervisor_state::notify_timer_server(
   auto begun = std::vector<timed_process>{};
   auto ended = std::vector<uint32_t>{};
   for (const auto& event : report) {
-    if (const auto* x = std::get_if<ports::process_started>(&event)) {
-      if (x->epoch == epoch)
-        begun.push_back({x->local_rank, x->pid});
-    } else if (const auto* y = std::get_if<ports::process_exited>(&event)) {
-      if (y->epoch == epoch)
-        ended.push_back(y->local_rank);
-    }
+    if (!is_known(event))
+      continue;
+    if (const auto* x = std::get_if<ports::process_started>(&event))
+      begun.push_back({x->local_rank, x->pid});
+    else if (const auto* y = std::get_if<ports::process_exited>(&event))
+      ended.push_back(y->local_rank);
   }
   if (!begun.empty())
     tell(
@@ -542,7 +750,7 @@ void worker_supervisor_state::inspect_workers(uint32_t overdue) {
     if (const auto& x = group_->workers()[i];
         x.now == worker_record::state::running)
       workers.push_back({.local_rank = i,
-                         .global_rank = plan.own.first_global_rank + i,
+                         .global_rank = plan.own.global_rank(i),
                          .pid = x.pid,
                          .error_file = outputs_.workers.at(i).error_file});
   config_.probe->look(std::move(workers), overdue, inspection_max,

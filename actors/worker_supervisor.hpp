@@ -15,10 +15,13 @@
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/node_vitals.hpp"
 #include "actors/ports/stuck_probe.hpp"
+#include "actors/ports/worker_control.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +52,8 @@ struct worker_supervisor_config {
   timer_server_actor timers{}; ///< Null: workers have no timers.
   /// Null: workers are not probed when they overrun a timer or cannot be killed.
   std::shared_ptr<ports::stuck_probe> probe{};
+  /// Where workers say that they can live through a change. Null: none can.
+  std::shared_ptr<ports::worker_control> control{};
   /// Learns where the output of workers goes. May be null.
   std::shared_ptr<ports::node_vitals> vitals{};
   /// As well; may be null.
@@ -94,6 +99,7 @@ private:
   void obey(const notify_group& order);
   void obey(const core::check_control& order);
   void take(const process_report& report);
+  bool is_known(const ports::process_event& event) const;
   void notify_timer_server(const process_report& report);
   void take(const worker_overrun& x);
   void inspect_workers(uint32_t overdue);
@@ -116,8 +122,23 @@ private:
   void take(outputs_prepared x);
   void adopt(result<core::epoch_outputs> made);
   void open_store(const core::epoch_plan& plan);
+  void announce_outputs();
   void start();
   void refuse_start();
+
+  // workers that live through a change
+  void take(const ports::worker_message& x);
+  void take(const workers_resumed& x);
+  void admit(const process_report& report);
+  void begin_epoch(uint32_t local_rank);
+  void tell_live(const core::worker_order& order);
+  void resume(const std::vector<uint32_t>& local_ranks);
+  void signal(int signal, const std::vector<uint32_t>& spared);
+  void release();
+  void release_earlier();
+  void close_outputs();
+  std::vector<uint32_t> parked_of(epoch_id birth) const;
+  epoch_id birth_of(uint32_t local_rank) const;
   std::vector<ports::process_spec> processes();
   ports::process_spec spec_of(uint32_t local_rank) const;
   bool is_shown(uint32_t local_rank) const;
@@ -127,6 +148,13 @@ private:
   group_owner_actor owner_;
   watch_list watches_;
   std::optional<core::worker_group> group_;
+  /// When the workers were started that have lived through a change: the process
+  /// host knows them by that epoch.
+  std::map<uint32_t, epoch_id> births_;
+  std::set<epoch_id> earlier_; ///< Epochs that the host has not quite released.
+  std::map<uint32_t, int64_t> pids_; ///< That may speak, by local rank.
+  std::string regroup_reason_;
+  epoch_id followed_;           ///< The last that the tailer was told of.
   ports::fence_token decided_;  ///< When the group's start was decided.
   core::epoch_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;      ///< Why they cannot be started; empty: they can.

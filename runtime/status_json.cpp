@@ -1,6 +1,7 @@
 #include "runtime/status_json.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/job_status.hpp"
 #include "actors/translate.hpp"
 
 #include <nlohmann/json.hpp>
@@ -110,7 +111,7 @@ json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
     auto& worker = workers.emplace_back(
       json{{"pid", x.pids(i)},
            {"local_rank", i},
-           {"rank", in_epoch(job, x) ? json(x.first_global_rank() + uint32_t(i))
+           {"rank", in_epoch(job, x) ? json(global_rank(x, uint32_t(i)))
                                      : json(nullptr)}});
     worker.update(vitals_of_worker(x, uint32_t(i)));
   }

@@ -2,6 +2,9 @@
 
 #include "actors/core/text.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace actorrun::core {
 
 namespace {
@@ -9,6 +12,16 @@ namespace {
 /// Whether `count` ranks from `first` on are within `size`.
 bool is_within(uint32_t first, uint32_t count, uint32_t size) {
   return uint64_t{first} + count <= size;
+}
+
+bool are_ordered(const rank_runs& runs, uint32_t world_size) {
+  auto next = uint64_t{0};
+  for (const auto& [first, last] : runs) {
+    if (first < next || last < first || last >= world_size)
+      return false;
+    next = uint64_t{last} + 2; // Else they would be one.
+  }
+  return runs.size() <= rank_runs_max;
 }
 
 std::string trouble_with(const epoch_plan& plan, const offer& own) {
@@ -31,10 +44,29 @@ std::string trouble_with(const epoch_plan& plan, const offer& own) {
            + std::to_string(plan.world_size);
   if (!is_host_text(plan.master_address) || plan.master_port == 0)
     return "has no MASTER_ADDR, or no MASTER_PORT, that can be one";
+  if (x.lead_slot >= x.slot_count)
+    return "gives its first rank to slot " + std::to_string(x.lead_slot)
+           + " of " + std::to_string(x.slot_count);
+  if (!are_ordered(plan.survivors, plan.world_size))
+    return "names survivors that it cannot have";
   return {};
 }
 
 } // namespace
+
+bool contains(const rank_runs& runs, uint32_t rank) {
+  const auto after = std::upper_bound(
+    runs.begin(), runs.end(), rank,
+    [](uint32_t x, const auto& run) { return x < run.first; });
+  return after != runs.begin() && rank <= std::prev(after)->second;
+}
+
+void append(rank_runs& runs, uint32_t rank) {
+  if (!runs.empty() && runs.back().second + 1 == rank)
+    runs.back().second = rank;
+  else if (runs.size() < rank_runs_max)
+    runs.emplace_back(rank, rank);
+}
 
 result<void> check_plan(const epoch_plan& plan, const offer& own) {
   auto trouble = trouble_with(plan, own);

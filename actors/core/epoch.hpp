@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace actorrun::core {
@@ -39,9 +40,36 @@ struct placement {
   uint32_t first_global_rank = 0;
   uint32_t first_role_rank = 0; ///< Rank of its first worker in its role.
   uint32_t role_world_size = 0; ///< Workers of its role in the epoch.
+  /// This slot has the first rank of the node, and slot 0 has its rank instead: so
+  /// that global rank 0 is a worker that has lived through the change.
+  uint32_t lead_slot = 0;
+
+  /// How many ranks of the node come before this slot's.
+  uint32_t order_of(uint32_t slot) const {
+    return slot == 0 ? lead_slot : slot == lead_slot ? 0 : slot;
+  }
+
+  uint32_t global_rank(uint32_t slot) const {
+    return first_global_rank + order_of(slot);
+  }
+
+  uint32_t role_rank(uint32_t slot) const {
+    return first_role_rank + order_of(slot);
+  }
 
   friend bool operator==(const placement&, const placement&) = default;
 };
+
+/// Ranks from the first to the last of each run, in order.
+using rank_runs = std::vector<std::pair<uint32_t, uint32_t>>;
+
+/// At most so many runs are told; later survivors are not named then.
+inline constexpr size_t rank_runs_max = 1'000;
+
+bool contains(const rank_runs& runs, uint32_t rank);
+
+/// Adds a rank that is larger than all before. Does nothing if there is no room.
+void append(rank_runs& runs, uint32_t rank);
 
 /// An epoch as one of its agents needs to know it.
 struct epoch_plan {
@@ -52,6 +80,9 @@ struct epoch_plan {
   std::string master_address;
   uint16_t master_port = 0;
   uint32_t restart_count = 0; ///< Restarts spent so far by the whole job.
+  /// Global ranks whose workers took part in the epoch before, and go on in this
+  /// one with the same processes.
+  rank_runs survivors{};
 
   friend bool operator==(const epoch_plan&, const epoch_plan&) = default;
 };
@@ -66,12 +97,21 @@ enum class share_state : uint8_t {
   stopping,  ///< Ordered to stop, not all have ended.
 };
 
+/// Workers of an agent that live and belong to no epoch.
+struct parked_share {
+  epoch_id epoch;                      ///< The last that they took part in.
+  std::vector<uint32_t> local_ranks{}; ///< In order.
+
+  friend bool operator==(const parked_share&, const parked_share&) = default;
+};
+
 /// What an agent that comes back still holds.
 struct claim {
   epoch_plan plan;
   share_state state = share_state::idle;
   /// Set if one of its workers has failed, whatever has become of the others.
   std::optional<worker_failure> failure;
+  parked_share parked{}; ///< Only while no worker runs.
 
   friend bool operator==(const claim&, const claim&) = default;
 };

@@ -107,7 +107,9 @@ public:
   /// Sends `signal` to the process group of every process of `epoch`, also to
   /// what is left of groups whose leader has ended. Starts that are under way
   /// are given up.
-  virtual void signal(epoch_id epoch, int signal) = 0;
+  /// @param spared Local ranks whose groups get none.
+  virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared)
+    = 0;
 
   /// Sends `signal` to the process group of this process if that runs. A signal
   /// that can be handled reaches it even if it was stopped: SIGCONT follows.
@@ -117,9 +119,23 @@ public:
   /// processes: a program that does not expect a signal may die of it.
   virtual void notify(epoch_id epoch, int signal) = 0;
 
+  /// The fence does not concern this process of `epoch` any more.
+  virtual void park(epoch_id epoch, uint32_t local_rank) = 0;
+
+  /// It concerns these again: they go on in a newer epoch. All calls name them by
+  /// the epoch in which they were started, as before. Those whose resumption was
+  /// decided before the fence fired, or comes after it, are killed.
+  /// @param decided    As for `start`.
+  /// @param on_resumed Called once, on a thread of the host's own, with the others.
+  virtual void resume(epoch_id epoch, fence_token decided,
+                      std::vector<uint32_t> local_ranks,
+                      std::function<void(std::vector<uint32_t>)> on_resumed)
+    = 0;
+
   /// Ends what is left of `epoch`: kills the remains of its process groups and
-  /// forgets them. Call when every process has ended.
-  virtual void release(epoch_id epoch) = 0;
+  /// forgets them. Call when every process has ended but for these.
+  /// @param spared Local ranks that live on. Call it again with fewer of them.
+  virtual void release(epoch_id epoch, std::vector<uint32_t> spared) = 0;
 
   /// Calls `on_answer` once, on a thread of the host's own, when it has carried
   /// out all earlier calls: as long as it does, it can end processes.

@@ -100,6 +100,8 @@ constexpr ledger_entry given[] = {
   {"CUDA_VISIBLE_DEVICES", same,
    "as inherited; one device with `--virtual-local-rank`; the list of"
    " `gpu:LIST`"},
+  {"ACTORRUN_CONTROL", added,
+   "the socket of workers that live through changes (live_workers.md)"},
   {"ACTORRUN_EPOCH", added, "the number of the epoch, which only grows"},
   {"ACTORRUN_JOB_ID", added, "as `TORCHELASTIC_RUN_ID`"},
 };

@@ -1,6 +1,7 @@
 #include "cli/report/vitals_view.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/job_status.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/status_json.hpp"
 
@@ -63,9 +64,8 @@ row worker_row(const v1::JobStatus& job, const v1::AgentStatus& agent,
   const auto* known = vitals_of(agent, local_rank);
   const auto& x
     = known != nullptr ? *known : v1::WorkerVitals::default_instance();
-  return {in_epoch(job, agent)
-            ? std::to_string(agent.first_global_rank() + local_rank)
-            : "-",
+  return {in_epoch(job, agent) ? std::to_string(global_rank(agent, local_rank))
+                               : "-",
           std::to_string(local_rank),
           core::printable(agent.host()),
           std::to_string(agent.pids(static_cast<int>(local_rank))),
@@ -123,7 +123,7 @@ std::vector<row> worker_rows(const v1::JobStatus& job) {
   for (const auto& agent : job.agents())
     for (int i = 0; i < agent.pids_size(); ++i)
       found.emplace_back(in_epoch(job, agent)
-                           ? uint64_t{agent.first_global_rank()} + uint64_t(i)
+                           ? uint64_t{global_rank(agent, uint32_t(i))}
                            : UINT64_MAX,
                          &agent, i);
   if (found.empty())

@@ -1,6 +1,7 @@
 #include "cli/top/model.hpp"
 
 #include "actors/core/failure.hpp"
+#include "actors/job_status.hpp"
 #include "cli/options/values.hpp"
 #include "cli/report/status_view.hpp"
 
@@ -24,7 +25,7 @@ std::vector<uint32_t> ranks_of(const row& x) {
   auto out = std::vector<uint32_t>{};
   if (!x.is_worker() && in_epoch(*x.job->status, *x.node))
     for (uint32_t i = 0; i < x.node->slot_count(); ++i)
-      out.push_back(x.node->first_global_rank() + i);
+      out.push_back(global_rank(*x.node, i));
   return out;
 }
 

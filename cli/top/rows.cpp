@@ -1,5 +1,6 @@
 #include "cli/top/rows.hpp"
 
+#include "actors/job_status.hpp"
 #include "cli/report/status_view.hpp"
 #include "messages/formatted.hpp"
 
@@ -76,7 +77,7 @@ std::vector<row> workers_of(const row& above, order by) {
     auto x = above;
     x.id.local_rank = i;
     if (is_placed)
-      x.rank = node.first_global_rank() + i;
+      x.rank = global_rank(node, i);
     x.pid = node.pids(static_cast<int>(i));
     x.vitals = vitals_of(node, i);
     x.depth = above.depth + 1;

@@ -72,6 +72,16 @@ install(
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/actorrun/runtime
   COMPONENT worker)
 
+# For `pip install`, or PYTHONPATH; packages have it where Debian's Python looks.
+set(python ${PROJECT_SOURCE_DIR}/runtime/worker/python)
+install(FILES ${python}/pyproject.toml
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/actorrun/python COMPONENT worker)
+install(
+  DIRECTORY ${python}/actorrun
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/actorrun/python
+  COMPONENT worker
+  FILES_MATCHING PATTERN *.py)
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)
 install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package}
         COMPONENT dev)

@@ -108,6 +108,7 @@ epochs as typed messages.")
 
 set(CPACK_DEBIAN_WORKER_PACKAGE_NAME actorrun-worker)
 set(CPACK_DEBIAN_WORKER_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_WORKER_PACKAGE_SUGGESTS "python3")
 set(control ${PROJECT_BINARY_DIR}/packages_control)
 file(WRITE ${control}/shlibs
      "libactorrun_worker ${PROJECT_VERSION_MAJOR} actorrun-worker (>= ${PROJECT_VERSION})\n")
@@ -116,8 +117,9 @@ set(CPACK_DEBIAN_WORKER_PACKAGE_CONTROL_EXTRA "${control}/shlibs;${control}/trig
 set(CPACK_DEBIAN_WORKER_DESCRIPTION
     "The library for worker programs of actorrun.
 It reports exceptions and crashes of C++ and C workers to the launcher, and gives
-parts of a program a deadline. Needs nothing but the compiler's own libraries;
-other languages load the shared library.")
+parts of a program a deadline. With it, or with the Python package actorrun, workers
+live through changes of the group. Needs nothing but the compiler's own libraries, or
+Python's; other languages load the shared library.")
 
 set(CPACK_DEBIAN_DEBUG_PACKAGE_NAME actorrun-dbgsym)
 set(CPACK_DEBIAN_DEBUG_PACKAGE_SECTION debug)

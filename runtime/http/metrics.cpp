@@ -1,5 +1,6 @@
 #include "runtime/http/metrics.hpp"
 
+#include "actors/job_status.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/status_json.hpp"
 
@@ -316,9 +317,8 @@ void add_gpus(exposition& out, const v1::AgentStatus& node) {
 void add_workers(exposition& out, const v1::AgentStatus& node) {
   const auto labels = [&node](int i) {
     const auto local = static_cast<uint32_t>(i);
-    return metric_labels{
-      {"rank", std::to_string(node.first_global_rank() + local)},
-      {"local_rank", std::to_string(local)}};
+    return metric_labels{{"rank", std::to_string(global_rank(node, local))},
+                         {"local_rank", std::to_string(local)}};
   };
   out.begin(worker_info);
   for (int i = 0; i < node.pids_size(); ++i) {

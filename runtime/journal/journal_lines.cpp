@@ -105,6 +105,7 @@ void members(X& x, auto f) {
   f("epoch", x.epoch);
   f("node_rank", x.node_rank);
   f("first_rank", x.first_rank);
+  f("lead_slot", x.lead_slot);
   f("share", x.share);
   f("connected", x.connected);
   f("leaving", x.leaving);

@@ -2,6 +2,7 @@
 
 #include "actors/node_agent.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/control/worker_control_socket.hpp"
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
@@ -289,6 +290,15 @@ result<void> launcher::members::open_timers(const agent_options& options) {
   return {};
 }
 
+// Without it they end at each change, as those do that know nothing of it.
+std::shared_ptr<ports::worker_control> launcher::members::open_control() {
+  auto opened = worker_control_socket::open(*loop);
+  if (opened)
+    return keep<ports::worker_control>(std::move(*opened), loop);
+  lines.warn("no worker can live through a change: " + opened.error().text);
+  return nullptr;
+}
+
 // Workers that cannot be bound as ordered must not begin either.
 result<void> launcher::members::open_devices(const agent_options& options) {
   auto opened = node_devices::open(options, lines);
@@ -408,6 +418,9 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   environment.virtual_local_rank = options.virtual_local_rank;
   environment.visible_devices = options.visible_devices;
   timers->announce(environment);
+  auto control = open_control();
+  if (control)
+    environment.control_socket = control->address();
   const auto vitals = std::make_shared<proc_vitals>();
   const auto evidence = std::make_shared<worker_evidence>(logs->full_disks());
   agent = spawn_node_agent(
@@ -428,6 +441,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .timers = timers->server(),
                     .probe = std::make_shared<posix_stuck_probe>(
                       search_path_of_this_process()),
+                    .control = std::move(control),
                     .vitals = vitals,
                     .reader = logs->reader(),
                     .bindings = devices->bindings(),

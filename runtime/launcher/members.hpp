@@ -3,6 +3,7 @@
 
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/ports/master_ports.hpp"
+#include "actors/ports/worker_control.hpp"
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
 #include "runtime/etcd/host.hpp"
@@ -46,6 +47,7 @@ struct launcher::members {
   result<void> load_credentials();
   result<void> open_logs(const agent_options& options);
   result<void> open_timers(const agent_options& options);
+  std::shared_ptr<ports::worker_control> open_control();
   result<void> open_devices(const agent_options& options);
   result<void> host_coordinator();
   std::vector<core::excluded_host> known_exclusions() const;

@@ -277,7 +277,7 @@ bool file_log_reader::shared::reader::choose_streams(const epoch_files& from) {
   auto missing = std::vector<uint32_t>{};
   auto is_anyone = false;
   for (uint32_t i = 0; i < from.outputs.workers.size(); ++i) {
-    const auto rank = from.plan.own.first_global_rank + i;
+    const auto rank = from.plan.own.global_rank(i);
     if (!what_.has_rank(rank))
       continue;
     is_anyone = true;

@@ -29,9 +29,8 @@ void set_option(int fd, int level, int name, int value) {
   ::setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-unique_fd new_socket(int family) {
-  return unique_fd{
-    ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+unique_fd new_socket(int family, int type = SOCK_STREAM) {
+  return unique_fd{::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
 failure listen_failure(const std::string& where, int error) {
@@ -66,13 +65,13 @@ result<unique_fd> open_listening(const socket_address& where) {
   return fd;
 }
 
-result<unique_fd> open_listening_unix(const std::string& path) {
+result<unique_fd> open_listening_unix(const std::string& path, int type) {
   const auto unready = path + "~";
   const auto where = unix_address(unready);
   if (!where)
     return where.error();
   ::unlink(unready.c_str());
-  auto fd = new_socket(AF_UNIX);
+  auto fd = new_socket(AF_UNIX, type);
   if (!fd || ::bind(fd.get(), where->get(), where->size) != 0)
     return listen_failure(path, errno);
   if (::chmod(unready.c_str(), S_IRUSR | S_IWUSR) != 0

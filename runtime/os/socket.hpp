@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/socket.h>
+
 namespace actorrun::detail {
 
 /// A socket that listens on exactly this address, non-blocking.
@@ -18,8 +20,10 @@ result<unique_fd> open_listening(const socket_address& where);
 /// The same for a Unix socket that only its user may connect to. It appears
 /// under `path` when it listens already, so it is never mistaken for a dead
 /// one.
+/// @param type SOCK_STREAM or SOCK_SEQPACKET.
 /// @retval errc::cannot_listen  the path is too long or the system refuses
-result<unique_fd> open_listening_unix(const std::string& path);
+result<unique_fd> open_listening_unix(const std::string& path,
+                                      int type = SOCK_STREAM);
 
 /// Reduces the latency of a TCP connection and detects a dead peer: no delay,
 /// keep-alive after 10 s of silence, and 10 s until unacknowledged bytes end

@@ -71,8 +71,9 @@ public:
   void start(epoch_id epoch, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override;
-  void signal(epoch_id epoch, int signal) override {
-    host_->signal(epoch, signal);
+  void signal(epoch_id epoch, int signal,
+              std::vector<uint32_t> spared) override {
+    host_->signal(epoch, signal, std::move(spared));
   }
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
     host_->signal_one(epoch, local_rank, signal);
@@ -80,7 +81,18 @@ public:
   void notify(epoch_id epoch, int signal) override {
     host_->notify(epoch, signal);
   }
-  void release(epoch_id epoch) override { host_->release(epoch); }
+  void park(epoch_id epoch, uint32_t local_rank) override {
+    host_->park(epoch, local_rank);
+  }
+  void resume(epoch_id epoch, ports::fence_token decided,
+              std::vector<uint32_t> local_ranks,
+              std::function<void(std::vector<uint32_t>)> on_resumed) override {
+    host_->resume(epoch, decided, std::move(local_ranks),
+                  std::move(on_resumed));
+  }
+  void release(epoch_id epoch, std::vector<uint32_t> spared) override {
+    host_->release(epoch, std::move(spared));
+  }
   void check(std::function<void()> on_answer) override {
     host_->check(std::move(on_answer));
   }

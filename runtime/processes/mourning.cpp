@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 
 #include <fcntl.h>
@@ -113,7 +114,7 @@ struct group_list {
 
   explicit group_list(const warden_table& table) {
     for (const auto& x : table.groups)
-      if (const auto id = x.load(); id > 0)
+      if (const auto id = std::abs(x.load()); id > 0)
         ids[size++] = id;
   }
 
@@ -163,8 +164,8 @@ bool runs_any(const warden_table& table) {
 bool kill_all(warden_table& table) {
   auto found = false;
   for (auto& group : table.groups) {
-    const auto pid = group.load();
-    if (pid <= 0)
+    const auto pid = std::abs(group.load()); // Also if the fence spares it.
+    if (pid == 0)
       continue;
     if (::kill(-pid, SIGKILL) != 0 && errno == ESRCH)
       group.store(0);

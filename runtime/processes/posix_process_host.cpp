@@ -47,6 +47,10 @@ constexpr auto reap_interval = 800ms;
 /// left outside of it is looked for.
 constexpr auto removal_delay = 100ms;
 
+bool is_among(uint32_t local_rank, const std::vector<uint32_t>& xs) {
+  return std::find(xs.begin(), xs.end(), local_rank) != xs.end();
+}
+
 std::set<pid_t> sessions_of(const std::vector<worker_process>& workers) {
   auto result = std::set<pid_t>{};
   for (const auto& x : workers)
@@ -98,14 +102,16 @@ void posix_process_host::start(epoch_id epoch, ports::fence_token decided,
   });
 }
 
-void posix_process_host::signal(epoch_id epoch, int signal) {
-  post([=, this] {
+void posix_process_host::signal(epoch_id epoch, int signal,
+                                std::vector<uint32_t> spared) {
+  post([=, this, spared = std::move(spared)] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
     give_up_starts(epoch, i->second);
     for (const auto& worker : i->second.workers)
-      worker.kill_group(signal);
+      if (!is_among(worker.local_rank, spared))
+        worker.kill_group(signal);
   });
 }
 
@@ -129,8 +135,40 @@ void posix_process_host::notify(epoch_id epoch, int signal) {
   });
 }
 
-void posix_process_host::release(epoch_id epoch) {
-  post([=, this] { release_now(epoch); });
+void posix_process_host::park(epoch_id epoch, uint32_t local_rank) {
+  post([=, this] {
+    if (auto* worker = find(epoch, local_rank))
+      worker->registration.spare();
+  });
+}
+
+void posix_process_host::resume(
+  epoch_id epoch, ports::fence_token decided, std::vector<uint32_t> local_ranks,
+  std::function<void(std::vector<uint32_t>)> on_resumed) {
+  post([=, this, local_ranks = std::move(local_ranks),
+        on_resumed = std::move(on_resumed)] {
+    auto resumed = std::vector<uint32_t>{};
+    for (const auto local_rank : local_ranks) {
+      auto* worker = find(epoch, local_rank);
+      if (worker == nullptr || worker->ended)
+        continue; // Its end is on its way.
+      if (worker->registration.guard(decided.fire_count) == 0)
+        resumed.push_back(local_rank);
+      else
+        worker->kill_group(SIGKILL);
+    }
+    on_resumed(std::move(resumed));
+  });
+}
+
+void posix_process_host::release(epoch_id epoch, std::vector<uint32_t> spared) {
+  post([=, this, spared = std::move(spared)] {
+    const auto i = batches_.find(epoch);
+    if (spared.empty() || i == batches_.end())
+      release_now(epoch);
+    else
+      release_ended(i->second, spared);
+  });
 }
 
 void posix_process_host::check(std::function<void()> on_answer) {
@@ -324,6 +362,35 @@ void posix_process_host::flush(epoch_id epoch) {
   i->second.on_event(std::exchange(i->second.pending, {}));
 }
 
+worker_process* posix_process_host::find(epoch_id epoch, uint32_t local_rank) {
+  const auto i = batches_.find(epoch);
+  if (i == batches_.end())
+    return nullptr;
+  for (auto& worker : i->second.workers)
+    if (worker.local_rank == local_rank)
+      return &worker;
+  return nullptr;
+}
+
+// Their zombies stay, as long as the batch does.
+void posix_process_host::release_ended(batch& group,
+                                       const std::vector<uint32_t>& spared) {
+  auto sessions = std::set<pid_t>{};
+  for (auto& worker : group.workers) {
+    if (is_among(worker.local_rank, spared)
+        || !group.gone.insert(worker.local_rank).second)
+      continue;
+    if (gate_)
+      ended_.push_back(worker.pid);
+    worker.kill_group(SIGKILL);
+    worker.registration.reset();
+    if (!worker.reaped_elsewhere)
+      sessions.insert(worker.pid);
+  }
+  if (adopts_orphans())
+    sweep_orphans(sessions);
+}
+
 void posix_process_host::release_now(epoch_id epoch) {
   const auto i = batches_.find(epoch);
   if (i == batches_.end() || i->second.released)
@@ -332,6 +399,8 @@ void posix_process_host::release_now(epoch_id epoch) {
   group.released = true;
   give_up_starts(epoch, group);
   for (auto& worker : group.workers) {
+    if (group.gone.contains(worker.local_rank))
+      continue;
     if (gate_) // Now: the next start may come before the last orphan is gone.
       ended_.push_back(worker.pid);
     worker.kill_group(SIGKILL);

@@ -73,10 +73,17 @@ public:
 
   /// Starts in progress are abandoned: ECANCELED. A program that is being
   /// executed is killed as soon as it runs.
-  void signal(epoch_id epoch, int signal) override;
+  void signal(epoch_id epoch, int signal,
+              std::vector<uint32_t> spared = {}) override;
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
-  void release(epoch_id epoch) override;
+  void park(epoch_id epoch, uint32_t local_rank) override;
+  void resume(epoch_id epoch, ports::fence_token decided,
+              std::vector<uint32_t> local_ranks,
+              std::function<void(std::vector<uint32_t>)> on_resumed) override;
+  /// What a worker that has ended has left outside of its process group, in the
+  /// control group of its batch, ends with the last worker of that.
+  void release(epoch_id epoch, std::vector<uint32_t> spared = {}) override;
   void check(std::function<void()> on_answer) override;
   ports::fence_token set_fence(core::time_point due) override;
 
@@ -103,6 +110,8 @@ private:
     size_t running_count = 0;
     bool given_up = false; ///< Its starts: what still comes is killed.
     bool released = false;
+    std::set<uint32_t>
+      gone{}; ///< Local ranks whose groups were killed already.
     uint32_t sweep_count = 0;
     /// The end of its last worker, if that was to be stopped: held back while
     /// processes that the workers have started live in the control group.
@@ -147,7 +156,9 @@ private:
   void on_ready(epoch_id epoch, size_t index);
   void report(epoch_id epoch, ports::process_event event);
   void flush(epoch_id epoch);
+  worker_process* find(epoch_id epoch, uint32_t local_rank);
   void release_now(epoch_id epoch);
+  void release_ended(batch& group, const std::vector<uint32_t>& spared);
   void finish(epoch_id epoch);
   void end_all();
   core::time_point round_time();

@@ -83,7 +83,8 @@ warden::registration::operator=(registration&& other) noexcept {
 void warden::registration::reset() {
   if (!owner_)
     return;
-  owner_->table_->groups[slot_].store(0);
+  if (owner_->table_->groups[slot_].exchange(0) < 0)
+    owner_->table_->spared_count.fetch_sub(1);
   owner_->free_slots_.push_back(slot_);
   owner_ = nullptr;
   cgroup_.reset();
@@ -92,6 +93,31 @@ void warden::registration::reset() {
 int warden::registration::enter(pid_t self) noexcept {
   const auto& table = *owner_->table_;
   owner_->table_->groups[slot_].store(self);
+  const auto is_late = table.fire_count.load() != fire_count_
+                       || now_of_fence() >= table.fence.load();
+  return is_late ? ECANCELED : 0;
+}
+
+void warden::registration::spare() noexcept {
+  if (!owner_)
+    return;
+  auto& group = owner_->table_->groups[slot_];
+  if (const auto pid = group.load(); pid > 0) {
+    owner_->table_->spared_count.fetch_add(1);
+    group.store(-pid);
+  }
+}
+
+int warden::registration::guard(uint64_t fire_count) noexcept {
+  if (!owner_)
+    return ECANCELED;
+  auto& group = owner_->table_->groups[slot_];
+  if (const auto pid = group.load(); pid < 0) {
+    group.store(-pid);
+    owner_->table_->spared_count.fetch_sub(1);
+  }
+  fire_count_ = fire_count;
+  const auto& table = *owner_->table_;
   const auto is_late = table.fire_count.load() != fire_count_
                        || now_of_fence() >= table.fence.load();
   return is_late ? ECANCELED : 0;

@@ -32,6 +32,8 @@ inline constexpr auto warden_lost = "warden has died; another one is started";
 /// - within milliseconds after the agent has ended in any way, and
 /// - when the fence passes without having been moved, even if the agent is
 ///   stopped by then. The groups stay in the table, the fence is cleared.
+///   Groups that are spared live on. While there are any, what others have
+///   started outside of their process groups does, too.
 ///
 /// A death signal (PDEATHSIG) reaches the workers themselves; the warden
 /// reaches what they have started: their process groups, and all else where
@@ -65,6 +67,15 @@ public:
     /// parent of a child that leads its group already.
     int enter(pid_t self) noexcept override;
     void leave() noexcept override;
+
+    /// The fence is to leave the group alone, the agent's end is not.
+    void spare() noexcept;
+
+    /// Ends that.
+    /// @param fire_count As for `enlist`.
+    /// @returns ECANCELED if the fence has fired since then, or is over
+    int guard(uint64_t fire_count) noexcept;
+
     int cgroup() const noexcept override {
       return cgroup_ ? cgroup_->folder() : -1;
     }

@@ -102,7 +102,8 @@ void kill_groups(const warden_table& table) {
   for (const auto& group : table.groups)
     if (const auto pid = group.load(); pid > 0)
       ::kill(-pid, SIGKILL);
-  kill_cgroup_of(table);
+  if (table.spared_count.load() == 0)
+    kill_cgroup_of(table);
 }
 
 // One that hangs in the kernel keeps the group, which a later agent removes.

@@ -43,8 +43,11 @@ struct warden_table {
   std::atomic<int64_t> fence{no_fence};
   /// How often the fence has fired, ever.
   std::atomic<uint64_t> fire_count{0};
-  /// Process groups to kill; 0 is a free slot.
+  /// Process groups to kill; 0 is a free slot. Those with a minus are spared by the
+  /// fence; the next says how many they are.
   std::array<std::atomic<pid_t>, core::slots_per_agent_max> groups{};
+
+  std::atomic<uint32_t> spared_count{0};
 
   /// The path of the control group that holds those of all workers; empty: there
   /// is none. Written before the warden starts.

@@ -1,8 +1,9 @@
-/* For worker programs in any language: what timers.hpp and record.hpp offer, as
-   plain C. */
+/* For worker programs in any language: what timers.hpp, record.hpp and
+   live.hpp offer, as plain C. */
 #ifndef ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
 #define ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
 
+#include "live.h"
 #include "record.h"
 
 #include <stdint.h>

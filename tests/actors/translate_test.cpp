@@ -33,12 +33,14 @@ epoch_plan a_plan() {
                   .slot_count = 2,
                   .first_global_rank = 3,
                   .first_role_rank = 4,
-                  .role_world_size = 5},
+                  .role_world_size = 5,
+                  .lead_slot = 1},
           .node_count = 6,
           .world_size = 7,
           .master_address = "10.0.0.2",
           .master_port = 29'500,
-          .restart_count = 8};
+          .restart_count = 8,
+          .survivors = {{0, 1}, {4, 6}}};
 }
 
 worker_failure a_failure() {
@@ -177,6 +179,9 @@ TEST_CASE("translate: a claim arrives as it was sent", "[actors]") {
   CHECK(through_the_wire(failed) == failed);
   const auto running = claim{a_plan(), share_state::running, {}};
   CHECK(through_the_wire(running) == running);
+  auto parked = claim{a_plan(), share_state::idle, {}};
+  parked.parked = {{7}, {0, 1}};
+  CHECK(through_the_wire(parked) == parked);
 }
 
 TEST_CASE("translate: every outcome arrives as it was sent", "[actors]") {

@@ -47,7 +47,11 @@ set(expected
     ${LIBDIR}/cmake/actorrun/actorrunConfigVersion.cmake
     ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake
     ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets.cmake
-    lib/systemd/system/actorrun@.service)
+    lib/systemd/system/actorrun@.service
+    share/actorrun/python/pyproject.toml)
+foreach(name __init__ _control _epochs _wire torch)
+  list(APPEND expected share/actorrun/python/actorrun/${name}.py)
+endforeach()
 # Named after the build type.
 file(STRINGS ${BUILD}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")
 string(REGEX REPLACE ".*=" "" build_type "${build_type}")

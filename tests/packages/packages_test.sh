@@ -62,6 +62,8 @@ has actorrun usr/bin/actorrun usr/bin/actorctl usr/lib/actorrun/bin/torchrun \
   usr/share/doc/actorrun/examples/kubernetes/Dockerfile
 has actorrun-worker usr/lib/libactorrun_worker.so.0 usr/lib/libactorrun_worker.a \
   usr/include/actorrun/runtime/worker/record.hpp \
+  usr/include/actorrun/runtime/worker/live.h \
+  usr/lib/python3/dist-packages/actorrun/__init__.py \
   usr/lib/cmake/actorrun/actorrunConfig.cmake
 has libactorrun-dev usr/lib/libactorrun_runtime.a \
   usr/include/actorrun/runtime/launcher.hpp \
@@ -97,6 +99,11 @@ fi
   || wrong "the program does not run"
 "$work/actorrun/usr/lib/actorrun/bin/torchrun" --standalone --no-python true \
   || wrong "the link torchrun does not run"
+if command -v python3 >/dev/null; then
+  PYTHONPATH=$work/actorrun-worker/usr/lib/python3/dist-packages python3 -B -c \
+    'import actorrun; assert [x.world_size for x in actorrun.epochs()] == [1]' \
+    || wrong "the Python package does not run"
+fi
 gzip -dc "$work/actorrun/usr/share/doc/actorrun/changelog.Debian.gz" \
   | grep -qx " -- .*  Thu, 01 Jan 2026 00:00:00 +0000" \
   || wrong "the changelog has another time than SOURCE_DATE_EPOCH"

@@ -45,6 +45,18 @@ core::worker_group_event unexamined(core::worker_group_event event) {
   return event;
 }
 
+/// The worker that a report of the machine is about.
+uint32_t rank_of(const core::worker_group_event& event) {
+  return std::visit(
+    [](const auto& x) {
+      if constexpr (requires { x.local_rank; })
+        return x.local_rank;
+      else
+        return uint32_t{0};
+    },
+    event);
+}
+
 } // namespace
 
 agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
@@ -54,9 +66,8 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
     host_(host), settings_(settings),
     brain_(std::move(offering), all.plan().limits),
     machine_(all.shared(), *process_,
-             [this](epoch_id epoch, core::worker_group_event event) {
-               take(epoch, std::move(event));
-             }) {
+             [this](epoch_id epoch, core::worker_group_event event,
+                    int64_t pid) { take(epoch, std::move(event), pid); }) {
   port_ = brain_.offering().master_port;
   process_->on_death([this] {
     if (link_)
@@ -308,9 +319,11 @@ void agent::check_share(const core::membership_event& event,
   if (told(std::get_if<core::group_succeeded>(&event)) && was_active)
     fits &= now == share_state::succeeded
             || (is_draining_ && now == share_state::idle);
-  if (told(std::get_if<core::group_stopped>(&event)))
+  if (const auto* x = std::get_if<core::group_stopped>(&event); told(x))
     fits &= epoch != epoch_before || now == share_state::idle
-            || now == share_state::failed;
+            || now == share_state::failed
+            || (now == share_state::stopping // It leaves, and stops them.
+                && !x->parked.local_ranks.empty());
   if (told(std::get_if<core::epoch_revoked>(&event)))
     fits &= !is_active || epoch != epoch_before;
   if (!fits)
@@ -565,7 +578,7 @@ void agent::perform(const core::start_group& x) {
   if (unkillable_count_ > 0)
     all_.checks().report("unkillable: " + id().value
                          + " starts workers beside one that hangs");
-  else if (machine_.is_any_alive())
+  else if (machine_.is_any_at_work())
     all_.checks().report("I2: " + id().value
                          + " starts workers beside older ones");
   if (x.plan.own.node_rank == 0 && x.plan.master_port != port_)
@@ -581,9 +594,13 @@ void agent::perform(const core::start_group& x) {
         + roll.between(core::duration{0}, all_.plan().start_stall_max) / 4;
   post_supervisor([this, plan = x.plan, decided = fence_count_] {
     decided_ = decided;
+    if (group_)
+      tell_deaths(group_->plan().epoch);
+    const auto parked = group_ ? group_->parked() : core::parked_workers{};
     group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
-                     2 * all_.plan().start_stall_max));
+                     2 * all_.plan().start_stall_max),
+                   parked);
     events_ = {};
     timed_.clear();
     failed_.clear();
@@ -601,12 +618,13 @@ void agent::post_supervisor(action what) {
 void agent::perform(const core::stop_group& x) {
   stopped_ = x.epoch;
   const auto signal = x.signal == 0 ? SIGTERM : x.signal;
-  post_order(x.epoch, core::stop_ordered{signal, all_.plan().grace});
+  post_order(x.epoch,
+             core::stop_ordered{signal, all_.plan().grace, x.may_park});
 }
 
 void agent::perform(const core::kill_group& x) {
   stopped_ = x.epoch;
-  post_order(x.epoch, core::kill_ordered{});
+  post_order(x.epoch, core::kill_ordered{x.with_parked});
 }
 
 void agent::perform(const core::notify_workers& x) {
@@ -639,7 +657,7 @@ void agent::perform(const core::set_fence& x) {
 }
 
 void agent::perform(const core::finish& x) {
-  if (machine_.running_count() > 0)
+  if (machine_.running_count() > 0 || machine_.is_any_parked())
     all_.checks().report("I7: " + id().value
                          + " finished while its workers ran");
   check_end(x.how);
@@ -697,7 +715,11 @@ void agent::post_brain(core::membership_event event) {
 
 // As in the real system: a death waits for the worker's last lines, then until
 // files have been asked about it, and later events wait behind it.
-void agent::take(epoch_id epoch, core::worker_group_event event) {
+void agent::take(epoch_id epoch, core::worker_group_event event, int64_t pid) {
+  const auto rank = rank_of(event);
+  if (group_ && pid != 0 && rank < group_->workers().size()
+      && group_->workers()[rank].pid == pid)
+    epoch = group_->plan().epoch; // Whichever it was born in.
   if (!group_ || group_->plan().epoch != epoch)
     return;
   if (auto* x = std::get_if<core::worker_exited>(&event))
@@ -709,8 +731,9 @@ void agent::take(epoch_id epoch, core::worker_group_event event) {
   const auto stopping
     = group_->current_phase() == core::worker_group::phase::stopping;
   if (death != nullptr && death->exit_code != 0 && !stopping)
-    if (const auto pid = group_->workers()[death->local_rank].pid; pid != 0)
-      failed_.insert(pid);
+    if (const auto& x = group_->workers()[death->local_rank];
+        x.pid != 0 && x.now != core::worker_record::state::parked)
+      failed_.insert(x.pid);
   if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
     events_.push(event);
     return advance(epoch);
@@ -795,11 +818,39 @@ void agent::perform(epoch_id epoch, const core::prepare_workers&) {
 }
 
 void agent::perform(epoch_id, const core::start_workers&) {
-  machine_.start(group_->plan(), decided_, *record_);
+  auto waiting = std::vector<uint32_t>{};
+  for (uint32_t i = 0; i < group_->workers().size(); ++i)
+    if (group_->workers()[i].now == core::worker_record::state::waiting)
+      waiting.push_back(i);
+  machine_.start(group_->plan(), waiting, decided_, *record_);
+}
+
+std::vector<int64_t>
+agent::pids_of(const std::vector<uint32_t>& local_ranks) const {
+  auto out = std::vector<int64_t>{};
+  for (const auto i : local_ranks)
+    out.push_back(group_->workers()[i].pid);
+  return out;
+}
+
+void agent::perform(epoch_id, const core::resume_workers& x) {
+  machine_.resume(group_->plan(), pids_of(x.local_ranks), decided_, *record_);
+}
+
+void agent::perform(epoch_id, const core::ask_to_park& x) {
+  machine_.ask_to_park(pids_of(x.local_ranks));
+}
+
+void agent::perform(epoch_id, const core::park_worker& x) {
+  machine_.park(group_->workers()[x.local_rank].pid);
+}
+
+void agent::perform(epoch_id epoch, const core::report_parked& x) {
+  post_brain(core::group_parked{epoch, x.parked});
 }
 
 void agent::perform(epoch_id epoch, const core::signal_workers& x) {
-  machine_.signal(epoch, x.signal);
+  machine_.signal(epoch, x.signal, x.spared);
 }
 
 void agent::perform(epoch_id epoch, const core::release_workers&) {
@@ -827,9 +878,15 @@ void agent::perform(epoch_id epoch, const core::probe_workers& x) {
                   });
 }
 
-void agent::perform(epoch_id epoch, const core::signal_worker& x) {
-  timed_.emplace(group_->workers()[x.local_rank].pid, all_.now());
-  machine_.signal_one(epoch, x.local_rank, x.signal);
+void agent::perform(epoch_id, const core::signal_worker& x) {
+  const auto& worker = group_->workers()[x.local_rank];
+  const auto is_parked = worker.now == core::worker_record::state::parked;
+  const auto is_order
+    = !is_parked
+      && group_->current_phase() >= core::worker_group::phase::stopping;
+  if (!is_order && !is_parked)
+    timed_.emplace(worker.pid, all_.now());
+  machine_.signal_one(worker.pid, x.signal, is_order);
 }
 
 void agent::overrun(const machine::victim& who, int signal) {
@@ -845,9 +902,9 @@ void agent::perform(epoch_id epoch, const core::report_stopped& x) {
   const auto port = all_.roll().percent(fresh_port_percent)
                       ? uint16_t(all_.roll().between(20'000, 60'000))
                       : uint16_t{0};
-  unkillable_count_ += x.unkillable_count;
-  post_brain(
-    core::group_stopped{epoch, port, x.others, now(), x.unkillable_count});
+  unkillable_count_ = std::max(unkillable_count_, x.unkillable_count);
+  post_brain(core::group_stopped{epoch, port, x.others, now(),
+                                 x.unkillable_count, x.parked});
 }
 
 } // namespace actorrun::sim

@@ -96,7 +96,7 @@ private:
   core::time_point now() const;
   void wake_at(core::time_point due, action what);
 
-  void take(epoch_id epoch, core::worker_group_event event);
+  void take(epoch_id epoch, core::worker_group_event event, int64_t pid);
   void tell_deaths(epoch_id epoch);
   void advance(epoch_id epoch);
   bool examine(const core::worker_group_event& event);
@@ -104,6 +104,11 @@ private:
   void perform(epoch_id epoch, const core::arm_timer& x);
   void perform(epoch_id epoch, const core::prepare_workers& x);
   void perform(epoch_id epoch, const core::start_workers& x);
+  void perform(epoch_id epoch, const core::resume_workers& x);
+  void perform(epoch_id epoch, const core::ask_to_park& x);
+  void perform(epoch_id epoch, const core::park_worker& x);
+  void perform(epoch_id epoch, const core::report_parked& x);
+  std::vector<int64_t> pids_of(const std::vector<uint32_t>& local_ranks) const;
   void perform(epoch_id epoch, const core::signal_workers& x);
   void perform(epoch_id epoch, const core::release_workers& x);
   void perform(epoch_id epoch, const core::report_started& x);

@@ -76,7 +76,8 @@ void coordinator::handle(const core::rendezvous_event& event) {
   all_.checks().check_quarantine(number_, brain_);
   // An epoch with a claim may be that of another coordinator.
   if (brain_.epoch() != epoch && (join == nullptr || !join->held)) {
-    all_.checks().kept_ranks(ranks, ranks_of_members());
+    all_.checks().kept_ranks(ranks, ranks_of_members(),
+                             !brain_.common_plan().survivors.empty());
     check_places(ranks);
     check_master();
   }
@@ -162,6 +163,8 @@ void coordinator::check_places(
                            + " has another rank than it was given");
     if (is_member && !before.contains(agent)) {
       last_in = std::max(last_in, arrived_.at(agent));
+      if (x.place.node_rank == 0 && !brain_.common_plan().survivors.empty())
+        continue; // Because of its survivors.
       newcomers.emplace(x.place.node_rank,
                         order{who->leased(), all_.name_order(who->host()),
                               all_.birth_order(agent)});

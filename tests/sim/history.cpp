@@ -102,6 +102,9 @@ struct event_writer {
   string operator()(const core::group_stopped& x) const {
     return "group_stopped" + in(x.epoch) + text_of(x.others);
   }
+  string operator()(const core::group_parked& x) const {
+    return "group_parked" + in(x.epoch);
+  }
   string operator()(const core::leave_requested& x) const {
     return "leave_requested " + std::to_string(x.signal);
   }

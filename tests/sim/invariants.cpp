@@ -70,6 +70,10 @@ void invariants::announced(int coordinator, const core::announce_epoch& x,
     report("I3: epoch " + to_string(record->number) + " has "
            + std::to_string(x.plans.size()) + " agents");
   check_ranks(*record);
+  const auto& survivors = x.plans.front().survivors;
+  if (!survivors.empty() && !job.ranked && !core::contains(survivors, 0))
+    report("survivors: rank 0 of epoch " + to_string(record->number)
+           + " is none of them");
   epochs_.push_back(std::move(record));
 }
 
@@ -130,8 +134,15 @@ void invariants::check_roles(const epoch_record& epoch) {
 
 // Those that stay keep their order, and move only to close gaps.
 void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
-                            const std::map<agent_id, uint32_t>& after) {
+                            const std::map<agent_id, uint32_t>& after,
+                            bool has_survivors) {
   if (job_.ranked)
+    return;
+  const auto had_first = [&](const auto& x) {
+    const auto i = before.find(x.first);
+    return x.second == 0 && i != before.end() && i->second == 0;
+  };
+  if (has_survivors && std::none_of(after.begin(), after.end(), had_first))
     return;
   auto pairs = std::vector<std::pair<uint32_t, uint32_t>>{};
   for (const auto& [agent, rank] : before)
@@ -775,6 +786,26 @@ void invariants::died(epoch_record& epoch, int64_t pid, bool ordered) {
   if (ordered)
     ordered_deaths_.insert(pid);
   stood_still(epoch);
+}
+
+void invariants::died_parked(int64_t pid, bool ordered) {
+  if (ordered)
+    ordered_deaths_.insert(pid);
+}
+
+void invariants::took_part(const core::epoch_plan& plan, uint32_t slot,
+                           epoch_id last) {
+  const auto rank = plan.own.global_rank(slot);
+  if (last.value == 0 && core::contains(plan.survivors, rank))
+    report("survivors: rank " + std::to_string(rank) + " of epoch "
+           + to_string(plan.epoch) + " was started for it");
+  if (last.value != 0 && core::contains(plan.survivors, rank)
+      && last_of_survivors_.emplace(plan.epoch, last).first->second != last)
+    report("survivors: those of epoch " + to_string(plan.epoch)
+           + " come from two epochs");
+  if (last >= plan.epoch)
+    report("I4: a worker of epoch " + to_string(last) + " begins epoch "
+           + to_string(plan.epoch));
 }
 
 void invariants::stood_still(epoch_record& epoch) {

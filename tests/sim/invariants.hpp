@@ -65,8 +65,10 @@ public:
                const core::rendezvous& after);
 
   /// A coordinator has formed an epoch with some members of the last.
+  /// @param has_survivors One of them has the first rank, whoever had it.
   void kept_ranks(const std::map<agent_id, uint32_t>& before,
-                  const std::map<agent_id, uint32_t>& after);
+                  const std::map<agent_id, uint32_t>& after,
+                  bool has_survivors);
 
   void ended(int coordinator, const core::rendezvous& after,
              const core::outcome& result, core::time_point now);
@@ -105,6 +107,14 @@ public:
 
   void born(epoch_record& epoch);
   void died(epoch_record& epoch, int64_t pid, bool ordered);
+
+  /// A worker belongs to no epoch any more; then it may end as one.
+  void parked(epoch_record& epoch) { stood_still(epoch); }
+  void died_parked(int64_t pid, bool ordered);
+
+  /// A worker begins an epoch in this slot.
+  /// @param last The epoch that it took part in; 0: it was started for this one.
+  void took_part(const core::epoch_plan& plan, uint32_t slot, epoch_id last);
 
   /// A worker's machine is suspended; workers of resumed machines run again.
   void stood_still(epoch_record& epoch);
@@ -166,6 +176,7 @@ private:
   std::map<agent_id, core::offer> offers_;
   std::vector<std::unique_ptr<epoch_record>> epochs_;
   std::set<epoch_record*> running_;
+  std::map<epoch_id, epoch_id> last_of_survivors_; ///< That they took part in.
   std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.
   epoch_id newest_;                ///< Of all coordinators.
   std::map<int, core::outcome> outcomes_;

@@ -1,6 +1,8 @@
 #include "tests/sim/machine.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <set>
 
 namespace actorrun::sim {
 
@@ -17,74 +19,230 @@ constexpr auto exit_noticed_max = core::duration{300us};
 constexpr auto hangs_for_ever_percent = 50;
 constexpr auto ignored_notice_percent = 40;
 
+/// Of the workers that are asked to park: those that do not hear it, those that end
+/// instead, and those that end later, or hang up.
+constexpr auto deaf_percent = 10;
+constexpr auto dies_asked_percent = 10;
+constexpr auto leaves_parked_percent = 25;
+
 } // namespace
 
 machine::machine(world& all, os_process& agent, listener on_event)
   : world_(all), agent_(agent), on_event_(std::move(on_event)) {
-  agent.on_death([this] { kill_all(world_.plan.orphan_delay_max); });
+  agent.on_death([this] { kill_all(world_.plan.orphan_delay_max, true); });
 }
 
-void machine::start(const core::epoch_plan& plan, uint64_t decided,
+void machine::start(const core::epoch_plan& plan,
+                    const std::vector<uint32_t>& local_ranks, uint64_t decided,
                     invariants::epoch_record& record) {
-  if (current_ != nullptr)
+  if (unreleased_.value != 0)
     world_.checks.report("precondition: epoch " + to_string(plan.epoch)
-                         + " starts before epoch " + to_string(current_->epoch)
+                         + " starts before epoch " + to_string(unreleased_)
                          + " was released");
   batches_.push_back(
-    std::make_unique<batch>(batch{plan.epoch, &record, decided, {}}));
-  current_ = batches_.back().get();
-  for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
+    std::make_unique<batch>(batch{plan, &record, decided, {}}));
+  auto* group = batches_.back().get();
+  living_.push_back(group);
+  current_ = unreleased_ = plan.epoch;
+  for (const auto i : local_ranks) {
     busy_until_
       = std::max(busy_until_, world_.queue.now())
         + world_.roll.between(start_delay_min, world_.plan.start_delay_max);
-    agent_.at(busy_until_,
-              [this, group = current_, i] { start_one(*group, i); });
+    agent_.at(busy_until_, [this, group, i] { start_one(*group, i); });
   }
 }
 
 void machine::start_one(batch& group, uint32_t local_rank) {
+  const auto epoch = group.plan.epoch;
   if (world_.start_error != 0)
-    return tell(group.epoch,
+    return tell(epoch,
                 core::worker_not_started{local_rank, world_.start_error});
   const auto pid = ++world_.last_pid;
   const auto fenced
     = group.decided != fence_count_ || world_.queue.now() >= fence_;
-  group.workers.push_back(
-    {.pid = pid, .local_rank = local_rank, .ordered = fenced});
+  group.workers.push_back({.pid = pid,
+                           .local_rank = local_rank,
+                           .ordered = fenced,
+                           .epoch = epoch,
+                           .record = group.record});
   const auto i = group.workers.size() - 1;
   if (fenced) {
     // Killed between its start and its first instruction.
     ++group.record->running_count;
     die(group, i, 0, SIGKILL);
-    return tell(group.epoch, core::worker_started{local_rank, pid});
+    return tell(epoch, core::worker_started{local_rank, pid});
   }
   world_.checks.born(*group.record);
-  tell(group.epoch, core::worker_started{local_rank, pid});
+  world_.checks.took_part(group.plan, local_rank, {});
+  tell(epoch, core::worker_started{local_rank, pid});
+  auto& x = group.workers[i];
+  x.is_live = world_.plan.live_percent > 0
+              && world_.roll.percent(world_.plan.live_percent);
+  if (x.is_live)
+    greet(x);
+  begin_work(group, i);
+}
+
+void machine::begin_work(batch& group, size_t i) {
   const auto jitter = world_.roll.between(core::duration{0}, 100ms);
-  world_.queue.after(world_.plan.work + jitter, [this, &group, i] {
-    if (!group.workers[i].held)
-      die(group, i, 0, 0);
+  world_.queue.after(world_.plan.work + jitter,
+                     [this, &group, i, term = group.workers[i].term] {
+                       const auto& x = group.workers[i];
+                       if (!x.held && !x.is_parked && x.term == term)
+                         die(group, i, 0, 0);
+                     });
+}
+
+// -- workers that live through a change ---------------------------------------
+
+// Soon after its start, or when it has read its data.
+void machine::greet(const worker& x) {
+  const auto is_slow = world_.roll.percent(20);
+  world_.queue.after(
+    world_.roll.between(core::duration{10us},
+                        is_slow ? world_.plan.work : core::duration{2ms}),
+    [this, epoch = x.epoch, pid = x.pid, rank = x.local_rank] {
+      const auto at = find(pid);
+      if (at.group != nullptr && at.group->workers[at.i].epoch == epoch)
+        tell(epoch, core::worker_greeted{rank}, pid);
+    });
+}
+
+void machine::ask_to_park(const std::vector<int64_t>& pids) {
+  agent_.at(busy_until_, [this, pids] {
+    auto& roll = world_.roll;
+    for (const auto pid : pids) {
+      const auto [group, i] = find(pid);
+      if (group == nullptr)
+        continue;
+      auto& x = group->workers[i];
+      x.ordered = !x.timed;
+      if (x.held || roll.percent(deaf_percent))
+        continue;
+      const auto slow = roll.percent(world_.plan.slow_stop_percent);
+      const auto delay = roll.between(
+        core::duration{10us},
+        slow ? core::duration{world_.plan.grace} * 3 / 2 : core::duration{5ms});
+      if (roll.percent(dies_asked_percent))
+        die_after(*group, i, delay, 1, 0);
+      else
+        world_.queue.after(delay, [this, group = group, i = i, term = x.term] {
+          say_parked(*group, i, term);
+        });
+    }
   });
 }
 
-void machine::signal(epoch_id epoch, int signal) {
-  if (current_ == nullptr || current_->epoch != epoch)
+void machine::say_parked(batch& group, size_t i, uint32_t term) {
+  if (frozen_)
+    return missed_.push_back(
+      [this, &group, i, term] { say_parked(group, i, term); });
+  auto& x = group.workers[i];
+  if (!x.running || x.doomed || x.is_parked || x.term != term)
     return;
-  agent_.at(busy_until_, [this, group = current_, signal] {
-    for (size_t i = 0; i < group->workers.size(); ++i)
-      deliver(*group, i, signal);
+  x.is_parked = true;
+  x.ordered = false;
+  world_.checks.parked(*x.record);
+  tell(x.epoch, core::worker_parked{x.local_rank}, x.pid);
+  auto& roll = world_.roll;
+  if (!roll.percent(leaves_parked_percent))
+    return;
+  // Often just when others count on it.
+  const auto latest = roll.percent(70) ? core::duration{20ms} : 500ms;
+  world_.queue.after(roll.between(core::duration{10us}, latest),
+                     [this, &group, i, term] { leave_parked(group, i, term); });
+}
+
+// It ends, or hangs up and stays.
+void machine::leave_parked(batch& group, size_t i, uint32_t term) {
+  auto& x = group.workers[i];
+  if (!x.running || x.doomed || x.term != term || !agent_.alive())
+    return;
+  if (world_.roll.percent(50))
+    return tell(x.epoch, core::worker_hung_up{x.local_rank}, x.pid);
+  x.ordered = false;
+  die(group, i, 3, 0);
+}
+
+void machine::park(int64_t pid) {
+  if (const auto [group, i] = find(pid); group != nullptr) {
+    auto& x = group->workers[i];
+    if (!x.is_parked)
+      world_.checks.report("parking: a worker is spared that runs");
+    x.is_spared = true;
+  }
+}
+
+void machine::resume(const core::epoch_plan& plan,
+                     const std::vector<int64_t>& pids, uint64_t decided,
+                     invariants::epoch_record& record) {
+  current_ = plan.epoch;
+  agent_.at(busy_until_, [this, plan, pids, decided, &record] {
+    for (const auto pid : pids) {
+      const auto [group, i] = find(pid);
+      if (group == nullptr)
+        continue;
+      auto& x = group->workers[i];
+      x.is_spared = false;
+      x.ordered = decided != fence_count_ || world_.queue.now() >= fence_;
+      if (x.ordered) {
+        x.doomed = true;
+        die(*group, i, 0, SIGKILL);
+        continue;
+      }
+      world_.checks.took_part(plan, x.local_rank, x.epoch);
+      x.is_parked = false;
+      x.epoch = plan.epoch;
+      x.record = &record;
+      ++x.term;
+      world_.checks.born(record);
+      begin_work(*group, i);
+    }
+  });
+}
+
+std::vector<machine::place> machine::alive() {
+  auto out = std::vector<place>{};
+  std::erase_if(living_, [&](batch* x) {
+    const auto before = out.size();
+    for (size_t i = 0; i < x->workers.size(); ++i)
+      if (x->workers[i].running)
+        out.push_back({x, i});
+    return out.size() == before && x->plan.epoch != current_;
+  });
+  return out;
+}
+
+machine::place machine::find(int64_t pid) {
+  for (const auto& x : alive())
+    if (x.group->workers[x.i].pid == pid)
+      return x;
+  return {};
+}
+
+// -- signals ------------------------------------------------------------------
+
+void machine::signal(epoch_id epoch, int signal,
+                     const std::vector<uint32_t>& spared) {
+  agent_.at(busy_until_, [this, epoch, signal, spared] {
+    for (const auto& [group, i] : alive()) {
+      const auto& x = group->workers[i];
+      if (x.epoch == epoch
+          && std::find(spared.begin(), spared.end(), x.local_rank)
+               == spared.end())
+        deliver(*group, i, signal);
+    }
   });
 }
 
 void machine::notify(epoch_id epoch) {
-  if (current_ == nullptr || current_->epoch != epoch)
-    return;
-  agent_.at(busy_until_, [this, group = current_] {
-    for (size_t i = 0; i < group->workers.size(); ++i) {
+  agent_.at(busy_until_, [this, epoch] {
+    for (const auto& [group, i] : alive()) {
       auto& x = group->workers[i];
-      x.noticed = x.running;
-      if (x.running && !x.doomed
-          && !world_.roll.percent(ignored_notice_percent))
+      if (x.epoch != epoch || x.is_parked)
+        continue;
+      x.noticed = true;
+      if (!x.doomed && !world_.roll.percent(ignored_notice_percent))
         obey(*group, i, SIGUSR1);
     }
   });
@@ -92,22 +250,21 @@ void machine::notify(epoch_id epoch) {
 
 void machine::deliver(batch& group, size_t i, int signal) {
   auto& x = group.workers[i];
-  if (!x.running)
-    return;
   x.ordered = !x.timed;
   send(group, i, signal);
 }
 
-void machine::signal_one(epoch_id epoch, uint32_t local_rank, int signal) {
-  if (current_ == nullptr || current_->epoch != epoch)
-    return;
-  agent_.at(busy_until_, [this, group = current_, local_rank, signal] {
-    for (size_t i = 0; i < group->workers.size(); ++i)
-      if (auto& x = group->workers[i];
-          x.local_rank == local_rank && x.running) {
-        x.timed = !x.ordered;
-        send(*group, i, signal);
-      }
+void machine::signal_one(int64_t pid, int signal, bool is_order) {
+  agent_.at(busy_until_, [this, pid, signal, is_order] {
+    const auto [group, i] = find(pid);
+    if (group == nullptr)
+      return;
+    auto& x = group->workers[i];
+    if (is_order)
+      x.ordered = !x.timed;
+    else
+      x.timed = !x.ordered;
+    send(*group, i, signal);
   });
 }
 
@@ -157,7 +314,10 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     return;
   if (!std::exchange(x.running, false))
     return;
-  world_.checks.died(*group.record, x.pid, x.ordered || x.noticed);
+  if (x.is_parked)
+    world_.checks.died_parked(x.pid, x.ordered);
+  else
+    world_.checks.died(*x.record, x.pid, x.ordered || x.noticed);
   if (!agent_.alive())
     return;
   // A fact of the machine; a sleeping agent learns of it later.
@@ -172,14 +332,13 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   if (x.is_bereft)
     event.details.message = "connection reset by peer";
   world_.queue.after(noticed,
-                     [this, &group, pid = x.pid, event = std::move(event)] {
-                       tell(group.epoch, event, pid);
-                     });
+                     [this, epoch = x.epoch, pid = x.pid,
+                      event = std::move(event)] { tell(epoch, event, pid); });
 }
 
 void machine::release(epoch_id epoch) {
-  if (current_ != nullptr && current_->epoch == epoch)
-    current_ = nullptr;
+  if (unreleased_ == epoch)
+    unreleased_ = {};
 }
 
 uint64_t machine::set_fence(core::time_point due) {
@@ -193,7 +352,7 @@ uint64_t machine::set_fence(core::time_point due) {
     if (version != fence_version_ || frozen_)
       return;
     fire_fence();
-    kill_all(kill_delay_max);
+    kill_all(kill_delay_max, false);
   });
   return fence_count_;
 }
@@ -206,67 +365,88 @@ void machine::fire_fence() {
 
 void machine::freeze() {
   frozen_ = true;
-  for (const auto& group : batches_)
-    for (const auto& x : group->workers)
-      if (x.running)
-        world_.checks.stood_still(*group->record);
+  for (const auto& [group, i] : alive())
+    if (const auto& x = group->workers[i]; x.is_at_work())
+      world_.checks.stood_still(*x.record);
 }
 
 // A warden counts the time of a suspension, and runs before the workers do.
 void machine::thaw() {
   if (!std::exchange(frozen_, false))
     return;
-  for (const auto& group : batches_)
-    for (const auto& x : group->workers)
-      group->record->running_count += x.running ? 1 : 0;
+  auto records = std::set<invariants::epoch_record*>{};
+  for (const auto& [group, i] : alive())
+    if (const auto& x = group->workers[i]; x.is_at_work()) {
+      ++x.record->running_count;
+      records.insert(x.record);
+    }
   if (agent_.alive() && world_.queue.now() >= fence_) {
     fire_fence();
-    for (size_t i = 0; current_ != nullptr && i < current_->workers.size();
-         ++i) {
-      current_->workers[i].ordered = !current_->workers[i].timed;
-      die(*current_, i, 0, SIGKILL);
+    for (const auto& [group, i] : alive()) {
+      auto& x = group->workers[i];
+      if (x.is_spared)
+        continue;
+      x.ordered = !x.timed;
+      die(*group, i, 0, SIGKILL);
     }
   }
   for (const auto& what : std::exchange(missed_, {}))
     what();
-  for (const auto& group : batches_)
-    world_.checks.went_on(*group->record);
+  for (auto* record : records)
+    world_.checks.went_on(*record);
 }
 
-void machine::kill_all(core::duration delay_max) {
-  if (current_ == nullptr)
-    return;
-  for (size_t i = 0; i < current_->workers.size(); ++i) {
-    current_->workers[i].ordered = !current_->workers[i].timed;
-    current_->workers[i].doomed = true;
-    die_after(*current_, i, world_.roll.between(kill_delay_min, delay_max), 0,
+void machine::kill_all(core::duration delay_max, bool with_parked) {
+  for (const auto& [group, i] : alive()) {
+    auto& x = group->workers[i];
+    if (x.is_spared && !with_parked)
+      continue;
+    x.ordered = !x.timed;
+    x.doomed = true;
+    die_after(*group, i, world_.roll.between(kill_delay_min, delay_max), 0,
               SIGKILL);
   }
 }
 
 uint32_t machine::running_count() const {
   auto n = uint32_t{0};
-  if (current_ != nullptr)
-    for (const auto& x : current_->workers)
-      n += x.running ? 1 : 0;
+  for (const auto* group : living_)
+    for (const auto& x : group->workers)
+      n += x.is_at_work() && x.epoch == current_ ? 1 : 0;
   return n;
 }
 
 bool machine::is_any_alive() const {
-  for (const auto& group : batches_)
+  for (const auto* group : living_)
     for (const auto& x : group->workers)
       if (x.running)
         return true;
   return false;
 }
 
+bool machine::is_any_at_work() const {
+  for (const auto* group : living_)
+    for (const auto& x : group->workers)
+      if (x.is_at_work())
+        return true;
+  return false;
+}
+
+bool machine::is_any_parked() const {
+  for (const auto* group : living_)
+    for (const auto& x : group->workers)
+      if (x.running && x.is_parked)
+        return true;
+  return false;
+}
+
 int64_t machine::break_worker(uint32_t which, int exit_code, int signal,
                               bool is_bereft) {
-  for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
-    if (auto& x = current_->workers[i];
-        x.running && !x.doomed && !x.hangs && which-- == 0) {
+  for (const auto& [group, i] : alive())
+    if (auto& x = group->workers[i];
+        x.is_at_work() && !x.doomed && !x.hangs && which-- == 0) {
       x.is_bereft = is_bereft;
-      die(*current_, i, exit_code, signal);
+      die(*group, i, exit_code, signal);
       return x.pid;
     }
   return 0;
@@ -274,12 +454,12 @@ int64_t machine::break_worker(uint32_t which, int exit_code, int signal,
 
 std::optional<machine::victim> machine::hold_worker(uint32_t which,
                                                     bool hangs) {
-  for (size_t i = 0; current_ != nullptr && i < current_->workers.size(); ++i)
-    if (auto& x = current_->workers[i];
-        x.running && !x.doomed && !x.hangs && which-- == 0) {
+  for (const auto& [group, i] : alive())
+    if (auto& x = group->workers[i];
+        x.is_at_work() && !x.doomed && !x.hangs && which-- == 0) {
       x.held = true;
       x.hangs = hangs;
-      return victim{current_->epoch, x.local_rank};
+      return victim{x.epoch, x.local_rank};
     }
   return std::nullopt;
 }
@@ -287,19 +467,19 @@ std::optional<machine::victim> machine::hold_worker(uint32_t which,
 // Facts reach the agent in the order in which they happened, with the time at
 // which it read them: later, if it was asleep.
 void machine::tell(epoch_id epoch, core::worker_group_event event,
-                   int64_t dead_pid) {
+                   int64_t pid) {
   reported_until_ = std::max(reported_until_, world_.queue.now())
                     + world_.roll.between(core::duration{1us}, 50us);
-  agent_.at(reported_until_, [this, epoch, dead_pid, event = std::move(event)] {
+  agent_.at(reported_until_, [this, epoch, pid, event = std::move(event)] {
     auto seen = event;
     const auto now = world_.queue.now();
-    if (auto* x = std::get_if<core::worker_exited>(&seen))
+    if (auto* x = std::get_if<core::worker_exited>(&seen)) {
       x->when = now;
+      world_.checks.seen(pid, now);
+    }
     if (auto* x = std::get_if<core::worker_not_started>(&seen))
       x->when = now;
-    if (dead_pid != 0)
-      world_.checks.seen(dead_pid, now);
-    on_event_(epoch, seen);
+    on_event_(epoch, seen, pid);
   });
 }
 

@@ -28,16 +28,27 @@ struct world {
 
 class machine {
 public:
-  using listener = std::function<void(epoch_id, core::worker_group_event)>;
+  /// @param pid Of the worker that it is about; 0: of none that has run.
+  using listener
+    = std::function<void(epoch_id, core::worker_group_event, int64_t pid)>;
 
   /// @param agent The owner of these workers: they die with it.
   machine(world& all, os_process& agent, listener on_event);
 
   /// @param decided What `set_fence` returned before the start was decided.
-  void start(const core::epoch_plan& plan, uint64_t decided,
+  void start(const core::epoch_plan& plan,
+             const std::vector<uint32_t>& local_ranks, uint64_t decided,
              invariants::epoch_record& record);
-  void signal(epoch_id epoch, int signal);
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal);
+  /// Workers that are parked go on with this epoch.
+  void resume(const core::epoch_plan& plan, const std::vector<int64_t>& pids,
+              uint64_t decided, invariants::epoch_record& record);
+  /// Tells them that their epoch is over.
+  void ask_to_park(const std::vector<int64_t>& pids);
+  /// The fence spares this one from now on.
+  void park(int64_t pid);
+  void signal(epoch_id epoch, int signal, const std::vector<uint32_t>& spared);
+  /// @param is_order It is to end, not for its timer.
+  void signal_one(int64_t pid, int signal, bool is_order);
   /// Gives the workers notice: some end, in any way, and some go on.
   void notify(epoch_id epoch);
   void release(epoch_id epoch);
@@ -54,8 +65,13 @@ public:
   /// Workers of the current epoch that run user code.
   uint32_t running_count() const;
 
-  /// Whether a worker of any epoch runs.
+  /// Whether a worker of any epoch runs, or is parked.
   bool is_any_alive() const;
+
+  /// Whether a worker of any epoch runs.
+  bool is_any_at_work() const;
+
+  bool is_any_parked() const;
 
   /// Ends one of them, by a code or by a signal.
   /// @param is_bereft Its last words say that a peer has gone.
@@ -85,17 +101,36 @@ private:
     bool held = false;    ///< It does not continue by itself …
     bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
     bool is_bereft = false; ///< It says that a peer has gone.
+    epoch_id epoch{};       ///< The last that it took part in.
+    invariants::epoch_record* record = nullptr;
+    bool is_live = false;   ///< It can live through a change.
+    bool is_parked = false; ///< It belongs to no epoch …
+    bool is_spared = false; ///< … and the fence leaves it alone.
+    uint32_t term = 0;      ///< Epochs that it took part in before.
+
+    bool is_at_work() const { return running && !is_parked; }
   };
 
   /// The workers of one epoch.
   struct batch {
-    epoch_id epoch;
+    core::epoch_plan plan;
     invariants::epoch_record* record;
     uint64_t decided; ///< How often the fence had fired.
     std::vector<worker> workers;
   };
 
+  struct place {
+    batch* group = nullptr;
+    size_t i = 0;
+  };
+
   void start_one(batch& group, uint32_t local_rank);
+  void begin_work(batch& group, size_t i);
+  void greet(const worker& x);
+  void say_parked(batch& group, size_t i, uint32_t term);
+  void leave_parked(batch& group, size_t i, uint32_t term);
+  std::vector<place> alive();
+  place find(int64_t pid);
   void deliver(batch& group, size_t i, int signal);
   void send(batch& group, size_t i, int signal);
   void obey(batch& group, size_t i, int signal);
@@ -103,15 +138,16 @@ private:
   void die_after(batch& group, size_t i, core::duration delay, int exit_code,
                  int signal);
   void fire_fence();
-  void kill_all(core::duration delay_max);
-  void tell(epoch_id epoch, core::worker_group_event event,
-            int64_t dead_pid = 0);
+  void kill_all(core::duration delay_max, bool with_parked);
+  void tell(epoch_id epoch, core::worker_group_event event, int64_t pid = 0);
 
   world& world_;
   os_process& agent_;
   listener on_event_;
   std::vector<std::unique_ptr<batch>> batches_;
-  batch* current_ = nullptr;
+  std::vector<batch*> living_;    ///< With workers that have not ended.
+  epoch_id current_;              ///< That was begun last.
+  epoch_id unreleased_;           ///< 0: none.
   core::time_point busy_until_{}; ///< Orders are carried out one by one.
   core::time_point reported_until_{};
   core::time_point fence_ = core::time_point::max();

@@ -91,6 +91,8 @@ scenario roll_scenario(uint64_t seed) {
   // More failures than a list has room for.
   if (roll.percent(1))
     x.slot_count_max = 24;
+  if (roll.percent(40))
+    x.live_percent = roll.percent(60) ? 100 : 50;
   return x;
 }
 
@@ -154,6 +156,7 @@ std::string to_string(const scenario& x) {
             : x.embedded ? ", embedded"
                          : "")
          + (x.duplicates ? ", duplicates" : "")
+         + (x.live_percent > 0 ? ", live workers" : "")
          + (x.tick.count() > 0 ? ", tick " + ms(x.tick) + " ms" : "")
          + ", fence " + ms(x.limits.fence()) + " ms, lease "
          + ms(x.limits.lease()) + " ms, grace " + ms(x.grace) + " ms, work "

@@ -28,8 +28,10 @@ public:
     epochs_[epoch] = {std::move(processes), std::move(on_event)};
   }
 
-  void signal(epoch_id epoch, int signal) override {
-    calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal));
+  void signal(epoch_id epoch, int signal,
+              std::vector<uint32_t> spared) override {
+    calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal)
+                 + but_for(spared));
   }
 
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
@@ -41,8 +43,21 @@ public:
     calls_.write("notify " + to_string(epoch) + " " + std::to_string(signal));
   }
 
-  void release(epoch_id epoch) override {
-    calls_.write("release " + to_string(epoch));
+  void park(epoch_id epoch, uint32_t local_rank) override {
+    calls_.write("park " + to_string(epoch) + "/" + std::to_string(local_rank));
+  }
+
+  void resume(epoch_id epoch, ports::fence_token decided,
+              std::vector<uint32_t> local_ranks,
+              std::function<void(std::vector<uint32_t>)> on_resumed) override {
+    for (const auto x : local_ranks)
+      calls_.write("resume " + to_string(epoch) + "/" + std::to_string(x));
+    decided_ = decided;
+    on_resumed(std::move(local_ranks));
+  }
+
+  void release(epoch_id epoch, std::vector<uint32_t> spared) override {
+    calls_.write("release " + to_string(epoch) + but_for(spared));
   }
 
   void check(std::function<void()> on_answer) override {
@@ -134,6 +149,13 @@ public:
   }
 
 private:
+  static std::string but_for(const std::vector<uint32_t>& spared) {
+    auto out = std::string{};
+    for (const auto x : spared)
+      out += (out.empty() ? " but for " : ",") + std::to_string(x);
+    return out;
+  }
+
   struct group {
     std::vector<ports::process_spec> processes;
     listener on_event;

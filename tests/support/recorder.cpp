@@ -19,6 +19,13 @@ std::string and_others(size_t listed, uint32_t unlisted) {
 }
 
 /// ` unkillable=2: first place, second place`
+std::string parked(const core::parked_share& x) {
+  auto text = std::string{};
+  for (const auto rank : x.local_ranks)
+    text += (text.empty() ? ", parked " : " ") + std::to_string(rank);
+  return text;
+}
+
 std::string given_up(const core::group_stopped& x) {
   if (x.unkillable_count == 0)
     return "";
@@ -47,7 +54,10 @@ struct event_writer {
     return "stopped " + to_string(x.epoch) + ", port "
            + std::to_string(x.master_port)
            + and_others(x.others.listed.size(), x.others.unlisted_count)
-           + given_up(x);
+           + given_up(x) + parked(x.parked);
+  }
+  std::string operator()(const core::group_parked& x) const {
+    return "of " + to_string(x.epoch) + " left" + parked(x.parked);
   }
   std::string operator()(const core::control_checked& x) const {
     const auto asked

@@ -76,8 +76,9 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["TORCHELASTIC_TIMER_FILE"].starts_with("/"));
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})
     env.erase(name); // Set by the shell.
-  // 22 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 28);
+  CHECK(env["ACTORRUN_CONTROL"].starts_with("/"));
+  // 23 of the job, 5 of the scene and one of this test.
+  CHECK(env.size() == 29);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",

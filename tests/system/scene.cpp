@@ -77,6 +77,7 @@ worker_record parse_record(const std::string& text) {
   out.master_port = static_cast<uint16_t>(number(fields, "MASTER_PORT"));
   out.job = fields["ACTORRUN_JOB_ID"];
   out.descriptors = fields["fds"];
+  out.survivors = fields["survivors"];
   out.start_ns = std::stoll("0" + fields["start"]);
   out.last_ns = std::stoll("0" + fields["last"]);
   return out;

@@ -45,6 +45,7 @@ struct worker_record {
   uint16_t master_port = 0;
   std::string job;
   std::string descriptors; ///< `0,1,2`
+  std::string survivors;   ///< `0-2,5-5`
   int64_t start_ns = 0;    ///< Its start.
   int64_t last_ns = 0;     ///< Its last stamp, to 5 ms.
 };

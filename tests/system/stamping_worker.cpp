@@ -1,6 +1,9 @@
 // A worker that records its environment and its life: a file per process, whose
 // last line is updated every 5 ms. Tests read from it when the process began
-// and how long it lived, however it ended.
+// and how long it lived, however it ended. One that lives through changes has a
+// file per epoch.
+#include "runtime/worker/live.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -8,6 +11,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -30,6 +35,10 @@ struct options {
   bool child = false;    // A second process, in the same process group.
   bool stray = false;    // A second process, in a group of its own, orphaned.
   bool peers = false;    // Fail when a connection to a peer breaks.
+  bool live = false;     // Live through changes …
+  bool deaf = false;     // … but never park, …
+  bool lies = false;     // … or go on with the old epoch when parked, …
+  bool dies = false;     // … or end then.
   long slow_stop_ns = 0; // Delay between the stop signal and the end.
 };
 
@@ -60,10 +69,21 @@ std::string open_descriptors() {
   return out;
 }
 
+// The runs of the ranks that have survived: `0-2,5-5`.
+std::string text_of(const actorrun::worker::ranks& xs) {
+  auto out = std::string{};
+  for (const auto& [first, last] : xs.runs())
+    out += (out.empty() ? "" : ",") + std::to_string(first) + "-"
+           + std::to_string(last);
+  return out;
+}
+
 // One file, `w.<pid>`: complete lines of key=value, then the moving stamp.
 class record {
 public:
-  record(const std::string& folder, const char* kind) {
+  record(const std::string& folder, const char* kind,
+         const actorrun::worker::epoch* epoch = nullptr,
+         bool is_later = false) {
     const auto pid = std::to_string(::getpid());
     auto text = "kind=" + std::string{kind} + "\npid=" + pid
                 + "\nfds=" + open_descriptors() + "\n";
@@ -72,6 +92,8 @@ public:
           "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT",
           "ACTORRUN_EPOCH", "ACTORRUN_JOB_ID"})
       text += std::string{name} + "=" + variable(name) + "\n";
+    if (epoch != nullptr)
+      text += "survivors=" + text_of(epoch->survivors()) + "\n";
     text += "start=" + std::to_string(now_ns()) + "\nlast=";
     const auto draft = folder + "/draft." + pid;
     fd_ = ::open(draft.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
@@ -79,7 +101,8 @@ public:
       std::abort();
     place_ = off_t(text.size());
     stamp();
-    ::rename(draft.c_str(), (folder + "/w." + pid).c_str());
+    const auto suffix = is_later ? "." + variable("ACTORRUN_EPOCH") : "";
+    ::rename(draft.c_str(), (folder + "/w." + pid + suffix).c_str());
   }
 
   void stamp() {
@@ -163,6 +186,41 @@ bool told_to_end(const options& x, int& code) {
   return ::access((x.folder + "/end").c_str(), F_OK) == 0;
 }
 
+// What must not happen: it says that it has left the epoch, and goes on.
+void stamp_for_ever(record self) {
+  std::thread{[self]() mutable {
+    for (;;) {
+      self.stamp();
+      const auto pause = timespec{0, tick_ns};
+      ::nanosleep(&pause, nullptr);
+    }
+  }}.detach();
+}
+
+int live_through_changes(const options& x) {
+  auto is_later = false;
+  for (auto& epoch : actorrun::worker::epochs()) {
+    auto self
+      = record{x.folder, "worker", &epoch, std::exchange(is_later, true)};
+    while (!epoch.is_over() || x.deaf) {
+      self.stamp();
+      if (auto code = 0; told_to_end(x, code))
+        return code;
+      const auto pause = timespec{0, tick_ns};
+      ::nanosleep(&pause, nullptr);
+    }
+    if (x.lies)
+      stamp_for_ever(self);
+    if (x.dies)
+      std::thread{[] {
+        const auto pause = timespec{0, 20 * tick_ns};
+        ::nanosleep(&pause, nullptr);
+        ::_exit(3);
+      }}.detach();
+  }
+  return 0;
+}
+
 int live(const options& x, const char* kind, peers* links) {
   auto self = record{x.folder, kind};
   if (links != nullptr)
@@ -204,6 +262,10 @@ options parse(int argc, char** argv) {
     out.child |= word == "--child";
     out.stray |= word == "--stray";
     out.peers |= word == "--peers";
+    out.live |= word.starts_with("--live");
+    out.deaf |= word == "--live-deaf";
+    out.lies |= word == "--live-lies";
+    out.dies |= word == "--live-dies";
     if (word.starts_with("--folder="))
       out.folder = word.substr(9);
     if (word.starts_with("--say="))
@@ -225,6 +287,8 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, [](int signal) { stop_signal = signal; });
   if (x.child || x.stray)
     start_second_process(x);
+  if (x.live)
+    return live_through_changes(x);
   auto links = peers{};
   return live(x, "worker", x.peers ? &links : nullptr);
 }

@@ -73,8 +73,8 @@ rule "the folders below runtime are private" \
 rule "rooms of core include lower rooms only" \
   "$(rooms actors/core workers 'devices logs protocol store timers vitals' 'hosts journal reports')"
 rule "rooms of runtime include lower rooms only" \
-  "$(rooms runtime os 'devices diagnosis journal logs network processes store timers worker' \
-    'etcd hosts http process_group' launcher)"
+  "$(rooms runtime os \
+    'control devices diagnosis journal logs network processes store timers worker' 'etcd hosts http process_group' launcher)"
 rule "rooms of cli include lower rooms only" \
   "$(rooms cli 'compatibility options report' 'guide top' completion)"
 rule "includes are spelled from the top of the tree" \

@@ -274,6 +274,7 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .epoch = record.member_of,
                    .node_rank = record.place.node_rank,
                    .first_rank = record.place.first_global_rank,
+                   .lead_slot = record.place.lead_slot,
                    .share = record.share,
                    .connected = record.connected,
                    .leaving = record.leaving,

@@ -36,7 +36,8 @@ struct node {
   uint32_t slot_count = 0;
   epoch_id epoch;          ///< That it was last a member of; 0: none.
   uint32_t node_rank = 0;  ///< There …
-  uint32_t first_rank = 0; ///< … as this.
+  uint32_t first_rank = 0; ///< … as this, which …
+  uint32_t lead_slot = 0;  ///< … this slot has (`placement`).
   share_state share = share_state::idle;
   bool connected = true;
   bool leaving = false;

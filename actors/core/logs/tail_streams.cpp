@@ -14,12 +14,8 @@ bool tail_streams::open(epoch_id epoch, uint32_t slot_count) {
   if (!epochs_.empty() && epochs_.rbegin()->first >= epoch)
     return false;
   // Older ones that have no streams left need not be known.
-  std::erase_if(epochs_, [this](const auto& x) {
-    const auto& [first, count] = x.second;
-    const auto i = streams_.lower_bound(first);
-    return i == streams_.end()
-           || i->first >= first + count * streams_per_worker;
-  });
+  std::erase_if(epochs_,
+                [this](const auto& x) { return of_epoch(x.first).empty(); });
   epochs_.emplace(epoch, numbers{next_number_, slot_count});
   next_number_ += slot_count * streams_per_worker;
   return true;
@@ -48,6 +44,9 @@ std::vector<tail_stream*> tail_streams::of_worker(epoch_id epoch,
   const auto i = epochs_.find(epoch);
   if (i == epochs_.end() || local_rank >= i->second.slot_count)
     return {};
+  const auto& carried = i->second.carried;
+  if (const auto old = carried.find(local_rank); old != carried.end())
+    return between(old->second, streams_per_worker);
   return between(i->second.first + local_rank * streams_per_worker,
                  streams_per_worker);
 }
@@ -56,7 +55,23 @@ std::vector<tail_stream*> tail_streams::of_epoch(epoch_id epoch) {
   const auto i = epochs_.find(epoch);
   if (i == epochs_.end())
     return {};
-  return between(i->second.first, i->second.slot_count * streams_per_worker);
+  auto out
+    = between(i->second.first, i->second.slot_count * streams_per_worker);
+  for (const auto& [local_rank, first] : i->second.carried)
+    for (auto* x : between(first, streams_per_worker))
+      out.push_back(x);
+  return out;
+}
+
+std::vector<tail_stream*> tail_streams::carry(epoch_id from,
+                                              uint32_t local_rank) {
+  auto old = of_worker(from, local_rank);
+  if (old.empty() || epochs_.empty())
+    return {};
+  const auto number = old.front()->number;
+  epochs_.rbegin()->second.carried[local_rank]
+    = number - number % streams_per_worker;
+  return old;
 }
 
 std::vector<tail_stream*> tail_streams::all() {

@@ -68,6 +68,11 @@ public:
   /// Those that are left of a worker; none for one that is not known.
   std::vector<tail_stream*> of_worker(epoch_id epoch, uint32_t local_rank);
   std::vector<tail_stream*> of_epoch(epoch_id epoch);
+
+  /// From now on the worker's streams count as those of the newest epoch: it goes on
+  /// in that, with the same files.
+  /// @returns them
+  std::vector<tail_stream*> carry(epoch_id from, uint32_t local_rank);
   /// All, oldest first.
   std::vector<tail_stream*> all();
 
@@ -82,6 +87,7 @@ private:
   struct numbers {
     uint64_t first = 0; ///< Of local rank 0, standard output; then error.
     uint32_t slot_count = 0;
+    std::map<uint32_t, uint64_t> carried{}; ///< First numbers, by local rank.
   };
 
   std::vector<tail_stream*> between(uint64_t first, uint64_t count);

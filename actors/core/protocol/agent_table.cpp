@@ -39,6 +39,36 @@ record_list fill_vacancies(const record_list& members,
   return out;
 }
 
+/// The newest epoch that parked workers of these took part in; 0: there are none.
+epoch_id last_epoch_of(const record_list& members) {
+  auto out = epoch_id{};
+  for (const auto* x : members)
+    if (!x->parked.local_ranks.empty())
+      out = std::max(out, x->parked.epoch);
+  return out;
+}
+
+bool has_survivors(const agent_record& x, epoch_id last) {
+  return !x.parked.local_ranks.empty() && x.parked.epoch == last;
+}
+
+/// The slot of a survivor that is to have the first rank: the one that had it.
+uint32_t choose_lead(const agent_record& x) {
+  const auto& parked = x.parked.local_ranks;
+  const auto had = x.place.node_rank == 0 ? x.place.lead_slot : 0;
+  return std::binary_search(parked.begin(), parked.end(), had) ? had
+                                                               : parked.front();
+}
+
+void append_survivors(rank_runs& to, const agent_record& x) {
+  auto ranks = std::vector<uint32_t>{};
+  for (const auto slot : x.parked.local_ranks)
+    ranks.push_back(x.place.global_rank(slot));
+  std::sort(ranks.begin(), ranks.end());
+  for (const auto rank : ranks)
+    append(to, rank);
+}
+
 } // namespace
 
 epoch_plan agent_table::plan_for(const agent_record& x) const {
@@ -135,15 +165,37 @@ std::vector<agent_record*> agent_table::choose_members() {
   return fill_vacancies({chosen.begin(), first_new}, {first_new, chosen.end()});
 }
 
+// The two change places, but newcomers keep their order. The others keep their ranks.
+void agent_table::put_survivor_first(record_list& members,
+                                     epoch_id last) const {
+  const auto survivor
+    = std::find_if(members.begin(), members.end(),
+                   [&](const auto* x) { return has_survivors(*x, last); });
+  if (settings_.ranked || survivor == members.end()
+      || survivor == members.begin())
+    return;
+  const auto is_newcomer
+    = [this](const agent_record* x) { return x->member_of != epoch(); };
+  auto* moved = std::exchange(members.front(), *survivor);
+  for (auto i = std::next(members.begin()); i != survivor; ++i)
+    if (is_newcomer(moved) && is_newcomer(*i))
+      std::swap(moved, *i);
+  *survivor = moved;
+}
+
 std::vector<epoch_plan> agent_table::form(epoch_id epoch,
                                           uint32_t restart_count) {
-  const auto members = choose_members();
+  auto members = choose_members();
+  const auto survived = last_epoch_of(members);
+  put_survivor_first(members, survived);
   auto offers = std::vector<offer>{};
   offers.reserve(members.size());
   for (const auto* x : members)
     offers.push_back(x->offering);
-  const auto placements = assign_ranks(offers);
+  auto placements = assign_ranks(offers);
   assert(placements); // Every offer was checked when it came in.
+  if (has_survivors(*members.front(), survived))
+    placements->front().lead_slot = choose_lead(*members.front());
   const auto& last = placements->back();
   common_ = {.epoch = epoch,
              .own = {},
@@ -152,16 +204,20 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
              .master_address = offers.front().address,
              .master_port = offers.front().master_port,
              .restart_count = restart_count};
-  auto plans = std::vector<epoch_plan>{};
-  plans.reserve(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
     auto& x = *members[i];
     x.place = (*placements)[i];
+    if (has_survivors(x, survived))
+      append_survivors(common_.survivors, x);
+    x.parked = {};
     x.member_of = x.holds = epoch;
     x.share = share_state::starting;
-    plans.push_back(plan_for(x));
   }
   recount();
+  auto plans = std::vector<epoch_plan>{};
+  plans.reserve(members.size());
+  for (const auto* x : members)
+    plans.push_back(plan_for(*x));
   return plans;
 }
 

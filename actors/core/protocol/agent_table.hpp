@@ -29,6 +29,7 @@ struct agent_record {
   epoch_id member_of;   ///< That epoch; 0 if none.
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
+  parked_share parked{}; ///< While it holds no epoch.
   bool connected = true;
   bool leaving = false;
   /// Another agent has its node rank. It waits until that agent is lost.
@@ -48,6 +49,9 @@ struct agent_record {
 
 /// Owns the records, the current epoch's plan, and counts that are kept up to
 /// date, so that decisions need not look at every agent.
+///
+/// Workers that took part in the newest epoch of all that are parked survive. If
+/// there are any, one of them gets global rank 0, unless the nodes are ranked.
 ///
 /// The agents of the current epoch are its members; an agent that may be placed
 /// in the next epoch is a candidate.
@@ -131,6 +135,8 @@ public:
 
 private:
   std::vector<agent_record*> choose_members();
+  void put_survivor_first(std::vector<agent_record*>& members,
+                          epoch_id last) const;
   void hand_over_rank(const agent_record& gone);
   bool is_rank_taken(const offer& x) const;
   void count(const agent_record& x, int sign);

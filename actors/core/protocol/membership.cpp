@@ -56,13 +56,16 @@ void membership::on(const coordinator_found& event, time_point now,
   if (link_ != link::seeking)
     return;
   is_remote_ = event.is_remote;
-  assert(!ending_ || share_.may_run()); // Else it would have parted.
+  assert(!ending_ || has_workers()); // Else it would have parted.
   link_ = link::joining;
   join_sent_ = now;
   alarms_.disarm(alarm::retry);
   arm(alarm::timeout, now + limits_.connect, out);
   // Past the fence the workers have been killed, even if no report says so yet.
-  out.emplace_back(send_join{offer_, share_.held(now >= fence_due_, now)});
+  auto held = share_.held(now >= fence_due_, now);
+  if (held)
+    held->parked = parked_;
+  out.emplace_back(send_join{offer_, std::move(held)});
 }
 
 void membership::on(const coordinator_not_found& event, time_point now,
@@ -189,7 +192,7 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
     ending_ = ending{.result = {}, .why = event.why, .signal = 0};
   alarms_.disarm(alarm::timeout);
   link_ = link::seeking;
-  if (share_.may_run())
+  if (has_workers())
     stop(0, out);
   else
     part(now, out);
@@ -321,7 +324,7 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
     if (share_.holds(event.epoch))
       report_stopped(0, now, out);
     else
-      out.emplace_back(send_stopped{event.epoch, 0});
+      out.emplace_back(send_stopped{.epoch = event.epoch, .parked = parked_});
   } else if (event.is_over) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
@@ -329,21 +332,35 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
   } else if (share_.state() == share_state::failed) {
     share_.set_state(share_state::stopping);
   } else {
-    stop(0, out);
+    stop_for_next(event.reason, out);
   }
 }
 
 void membership::begin(const epoch_plan& plan, effects& out) {
+  parked_ = {};
+  is_parking_ = false;
   share_.begin(plan);
   out.emplace_back(set_fence{fence_due_});
   out.emplace_back(start_group{plan});
 }
 
+// Workers that have been asked to park are to end now.
 void membership::stop(int signal, effects& out) {
-  if (share_.state() == share_state::stopping)
+  if (share_.state() == share_state::stopping && !is_parking_)
     return;
+  is_parking_ = false;
   share_.set_state(share_state::stopping);
   out.emplace_back(stop_group{share_.epoch(), signal});
+}
+
+void membership::stop_for_next(const std::string& reason, effects& out) {
+  if (share_.state() == share_state::stopping)
+    return;
+  is_parking_ = true;
+  if (share_.state() != share_state::failed)
+    share_.set_state(share_state::stopping);
+  out.emplace_back(
+    stop_group{.epoch = share_.epoch(), .may_park = true, .reason = reason});
 }
 
 // Whether the announced epoch still has a place for this agent, only a new
@@ -382,7 +399,7 @@ void membership::on(const group_failed& event, time_point now, effects& out) {
   share_.fail(failure, now);
   if (is_connected())
     out.emplace_back(send_failed{event.epoch, std::move(failure)});
-  out.emplace_back(stop_group{event.epoch, 0});
+  stop_for_next("a worker of this node has failed", out);
 }
 
 void membership::on(const group_succeeded& event, time_point now,
@@ -409,6 +426,7 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
   if (is_draining_ && !ending_)
     say_leaving(out);
   share_.end();
+  parked_ = event.parked;
   add_failures(event.others, event.aged_at, now);
   if (event.unkillable_count > 0)
     give_up_workers(event.unkillable_count);
@@ -418,11 +436,23 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
     report_stopped(offer_.master_port, now, out);
   // A newer epoch that was revoked before it could begin here.
   if (is_connected() && !next_ && newest_ > event.epoch)
-    out.emplace_back(send_stopped{newest_, offer_.master_port});
-  if (ending_)
+    out.emplace_back(send_stopped{
+      .epoch = newest_, .master_port = offer_.master_port, .parked = parked_});
+  if (ending_ && !parked_.local_ranks.empty())
+    stop(ending_->signal, out);
+  else if (ending_)
     part(now, out);
   else if (next_)
     begin(*std::exchange(next_, std::nullopt), out);
+}
+
+// The coordinator counts on them, and names them in the next plan.
+void membership::on(const group_parked& event, time_point now, effects& out) {
+  if (!share_.holds(event.epoch) || share_.may_run())
+    return;
+  parked_ = event.parked;
+  if (is_connected())
+    report_stopped(0, now, out);
 }
 
 void membership::add_failures(collateral failures, time_point aged_at,
@@ -438,7 +468,7 @@ void membership::add_failures(collateral failures, time_point aged_at,
 void membership::report_stopped(uint16_t master_port, time_point now,
                                 effects& out) const {
   out.emplace_back(send_stopped{share_.epoch(), master_port, share_.others(now),
-                                unkillable_count_});
+                                unkillable_count_, parked_});
 }
 
 // -- the end ------------------------------------------------------------------
@@ -452,8 +482,9 @@ void membership::on(const job_ended& event, time_point now, effects& out) {
 void membership::on(const leave_requested& event, time_point now,
                     effects& out) {
   if (ending_) { // The second request: no grace period.
-    if (share_.may_run())
-      out.emplace_back(kill_group{share_.epoch()});
+    if (has_workers())
+      out.emplace_back(
+        kill_group{.epoch = share_.epoch(), .with_parked = true});
     return;
   }
   if (link_ == link::joined)
@@ -518,7 +549,7 @@ void membership::end(ending how, int signal, time_point now, effects& out) {
     how.why = ending_->why;
   ending_ = std::move(how);
   next_.reset();
-  if (share_.may_run())
+  if (has_workers())
     stop(signal, out);
   else
     part(now, out);

@@ -40,6 +40,10 @@ namespace actorrun::core {
 /// answered. The coordinator's lease runs from receiving it, and longer. So the
 /// workers here are dead before others can take their place.
 ///
+/// Workers that are parked belong to no epoch: neither the fence nor a newer epoch
+/// concerns them. They go on with the next epoch that has a place for this agent, and
+/// end when it leaves.
+///
 /// An agent that is drained gives its workers notice. From then on the end of a
 /// worker is no failure, however it ends. The agent leaves when its workers have
 /// ended, when one of them has ended otherwise than with 0, or when their time is
@@ -115,6 +119,7 @@ private:
   void on(const epoch_revoked& event, time_point now, effects& out);
   void begin(const epoch_plan& plan, effects& out);
   void stop(int signal, effects& out);
+  void stop_for_next(const std::string& reason, effects& out);
   void forget_next();
 
   // what the worker group reports
@@ -122,6 +127,7 @@ private:
   void on(const group_failed& event, time_point now, effects& out);
   void on(const group_succeeded& event, time_point now, effects& out);
   void on(const group_stopped& event, time_point now, effects& out);
+  void on(const group_parked& event, time_point now, effects& out);
   void add_failures(collateral failures, time_point aged_at, time_point now);
   void report_stopped(uint16_t master_port, time_point now, effects& out) const;
 
@@ -138,6 +144,11 @@ private:
   void part(time_point now, effects& out);
 
   void on(const timer_fired& event, time_point now, effects& out);
+
+  /// False when the agent can leave.
+  bool has_workers() const {
+    return share_.may_run() || !parked_.local_ranks.empty();
+  }
 
   /// Messages that are sent while joining arrive after the join request.
   bool is_connected() const {
@@ -171,6 +182,9 @@ private:
   uint32_t attempts_ = 0;
 
   epoch_share share_;
+  parked_share parked_; ///< While `share_` runs nothing.
+  bool is_parking_
+    = false;        ///< The workers have been ordered to stop, or to park.
   epoch_id newest_; ///< Newest epoch seen; older ones are refused.
   /// Begins when the workers of the present epoch are gone and the lease is
   /// known to last.

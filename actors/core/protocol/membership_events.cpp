@@ -36,7 +36,10 @@ struct effect_writer {
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
            + (x.unkillable_count == 0
                 ? ""
-                : " unkillable=" + std::to_string(x.unkillable_count));
+                : " unkillable=" + std::to_string(x.unkillable_count))
+           + (x.parked.local_ranks.empty()
+                ? ""
+                : " parked=" + std::to_string(x.parked.local_ranks.size()));
   }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }

@@ -61,6 +61,7 @@ struct epoch_revoked {
   epoch_id epoch;
   /// Workers of a newer epoch may run already: there is no grace period.
   bool is_over = false;
+  std::string reason{}; ///< For workers that live through it; one line.
 };
 
 struct job_ended {
@@ -91,6 +92,13 @@ struct group_stopped {
   /// Workers that SIGKILL has not ended. What they hold of the machine is lost,
   /// so the agent leaves.
   uint32_t unkillable_count = 0;
+  parked_share parked{};
+};
+
+/// Workers that were parked have ended.
+struct group_parked {
+  epoch_id epoch;
+  parked_share parked; ///< What is left.
 };
 
 /// This agent is asked to end; a second request: at once.
@@ -109,7 +117,8 @@ using membership_event
                  coordinator_disconnected, join_accepted, join_rejected,
                  control_checked, lease_granted, epoch_formed, epoch_revoked,
                  job_ended, group_started, group_failed, group_succeeded,
-                 group_stopped, leave_requested, drain_ordered, timer_fired>;
+                 group_stopped, group_parked, leave_requested, drain_ordered,
+                 timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -157,6 +166,7 @@ struct send_stopped {
   /// message is repeated.
   collateral others{};
   uint32_t unkillable_count = 0;
+  parked_share parked{};
 };
 
 struct send_leaving {
@@ -175,11 +185,14 @@ struct stop_group {
   int signal = 0; ///< 0: the job's stop signal.
   /// None: the job's grace period.
   std::optional<std::chrono::milliseconds> grace{};
+  bool may_park = false; ///< Live workers need not end.
+  std::string reason{};  ///< For them.
 };
 
 struct kill_group {
   epoch_id epoch;
-  bool is_fenced = false; ///< The coordinator does not answer.
+  bool is_fenced = false;   ///< The coordinator does not answer.
+  bool with_parked = false; ///< No worker is wanted any more.
 };
 
 /// Send the workers the notice signal: the node will leave.

@@ -42,6 +42,15 @@ std::string range(uint32_t min, uint32_t max) {
   return nodes_asked({.agent_count_min = min, .agent_count_max = max});
 }
 
+/// What an agent says is not believed.
+parked_share checked(parked_share x, const offer& own) {
+  auto& ranks = x.local_ranks;
+  std::erase_if(ranks, [&](uint32_t i) { return i >= own.slot_count; });
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return x;
+}
+
 /// An exempt failure does not end a job: names an unkillable worker, if there
 /// is one, as the first failure instead.
 void attribute_unkillable(outcome& how) {
@@ -262,6 +271,9 @@ void rendezvous::reconcile(agent_record& record,
                            const std::optional<claim>& held, time_point now,
                            effects& out) {
   const auto& agent = record.offering.agent;
+  record.parked = held && !may_run(held->state)
+                    ? checked(held->parked, record.offering)
+                    : parked_share{};
   if (held) {
     recovery_.see(held->plan.epoch);
     policy_.restore(held->plan.restart_count);
@@ -306,7 +318,10 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
     case share_state::failed:
       return;
     case share_state::idle:
-      return on(workers_stopped{agent, epoch()}, now, out);
+      return on(workers_stopped{.agent = agent,
+                                .epoch = epoch(),
+                                .parked = record.parked},
+                now, out);
     case share_state::stopping:
       if (is_active())
         revoke("agent " + agent.value + " stops its workers, out of touch",
@@ -425,12 +440,16 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     return;
   if (event.master_port != 0)
     record->offering.master_port = event.master_port;
-  if (record->holds != event.epoch)
+  if (record->holds != event.epoch) {
+    if (record->holds.value == 0) // Fewer are left.
+      record->parked = checked(event.parked, record->offering);
     return;
+  }
   agents_.change(*record, [](auto& x) {
     x.share = share_state::idle;
     x.holds = {};
   });
+  record->parked = checked(event.parked, record->offering);
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
   if (agents_.find_member(event.agent, event.epoch) == nullptr)

@@ -87,6 +87,7 @@ struct workers_stopped {
   uint16_t master_port = 0;      ///< A fresh one for the next epoch.
   collateral others{};           ///< Failures there that were not reported yet.
   uint32_t unkillable_count = 0; ///< Workers that SIGKILL did not end.
+  parked_share parked{};         ///< Workers that live, all that there are.
 };
 
 /// The operator or the coordinator's agent ends the job.

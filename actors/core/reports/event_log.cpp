@@ -214,12 +214,11 @@ std::string event_log::details_of(const record& x) const {
   if (x.who && plan_) {
     const auto& own = plan_->own;
     const auto rank = x.who->local_rank;
-    out
-      += list_of_one("local_rank", std::to_string(rank))
-         + list_of_one("role_rank", std::to_string(own.first_role_rank + rank))
-         + list_of_one("role_world_size", std::to_string(own.role_world_size))
-         + list_of_one("exit_code", number_or_null(x.who->exit_code))
-         + list_of_one("worker_pid", std::to_string(x.who->pid));
+    out += list_of_one("local_rank", std::to_string(rank))
+           + list_of_one("role_rank", std::to_string(own.role_rank(rank)))
+           + list_of_one("role_world_size", std::to_string(own.role_world_size))
+           + list_of_one("exit_code", number_or_null(x.who->exit_code))
+           + list_of_one("worker_pid", std::to_string(x.who->pid));
   }
   return out + "}";
 }
@@ -228,8 +227,7 @@ std::string event_log::text_of(const record& x, moment at) const {
   auto global_rank = std::string{null};
   auto worker_id = std::string{null};
   if (x.who && plan_) {
-    global_rank
-      = std::to_string(plan_->own.first_global_rank + x.who->local_rank);
+    global_rank = std::to_string(plan_->own.global_rank(x.who->local_rank));
     worker_id = json_string(std::to_string(x.who->pid));
   }
   const auto name = x.name.empty() ? status_prefix + x.state : x.name;

@@ -21,21 +21,30 @@ variables read(std::span<const std::string> inherited) {
   return result;
 }
 
+// A worker keeps its slot, and what that means for its devices, for life.
 void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
   const auto set = [&env](const char* name, uint64_t value) {
     env.insert_or_assign(name, std::to_string(value));
   };
-  set("LOCAL_RANK", local_rank);
-  set("RANK", plan.own.first_global_rank + local_rank);
+  set("RANK", plan.own.global_rank(local_rank));
   set("WORLD_SIZE", plan.world_size);
   set("LOCAL_WORLD_SIZE", plan.own.slot_count);
   set("GROUP_RANK", plan.own.node_rank);
   set("GROUP_WORLD_SIZE", plan.node_count);
-  set("ROLE_RANK", plan.own.first_role_rank + local_rank);
+  set("ROLE_RANK", plan.own.role_rank(local_rank));
   set("ROLE_WORLD_SIZE", plan.own.role_world_size);
+  env["MASTER_ADDR"] = plan.master_address;
   set("MASTER_PORT", plan.master_port);
   set("TORCHELASTIC_RESTART_COUNT", plan.restart_count);
   set("ACTORRUN_EPOCH", plan.epoch.value);
+}
+
+std::vector<std::string> lines_of(const variables& env) {
+  auto out = std::vector<std::string>{};
+  out.reserve(env.size());
+  for (const auto& [name, value] : env)
+    out.push_back(name + "=" + value);
+  return out;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -110,9 +119,9 @@ worker_environment(std::span<const std::string> inherited,
                    uint32_t local_rank, const std::string& error_file) {
   assert(local_rank < plan.own.slot_count);
   auto env = read(inherited);
+  env["LOCAL_RANK"] = std::to_string(local_rank);
   set_ranks(env, plan, local_rank);
   env["ROLE_NAME"] = job.role;
-  env["MASTER_ADDR"] = plan.master_address;
   env["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(job.restart_count_max);
   env["TORCHELASTIC_RUN_ID"] = job.job.value;
   // Workers test for the exact text.
@@ -121,17 +130,22 @@ worker_environment(std::span<const std::string> inherited,
   env["TORCHELASTIC_ERROR_FILE"] = error_file;
   env["TORCHELASTIC_SIGNALS_TO_HANDLE"] = job.signals_to_handle;
   env["ACTORRUN_JOB_ID"] = job.job.value;
+  if (!job.control_socket.empty())
+    env["ACTORRUN_CONTROL"] = job.control_socket;
   set_timers(env, job);
   set_devices(env, job, local_rank);
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   // Several workers with as many threads as cores each would fight over them.
   if (plan.own.slot_count > 1)
     env.try_emplace("OMP_NUM_THREADS", "1");
-  auto result = std::vector<std::string>{};
-  result.reserve(env.size());
-  for (const auto& [name, value] : env)
-    result.push_back(name + "=" + value);
-  return result;
+  return lines_of(env);
+}
+
+std::vector<std::string> epoch_environment(const epoch_plan& plan,
+                                           uint32_t local_rank) {
+  auto env = variables{};
+  set_ranks(env, plan, local_rank);
+  return lines_of(env);
 }
 
 } // namespace actorrun::core

@@ -25,6 +25,9 @@ struct job_environment {
   std::string notify_socket{};
   /// Within what time a worker that has sent a sign of life sends another.
   std::chrono::microseconds watchdog{0};
+  /// Where a worker that can live through a change finds its agent; empty: nowhere.
+  /// ACTORRUN_CONTROL.
+  std::string control_socket{};
   /// The store at MASTER_ADDR and MASTER_PORT is the agent's; else that of the
   /// worker with rank 0. TORCHELASTIC_USE_AGENT_STORE.
   bool agent_store = false;
@@ -54,11 +57,16 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 /// @param error_file Where the worker may say why it fails; empty: nowhere.
 /// @returns `NAME=value` by ascending name, each name once.
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
-///      same names. We add ACTORRUN_EPOCH and ACTORRUN_JOB_ID, and our
+///      same names. We add ACTORRUN_EPOCH, ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our
 ///      TORCHELASTIC_RESTART_COUNT is equal on all nodes.
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const epoch_plan& plan,
                    uint32_t local_rank, const std::string& error_file = {});
+
+/// What differs between the epochs of a worker that lives through a change, of the
+/// variables that `worker_environment` makes.
+std::vector<std::string> epoch_environment(const epoch_plan& plan,
+                                           uint32_t local_rank);
 
 } // namespace actorrun::core

@@ -23,11 +23,16 @@ constexpr auto earliest_before_group = std::chrono::hours{24};
 
 worker_group::worker_group(epoch_plan plan, std::string host,
                            std::chrono::milliseconds kill_timeout,
-                           std::chrono::milliseconds start_timeout)
+                           std::chrono::milliseconds start_timeout,
+                           const parked_workers& parked)
   : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
-    waiting_count_(plan_.own.slot_count) {
+    waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
+    parked_count_(uint32_t(parked.pids.size())), parked_epoch_(parked.epoch) {
   assert(!workers_.empty());
+  for (const auto& [local_rank, pid] : parked.pids)
+    workers_.at(local_rank)
+      = {.now = worker_record::state::parked, .pid = pid, .is_live = true};
 }
 
 std::vector<worker_group_effect>
@@ -47,12 +52,15 @@ void worker_group::on(const start_ordered&, time_point now, effects& out) {
   out.emplace_back(prepare_workers{});
 }
 
-void worker_group::on(const workers_prepared&, time_point, effects& out) {
+void worker_group::on(const workers_prepared&, time_point now, effects& out) {
   if (phase_ != phase::preparing)
     return;
   phase_ = phase::starting;
   has_begun_ = true;
-  out.emplace_back(start_workers{});
+  resume(now, out);
+  if (waiting_count_ > 0)
+    out.emplace_back(start_workers{});
+  settle(now, out);
 }
 
 void worker_group::on(const worker_started& event, time_point now,
@@ -84,6 +92,10 @@ void worker_group::on(const worker_not_started& event, time_point now,
 
 void worker_group::on(const worker_exited& event, time_point now,
                       effects& out) {
+  assert(event.local_rank < workers_.size());
+  if (auto& x = workers_[event.local_rank];
+      x.now == worker_record::state::parked)
+    return lose_parked(x, out);
   auto* worker = in_state(event.local_rank, worker_record::state::running);
   if (worker == nullptr)
     return;
@@ -112,30 +124,44 @@ void worker_group::on(const worker_exited& event, time_point now,
 }
 
 void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
-  if (phase_ == phase::idle || phase_ == phase::stopping
-      || phase_ == phase::stopped || phase_ == phase::succeeded)
+  if (phase_ == phase::stopping || phase_ == phase::stopped)
+    return stop_parked(event, now, out);
+  if (phase_ == phase::idle || phase_ == phase::succeeded)
     return;
   phase_ = phase::stopping;
   stop_ordered_at_ = now;
+  stop_signal_ = event.signal;
+  may_park_ = event.may_park;
   if (!has_begun_) { // What is being prepared may still take long.
     for (auto& worker : workers_)
-      worker.now = worker_record::state::ended;
-    ended_count_ = uint32_t(workers_.size());
+      if (worker.now == worker_record::state::waiting)
+        worker.now = worker_record::state::ended;
+    ended_count_ = uint32_t(workers_.size()) - parked_count_;
+    if (!may_park_ && parked_count_ > 0) {
+      may_park_ = true;
+      return stop_parked(event, now, out);
+    }
   } else if (event.grace.count() == 0) {
     kill_all(now, out);
   } else {
-    out.emplace_back(signal_workers{event.signal});
+    out.emplace_back(signal_workers{event.signal, spared()});
+    if (may_park_)
+      ask_to_park(event.grace, out);
     grace_timer_ = arm(now + event.grace, out);
   }
   settle(now, out);
 }
 
-void worker_group::on(const kill_ordered&, time_point now, effects& out) {
-  if (phase_ == phase::stopping) {
+void worker_group::on(const kill_ordered& event, time_point now, effects& out) {
+  if (phase_ == phase::stopping
+      || (phase_ == phase::stopped && event.with_parked && parked_count_ > 0)) {
+    phase_ = phase::stopping;
     grace_timer_ = {};
+    if (event.with_parked)
+      end_parking();
     kill_all(now, out);
   } else {
-    on(stop_ordered{SIGKILL, {}}, now, out);
+    on(stop_ordered{SIGKILL, {}, !event.with_parked}, now, out);
   }
 }
 
@@ -162,6 +188,158 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
     give_up(local_rank, now, out);
     return settle(now, out);
   }
+}
+
+// -- workers that live through a change ---------------------------------------
+
+// One that greets while it is being stopped has not been asked to park.
+void worker_group::on(const worker_greeted& event, time_point, effects&) {
+  assert(event.local_rank < workers_.size());
+  if (phase_ < phase::stopping)
+    workers_[event.local_rank].is_live = true;
+}
+
+void worker_group::on(const worker_parked& event, time_point now,
+                      effects& out) {
+  auto* worker = in_state(event.local_rank, worker_record::state::running);
+  if (worker == nullptr || !worker->is_live || !may_park_
+      || phase_ != phase::stopping || grace_timer_.value == 0)
+    return;
+  worker->now = worker_record::state::parked;
+  ++parked_count_;
+  out.emplace_back(park_worker{event.local_rank});
+  settle(now, out);
+}
+
+// It cannot be told of an epoch any more. Until it has ended it stays parked: the
+// agent must not leave before, nor start another in its place.
+void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
+  assert(event.local_rank < workers_.size());
+  auto& worker = workers_[event.local_rank];
+  if (!std::exchange(worker.is_live, false))
+    return;
+  if (worker.now == worker_record::state::parked) {
+    out.emplace_back(signal_worker{event.local_rank, SIGKILL});
+  } else if (worker.now == worker_record::state::running && may_park_
+             && phase_ == phase::stopping && grace_timer_.value != 0) {
+    out.emplace_back(signal_worker{event.local_rank, stop_signal_});
+  }
+}
+
+// They are running at once, and may fail at once: those that the fence has
+// overtaken are killed where they are resumed, and those that have hung up already.
+void worker_group::resume(time_point now, effects& out) {
+  auto resumed = in_state(worker_record::state::parked);
+  for (const auto i : resumed)
+    workers_[i].now = worker_record::state::running;
+  parked_count_ = 0;
+  parked_epoch_ = plan_.epoch;
+  if (!resumed.empty())
+    out.emplace_back(resume_workers{std::move(resumed)});
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::waiting
+        && contains(plan_.survivors, plan_.own.global_rank(i)))
+      fail_survivor(i, now, out);
+}
+
+// None is started in its place: its peers would take that for the survivor.
+void worker_group::fail_survivor(uint32_t local_rank, time_point now,
+                                 effects& out) {
+  workers_[local_rank].now = worker_record::state::ended;
+  --waiting_count_;
+  ++ended_count_;
+  auto failure = worker_failure{
+    .local_rank = local_rank, .kind = failure_kind::not_started, .code = ESRCH};
+  failure.details.message = "the worker that was to go on has ended";
+  report_failure(std::move(failure), {}, now, out);
+}
+
+void worker_group::ask_to_park(std::chrono::milliseconds grace,
+                               effects& out) const {
+  auto asked = std::vector<uint32_t>{};
+  for (const auto i : in_state(worker_record::state::running))
+    if (workers_[i].is_live)
+      asked.push_back(i);
+  if (!asked.empty())
+    out.emplace_back(core::ask_to_park{std::move(asked), grace});
+}
+
+// There is no next epoch for them.
+void worker_group::stop_parked(const stop_ordered& event, time_point now,
+                               effects& out) {
+  if (event.may_park || !may_park_)
+    return;
+  auto stopped = std::vector<uint32_t>{};
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::parked
+        || (workers_[i].now == worker_record::state::running
+            && workers_[i].is_live && grace_timer_.value != 0))
+      stopped.push_back(i);
+  end_parking();
+  if (stopped.empty())
+    return;
+  phase_ = phase::stopping;
+  has_begun_ = true;
+  stop_ordered_at_ = std::min(stop_ordered_at_, now);
+  if (event.grace.count() == 0)
+    return kill_all(now, out);
+  for (const auto i : stopped)
+    out.emplace_back(signal_worker{i, event.signal});
+  grace_timer_ = arm(now + event.grace, out);
+}
+
+// The next epoch starts another in its place.
+void worker_group::lose_parked(worker_record& worker, effects& out) {
+  --parked_count_;
+  worker.is_live = false;
+  if (phase_ < phase::stopping) {
+    worker.now = worker_record::state::waiting;
+    ++waiting_count_;
+    return;
+  }
+  worker.now = worker_record::state::ended;
+  ++ended_count_;
+  if (phase_ == phase::stopped)
+    out.emplace_back(report_parked{parked_ranks()});
+}
+
+// From now on they are workers that are being stopped, as others.
+void worker_group::end_parking() {
+  may_park_ = false;
+  if (parked_count_ > 0)
+    kill_timer_ = {};
+  for (const auto i : in_state(worker_record::state::parked))
+    workers_[i].now = worker_record::state::running;
+  parked_count_ = 0;
+}
+
+std::vector<uint32_t> worker_group::in_state(worker_record::state state) const {
+  auto out = std::vector<uint32_t>{};
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == state)
+      out.push_back(i);
+  return out;
+}
+
+// While the grace period lasts those that may still park are spared as well.
+std::vector<uint32_t> worker_group::spared() const {
+  auto out = std::vector<uint32_t>{};
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::parked
+        || (may_park_ && workers_[i].is_live))
+      out.push_back(i);
+  return out;
+}
+
+parked_workers worker_group::parked() const {
+  auto out = parked_workers{.epoch = parked_epoch_};
+  for (const auto i : in_state(worker_record::state::parked))
+    out.pids.emplace(i, workers_[i].pid);
+  return out;
+}
+
+parked_share worker_group::parked_ranks() const {
+  return {parked_epoch_, in_state(worker_record::state::parked)};
 }
 
 timer_id worker_group::arm(time_point due, effects& out) {
@@ -208,7 +386,7 @@ void worker_group::report_failure(worker_failure failure, time_point when,
                                   time_point now, effects& out) {
   failure.agent = plan_.own.agent;
   failure.host = host_;
-  failure.global_rank = plan_.own.first_global_rank + failure.local_rank;
+  failure.global_rank = plan_.own.global_rank(failure.local_rank);
   failure.pid = workers_[failure.local_rank].pid;
   failure.age = when == time_point{} ? duration{0} : now - std::min(when, now);
   if (is_active() && misses_peer(failure)) {
@@ -291,7 +469,7 @@ void worker_group::settle(time_point now, effects& out) {
     phase_ = phase::running;
     out.emplace_back(report_started{});
   }
-  if (ended_count_ < workers_.size())
+  if (ended_count_ + parked_count_ < workers_.size())
     return;
   if (phase_ == phase::running && !others_.empty()) {
     if (plan_.node_count == 1) // Else the reason may be on another node.
@@ -303,7 +481,10 @@ void worker_group::settle(time_point now, effects& out) {
   } else if (phase_ == phase::stopping) {
     phase_ = phase::stopped;
     out.emplace_back(release_workers{});
-    out.emplace_back(report_stopped{others_at(now), given_up_count_});
+    out.emplace_back(
+      report_stopped{others_at(now), given_up_count_, parked_ranks()});
+    others_ = {};
+    early_.clear();
   }
 }
 
@@ -356,10 +537,11 @@ void worker_group::fail_late_start(time_point now, effects& out) {
     = std::find_if(workers_.begin(), workers_.end(), [](const auto& x) {
         return x.now == worker_record::state::waiting;
       });
-  auto failure
-    = worker_failure{.local_rank = uint32_t(first - workers_.begin()),
-                     .kind = failure_kind::not_started,
-                     .code = ETIMEDOUT};
+  auto failure = worker_failure{
+    .local_rank = first == workers_.end() ? 0 // All of them are parked.
+                                          : uint32_t(first - workers_.begin()),
+    .kind = failure_kind::not_started,
+    .code = ETIMEDOUT};
   failure.details.message
     = std::string{has_begun_ ? "its program or its output files were not opened"
                              : "its log folders were not made"}
@@ -372,7 +554,8 @@ void worker_group::fail_late_start(time_point now, effects& out) {
 
 // A second kill does not extend the time.
 void worker_group::kill_all(time_point now, effects& out) {
-  out.emplace_back(signal_workers{SIGKILL});
+  out.emplace_back(
+    signal_workers{SIGKILL, in_state(worker_record::state::parked)});
   if (kill_timeout_.count() > 0 && kill_timer_.value == 0)
     kill_timer_ = arm(now + kill_timeout_, out);
 }

@@ -18,10 +18,18 @@ namespace actorrun::core {
 
 /// The visible state of one worker.
 struct worker_record {
-  /// `given_up`: SIGKILL has not ended it, and it is no longer waited for.
-  enum class state : uint8_t { waiting, running, ended, given_up };
+  /// `parked`: it belongs to no epoch. `given_up`: SIGKILL has not ended it, and it
+  /// is no longer waited for.
+  enum class state : uint8_t { waiting, running, parked, ended, given_up };
   state now = state::waiting;
-  int64_t pid = 0; ///< 0 until it has been started.
+  int64_t pid = 0;      ///< 0 until it has been started.
+  bool is_live = false; ///< It can live through a change: it has said so.
+};
+
+/// What a group has left that the next one goes on with.
+struct parked_workers {
+  epoch_id epoch;                     ///< The last that they took part in.
+  std::map<uint32_t, int64_t> pids{}; ///< By local rank.
 };
 
 ///                    all started            all exited with 0
@@ -44,6 +52,12 @@ struct worker_record {
 /// worker that was signalled before the order because of
 /// its timer, and one that SIGKILL does not end in time: that one counts as
 /// ended, because it will never run an instruction of its own again.
+///
+/// A live worker need not end when the group is stopped for the sake of the next
+/// epoch: it is asked to park, and is killed if it has not within the grace period.
+/// Parked workers belong to no epoch. The next group starts with them: it hands them
+/// its plan, and starts only what is missing. One that a plan names a survivor, and
+/// that has ended meanwhile, has failed in that epoch: its peers rely on it.
 class worker_group {
 public:
   enum class phase {
@@ -61,12 +75,14 @@ public:
   /// @param kill_timeout  From SIGKILL to giving up a worker; 0: never.
   /// @param start_timeout From the order to start to the failure of a worker that
   ///                      does not run yet; 0: never.
-  /// @pre the placement has at least one slot
+  /// @param parked What the last group has left: `parked()`.
+  /// @pre the placement has at least one slot, and one for each that is parked
   worker_group(epoch_plan plan, std::string host,
                std::chrono::milliseconds kill_timeout
                = std::chrono::milliseconds{0},
                std::chrono::milliseconds start_timeout
-               = std::chrono::milliseconds{0});
+               = std::chrono::milliseconds{0},
+               const parked_workers& parked = {});
 
   /// Applies one event and returns its effects. Deterministic.
   std::vector<worker_group_effect> step(const worker_group_event& event,
@@ -77,6 +93,9 @@ public:
 
   /// By local rank.
   const std::vector<worker_record>& workers() const { return workers_; }
+
+  /// The workers that are parked now.
+  parked_workers parked() const;
 
   /// Whether a death noticed at `when` was ordered; 0: a death now.
   bool has_ordered(time_point when) const {
@@ -107,6 +126,9 @@ private:
   void on(const worker_started& event, time_point now, effects& out);
   void on(const worker_not_started& event, time_point now, effects& out);
   void on(const worker_exited& event, time_point now, effects& out);
+  void on(const worker_greeted& event, time_point now, effects& out);
+  void on(const worker_parked& event, time_point now, effects& out);
+  void on(const worker_hung_up& event, time_point now, effects& out);
   void on(const stop_ordered& event, time_point now, effects& out);
   void on(const kill_ordered& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
@@ -115,6 +137,15 @@ private:
   void end_overdue(uint32_t local_rank, overdue_worker& x, time_point now,
                    effects& out);
   timer_id arm(time_point due, effects& out);
+  void resume(time_point now, effects& out);
+  void fail_survivor(uint32_t local_rank, time_point now, effects& out);
+  void ask_to_park(std::chrono::milliseconds grace, effects& out) const;
+  void stop_parked(const stop_ordered& event, time_point now, effects& out);
+  void lose_parked(worker_record& worker, effects& out);
+  void end_parking();
+  std::vector<uint32_t> in_state(worker_record::state state) const;
+  std::vector<uint32_t> spared() const;
+  parked_share parked_ranks() const;
   void kill_all(time_point now, effects& out);
   void fail_late_start(time_point now, effects& out);
   void give_up_all(time_point now, effects& out);
@@ -146,6 +177,10 @@ private:
   std::vector<worker_record> workers_;
   uint32_t waiting_count_;
   uint32_t ended_count_ = 0;
+  uint32_t parked_count_ = 0;
+  epoch_id parked_epoch_; ///< The last that those took part in.
+  bool may_park_ = false; ///< Live workers, in this stop.
+  int stop_signal_ = 0;
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;
   timer_id start_timer_;

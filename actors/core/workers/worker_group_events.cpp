@@ -4,6 +4,13 @@ namespace actorrun::core {
 
 namespace {
 
+std::string listed(const std::vector<uint32_t>& local_ranks) {
+  auto out = std::string{};
+  for (const auto x : local_ranks)
+    out += (out.empty() ? "" : ",") + std::to_string(x);
+  return out;
+}
+
 struct effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
@@ -12,8 +19,18 @@ struct effect_writer {
     return "prepare_workers";
   }
   std::string operator()(const start_workers&) const { return "start_workers"; }
+  std::string operator()(const resume_workers& x) const {
+    return "resume_workers " + listed(x.local_ranks);
+  }
+  std::string operator()(const ask_to_park& x) const {
+    return "ask_to_park " + listed(x.local_ranks);
+  }
+  std::string operator()(const park_worker& x) const {
+    return "park_worker " + std::to_string(x.local_rank);
+  }
   std::string operator()(const signal_workers& x) const {
-    return "signal_workers " + std::to_string(x.signal);
+    return "signal_workers " + std::to_string(x.signal)
+           + (x.spared.empty() ? "" : " spared=" + listed(x.spared));
   }
   std::string operator()(const release_workers&) const {
     return "release_workers";
@@ -32,7 +49,13 @@ struct effect_writer {
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
            + (x.unkillable_count == 0
                 ? ""
-                : " unkillable=" + std::to_string(x.unkillable_count));
+                : " unkillable=" + std::to_string(x.unkillable_count))
+           + (x.parked.local_ranks.empty()
+                ? ""
+                : " parked=" + listed(x.parked.local_ranks));
+  }
+  std::string operator()(const report_parked& x) const {
+    return "report_parked " + listed(x.parked.local_ranks);
   }
   std::string operator()(const probe_workers& x) const {
     return "probe_workers " + std::to_string(x.overdue);

@@ -1,6 +1,7 @@
 // Lists what a worker group is notified of, and what it orders.
 #pragma once
 
+#include "actors/core/epoch.hpp"
 #include "actors/core/failure.hpp"
 #include "actors/core/time.hpp"
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace actorrun::core {
 
@@ -41,14 +43,33 @@ struct worker_exited {
   time_point failed{};
 };
 
-/// Only the first order has an effect. A grace period of 0 kills at once.
+/// It has connected: it can live through a change.
+struct worker_greeted {
+  uint32_t local_rank = 0;
+};
+
+/// Nothing of it belongs to the group's epoch any more.
+struct worker_parked {
+  uint32_t local_rank = 0;
+};
+
+/// Its connection is closed.
+struct worker_hung_up {
+  uint32_t local_rank = 0;
+};
+
+/// Only the first order has an effect, but for one that lets nothing park after
+/// one that did. A grace period of 0 kills at once.
 struct stop_ordered {
   int signal = 0;
   std::chrono::milliseconds grace{0};
+  bool may_park = false; ///< Live workers need not end. Not with a grace of 0.
 };
 
 /// Kill at once, which also ends a grace period.
-struct kill_ordered {};
+struct kill_ordered {
+  bool with_parked = false;
+};
 
 /// A worker, or a process that it has started, did not release a timer in time.
 /// Only the first overrun of a worker has an effect.
@@ -71,7 +92,8 @@ struct worker_probed {
 
 using worker_group_event
   = std::variant<start_ordered, workers_prepared, worker_started,
-                 worker_not_started, worker_exited, stop_ordered, kill_ordered,
+                 worker_not_started, worker_exited, worker_greeted,
+                 worker_parked, worker_hung_up, stop_ordered, kill_ordered,
                  timer_fired, worker_overran, worker_probed>;
 
 // -- effects: what the owner must do, in order --------------------------------
@@ -79,12 +101,31 @@ using worker_group_event
 /// Make what the workers need: folders, a store.
 struct prepare_workers {};
 
-/// Start all workers.
+/// Start all workers that wait.
 struct start_workers {};
 
-/// Send a signal to every worker and the processes that it has started.
+/// Hand these workers, which are parked, the plan. Those that may not begin any
+/// more because of the fence are to be killed.
+struct resume_workers {
+  std::vector<uint32_t> local_ranks;
+};
+
+/// Tell these workers that their epoch is over.
+struct ask_to_park {
+  std::vector<uint32_t> local_ranks;
+  std::chrono::milliseconds grace{0}; ///< Then they are killed.
+};
+
+/// The fence is to leave this worker alone: it belongs to no epoch.
+struct park_worker {
+  uint32_t local_rank = 0;
+};
+
+/// Send a signal to every worker and the processes that it has started, and call
+/// off starts.
 struct signal_workers {
   int signal = 0;
+  std::vector<uint32_t> spared{}; ///< Local ranks, in order.
 };
 
 /// Find out where this overdue worker and its peers are.
@@ -98,7 +139,8 @@ struct signal_worker {
   int signal = 0;
 };
 
-/// Every worker has ended: kill the processes that they have left behind.
+/// Every worker has ended or is parked: kill the processes that those which have
+/// ended have left behind.
 struct release_workers {};
 
 struct report_started {};
@@ -109,7 +151,8 @@ struct report_failed {
 
 struct report_succeeded {};
 
-/// No worker runs any more, except for those that cannot be killed.
+/// No worker runs any more, except for those that cannot be killed. Said again when
+/// parked workers were stopped later.
 struct report_stopped {
   /// Failures from before the order to stop that were not reported: after the
   /// first failure, or noticed only after the order. Aged up to now.
@@ -117,13 +160,19 @@ struct report_stopped {
   /// Workers that SIGKILL has not ended. They were given up and are listed among
   /// the failures.
   uint32_t unkillable_count = 0;
+  parked_share parked{};
+};
+
+/// Fewer workers are parked.
+struct report_parked {
+  parked_share parked;
 };
 
 using worker_group_effect
-  = std::variant<arm_timer, prepare_workers, start_workers, signal_workers,
-                 release_workers, report_started, report_failed,
-                 report_succeeded, report_stopped, probe_workers,
-                 signal_worker>;
+  = std::variant<arm_timer, prepare_workers, start_workers, resume_workers,
+                 ask_to_park, park_worker, signal_workers, release_workers,
+                 report_started, report_failed, report_succeeded,
+                 report_stopped, report_parked, probe_workers, signal_worker>;
 
 /// One line per effect: `signal_workers 15`.
 std::string to_string(const worker_group_effect& x);

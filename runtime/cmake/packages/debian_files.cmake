@@ -69,6 +69,18 @@ if(COMPONENT STREQUAL programs)
        SYMBOLIC)
 endif()
 
+if(COMPONENT STREQUAL worker)
+  set(modules ${root}/lib/python3/dist-packages)
+  file(MAKE_DIRECTORY ${modules})
+  file(REMOVE_RECURSE ${modules}/actorrun)
+  file(RENAME ${root}/share/actorrun/python/actorrun ${modules}/actorrun)
+  file(REMOVE_RECURSE ${root}/share/actorrun/python)
+  file(GLOB others ${root}/share/actorrun/*)
+  if(NOT others)
+    file(REMOVE_RECURSE ${root}/share/actorrun)
+  endif()
+endif()
+
 # -- debug info, where Debian's debuggers look: by the number of the build ---------
 
 function(run)

@@ -33,6 +33,7 @@ names given_variables() {
   job.agent_store = true;
   job.virtual_local_rank = true;
   job.timer_file = "fifo";
+  job.control_socket = "socket";
   auto plan = core::epoch_plan{};
   plan.own.slot_count = 2;
   auto out = names{};

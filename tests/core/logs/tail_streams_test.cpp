@@ -103,3 +103,23 @@ TEST_CASE_METHOD(fixture,
   x.cursor.skip_to(20);
   CHECK(x.is_at_goal());
 }
+
+TEST_CASE_METHOD(fixture, "tail_streams: a worker's may go on in a later epoch",
+                 "[core]") {
+  follow(1, 2);
+  REQUIRE(uut.open({2}, 2));
+  uut.add({2}, 0, false);
+  CHECK(numbers(uut.carry({1}, 1)) == "2 3");
+  CHECK(numbers(uut.of_worker({2}, 0)) == "4");
+  CHECK(numbers(uut.of_worker({2}, 1)) == "2 3");
+  CHECK(numbers(uut.of_epoch({2})) == "4 2 3");
+  // And in one after that.
+  uut.remove(4);
+  REQUIRE(uut.open({3}, 2));
+  CHECK(numbers(uut.carry({2}, 1)) == "2 3");
+  CHECK(numbers(uut.of_epoch({3})) == "2 3");
+  CHECK(numbers(uut.carry({2}, 0)) == "");
+  uut.remove(2);
+  CHECK(numbers(uut.of_worker({3}, 1)) == "3");
+  CHECK(numbers(uut.carry({3}, 1)) == "3");
+}

@@ -401,7 +401,9 @@ TEST_CASE("membership: every message of the coordinator has its answer",
      {"send_stopped 2", stop, stop, "send_stopped 2", "", "send_stopped 2",
       ""}},
     {"older revoked", fixture::revoked(1), always("send_stopped 1")},
-    {"job ended", fixture::ended(), {part, stop, stop, part, stop, part, ""}},
+    {"job ended", // Those that were to park are to end now.
+     fixture::ended(),
+     {part, stop, stop, part, stop, part, stop}},
     {"accepted again", fixture::accepted(), always("")},
     {"rejected late", fixture::rejected(), always("")},
     {"found again", coordinator_found{}, always("")},
@@ -432,9 +434,7 @@ TEST_CASE("membership: every event of the worker group has its answer",
     {"newer failed", fixture::failed(3), always("")},
     {"newer succeeded", fixture::succeeded(3), always("")},
     {"newer stopped", fixture::stopped(3), always("")},
-    {"leave",
-     leave_requested{15},
-     {part, stop, stop, part, stop, part, "send_leaving"}},
+    {"leave", leave_requested{15}, {part, stop, stop, part, stop, part, stop}},
   });
 }
 

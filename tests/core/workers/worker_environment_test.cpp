@@ -316,3 +316,32 @@ TEST_CASE("worker_environment: timers and watchdog are announced by the "
   CHECK(variable(without, "WATCHDOG_USEC") == "");
   CHECK(variable(without, "WATCHDOG_PID") == "WATCHDOG_PID=1");
 }
+
+TEST_CASE("worker_environment: what a worker that lives on is told anew",
+          "[core]") {
+  auto plan = plans({offered("a", 3), offered("b", 3)})[0];
+  plan.own.lead_slot = 2;
+  const auto all = worker_environment({}, training, plan, 2);
+  const auto told = epoch_environment(plan, 2);
+  CHECK(variable(told, "RANK") == "RANK=0");
+  CHECK(variable(epoch_environment(plan, 0), "RANK") == "RANK=2");
+  CHECK(variable(epoch_environment(plan, 0), "ROLE_RANK") == "ROLE_RANK=2");
+  for (const auto& line : told)
+    CHECK(std::find(all.begin(), all.end(), line) != all.end());
+  for (const auto* name :
+       {"WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
+        "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "ACTORRUN_EPOCH",
+        "TORCHELASTIC_RESTART_COUNT"})
+    CHECK_FALSE(variable(told, name).empty());
+  // With virtual local ranks it is not the slot.
+  CHECK(variable(told, "LOCAL_RANK").empty());
+}
+
+TEST_CASE("worker_environment: where its agent listens", "[core]") {
+  CHECK(variable(environment({}), "ACTORRUN_CONTROL").empty());
+  auto job = training;
+  job.control_socket = "/run/c";
+  CHECK(variable(worker_environment({}, job, plans({offered("a", 1)})[0], 0),
+                 "ACTORRUN_CONTROL")
+        == "ACTORRUN_CONTROL=/run/c");
+}

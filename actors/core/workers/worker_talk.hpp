@@ -1,0 +1,75 @@
+// Lists what an agent and a worker that lives through changes tell each other
+// (docs/live_workers.md).
+#pragma once
+
+#include "actors/core/time.hpp"
+#include "messages/ids.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace actorrun::core {
+
+// -- from the worker ----------------------------------------------------------
+
+/// It can live through a change.
+struct said_hello {};
+
+/// Nothing of it belongs to that epoch any more.
+struct said_parked {
+  epoch_id epoch;
+};
+
+/// Something failed that a change may explain: a closed connection.
+struct said_trouble {
+  std::string text; ///< One printable line.
+};
+
+/// It has come so far, and can stop at any later step.
+struct said_step {
+  uint64_t step = 0;
+};
+
+/// Its connection is closed: it cannot be told anything any more.
+struct hung_up {};
+
+using worker_word
+  = std::variant<said_hello, said_parked, said_trouble, said_step, hung_up>;
+
+// -- to the worker ------------------------------------------------------------
+
+/// It takes part in this epoch from now on, with these values.
+struct tell_epoch {
+  epoch_id epoch;
+  std::vector<std::string> environment{}; ///< `NAME=value`: what may differ.
+  /// The first and last rank of each run of ranks that took part in the epoch
+  /// before, in order.
+  std::vector<std::pair<uint32_t, uint32_t>> survivors{};
+  uint32_t restart_count = 0;
+  std::string reason{}; ///< Why there is a new epoch; one line.
+};
+
+/// Its epoch is over: it is to park within that time, or is killed.
+struct tell_regroup {
+  std::string reason{};
+  duration time{0};
+};
+
+/// It is to go on up to this step, and to park then.
+struct tell_stop_at {
+  uint64_t step = 0;
+};
+
+/// It is to end within that time, or is killed.
+struct tell_stop {
+  std::string reason{};
+  duration time{0};
+};
+
+using worker_order
+  = std::variant<tell_epoch, tell_regroup, tell_stop_at, tell_stop>;
+
+} // namespace actorrun::core

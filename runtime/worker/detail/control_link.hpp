@@ -1,0 +1,133 @@
+// Owns the process's connection to its agent, and the thread that reads it.
+#pragma once
+
+#include "runtime/worker/detail/live_orders.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace actorrun::worker {
+
+/// How an epoch has ended early.
+enum class over : uint8_t {
+  no,
+  regroup,
+  stop_at, ///< The program has come to the step that it was told.
+  stop,
+  lost, ///< The agent has hung up.
+};
+
+/// An epoch as the agent has told it, and what has become of it.
+struct told_epoch {
+  explicit told_epoch(epoch_order x) : order(std::move(x)) {}
+
+  const epoch_order order;
+  std::atomic<over> how{over::no};
+  std::atomic<bool> has_step{false};
+  std::atomic<uint64_t> step{0}; ///< To stop at.
+  std::string over_reason{};     ///< Guarded by the link's mutex, as the next.
+  bool is_left = false;
+};
+
+/// One connection. Another process that inherits it, by a fork, has none.
+class control_link {
+public:
+  using clock = std::chrono::steady_clock;
+  using told = std::shared_ptr<told_epoch>;
+
+  /// Connects and says hello. The thread keeps the link alive until its end.
+  /// @returns null if there is no agent
+  static std::shared_ptr<control_link> open(const std::string& path);
+
+  /// What is called on the thread when an epoch ends early, again and again until
+  /// the program has left it. For all links of the process.
+  static void add_hook(std::function<void(std::string_view reason)> hook);
+
+  ~control_link();
+
+  control_link(const control_link&) = delete;
+  control_link& operator=(const control_link&) = delete;
+
+  /// Whether this is the process that has connected, and it has not hung up.
+  bool speaks() const { return state_.load() == state::open; }
+
+  // -- words ------------------------------------------------------------------
+
+  /// Sends a word that must arrive; waits for room. Does nothing if the connection
+  /// is closed.
+  void say(const std::string& packet);
+
+  /// Sends a word that another one will replace: without room it is lost.
+  void say_soon(const std::string& packet);
+
+  /// Hangs up: for the agent this is a worker as any other from now on.
+  void close();
+
+  // -- orders -----------------------------------------------------------------
+
+  /// Waits until an epoch has been told, or there will be none.
+  /// @returns false if there is none in time
+  bool await_first(clock::duration time);
+
+  /// Waits for an epoch later than the one that was entered last, and enters it.
+  /// Parks those that are over before they have begun.
+  /// @returns null if the worker is to end, or the agent has hung up (`is_lost`)
+  told next();
+
+  /// Waits until an epoch is over. @returns whether it is
+  bool wait_over(const told_epoch& x, clock::duration time);
+
+  void end_at_step(told_epoch& x, uint64_t step);
+
+  /// No hook runs for the epoch any more when this returns.
+  void leave(told_epoch& x);
+
+  /// Whether it has hung up, and has not told the worker to end before.
+  bool is_lost() const;
+  std::string refusal() const; ///< The agent's last words.
+  std::string reason_of(const told_epoch& x) const;
+
+private:
+  enum class state : uint8_t { open, closed, forgotten };
+
+  explicit control_link(int fd);
+  void start(const std::shared_ptr<control_link>& self);
+  bool send(const std::string& packet);
+  void run();
+  bool await_packet();
+  bool take(std::string_view packet);
+  void on(epoch_order& x);
+  void on(regroup_order& x);
+  void on(stop_at_order& x);
+  void on(stop_order& x);
+  void on(refusal_order& x);
+  void on(unknown_order&) {}
+  void end_locked(over how, const std::string& reason);
+  bool has_to_unblock() const;
+  void run_hooks();
+  static void before_fork();
+  static void after_fork();
+  static void in_child();
+
+  std::atomic<int> fd_;
+  std::atomic<state> state_{state::open};
+
+  mutable std::mutex mutex_; ///< For what follows.
+  std::condition_variable changed_;
+  told latest_;  ///< The last epoch told …
+  told entered_; ///< … and begun by the program.
+  bool is_stopped_ = false;
+  bool is_lost_ = false;
+  bool runs_hooks_ = false;
+  bool has_thread_ = false;
+  std::string refusal_;
+};
+
+} // namespace actorrun::worker

@@ -1,0 +1,349 @@
+#include "runtime/worker/live.hpp"
+
+#include "runtime/worker/detail/control_link.hpp"
+#include "runtime/worker/live.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace actorrun::worker {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The agent answers a hello within that time, or refuses it.
+constexpr auto hello_timeout = 15s;
+
+/// So long an exception waits for the news that explains it.
+constexpr auto word_timeout = 2s;
+
+template <class T>
+T number_in_environment(const char* name, T otherwise) {
+  const auto* text = std::getenv(name);
+  auto out = T{};
+  if (text == nullptr)
+    return otherwise;
+  const auto* end = text + std::strlen(text);
+  const auto done = std::from_chars(text, end, out);
+  return done.ec == std::errc{} && done.ptr == end ? out : otherwise;
+}
+
+std::shared_ptr<told_epoch> told_by_environment() {
+  auto x = epoch_order{};
+  x.restarts = number_in_environment<uint64_t>("TORCHELASTIC_RESTART_COUNT", 0);
+  x.number = number_in_environment<uint64_t>("ACTORRUN_EPOCH", x.restarts + 1);
+  return std::make_shared<told_epoch>(std::move(x));
+}
+
+} // namespace
+
+// -- ranks --------------------------------------------------------------------
+
+uint64_t ranks::size() const {
+  auto out = uint64_t{0};
+  for (const auto& [first, last] : runs_)
+    out += uint64_t{last} - first + 1;
+  return out;
+}
+
+bool ranks::contains(uint32_t rank) const {
+  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& x) {
+    return x.first <= rank && rank <= x.second;
+  });
+}
+
+uint32_t ranks::operator[](uint64_t index) const {
+  for (const auto& [first, last] : runs_) {
+    const auto count = uint64_t{last} - first + 1;
+    if (index < count)
+      return static_cast<uint32_t>(first + index);
+    index -= count;
+  }
+  assert(!"there is no such rank");
+  return 0;
+}
+
+// -- epoch --------------------------------------------------------------------
+
+epoch::epoch(std::shared_ptr<control_link> link,
+             std::shared_ptr<told_epoch> told)
+  : link_(std::move(link)), told_(std::move(told)),
+    survivors_(told_->order.survivors),
+    rank_(number_in_environment<uint32_t>("RANK", 0)),
+    world_size_(number_in_environment<uint32_t>("WORLD_SIZE", 1)),
+    local_rank_(number_in_environment<uint32_t>("LOCAL_RANK", 0)) {}
+
+uint64_t epoch::number() const {
+  return told_->order.number;
+}
+
+uint64_t epoch::restarts() const {
+  return told_->order.restarts;
+}
+
+const std::string& epoch::reason() const {
+  return told_->order.reason;
+}
+
+bool epoch::speaks() const {
+  return link_ && link_->speaks();
+}
+
+bool epoch::is_over() const {
+  return told_->how != over::no && speaks();
+}
+
+bool epoch::wait_over(std::chrono::nanoseconds time) const {
+  if (speaks())
+    return link_->wait_over(*told_, time);
+  constexpr auto longest = std::chrono::nanoseconds{24h};
+  const auto limit
+    = std::chrono::duration_cast<std::chrono::seconds>(std::min(time, longest));
+  auto rest = timespec{.tv_sec = limit.count(),
+                       .tv_nsec = (std::min(time, longest) - limit).count()};
+  while (time.count() > 0 && ::nanosleep(&rest, &rest) != 0) {
+  }
+  return false;
+}
+
+void epoch::throw_if_over() const {
+  if (!is_over())
+    return;
+  if (told_->how == over::lost)
+    throw agent_lost{link_->reason_of(*told_)};
+  throw regroup{link_->reason_of(*told_)};
+}
+
+void epoch::safe_point(uint64_t step) const {
+  if (!speaks())
+    return;
+  throw_if_over();
+  if (told_->has_step && step >= told_->step) {
+    link_->end_at_step(*told_, step);
+    throw_if_over();
+  }
+  link_->say_soon(step_packet(step));
+}
+
+bool epoch::is_explained(std::string_view trouble) const {
+  if (!speaks())
+    return false;
+  if (told_->how != over::no)
+    return told_->how != over::lost;
+  link_->say(trouble_packet(trouble));
+  link_->wait_over(*told_, word_timeout);
+  return told_->how == over::regroup;
+}
+
+void epoch::leave() {
+  if (speaks())
+    link_->leave(*told_);
+}
+
+// -- epoch_loop ---------------------------------------------------------------
+
+namespace {
+
+std::atomic<bool> has_loop{false};
+
+}
+
+epoch_loop::epoch_loop() {
+  if (has_loop.exchange(true))
+    throw std::logic_error{"another loop over epochs has not ended"};
+}
+
+epoch_loop::~epoch_loop() {
+  if (current_)
+    current_->leave();
+  if (link_)
+    link_->close();
+  has_loop = false;
+}
+
+epoch* epoch_loop::next() {
+  if (!std::exchange(has_begun_, true)) {
+    if (!open()) {
+      current_ = std::make_unique<epoch>(nullptr, told_by_environment());
+      return current_.get();
+    }
+  } else {
+    if (!current_)
+      return nullptr;
+    current_->leave();
+    const auto how = current_->told_->how.load();
+    const auto number = current_->number();
+    const auto is_over = current_->is_over();
+    current_.reset();
+    if (!is_over || how == over::stop) {
+      if (link_)
+        link_->close();
+      return nullptr; // The work is done, or this is another process.
+    }
+    if (how != over::lost)
+      link_->say(parked_packet(number));
+  }
+  auto told = link_->next();
+  if (!told && link_->is_lost())
+    throw agent_lost{link_->refusal()};
+  if (!told)
+    return nullptr;
+  for (const auto& [name, value] : told->order.environment)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  current_ = std::make_unique<epoch>(link_, std::move(told));
+  return current_.get();
+}
+
+// False: there is no agent, or it does not want to speak with this process.
+bool epoch_loop::open() {
+  const auto* path = std::getenv("ACTORRUN_CONTROL");
+  if (path == nullptr || *path == '\0')
+    return false;
+  auto link = control_link::open(path);
+  if (!link)
+    return false;
+  if (link->await_first(hello_timeout)) {
+    link_ = std::move(link);
+    return true;
+  }
+  if (link->is_lost())
+    std::fprintf(stderr,
+                 "actorrun: this worker does not live through changes: %s\n",
+                 link->refusal().c_str());
+  link->close();
+  return false;
+}
+
+void on_regroup(std::function<void(std::string_view)> hook) {
+  control_link::add_hook(std::move(hook));
+}
+
+} // namespace actorrun::worker
+
+// -- C ------------------------------------------------------------------------
+
+namespace {
+
+using namespace actorrun::worker;
+
+// Of one thread: that of the loop.
+std::unique_ptr<epoch_loop> the_loop;
+epoch* the_epoch = nullptr;
+
+int lost(const agent_lost&) {
+  return ACTORRUN_LIVE_LOST;
+}
+
+} // namespace
+
+int actorrun_live_next(void) {
+  try {
+    if (!the_loop)
+      the_loop = std::make_unique<epoch_loop>();
+    the_epoch = the_loop->next();
+    if (the_epoch == nullptr)
+      the_loop.reset();
+    return the_epoch == nullptr ? ACTORRUN_LIVE_ENDED : ACTORRUN_LIVE_EPOCH;
+  } catch (const agent_lost& x) {
+    the_epoch = nullptr;
+    the_loop.reset();
+    return lost(x);
+  } catch (const std::exception&) {
+    return ACTORRUN_LIVE_FAILED;
+  }
+}
+
+void actorrun_live_end(void) {
+  the_epoch = nullptr;
+  the_loop.reset();
+}
+
+uint64_t actorrun_live_number(void) {
+  return the_epoch == nullptr ? 0 : the_epoch->number();
+}
+
+uint32_t actorrun_live_rank(void) {
+  return the_epoch == nullptr ? 0 : the_epoch->rank();
+}
+
+uint32_t actorrun_live_world_size(void) {
+  return the_epoch == nullptr ? 0 : the_epoch->world_size();
+}
+
+uint32_t actorrun_live_local_rank(void) {
+  return the_epoch == nullptr ? 0 : the_epoch->local_rank();
+}
+
+uint64_t actorrun_live_restarts(void) {
+  return the_epoch == nullptr ? 0 : the_epoch->restarts();
+}
+
+const char* actorrun_live_reason(void) {
+  return the_epoch == nullptr ? "" : the_epoch->reason().c_str();
+}
+
+size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room) {
+  if (the_epoch == nullptr)
+    return 0;
+  const auto& runs = the_epoch->survivors().runs();
+  if (firsts != nullptr && lasts != nullptr)
+    for (size_t i = 0; i < std::min(room, runs.size()); ++i) {
+      firsts[i] = runs[i].first;
+      lasts[i] = runs[i].second;
+    }
+  return runs.size();
+}
+
+int actorrun_live_is_over(void) {
+  if (the_epoch == nullptr)
+    return ACTORRUN_LIVE_NOT_OVER;
+  try {
+    the_epoch->throw_if_over();
+    return ACTORRUN_LIVE_NOT_OVER;
+  } catch (const agent_lost& x) {
+    return lost(x);
+  } catch (const std::exception&) {
+    return ACTORRUN_LIVE_OVER;
+  }
+}
+
+int actorrun_live_wait_over(int64_t time_ns) {
+  if (the_epoch != nullptr)
+    the_epoch->wait_over(std::chrono::nanoseconds{time_ns});
+  return actorrun_live_is_over();
+}
+
+int actorrun_live_safe_point(uint64_t step) {
+  if (the_epoch == nullptr)
+    return ACTORRUN_LIVE_NOT_OVER;
+  try {
+    the_epoch->safe_point(step);
+    return ACTORRUN_LIVE_NOT_OVER;
+  } catch (const agent_lost& x) {
+    return lost(x);
+  } catch (const std::exception&) {
+    return ACTORRUN_LIVE_OVER;
+  }
+}
+
+int actorrun_live_is_explained(const char* trouble) {
+  return the_epoch != nullptr
+             && the_epoch->is_explained(trouble == nullptr ? "" : trouble)
+           ? 1
+           : 0;
+}
+
+void actorrun_live_on_regroup(void (*hook)(const char* reason, void* context),
+                              void* context) {
+  if (hook != nullptr)
+    on_regroup([=](std::string_view reason) {
+      hook(std::string{reason}.c_str(), context);
+    });
+}

@@ -1,0 +1,82 @@
+/* For worker programs in any language: what live.hpp offers, as plain C. A worker
+   that lives through changes of the group. */
+#ifndef ACTORRUN_RUNTIME_WORKER_LIVE_H
+#define ACTORRUN_RUNTIME_WORKER_LIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  ACTORRUN_LIVE_ENDED = 0, /* The program is to end. */
+  ACTORRUN_LIVE_EPOCH = 1, /* There is an epoch. */
+
+  ACTORRUN_LIVE_NOT_OVER = 0, /* The epoch goes on. */
+  ACTORRUN_LIVE_OVER = 1,     /* It is over: go on with the next one. */
+
+  /* The agent has closed the connection: it has ended, or refuses this worker. */
+  ACTORRUN_LIVE_LOST = -1,
+  /* No memory, or a loop in C++ has not ended. */
+  ACTORRUN_LIVE_FAILED = -2
+};
+
+/* Leaves the last epoch, of which nothing may be left, waits for the next one, and
+   changes the environment (RANK, WORLD_SIZE, MASTER_PORT...) with setenv(3): no
+   other thread may use it then. All of this belongs to one thread of the program,
+   but for actorrun_live_is_over, _wait_over and _on_regroup.
+
+       int more;
+       while ((more = actorrun_live_next()) == ACTORRUN_LIVE_EPOCH)
+         train();
+       return more == ACTORRUN_LIVE_ENDED ? 0 : 1;
+
+   ENDED: the program has done what it was to do in the last epoch, which was not
+   over, or it is told to stop. Without an agent there is one epoch. */
+int actorrun_live_next(void);
+
+/* Leaves the loop early. */
+void actorrun_live_end(void);
+
+/* Of the epoch; the text lives until the next one. */
+uint64_t actorrun_live_number(void);
+uint32_t actorrun_live_rank(void);
+uint32_t actorrun_live_world_size(void);
+uint32_t actorrun_live_local_rank(void);
+uint64_t actorrun_live_restarts(void);
+const char* actorrun_live_reason(void);
+
+/* The ranks of the workers that took part in the epoch before and have its state, as
+   runs: writes the first and last rank of up to `room` runs, in order. Returns how
+   many runs there are. */
+size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room);
+
+/* NOT_OVER, OVER or LOST. */
+int actorrun_live_is_over(void);
+
+/* The same, after up to so many nanoseconds. */
+int actorrun_live_wait_over(int64_t time_ns);
+
+/* Says that the program could stop here, after so many steps. Call it once per step
+   on all workers, with a number that grows and is the same on all of them. If the
+   group is to change without the loss of a step, it returns OVER at the same number
+   on all. */
+int actorrun_live_safe_point(uint64_t step);
+
+/* Something failed: asks the agent, for up to 2 s, whether a regroup explains it. Then
+   it returns 1, and the program goes on with the next epoch. */
+int actorrun_live_is_explained(const char* trouble);
+
+/* Has the hook called when an epoch ends early: on a thread of the library, at once
+   and every 0.25 s until the program has gone on to the next epoch. It is to make
+   whatever the program waits for fail. */
+void actorrun_live_on_regroup(void (*hook)(const char* reason, void* context),
+                              void* context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

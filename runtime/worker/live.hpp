@@ -1,0 +1,231 @@
+// PUBLIC, for worker programs: a worker that lives through changes of the group.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// When the group changes, because a node is lost, a worker fails or another joins,
+// a program that says
+//
+//     for (auto& epoch : actorrun::worker::epochs())
+//       epoch.run([&] {
+//         auto peers = connect(epoch.rank(), epoch.world_size());
+//         if (!epoch.survivors().empty())
+//           peers.broadcast(model, epoch.survivors()[0]);
+//         for (; step < step_max; ++step) {
+//           epoch.safe_point(step);
+//           train(model, peers);
+//         }
+//       });
+//
+// is not ended: it goes on, with what it has in memory, in the next epoch. Without
+// an agent, as under torchrun, there is one epoch.
+//
+// The variables of the environment (RANK, WORLD_SIZE, MASTER_PORT…) are changed with
+// setenv(3) on the thread of the loop, between two epochs: no other thread may use
+// the environment then.
+//
+// The rest may be called from any thread. A forked child takes no part.
+namespace actorrun::worker {
+
+class control_link;
+struct told_epoch;
+
+/// The epoch is over; the program is to go on with the next one.
+struct regroup : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The agent has closed the connection: it has ended, or refuses this worker.
+struct agent_lost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Ranks in ascending order; as small as the runs that they consist of.
+class ranks {
+public:
+  /// The first and the last rank of each run.
+  using run_list = std::vector<std::pair<uint32_t, uint32_t>>;
+
+  ranks() = default;
+  explicit ranks(run_list runs) : runs_(std::move(runs)) {}
+
+  bool empty() const { return runs_.empty(); }
+  uint64_t size() const;
+  bool contains(uint32_t rank) const;
+
+  /// @pre `index < size()`
+  uint32_t operator[](uint64_t index) const;
+
+  const run_list& runs() const { return runs_; }
+
+private:
+  run_list runs_;
+};
+
+/// One epoch of the group, as this worker takes part in it.
+class epoch {
+public:
+  epoch(std::shared_ptr<control_link> link, std::shared_ptr<told_epoch> told);
+
+  epoch(const epoch&) = delete;
+  epoch& operator=(const epoch&) = delete;
+
+  uint64_t number() const;
+  uint32_t rank() const { return rank_; }
+  uint32_t world_size() const { return world_size_; }
+  uint32_t local_rank() const { return local_rank_; }
+
+  /// The workers, by their ranks in this epoch, that took part in the one before and
+  /// have its state. Empty: there are none, or there is no agent that says so.
+  const ranks& survivors() const { return survivors_; }
+
+  /// How many restarts the job has spent.
+  uint64_t restarts() const;
+
+  /// Why there is a new epoch; one line.
+  const std::string& reason() const;
+
+  /// Whether the epoch has ended early. Cheap: reads an atomic variable.
+  bool is_over() const;
+
+  /// Waits until it is over. @returns whether it is
+  bool wait_over(std::chrono::nanoseconds time) const;
+
+  /// @throws regroup     the epoch is over
+  /// @throws agent_lost  the agent is gone
+  void throw_if_over() const;
+
+  /// Says that the program could stop here, after so many steps. Call it once per
+  /// step on all workers, with a number that grows and is the same on all of them.
+  /// If the group is to change without the loss of a step, it throws at the same
+  /// number on all. Takes a few microseconds.
+  /// @throws as throw_if_over
+  void safe_point(uint64_t step) const;
+
+  /// Runs `body`. An exception that a regroup explains ends it: one that comes when
+  /// the epoch is over, or within 2 s before the agent says so. Any other one goes
+  /// through.
+  /// @returns whether `body` has come to its end
+  template <class Body>
+  bool run(Body&& body) {
+    try {
+      std::forward<Body>(body)();
+      return true;
+    } catch (const std::exception& x) {
+      if (!is_explained(x.what()))
+        throw;
+    } catch (...) {
+      if (!is_explained("an exception of an unknown type"))
+        throw;
+    }
+    return false;
+  }
+
+  /// Reports trouble, unless the epoch is over, and waits up to 2 s for the agent's
+  /// word. What `run` asks. @returns whether the program is to go on all the same
+  bool is_explained(std::string_view trouble) const;
+
+private:
+  friend class epoch_loop;
+
+  bool speaks() const;
+  void leave();
+
+  std::shared_ptr<control_link> link_; ///< Null: there is no agent.
+  std::shared_ptr<told_epoch> told_;
+  ranks survivors_;
+  uint32_t rank_;
+  uint32_t world_size_;
+  uint32_t local_rank_;
+};
+
+/// Gives a program its epochs, one after the other. One at a time in a process.
+class epoch_loop {
+public:
+  epoch_loop();
+
+  /// Hangs up.
+  ~epoch_loop();
+
+  epoch_loop(const epoch_loop&) = delete;
+  epoch_loop& operator=(const epoch_loop&) = delete;
+
+  /// Leaves the last epoch, waits for the next, and changes the environment.
+  /// @returns null if the program is to end: it has done what it was to do in the
+  ///          last epoch, which is not over, or it is told to stop
+  /// @throws agent_lost  the agent is gone
+  epoch* next();
+
+private:
+  bool open();
+
+  std::shared_ptr<control_link> link_;
+  std::unique_ptr<epoch> current_;
+  bool has_begun_ = false;
+};
+
+/// What `for` needs of a loop over epochs.
+class epoch_range {
+public:
+  class iterator {
+  public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = epoch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = epoch*;
+    using reference = epoch&;
+
+    iterator() = default;
+    iterator(epoch_loop& loop, epoch* now) : loop_(&loop), now_(now) {}
+
+    epoch& operator*() const { return *now_; }
+    epoch* operator->() const { return now_; }
+
+    iterator& operator++() {
+      now_ = loop_->next();
+      return *this;
+    }
+
+    void operator++(int) { ++*this; }
+
+    friend bool operator==(const iterator& a, const iterator& b) {
+      return a.now_ == b.now_;
+    }
+
+  private:
+    epoch_loop* loop_ = nullptr;
+    epoch* now_ = nullptr;
+  };
+
+  iterator begin() { return {loop_, loop_.next()}; }
+  iterator end() { return {}; }
+
+private:
+  epoch_loop loop_;
+};
+
+/// The epochs that this worker takes part in. `begin` and `++` wait for the next one;
+/// what an epoch has left behind, connections for example, must be gone by then.
+/// Leaving the loop early hangs up.
+/// @throws agent_lost  in `begin` and `++`
+inline epoch_range epochs() {
+  return {};
+}
+
+/// Has `hook(reason)` called when an epoch ends early: on a thread of the library, at
+/// once and every 0.25 s until the program has gone on to the next epoch; so it may be
+/// called more than once. It is to make whatever the program waits for fail. The
+/// exception that this throws ends `run`.
+void on_regroup(std::function<void(std::string_view reason)> hook);
+
+} // namespace actorrun::worker

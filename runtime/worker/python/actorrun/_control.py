@@ -1,0 +1,226 @@
+"""Owns the process's connection to its agent, and the thread that reads it."""
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import traceback
+
+from . import _wire
+
+# While an epoch that is over has not been left, hooks are called again so often:
+# the program may have begun to wait for a peer after the first call.
+HOOK_INTERVAL = 0.25  # Seconds.
+
+# An agent that has so many connections waiting answers none in time.
+CONNECT_TIMEOUT = 10.0  # Seconds.
+
+hooks = []  # Called when an epoch ends early, on the thread that reads.
+
+
+class Told:
+    """An epoch as the agent has told it, and what has become of it."""
+
+    def __init__(self, order):
+        self.number = _wire.number(order, "epoch")
+        self.environment = _wire.environment(order)
+        self.survivors = _wire.runs(order, "survivors")
+        self.restarts = _wire.number(order, "restarts", 0)
+        self.reason = _wire.text(order, "reason")
+        self.stop_at = None
+        # "regroup", "stop_at", "stop" or "lost", once it is over.
+        self.over = None
+        self.over_reason = ""
+        self.is_left = False
+
+
+class Control:
+    """The connection. Another process that inherits it, by a fork, has none.
+
+    Attributes are read and written under `changed`, which is notified.
+    """
+
+    def __init__(self, path):
+        """Connects and says hello.
+
+        Raises:
+            OSError: there is no agent.
+        """
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._socket.settimeout(CONNECT_TIMEOUT)
+            self._socket.connect(path)
+            self._socket.settimeout(None)
+            self._socket.send(_wire.packet("hello", version=_wire.VERSION))
+        except BaseException:
+            self._socket.close()
+            raise
+        self.changed = threading.Condition()
+        self.latest = None     # The last epoch told …
+        self.entered = None    # … and begun by the program.
+        self.is_stopped = False
+        self.is_lost = False   # The agent has closed the connection.
+        self.refusal = ""      # Its last words.
+        self._is_closed = False
+        self._runs_hooks = False
+        self._thread = threading.Thread(
+            target=self._read, name="actorrun control", daemon=True)
+        self._thread.start()
+
+    # -- to the agent ---------------------------------------------------------
+
+    def say(self, kind, **members):
+        """Sends a word that must arrive. Waits for room as long as there is none.
+
+        Does nothing if the connection is closed.
+        """
+        data = _wire.packet(kind, **members)
+        while not self.is_lost and not self._is_closed:
+            if self._send(data):
+                return
+            room = select.poll()
+            room.register(self._socket, select.POLLOUT)
+            room.poll(100)  # Milliseconds; then it may be closed.
+
+    def say_soon(self, data):
+        """Sends a word that another one will replace: without room it is lost."""
+        if not self.is_lost and not self._is_closed:
+            self._send(data)
+
+    def _send(self, data):
+        try:
+            self._socket.send(data, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass  # The thread finds out what is wrong.
+        return True
+
+    def close(self):
+        """Hangs up: for the agent this is a worker as any other from now on."""
+        with self.changed:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self.changed.notify_all()
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        if self._thread is not threading.current_thread():
+            self._thread.join(1)
+        self._socket.close()
+
+    def forget(self):
+        """In a forked child: it does not speak for its parent."""
+        self.changed = threading.Condition()
+        self._is_closed = True
+        self.latest = None
+        self._socket.close()
+
+    # -- from the agent -------------------------------------------------------
+
+    def _read(self):
+        try:
+            while self._is_readable():
+                data = self._socket.recv(_wire.PACKET_SIZE_MAX + 1)
+                if not data:
+                    break
+                self._take(_wire.parse(data))
+        except (OSError, ValueError) as x:
+            with self.changed:
+                self.refusal = self.refusal or _wire.plain(x)
+        with self.changed:
+            if self._is_closed:
+                return
+            self.is_lost = True
+            self._end("lost", self.refusal or "the agent has hung up")
+        while self._has_to_unblock():
+            self._run_hooks()
+            time.sleep(HOOK_INTERVAL)
+
+    # Waits for a packet; calls hooks meanwhile as long as they are needed.
+    def _is_readable(self):
+        while True:
+            with self.changed:
+                if self._is_closed:
+                    return False
+            unblocks = self._has_to_unblock()
+            if unblocks:
+                self._run_hooks()
+            wait = select.poll()
+            wait.register(self._socket, select.POLLIN)
+            if wait.poll(HOOK_INTERVAL * 1000 if unblocks else None):
+                return True
+
+    def _take(self, order):
+        kind = order["type"]
+        with self.changed:
+            if kind == "epoch":
+                told = Told(order)
+                if self.latest is None or told.number > self.latest.number:
+                    self._end("regroup", told.reason)
+                    self.latest = told
+                    self.changed.notify_all()
+            elif kind == "regroup":
+                self._end("regroup", _wire.text(order, "reason"))
+            elif kind == "stop_at" and self.latest is not None:
+                self.latest.stop_at = _wire.number(order, "step")
+            elif kind == "stop":
+                self.is_stopped = True
+                self._end("stop", _wire.text(order, "reason"))
+            elif kind == "error":
+                self.refusal = _wire.text(order, "text")
+
+    # Under the lock.
+    def _end(self, how, reason):
+        told = self.latest
+        if told is not None and told.over is None:
+            told.over = how
+            told.over_reason = reason
+        self.changed.notify_all()
+
+    # -- hooks ----------------------------------------------------------------
+
+    def _has_to_unblock(self):
+        with self.changed:
+            told = self.entered
+            return (told is not None and not told.is_left
+                    and told.over not in (None, "stop_at")
+                    and not self._is_closed)
+
+    def _run_hooks(self):
+        with self.changed:
+            told = self.entered
+            if told is None or told.is_left:
+                return
+            self._runs_hooks = True
+            reason = told.over_reason
+        for hook in list(hooks):
+            try:
+                hook(reason)
+            except Exception:  # One that fails must not keep the others.
+                traceback.print_exc(file=sys.stderr)
+        with self.changed:
+            self._runs_hooks = False
+            self.changed.notify_all()
+
+    def leave(self, told):
+        """No hook runs any more for this epoch when this returns."""
+        with self.changed:
+            told.is_left = True
+            self.changed.wait_for(lambda: not self._runs_hooks)
+
+
+current = None  # The process's connection, if there is one.
+
+
+def _forget_parent():
+    global current
+    if current is not None:
+        current.forget()
+        current = None
+
+
+os.register_at_fork(after_in_child=_forget_parent)

@@ -1,0 +1,306 @@
+"""Gives a program its epochs, one after the other."""
+import bisect
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Sequence
+
+from . import _control, _wire
+
+# The agent answers a hello within that time, or refuses it.
+HELLO_TIMEOUT = 15.0  # Seconds.
+
+# So long an exception waits for the news that explains it.
+WORD_TIMEOUT = 2.0  # Seconds.
+
+_leave_hooks = []
+
+
+class Regroup(Exception):
+    """The epoch is over; the program is to go on with the next one."""
+
+
+class AgentLost(RuntimeError):
+    """The agent has closed the connection: it has ended, or refuses this worker."""
+
+
+class Ranks(Sequence):
+    """Ranks in ascending order; as small as the runs that they consist of."""
+
+    def __init__(self, runs=()):
+        self._runs = tuple(runs)
+        self._ends = []  # How many ranks there are up to the end of each run.
+        count = 0
+        for first, last in self._runs:
+            count += last - first + 1
+            self._ends.append(count)
+
+    def __len__(self):
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = index + len(self) if index < 0 else index
+        if not 0 <= i < len(self):
+            raise IndexError(index)
+        run = bisect.bisect_right(self._ends, i)
+        return self._runs[run][1] - (self._ends[run] - 1 - i)
+
+    def __contains__(self, rank):
+        return any(first <= rank <= last for first, last in self._runs)
+
+    def __eq__(self, other):
+        if isinstance(other, Ranks):
+            return self._runs == other._runs
+        return list(self) == other
+
+    __hash__ = None
+
+    def __repr__(self):
+        return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in self._runs)
+
+
+def on_regroup(fn):
+    """Has `fn(reason)` called when an epoch ends early.
+
+    It is called on another thread than the program's, at once and every 0.25 s
+    until the program has left the block of the epoch; so it may be called more
+    than once. It is to make whatever the program waits for fail. The exception
+    that this raises ends the block.
+
+    Returns:
+        `fn`, so this is a decorator.
+    """
+    _control.hooks.append(fn)
+    return fn
+
+
+def on_leave(fn):
+    """Has `fn(is_over)` called at the end of an epoch's block, on its thread.
+
+    Not if an exception leaves the block that no regroup has caused. `is_over` says
+    whether the epoch has ended early.
+    """
+    _leave_hooks.append(fn)
+    return fn
+
+
+class Epoch:
+    """One epoch of the group, as this worker takes part in it.
+
+    Attributes:
+        number: of the epoch; grows.
+        rank, world_size, local_rank: as the variables of these names.
+        survivors: the ranks, of this epoch, of the workers that took part in the
+            one before; they have its state. Empty: there are none, or there is
+            no agent that says so.
+        restarts: how many restarts the job has spent.
+        reason: why there is a new epoch; one line.
+    """
+
+    def __init__(self, control, told):
+        self._control = control
+        self._told = told
+        self._is_left = False
+        self.number = told.number
+        self.survivors = Ranks(told.survivors)
+        self.restarts = told.restarts
+        self.reason = told.reason
+        self.rank = _integer("RANK", 0)
+        self.world_size = _integer("WORLD_SIZE", 1)
+        self.local_rank = _integer("LOCAL_RANK", 0)
+
+    @property
+    def is_over(self):
+        """Whether the epoch has ended early. Cheap: reads a variable."""
+        return self._speaks() and self._told.over is not None
+
+    def wait_over(self, timeout=None):
+        """Waits until the epoch is over, at most so many seconds.
+
+        Returns:
+            Whether it is.
+        """
+        if not self._speaks():
+            if timeout is not None:
+                time.sleep(timeout)
+            return False
+        with self._control.changed:
+            return self._control.changed.wait_for(
+                lambda: self._told.over is not None, timeout)
+
+    def raise_if_over(self):
+        """Raises:
+            Regroup: the epoch is over.
+            AgentLost: the agent is gone.
+        """
+        if not self.is_over:
+            return
+        if self._told.over == "lost":
+            raise AgentLost(self._told.over_reason)
+        raise Regroup(self._told.over_reason)
+
+    def safe_point(self, step):
+        """Says that the program could stop here, after this many steps.
+
+        Call it once per step on all workers, with a number that grows and is the
+        same on all of them. If the group is to change without the loss of a step,
+        all raise at the same number. Takes about 10 microseconds.
+
+        Raises:
+            Regroup: the epoch is over.
+            AgentLost: the agent is gone.
+            TypeError, ValueError: the step is no whole number from 0 on.
+        """
+        if not self._speaks():
+            return
+        self.raise_if_over()
+        told = self._told
+        if told.stop_at is not None and step >= told.stop_at:
+            with self._control.changed:
+                if told.over is None:
+                    told.over = "stop_at"
+                    told.over_reason = f"stopped at step {step}"
+            self.raise_if_over()
+        self._control.say_soon(_wire.at_packet(step))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is not None and not self._is_explained(error):
+            return False
+        self._leave()
+        return True
+
+    # Whether the program is to go on in spite of the exception.
+    def _is_explained(self, error):
+        if not isinstance(error, Exception) or not self._speaks():
+            return False
+        control, told = self._control, self._told
+        if told.over is None:
+            control.say("trouble", text=_wire.plain(
+                f"{type(error).__name__}: {error}"))
+            with control.changed:
+                control.changed.wait_for(
+                    lambda: told.over is not None, WORD_TIMEOUT)
+                return told.over == "regroup"
+        return told.over != "lost"
+
+    # Done once: at the end of the block, or where the loop goes on without one.
+    def _leave(self):
+        if self._is_left:
+            return
+        self._is_left = True
+        if self._speaks():
+            self._control.leave(self._told)
+        for hook in list(_leave_hooks):
+            try:
+                hook(self.is_over)
+            except Exception:
+                traceback.print_exc(file=sys.stderr)
+
+    # A forked child has no word to say, and is told none.
+    def _speaks(self):
+        return self._control is not None and self._control is _control.current
+
+
+def epochs():
+    """Yields the epochs that this worker takes part in.
+
+    The loop goes on when an epoch ends early (`with epoch:`, or `epoch.is_over`),
+    and ends when the program has done what it was to do in one: its block has
+    ended without a regroup. The variables of the environment (RANK, WORLD_SIZE,
+    MASTER_PORT…) are those of the epoch when it is yielded.
+
+    Without an agent, as under torchrun, there is one epoch.
+
+    Raises:
+        AgentLost: the agent is gone.
+        RuntimeError: another loop over epochs has not ended.
+    """
+    if _control.current is not None:
+        raise RuntimeError("another loop over actorrun.epochs() has not ended")
+    control = _connect()
+    if control is None:
+        epoch = Epoch(None, _told_by_environment())
+        yield epoch
+        epoch._leave()
+        return
+    try:
+        while (told := _next_of(control)) is not None:
+            os.environ.update(told.environment)
+            epoch = Epoch(control, told)
+            yield epoch
+            epoch._leave()
+            if not epoch.is_over:
+                return  # The work is done, or this is another process.
+            if told.over == "lost":
+                raise AgentLost(told.over_reason)
+            if told.over == "stop":
+                return
+            control.say("parked", epoch=told.number)
+    finally:
+        if _control.current is control:
+            _control.current = None
+            control.close()
+
+
+# Waits for an epoch that this worker has not had; none: it is to end.
+def _next_of(control):
+    last = 0 if control.entered is None else control.entered.number
+    while True:
+        with control.changed:
+            control.changed.wait_for(
+                lambda: control.is_stopped or control.is_lost
+                or (control.latest is not None and control.latest.number > last))
+            told = control.latest
+            if control.is_stopped:
+                return None
+            if control.is_lost:
+                raise AgentLost(control.refusal or "the agent has hung up")
+            if told.over is None:
+                control.entered = told
+                return told
+            last = told.number
+        control.say("parked", epoch=last)  # Over before it has begun.
+
+
+# None: there is no agent, or it does not want to speak with this process.
+def _connect():
+    path = os.environ.get("ACTORRUN_CONTROL", "")
+    if not path:
+        return None
+    try:
+        control = _control.Control(path)
+    except OSError:
+        return None
+    with control.changed:
+        control.changed.wait_for(
+            lambda: control.latest is not None or control.is_stopped
+            or control.is_lost, HELLO_TIMEOUT)
+        is_told = control.latest is not None or control.is_stopped
+    if is_told:
+        _control.current = control
+        return control
+    if control.refusal:
+        warnings.warn("this worker does not live through changes: "
+                      + control.refusal, RuntimeWarning, stacklevel=3)
+    control.close()
+    return None
+
+
+def _integer(name, default):
+    try:
+        return int(os.environ.get(name, ""))
+    except ValueError:
+        return default
+
+
+def _told_by_environment():
+    restarts = max(_integer("TORCHELASTIC_RESTART_COUNT", 0), 0)
+    number = _integer("ACTORRUN_EPOCH", restarts + 1)
+    return _control.Told({"epoch": max(number, 0), "restarts": restarts})

@@ -1,0 +1,149 @@
+// Workers that live through changes: what they, the machine and the agent are told.
+#include "tests/actors/worker_supervisor_fixture.hpp"
+#include "tests/support/fake_worker_control.hpp"
+
+#include <csignal>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace actorrun::test;
+
+namespace {
+
+struct fixture : supervisor_setting {
+  fixture() {
+    auto with = config();
+    with.control = control;
+    begin(std::move(with));
+  }
+
+  void say(uint32_t local_rank, int64_t pid, worker_word word) {
+    control->say(local_rank, pid, std::move(word));
+    run();
+  }
+
+  /// Workers 100 and 101 of epoch 1 run; the first can live through a change.
+  void start_live() {
+    start(1);
+    say(0, 100, said_hello{});
+    REQUIRE(control->told() == "0 epoch 1 RANK=4");
+  }
+
+  /// The first one is parked, the other one has ended.
+  void park() {
+    start_live();
+    order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+    say(0, 100, said_parked{{1}});
+    host->exit(1, 1, 0, SIGTERM);
+    run();
+    host->told();
+    agent.told();
+    control->told();
+  }
+
+  static epoch_plan next() {
+    auto x = plan(2);
+    x.survivors = {{4, 4}};
+    return x;
+  }
+
+  std::shared_ptr<fake_worker_control> control
+    = std::make_shared<fake_worker_control>();
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "worker_supervisor: only its workers may speak",
+                 "[actors]") {
+  start(1);
+  CHECK(control->admitted() == "0:100 1:101");
+  say(0, 4711, said_hello{});
+  say(7, 100, said_hello{});
+  CHECK(control->told().empty());
+  host->exit(1, 1, 0);
+  run();
+  CHECK(control->admitted() == "0:100");
+}
+
+TEST_CASE_METHOD(fixture, "worker_supervisor: a live worker parks",
+                 "[actors]") {
+  start_live();
+  order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+  CHECK(host->told() == "signal 1 15 but for 0");
+  CHECK(control->told() == "0 regroup: b has left");
+  say(0, 100, said_parked{{9}}); // Of another epoch.
+  CHECK(host->told().empty());
+  say(0, 100, said_parked{{1}});
+  CHECK(host->told() == "park 1/0");
+  host->exit(1, 1, 0, SIGTERM);
+  run();
+  CHECK(host->told() == "release 1 but for 0");
+  CHECK(agent.told().find("stopped 1, port") == 0);
+}
+
+TEST_CASE_METHOD(fixture, "worker_supervisor: the next epoch is for both",
+                 "[actors]") {
+  park();
+  order(fenced_start{next(), {5}});
+  CHECK(host->told() == "release 1 but for 0; resume 1/0; start 2");
+  CHECK(host->decided() == 5);
+  CHECK(host->process_count(2) == 1);
+  CHECK(host->process(2, 0).local_rank == 1); // The only one of the batch.
+  CHECK(control->told() == "0 epoch 2 RANK=4 4-4");
+  host->start_all(2, 200);
+  run();
+  CHECK(agent.told() == "started 2: 100 201");
+  SECTION("whose end it sees") {
+    host->exit(1, 0, 0);
+    host->exit(2, 1, 0);
+    run();
+    CHECK(agent.told() == "succeeded 2");
+    CHECK(host->told() == "release 1; release 2");
+  }
+  SECTION("and whose failure") {
+    host->exit(1, 0, 3);
+    run();
+    CHECK(agent.told().find("failed 2: rank 4 (local rank 0, pid 100)") == 0);
+  }
+  SECTION("who get signals") {
+    order(stop_group{.epoch = {2}});
+    CHECK(host->told() == "signal 2 15; signal 1/0 15");
+    CHECK(control->told() == "0 stop");
+  }
+  SECTION("who get notice") {
+    order(notify_group{SIGUSR1});
+    CHECK(host->told() == "notify 1 10; notify 2 10");
+  }
+}
+
+TEST_CASE_METHOD(fixture, "worker_supervisor: one that ends parked is replaced",
+                 "[actors]") {
+  park();
+  host->exit(1, 0, 3);
+  run();
+  CHECK(agent.told() == "of 1 left");
+  order(fenced_start{plan(2), {}});
+  CHECK(host->told() == "release 1; start 2");
+  CHECK(host->process_count(2) == 2);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_supervisor: parked workers are stopped for good",
+                 "[actors]") {
+  park();
+  order(stop_group{.epoch = {1}});
+  CHECK(control->told() == "0 stop");
+  CHECK(host->told() == "signal 1/0 15");
+  host->exit(1, 0, 0, SIGTERM);
+  run();
+  CHECK(host->told() == "release 1");
+  CHECK(agent.told().find("stopped 1, port") == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_supervisor: one that hangs up parked is killed",
+                 "[actors]") {
+  park();
+  say(0, 100, hung_up{});
+  CHECK(host->told() == "signal 1/0 9");
+}

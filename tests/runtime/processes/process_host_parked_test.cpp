@@ -1,0 +1,119 @@
+// Processes that live on when their epoch is over.
+#include "tests/runtime/processes/process_host_fixture.hpp"
+
+namespace actorrun::detail::process_host_test {
+
+namespace {
+
+using ranks = std::vector<uint32_t>;
+
+struct parked_fixture : fixture {
+  /// Three processes run, of which the first two are parked and the third ends.
+  void park() {
+    start({worker(0, {"sleep", "1000"}), worker(1, {"sleep", "1000"}),
+           worker(2, {"sleep", "1000"})});
+    REQUIRE(wait_for_events(3));
+    uut->park(epoch, 0);
+    uut->park(epoch, 1);
+    uut->signal(epoch, SIGTERM, {0, 1});
+    REQUIRE(wait_for_events(4));
+    uut->release(epoch, {0, 1});
+  }
+
+  /// Waits for all that was ordered. @returns which were resumed
+  ranks resume(ranks asked, ports::fence_token decided) {
+    auto done = std::promise<ranks>{};
+    uut->resume(epoch, decided, std::move(asked),
+                [&](ranks x) { done.set_value(std::move(x)); });
+    return done.get_future().get();
+  }
+
+  void settle() {
+    auto done = std::promise<void>{};
+    uut->check([&] { done.set_value(); });
+    done.get_future().get();
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(parked_fixture,
+                 "process host: those that live on outlive their epoch",
+                 "[runtime]") {
+  park();
+  settle();
+  CHECK(runs(pid_of(0)));
+  CHECK(runs(pid_of(1)));
+  CHECK(trace() == "started 0; started 1; started 2; exited 2: signal 15");
+  SECTION("with processes of the next") {
+    start({worker(2, {"true"})}, epoch_id{2}, {});
+    REQUIRE(wait_for_events(6));
+    uut->release(epoch_id{2});
+    settle();
+    CHECK(runs(pid_of(0)));
+  }
+  SECTION("until they are signalled") {
+    uut->signal_one(epoch, 0, SIGTERM);
+    REQUIRE(wait_for_events(5));
+    uut->release(epoch, {1});
+    settle();
+    CHECK(runs(pid_of(1)));
+  }
+  SECTION("and are released one by one") {
+    const auto first = pid_of(0);
+    uut->release(epoch, {1});
+    CHECK(soon([&] { return !runs(first); }));
+    CHECK(runs(pid_of(1)));
+  }
+  uut->release(epoch);
+  CHECK(soon([&] { return state_of(pid_of(0)) == '-'; }));
+  CHECK(soon([&] { return state_of(pid_of(1)) == '-'; }));
+  CHECK(soon([&] { return state_of(pid_of(2)) == '-'; }));
+}
+
+TEST_CASE_METHOD(parked_fixture, "process host: the fence spares the parked",
+                 "[runtime]") {
+  start({worker(0, {"sleep", "1000"}), worker(1, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(2));
+  uut->park(epoch, 0);
+  settle();
+  const auto before = uut->set_fence(core::time_point::max());
+  uut->set_fence(clock_type::now());
+  REQUIRE(wait_for_events(3));
+  CHECK(trace() == "started 0; started 1; exited 1: signal 9");
+  CHECK(runs(pid_of(0)));
+  SECTION("but not if they were to go on before it fired") {
+    CHECK(resume({0}, before).empty());
+    CHECK(wait_for_events(4));
+  }
+  SECTION("which may go on when that is decided later") {
+    CHECK(resume({0}, uut->set_fence(core::time_point::max())) == ranks{0});
+    CHECK(runs(pid_of(0)));
+    SECTION("and then are as others") {
+      uut->set_fence(clock_type::now());
+      CHECK(wait_for_events(4));
+    }
+  }
+  uut->release(epoch);
+}
+
+TEST_CASE_METHOD(parked_fixture,
+                 "process host: the parked end with their agent", "[runtime]") {
+  park();
+  const auto pid = pid_of(0);
+  uut.reset();
+  CHECK(soon([&] { return !runs(pid); }));
+  CHECK(!has_children());
+}
+
+TEST_CASE_METHOD(parked_fixture,
+                 "process host: one that has ended does not go on",
+                 "[runtime]") {
+  park();
+  uut->signal_one(epoch, 1, SIGKILL);
+  REQUIRE(wait_for_events(5));
+  CHECK(resume({0, 1}, uut->set_fence(core::time_point::max())) == ranks{0});
+  uut->release(epoch);
+}
+
+} // namespace actorrun::detail::process_host_test

@@ -1,0 +1,162 @@
+"""Has gloo's groups live through changes, with agents that speak by hand.
+
+    live_gloo.py PYTHON_PACKAGE          the test; exit code 77: there is no torch
+    live_gloo.py PYTHON_PACKAGE worker   one rank of it
+"""
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMEOUT = 60  # Seconds; a test that passes never waits that long.
+WORLD = 4
+
+sys.path.insert(0, sys.argv[1])
+
+
+def work():
+    import actorrun
+    import actorrun.torch  # Aborts what waits, and destroys what is left.
+    import torch
+    import torch.distributed as dist
+
+    for epoch in actorrun.epochs():
+        with epoch:
+            dist.init_process_group("gloo")
+            step = 0
+            while True:
+                step += 1
+                epoch.safe_point(step)
+                x = torch.ones(1000)
+                dist.all_reduce(x)
+                assert x[0] == epoch.world_size
+    assert not dist.is_initialized()
+
+
+def free_port():
+    with socket.socket() as x:
+        x.bind(("127.0.0.1", 0))
+        return x.getsockname()[1]
+
+
+class Rank:
+    def __init__(self, folder, number):
+        path = f"{folder}/{number}"
+        self.agent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.agent.bind(path)
+        self.agent.listen()
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", __file__, sys.argv[1], "worker"],
+            env=dict(os.environ, ACTORRUN_CONTROL=path, MASTER_ADDR="127.0.0.1",
+                     GLOO_SOCKET_IFNAME="lo"))
+
+    def accept(self):
+        self.agent.settimeout(TIMEOUT)
+        self.link, _ = self.agent.accept()
+        self.link.settimeout(TIMEOUT)
+        assert self.hear()["type"] == "hello"
+
+    def hear(self):
+        data = self.link.recv(4096)
+        assert data, "it has hung up"
+        return json.loads(data)
+
+    def tell(self, **order):
+        self.link.send(json.dumps(order).encode())
+
+    def tell_epoch(self, number, rank, size, port):
+        self.tell(type="epoch", epoch=number,
+                  environment={"RANK": str(rank), "WORLD_SIZE": str(size),
+                               "MASTER_PORT": str(port)})
+
+    def await_step(self, step):
+        while self.hear().get("step", 0) < step:
+            pass
+
+    def await_parked(self):
+        while (word := self.hear())["type"] in ("at", "trouble"):
+            pass
+        return word
+
+
+def await_trouble(ranks):
+    links = {x.link: x for x in ranks}
+    while True:
+        ready, _, _ = select.select(list(links), [], [], TIMEOUT)
+        assert ready
+        if any([links[x].hear()["type"] == "trouble" for x in ready]):
+            return
+
+
+def begin(ranks, number):
+    port = free_port()
+    for i, x in enumerate(ranks):
+        x.tell_epoch(number, i, len(ranks), port)
+    for x in ranks:
+        x.await_step(10)
+
+
+def regroup(ranks, number):
+    start = time.monotonic()
+    for x in ranks:
+        x.tell(type="regroup", reason="a test", seconds=30.0)
+    for x in ranks:
+        assert x.await_parked() == {"type": "parked", "epoch": number}
+    took = time.monotonic() - start
+    print(f"epoch {number}: all parked after {1000 * took:.0f} ms", flush=True)
+    assert took < 20
+
+
+def check(folder):
+    ranks = [Rank(folder, i) for i in range(WORLD)]
+    try:
+        for x in ranks:
+            x.accept()
+        begin(ranks, 1)
+        regroup(ranks, 1)  # In whatever collective they are.
+        begin(ranks, 2)
+        # One that hangs: the system closes no connection, so nothing fails by itself.
+        ranks[1].process.send_signal(signal.SIGSTOP)
+        left = [x for x in ranks if x is not ranks[1]]
+        time.sleep(0.2)
+        regroup(left, 2)
+        begin(left, 3)
+        left[2].process.kill()  # A neighbour notices it before it is told.
+        left.pop().process.wait()
+        await_trouble(left)
+        regroup(left, 3)
+        begin(left, 4)
+        for x in left:
+            x.tell(type="stop_at", step=1000)
+        assert [x.await_parked()["epoch"] for x in left] == [4, 4]
+        begin(left, 5)
+        for x in left:
+            x.tell(type="stop", reason="the end", seconds=30.0)
+        # One of them may see the other's end before its own order.
+        assert 0 in [x.process.wait(TIMEOUT) for x in left]
+    finally:
+        for x in ranks:
+            x.process.kill()
+            x.process.wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[2:] == ["worker"]:
+        work()
+        sys.exit()
+    try:
+        import torch.distributed as found
+        assert found.is_gloo_available() if hasattr(found, "is_gloo_available") \
+            else found.is_available()
+    except (ImportError, AssertionError):
+        print("skipped: no torch with gloo")
+        wanted = os.environ.get("ACTORRUN_NO_SKIP", "").split(",")
+        sys.exit(1 if {"torch", "all"} & set(wanted) else 77)
+    with tempfile.TemporaryDirectory() as name:
+        check(name)
+    print("all is well")

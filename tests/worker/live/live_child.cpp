@@ -1,0 +1,139 @@
+// A worker program in C++ that lives through changes, for live_test.py: does and
+// prints the same as live_child.py.
+#include <actorrun/runtime/worker/live.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace worker = actorrun::worker;
+
+std::mutex mutex;
+std::condition_variable changed;
+int call_count = 0;
+bool is_unblocked = false;
+
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+std::string text_of(const worker::ranks& x) {
+  auto out = std::string{};
+  for (const auto& [first, last] : x.runs())
+    out += (out.empty() ? "" : ",") + std::to_string(first)
+           + (first == last ? "" : "-" + std::to_string(last));
+  return out;
+}
+
+void describe(const worker::epoch& x) {
+  const auto* port = std::getenv("MASTER_PORT");
+  say("epoch " + std::to_string(x.number()) + " rank "
+      + std::to_string(x.rank()) + "/" + std::to_string(x.world_size())
+      + " local " + std::to_string(x.local_rank()) + " survivors "
+      + text_of(x.survivors()) + " restarts " + std::to_string(x.restarts())
+      + " reason " + x.reason() + " port " + (port == nullptr ? "" : port));
+}
+
+void wait_for(const worker::epoch& x) {
+  x.wait_over(30s);
+  x.throw_if_over();
+  throw std::runtime_error{"nothing came"};
+}
+
+void flag(const worker::epoch& x) {
+  while (!x.is_over())
+    std::this_thread::sleep_for(1ms);
+  say("flag");
+}
+
+void fail(const worker::epoch& x) {
+  if (x.restarts() == 0)
+    throw std::invalid_argument{"first line\nsecond line"};
+}
+
+void steps(const worker::epoch& x) {
+  for (uint64_t step = 1;; ++step) {
+    try {
+      x.safe_point(step);
+    } catch (const worker::regroup&) {
+      say("stopped at " + std::to_string(step));
+      throw;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+// Waits for something that only the hook brings.
+void hook(const worker::epoch&) {
+  auto lock = std::unique_lock{mutex};
+  changed.wait_for(lock, 30s, [] { return is_unblocked; });
+  is_unblocked = false;
+  throw std::runtime_error{"unblocked"};
+}
+
+void fork_one(const worker::epoch& x) {
+  const auto child = ::fork();
+  if (child == 0) {
+    x.safe_point(7);
+    ::_exit(x.is_over() || x.wait_over(10ms) ? 1 : 0);
+  }
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  say("child " + std::to_string(status));
+  wait_for(x);
+}
+
+void call_hooks(const std::string& way) {
+  worker::on_regroup([way](std::string_view reason) {
+    const auto lock = std::lock_guard{mutex};
+    if (++call_count == 1)
+      say("hook " + std::string{reason});
+    if (call_count >= 2 || way == "hook")
+      is_unblocked = true;
+    changed.notify_all();
+  });
+}
+
+} // namespace
+
+int main(int, char** argv) {
+  const auto ways
+    = std::map<std::string, std::function<void(const worker::epoch&)>>{
+      {"done", [](const worker::epoch&) {}},
+      {"wait", wait_for},
+      {"flag", flag},
+      {"fail", fail},
+      {"steps", steps},
+      {"hook", hook},
+      {"hook_again", hook},
+      {"fork", fork_one}};
+  const auto way = std::string{argv[1]};
+  if (way.starts_with("hook"))
+    call_hooks(way);
+  try {
+    for (auto& epoch : worker::epochs()) {
+      describe(epoch);
+      epoch.run([&] { ways.at(way)(epoch); });
+    }
+    say("ended");
+  } catch (const worker::agent_lost&) {
+    say("failed AgentLost");
+    return 1;
+  } catch (const std::exception& x) {
+    say(std::string{"failed "} + x.what());
+    return 1;
+  }
+}

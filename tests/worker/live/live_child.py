@@ -1,0 +1,96 @@
+"""A worker program in Python that lives through changes, for live_test.py.
+
+The C++ and the C one (live_child.cpp, live_child_c.c) do and print the same.
+"""
+import os
+import sys
+import threading
+import time
+
+import actorrun
+
+way = sys.argv[1]
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def describe(epoch):
+    say(f"epoch {epoch.number} rank {epoch.rank}/{epoch.world_size}"
+        f" local {epoch.local_rank} survivors {epoch.survivors!r}"
+        f" restarts {epoch.restarts} reason {epoch.reason}"
+        f" port {os.environ.get('MASTER_PORT', '')}")
+
+
+def wait(epoch):
+    epoch.wait_over(30)
+    epoch.raise_if_over()
+    raise RuntimeError("nothing came")
+
+
+def flag(epoch):
+    while not epoch.is_over:
+        time.sleep(0.001)
+    say("flag")
+
+
+def fail(epoch):
+    if not epoch.restarts:
+        raise ValueError("first line\nsecond line")
+
+
+def steps(epoch):
+    step = 0
+    while True:
+        step += 1
+        try:
+            epoch.safe_point(step)
+        except actorrun.Regroup:
+            say(f"stopped at {step}")
+            raise
+        time.sleep(0.005)
+
+
+def hook(epoch):
+    # Waits for something that only the hook brings.
+    unblocked.wait(30)
+    unblocked.clear()
+    raise OSError("unblocked")
+
+
+def fork(epoch):
+    child = os.fork()
+    if child == 0:
+        epoch.safe_point(7)
+        os._exit(1 if epoch.is_over or epoch.wait_over(0.01) else 0)
+    say(f"child {os.waitpid(child, 0)[1]}")
+    wait(epoch)
+
+
+unblocked = threading.Event()
+calls = []
+
+
+def on_regroup(reason):
+    calls.append(reason)
+    if len(calls) == 1:
+        say(f"hook {reason}")
+    if len(calls) >= 2 or way == "hook":
+        unblocked.set()
+
+
+if way in ("hook", "hook_again"):
+    actorrun.on_regroup(on_regroup)
+
+ways = {"done": lambda epoch: None, "wait": wait, "flag": flag, "fail": fail,
+        "steps": steps, "hook": hook, "hook_again": hook, "fork": fork}
+try:
+    for epoch in actorrun.epochs():
+        describe(epoch)
+        with epoch:
+            ways[way](epoch)
+    say("ended")
+except Exception as error:
+    say(f"failed {type(error).__name__}")
+    sys.exit(1)

@@ -1,0 +1,129 @@
+/* A worker program in C that lives through changes, for live_test.py: does and prints
+   the same as live_child.py. */
+#define _POSIX_C_SOURCE 200809L
+#include <actorrun/runtime/worker/live.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char* way;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int call_count = 0;
+static int is_unblocked = 0;
+
+static void describe(void) {
+  uint32_t firsts[8], lasts[8];
+  size_t i, count = actorrun_live_survivors(firsts, lasts, 8);
+  printf("epoch %" PRIu64 " rank %" PRIu32 "/%" PRIu32 " local %" PRIu32
+         " survivors ",
+         actorrun_live_number(), actorrun_live_rank(),
+         actorrun_live_world_size(), actorrun_live_local_rank());
+  for (i = 0; i < count; ++i) {
+    printf("%s%" PRIu32, i == 0 ? "" : ",", firsts[i]);
+    if (firsts[i] != lasts[i])
+      printf("-%" PRIu32, lasts[i]);
+  }
+  printf(" restarts %" PRIu64 " reason %s port %s\n", actorrun_live_restarts(),
+         actorrun_live_reason(),
+         getenv("MASTER_PORT") ? getenv("MASTER_PORT") : "");
+}
+
+static void pause_ms(long time) {
+  struct timespec x;
+  x.tv_sec = 0;
+  x.tv_nsec = time * 1000000;
+  nanosleep(&x, NULL);
+}
+
+static void on_regroup(const char* reason, void* context) {
+  pthread_mutex_lock(&mutex);
+  if (++call_count == 1)
+    printf("hook %s\n", reason);
+  if (call_count >= 2 || strcmp(context, "hook") == 0)
+    is_unblocked = 1;
+  pthread_cond_signal(&changed);
+  pthread_mutex_unlock(&mutex);
+}
+
+/* Each returns whether the program is to go on: 0 if it fails. */
+
+static int wait_over(void) {
+  return actorrun_live_wait_over(INT64_C(30000000000)) == ACTORRUN_LIVE_OVER;
+}
+
+static int flag(void) {
+  while (actorrun_live_is_over() == ACTORRUN_LIVE_NOT_OVER)
+    pause_ms(1);
+  printf("flag\n");
+  return 1;
+}
+
+static int steps(void) {
+  uint64_t step = 0;
+  int over;
+  while ((over = actorrun_live_safe_point(++step)) == ACTORRUN_LIVE_NOT_OVER)
+    pause_ms(5);
+  if (over == ACTORRUN_LIVE_OVER)
+    printf("stopped at %" PRIu64 "\n", step);
+  return 1;
+}
+
+static int hook(void) {
+  pthread_mutex_lock(&mutex);
+  while (!is_unblocked)
+    pthread_cond_wait(&changed, &mutex);
+  is_unblocked = 0;
+  pthread_mutex_unlock(&mutex);
+  return actorrun_live_is_explained("unblocked");
+}
+
+static int fork_one(void) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    actorrun_live_safe_point(7);
+    _exit(actorrun_live_is_over() || actorrun_live_wait_over(10000000));
+  }
+  waitpid(child, &status, 0);
+  printf("child %d\n", status);
+  return wait_over();
+}
+
+static int live(void) {
+  if (strcmp(way, "wait") == 0)
+    return wait_over() || actorrun_live_is_over() == ACTORRUN_LIVE_LOST;
+  if (strcmp(way, "flag") == 0)
+    return flag();
+  if (strcmp(way, "fail") == 0)
+    return actorrun_live_restarts() > 0
+           || actorrun_live_is_explained("first line\nsecond line");
+  if (strcmp(way, "steps") == 0)
+    return steps();
+  if (strncmp(way, "hook", 4) == 0)
+    return hook();
+  return strcmp(way, "fork") != 0 || fork_one();
+}
+
+int main(int argc, char** argv) {
+  int more;
+  way = argc > 1 ? argv[1] : "done";
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (strncmp(way, "hook", 4) == 0)
+    actorrun_live_on_regroup(on_regroup, argv[1]);
+  while ((more = actorrun_live_next()) == ACTORRUN_LIVE_EPOCH) {
+    describe();
+    if (!live()) {
+      printf("failed\n");
+      fflush(stdout);
+      return 1;
+    }
+  }
+  printf(more == ACTORRUN_LIVE_ENDED ? "ended\n" : "failed AgentLost\n");
+  return more == ACTORRUN_LIVE_ENDED ? 0 : 1;
+}

@@ -1,0 +1,378 @@
+"""Checks the libraries of live workers against an agent that speaks by hand.
+
+    live_test.py PYTHON_PACKAGE CHILD...
+
+Every child (Python, C++, C) has to pass the same tests: a library that behaves in
+another way than the others is wrong. The format is that of
+docs/decisions/0041-live-workers-talk.md.
+"""
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TIMEOUT = 60  # Seconds; a test that passes never waits that long.
+
+package, children = os.path.abspath(sys.argv[1]), sys.argv[2:]
+
+
+class Worker:
+    """A child, its connection, and what it prints."""
+
+    def __init__(self, child, way, folder, **variables):
+        command = [sys.executable, child] if child.endswith(".py") else [child]
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith(("ACTORRUN_", "TORCHELASTIC_"))}
+        environment.update(
+            {"PYTHONPATH": package, "RANK": "2", "WORLD_SIZE": "5",
+             "LOCAL_RANK": "1", "MASTER_PORT": "1"}, **variables)
+        self.process = subprocess.Popen(
+            command + [way], env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        self.link = None
+
+    def line(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        if not ready:
+            raise AssertionError("it prints nothing")
+        return self.process.stdout.readline().rstrip("\n")
+
+    def accept(self, agent):
+        agent.settimeout(TIMEOUT)
+        self.link, _ = agent.accept()
+        self.link.settimeout(TIMEOUT)
+
+    def hear(self):
+        data = self.link.recv(8192)
+        if not data:
+            return "end"
+        word = json.loads(data)
+        kind = word.pop("type")
+        return " ".join([kind] + [str(x) for x in word.values()])
+
+    def hear_but_steps(self):
+        while (word := self.hear()).startswith("at "):
+            pass
+        return word
+
+    def tell(self, kind, **members):
+        self.link.send(json.dumps({"type": kind, **members}).encode())
+
+    def tell_epoch(self, number, rank=0, size=3, **members):
+        self.tell("epoch", epoch=number,
+                  environment={"RANK": str(rank), "WORLD_SIZE": str(size),
+                               "LOCAL_RANK": "0", "MASTER_PORT": str(number)},
+                  **members)
+
+    def end(self):
+        """Returns the exit code."""
+        return self.process.wait(TIMEOUT)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        if self.link:
+            self.link.close()
+
+
+def epoch_line(number, rank=0, size=3, survivors="", restarts=0, reason=""):
+    return (f"epoch {number} rank {rank}/{size} local 0 survivors {survivors}"
+            f" restarts {restarts} reason {reason} port {number}")
+
+
+class Live:
+    """The tests of one child."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "control")
+        self.agent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.agent.bind(self.path)
+        self.agent.listen(4)
+        self.workers = []
+
+    def tearDown(self):
+        for x in self.workers:
+            x.close()
+        self.agent.close()
+        self.folder.cleanup()
+
+    def start(self, way, **variables):
+        x = Worker(self.child, way, self.folder.name, **variables)
+        self.workers.append(x)
+        return x
+
+    def begin(self, way, **members):
+        """Starts one, and has it begin epoch 3."""
+        x = self.start(way, ACTORRUN_CONTROL=self.path)
+        x.accept(self.agent)
+        self.assertEqual(x.hear(), "hello 1")
+        x.tell_epoch(3, **members)
+        self.assertEqual(x.line().split()[:2], ["epoch", "3"])
+        return x
+
+    def test_a_regroup_parks_it_and_the_next_epoch_goes_on(self):
+        x = self.begin("wait")
+        x.tell("regroup", reason="n2 lost", seconds=30.0)
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4, rank=1, size=64, survivors=[[0, 2], [4, 63]], restarts=1,
+                     reason="n2 lost")
+        self.assertEqual(x.line(), epoch_line(4, 1, 64, "0-2,4-63", 1, "n2 lost"))
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 4")
+        x.tell("stop", reason="drained", seconds=1)
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_a_program_may_look_at_a_flag(self):
+        x = self.begin("flag")
+        x.tell("regroup", reason="n2 lost", seconds=30.0)
+        self.assertEqual(x.line(), "flag")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+
+    def test_when_the_work_is_done_the_loop_ends(self):
+        x = self.begin("done")
+        self.assertEqual(x.hear(), "end")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_an_exception_that_a_regroup_explains_ends_the_epoch(self):
+        x = self.begin("fail")
+        self.assertRegex(x.hear(), r"^trouble .*first line$")
+        x.tell("regroup", reason="n2 lost", seconds=30.0)
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4, restarts=1)
+        self.assertEqual(x.line(), epoch_line(4, restarts=1))
+        self.assertEqual(x.line(), "ended")
+
+    def test_an_exception_that_nothing_explains_fails_the_worker(self):
+        start = time.monotonic()
+        x = self.begin("fail")
+        self.assertRegex(x.hear(), "^trouble ")
+        self.assertRegex(x.line(), "^failed")
+        self.assertGreater(time.monotonic() - start, 1.9)
+        self.assertEqual(x.end(), 1)
+
+    def test_an_exception_is_not_explained_by_a_stop(self):
+        x = self.begin("fail")
+        self.assertRegex(x.hear(), "^trouble ")
+        x.tell("stop", reason="over", seconds=1)
+        self.assertRegex(x.line(), "^failed")
+
+    def test_an_exception_is_not_explained_by_the_end_of_the_agent(self):
+        x = self.begin("fail")
+        self.assertRegex(x.hear(), "^trouble ")
+        x.link.close()
+        self.assertRegex(x.line(), "^failed")
+
+    def test_a_stop_ends_the_loop(self):
+        x = self.begin("wait")
+        x.tell("stop", reason="drained", seconds=1)
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.hear(), "end")
+        self.assertEqual(x.end(), 0)
+
+    def test_without_its_agent_a_worker_fails(self):
+        for way in ("wait", "flag", "steps"):
+            x = self.begin(way)
+            x.link.close()
+            last = x.line()
+            if way == "flag":
+                self.assertEqual(last, "flag")
+                last = x.line()
+            self.assertEqual(last, "failed AgentLost")
+            self.assertEqual(x.end(), 1)
+
+    def test_without_its_agent_a_parked_worker_fails(self):
+        x = self.begin("wait")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        x.link.close()
+        self.assertEqual(x.line(), "failed AgentLost")
+        self.assertEqual(x.end(), 1)
+
+    def test_it_stops_at_the_step_it_is_told(self):
+        x = self.begin("steps")
+        self.assertEqual(x.hear(), "at 1")
+        x.tell("stop_at", step=20)
+        self.assertEqual(x.line(), "stopped at 20")
+        self.assertEqual(x.hear_but_steps(), "parked 3")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+        # That was for the last epoch.
+        self.assertEqual(x.hear(), "at 1")
+        self.assertEqual([x.hear() for _ in range(2, 40)][-1], "at 39")
+
+    def test_it_stops_soon_at_a_step_that_is_behind_it(self):
+        x = self.begin("steps")
+        while x.hear() != "at 10":
+            pass
+        x.tell("stop_at", step=1)
+        self.assertRegex(x.line(), "^stopped at ")
+        self.assertEqual(x.hear_but_steps(), "parked 3")
+
+    def test_a_regroup_does_not_wait_for_the_step(self):
+        x = self.begin("steps")
+        x.tell("stop_at", step=1_000_000)
+        x.tell("regroup")
+        self.assertRegex(x.line(), "^stopped at ")
+        self.assertEqual(x.hear_but_steps(), "parked 3")
+
+    def test_an_epoch_that_is_over_before_it_begins_is_left_out(self):
+        x = self.begin("wait")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4)
+        x.tell("regroup")
+        heard = x.hear()
+        self.assertEqual(heard, "parked 4")
+        x.tell_epoch(5)
+        line = x.line()
+        if line == epoch_line(4):  # It was quicker.
+            line = x.line()
+        self.assertEqual(line, epoch_line(5))
+
+    def test_a_later_epoch_is_a_regroup(self):
+        x = self.begin("wait")
+        x.tell_epoch(3, rank=9)  # It has this one.
+        x.tell_epoch(4)
+        self.assertEqual(x.hear(), "parked 3")
+        self.assertEqual(x.line(), epoch_line(4))
+
+    def test_a_hook_unblocks_the_program(self):
+        x = self.begin("hook")
+        x.tell("regroup", reason="n2 lost", seconds=1)
+        self.assertEqual(x.line(), "hook n2 lost")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+        x.tell("stop")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_a_hook_is_called_until_the_epoch_is_left(self):
+        x = self.begin("hook_again")
+        x.tell("regroup", reason="n2 lost", seconds=1)
+        self.assertEqual(x.line(), "hook n2 lost")
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_a_hook_unblocks_the_program_when_the_agent_ends(self):
+        x = self.begin("hook")
+        x.link.close()
+        self.assertRegex(x.line(), "^hook ")
+        self.assertRegex(x.line(), "^failed")
+
+    def test_a_forked_child_does_not_speak_for_its_parent(self):
+        x = self.begin("fork")
+        self.assertEqual(x.line(), "child 0")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")  # And nothing before.
+
+    def test_what_later_versions_add_is_ignored(self):
+        x = self.begin("wait", more={"a": [1, {"b": None}, 1.5e3, True]})
+        x.tell("sing", song=["la", "\u00e4\u20ac\U0001f600\"\\\n"])
+        x.tell("regroup", more=[])
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_texts_are_one_printable_line(self):
+        x = self.begin("wait")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4, reason="a \"b\"\nc")
+        self.assertEqual(x.line(), epoch_line(4, reason='a "b"'))
+
+    def test_an_agent_that_speaks_nonsense_is_lost(self):
+        for data in (b"{", b"[]", b'{"type":7}', b"\xff", b"x" * 5000,
+                     b"[" * 4000, b'{"type":"epoch","epoch":-1}',
+                     b'{"type":"epoch","epoch":4,"environment":{"A":1}}',
+                     b'{"type":"epoch","epoch":4,"environment":{"A=":"b"}}',
+                     b'{"type":"epoch","epoch":4,"survivors":[[3,1]]}',
+                     b'{"type":"epoch","epoch":4,"survivors":[[0,1],[1,2]]}',
+                     b'{"type":"epoch","epoch":4,"survivors":[0]}',
+                     b'{"type":"stop_at"}', b'{"type":"stop_at","step":"1"}',
+                     b'{"type":"regroup","reason":1}'):
+            with self.subTest(data[:60]):
+                x = self.begin("wait")
+                x.link.send(data)
+                self.assertEqual(x.line(), "failed AgentLost")
+
+    # -- without an agent ------------------------------------------------------
+
+    def only_once(self, **variables):
+        x = self.start("done", **variables)
+        line = x.line()
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+        return line
+
+    def test_without_an_agent_there_is_one_epoch(self):
+        end = "rank 2/5 local 1 survivors  restarts "
+        self.assertEqual(self.only_once(), f"epoch 1 {end}0 reason  port 1")
+        self.assertEqual(self.only_once(TORCHELASTIC_RESTART_COUNT="2"),
+                         f"epoch 3 {end}2 reason  port 1")
+        self.assertEqual(
+            self.only_once(TORCHELASTIC_RESTART_COUNT="2", ACTORRUN_EPOCH="7",
+                           ACTORRUN_CONTROL=""),
+            f"epoch 7 {end}2 reason  port 1")
+        for path in (self.path + "x", self.folder.name, "/" + "x" * 500):
+            self.assertEqual(self.only_once(ACTORRUN_CONTROL=path),
+                             f"epoch 1 {end}0 reason  port 1")
+
+    def test_without_an_agent_safe_points_are_of_no_use(self):
+        x = self.start("fork")
+        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertEqual(x.line(), "child 0")
+
+    def test_without_an_agent_an_exception_fails_at_once(self):
+        start = time.monotonic()
+        x = self.start("fail")
+        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^failed")
+        self.assertEqual(x.end(), 1)
+
+    def test_an_agent_that_refuses_it_is_none(self):
+        for last in (b'{"type":"error","text":"this worker has a connection"}', b""):
+            x = self.start("done", ACTORRUN_CONTROL=self.path, ACTORRUN_EPOCH="7")
+            x.accept(self.agent)
+            self.assertEqual(x.hear(), "hello 1")
+            if last:
+                x.link.send(last)
+            x.link.close()
+            self.assertRegex(x.line(), "^epoch 7 rank 2/5 ")
+            self.assertEqual(x.line(), "ended")
+            said = x.process.stderr.read()
+            self.assertEqual("has a connection" in said, bool(last))
+
+    def test_an_agent_that_does_not_answer_is_none(self):
+        x = self.start("done", ACTORRUN_CONTROL=self.path)
+        x.accept(self.agent)
+        self.assertEqual(x.hear(), "hello 1")
+        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertEqual(x.hear(), "end")
+
+    def test_a_stop_before_the_first_epoch_is_the_end(self):
+        x = self.start("done", ACTORRUN_CONTROL=self.path)
+        x.accept(self.agent)
+        self.assertEqual(x.hear(), "hello 1")
+        x.tell("stop", reason="over", seconds=1)
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+
+for _child in children:
+    _name = os.path.basename(_child).replace(".", "_")
+    globals()[_name] = type(_name, (Live, unittest.TestCase), {"child": _child})
+
+if __name__ == "__main__":
+    if not hasattr(socket, "SOCK_SEQPACKET"):
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2 + len(children):], verbosity=1)
