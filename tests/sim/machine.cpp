@@ -138,7 +138,7 @@ void machine::say_parked(batch& group, size_t i, uint32_t term) {
     return missed_.push_back(
       [this, &group, i, term] { say_parked(group, i, term); });
   auto& x = group.workers[i];
-  if (!x.running || x.doomed || x.is_parked || x.term != term)
+  if (!x.running || x.doomed || x.held || x.is_parked || x.term != term)
     return;
   x.is_parked = true;
   x.ordered = false;

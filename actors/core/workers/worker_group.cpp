@@ -276,8 +276,13 @@ void worker_group::stop_parked(const stop_ordered& event, time_point now,
             && workers_[i].is_live && grace_timer_.value != 0))
       stopped.push_back(i);
   end_parking();
-  if (stopped.empty())
+  if (stopped.empty()) {
+    // Those that this group has told of have all ended since: the order is waiting.
+    if (phase_ == phase::stopped && has_told_parked_)
+      out.emplace_back(report_stopped{.unkillable_count = given_up_count_});
+    has_told_parked_ = false;
     return;
+  }
   phase_ = phase::stopping;
   has_begun_ = true;
   stop_ordered_at_ = std::min(stop_ordered_at_, now);
@@ -483,6 +488,7 @@ void worker_group::settle(time_point now, effects& out) {
     out.emplace_back(release_workers{});
     out.emplace_back(
       report_stopped{others_at(now), given_up_count_, parked_ranks()});
+    has_told_parked_ = parked_count_ > 0;
     others_ = {};
     early_.clear();
   }

@@ -178,8 +178,9 @@ private:
   uint32_t waiting_count_;
   uint32_t ended_count_ = 0;
   uint32_t parked_count_ = 0;
-  epoch_id parked_epoch_; ///< The last that those took part in.
-  bool may_park_ = false; ///< Live workers, in this stop.
+  epoch_id parked_epoch_;        ///< The last that those took part in.
+  bool may_park_ = false;        ///< Live workers, in this stop.
+  bool has_told_parked_ = false; ///< Some were parked in the last report.
   int stop_signal_ = 0;
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;

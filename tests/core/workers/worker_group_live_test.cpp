@@ -239,6 +239,13 @@ TEST_CASE_METHOD(fixture, "worker_group: an order to end reaches the parked",
     CHECK(at(7s, timer_fired{{2}}) == "signal_workers 9; arm_timer 3");
     CHECK(at(7s, killed(1, SIGKILL)) == "release_workers; report_stopped");
   }
+  SECTION("also if they have just ended") {
+    park_both();
+    at(1s, exited(0));
+    at(1s, exited(1));
+    CHECK(at(2s, stop) == "report_stopped");
+    CHECK(at(2s, stop).empty());
+  }
   SECTION("while others still park") {
     at(1s, regroup);
     at(1s, worker_parked{0});
