@@ -46,12 +46,13 @@ struct fenced_start {
 /// What the node agent orders its worker supervisor to do.
 using group_order
   = std::variant<fenced_start, core::stop_group, core::kill_group, notify_group,
-                 core::check_control>;
+                 core::order_safe_point, core::check_control>;
 
 /// What the worker supervisor tells the owner of its group.
-using group_event = std::variant<core::group_started, core::group_failed,
-                                 core::group_succeeded, core::group_stopped,
-                                 core::group_parked, core::control_checked>;
+using group_event
+  = std::variant<core::group_started, core::group_failed, core::group_succeeded,
+                 core::group_stopped, core::group_parked,
+                 core::group_safe_point, core::control_checked>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
@@ -280,6 +281,8 @@ using node_agent_actor = interface<
   void(status_due),
   // An operator lets this node leave: give its workers notice.
   void(v1::DrainNotice),
+  // The workers are to come to a safe point: answer with SafePointReports.
+  void(v1::SafePointOrder),
   // An operator wants other lines in this node's log.
   void(v1::LogLevelOrder),
   // The group of this node has started, failed, succeeded, stopped.
@@ -312,6 +315,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersSucceeded),
   // No worker of that epoch runs on the agent any more.
   void(v1::WorkersStopped),
+  // How far the workers of the agent's share are on the way to a safe point.
+  void(v1::SafePointReport),
   // The agent is about to leave, or has left.
   void(v1::LeaveNotice),
   // The status of the job, page by page.

@@ -130,6 +130,15 @@ struct node_agent_state::effect_runner {
     st.report(std::move(notice));
   }
 
+  void operator()(const send_safe_point& x) {
+    auto notice = to_wire(x.report);
+    notice.set_agent_id(st.id());
+    notice.set_epoch(x.epoch.value);
+    st.report(std::move(notice));
+  }
+
+  void operator()(const order_safe_point& x) { order(x); }
+
   void operator()(const send_leaving& x) { leave_notice(x.signal, false); }
 
   void operator()(const send_left&) { leave_notice(0, true); }
@@ -214,6 +223,9 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::StatusRequest&) { return status(); },
     [this](const operator_question& x) { on(x); },
     [this](const v1::DrainNotice& x) { on(x); },
+    [this](const v1::SafePointOrder& x) {
+      dispatch(safe_point_ordered{{x.epoch()}, from_wire(x)});
+    },
     [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const v1::LogReading& x) { on(x); },
@@ -411,10 +423,13 @@ void node_agent_state::on(const v1::DrainNotice& x) {
   const auto time = std::chrono::milliseconds{std::min<uint64_t>(
     x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
   config_.lines.warn(formatted(
-    "this node leaves the job in {} at the latest, {}: its workers get {}",
+    "this node leaves the job in {} at the latest, {}: {}",
     core::duration_text(time), reason_line(x.reason()),
-    name_of_notice(config_.supervisor.workers.notice_signal)));
-  dispatch(drain_ordered{time});
+    x.at_safe_point()
+      ? "all workers come to a safe point before"
+      : "its workers get "
+          + name_of_notice(config_.supervisor.workers.notice_signal)));
+  dispatch(drain_ordered{time, x.at_safe_point()});
 }
 
 void node_agent_state::on(const v1::LogLevelOrder& x) {

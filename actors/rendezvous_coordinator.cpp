@@ -184,6 +184,25 @@ struct rendezvous_coordinator_state::effect_runner {
                                     to_string(x.epoch), x.reason));
   }
 
+  void operator()(const send_safe_point_order& x) {
+    auto order = to_wire(x.order);
+    order.set_epoch(x.epoch.value);
+    order.set_reason(x.reason);
+    for (const auto& agent : x.agents)
+      send(agent, order);
+    using kind = safe_point_order::kind;
+    if (x.order.what == kind::stop_at)
+      st.config_.lines.info(formatted(
+        "coordinator lets the workers of group epoch {} go on to step "
+        "{}, and then regroups: {}",
+        to_string(x.epoch), x.order.step, x.reason));
+    else
+      st.config_.lines.debug(formatted("coordinator tells the workers of group "
+                                       "epoch {} to {}: {}",
+                                       to_string(x.epoch), to_string(x.order),
+                                       x.reason));
+  }
+
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
       "coordinator finds the root cause in group epoch {}: {}{}{}",
@@ -201,6 +220,7 @@ struct rendezvous_coordinator_state::effect_runner {
     auto notice = v1::DrainNotice{};
     notice.set_deadline_ms(milliseconds_of(x.time));
     notice.set_reason(x.reason);
+    notice.set_at_safe_point(x.at_safe_point);
     send(x.agent, std::move(notice));
   }
 
@@ -313,6 +333,11 @@ rendezvous_coordinator_state::make_behavior() {
                                  from_wire(x.others()),
                                  x.unkillable_count(),
                                  from_wire(x.parked())});
+      });
+    },
+    [this](const v1::SafePointReport& x) {
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(safe_point_reported{agent, {x.epoch()}, from_wire(x)});
       });
     },
     [this](const v1::LeaveNotice& x) {

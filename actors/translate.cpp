@@ -225,6 +225,9 @@ v1::Claim to_wire(const core::claim& x) {
     *out.mutable_failure() = to_wire(*x.failure);
   if (!x.parked.local_ranks.empty())
     *out.mutable_parked() = to_wire(x.parked);
+  if (x.drain_left)
+    out.set_drain_left_ms(uint64_t(
+      std::chrono::ceil<std::chrono::milliseconds>(*x.drain_left).count()));
   return out;
 }
 
@@ -246,6 +249,22 @@ v1::Outcome to_wire(const core::outcome& x) {
 
 v1::ShareState to_wire(core::share_state x) {
   return static_cast<v1::ShareState>(x);
+}
+
+v1::SafePointOrder to_wire(const core::safe_point_order& x) {
+  auto out = v1::SafePointOrder{};
+  out.set_action(static_cast<v1::SafePointAction>(x.what));
+  out.set_step(x.step);
+  out.set_round(x.round);
+  return out;
+}
+
+v1::SafePointReport to_wire(const core::safe_point_report& x) {
+  auto out = v1::SafePointReport{};
+  out.set_state(static_cast<v1::SafePointState>(x.what));
+  out.set_step(x.step);
+  out.set_round(x.round);
+  return out;
 }
 
 v1::NodeStatus to_wire(const core::devices_status& x) {
@@ -415,6 +434,10 @@ core::claim from_wire(const v1::Claim& x) {
   if (x.has_failure())
     out.failure = from_wire(x.failure());
   out.parked = from_wire(x.parked());
+  if (x.has_drain_left_ms())
+    out.drain_left = std::chrono::milliseconds{std::min<uint64_t>(
+      x.drain_left_ms(),
+      std::chrono::milliseconds{core::drain_time_max}.count())};
   return out;
 }
 
@@ -435,6 +458,20 @@ core::outcome from_wire(const v1::Outcome& x) {
 core::share_state from_wire(v1::ShareState x) {
   return static_cast<core::share_state>(
     std::clamp<int>(x, v1::SHARE_IDLE, v1::SHARE_STOPPING));
+}
+
+core::safe_point_order from_wire(const v1::SafePointOrder& x) {
+  const auto action
+    = std::clamp<int>(x.action(), v1::SAFE_POINT_HOLD, v1::SAFE_POINT_GO_ON);
+  return {static_cast<core::safe_point_order::kind>(action), x.step(),
+          x.round()};
+}
+
+core::safe_point_report from_wire(const v1::SafePointReport& x) {
+  const auto state = std::clamp<int>(x.state(), v1::SAFE_POINT_STEPPING,
+                                     v1::SAFE_POINT_REFUSED);
+  return {static_cast<core::safe_point_report::kind>(state), x.step(),
+          x.round()};
 }
 
 core::devices_status devices_from_wire(const v1::NodeStatus& x) {

@@ -28,6 +28,10 @@ v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
+/// Without the epoch and the reason.
+v1::SafePointOrder to_wire(const core::safe_point_order& x);
+/// Without the agent's id and the epoch.
+v1::SafePointReport to_wire(const core::safe_point_report& x);
 /// Without the agent's id, without vitals. Texts are cut to what may travel.
 v1::NodeStatus to_wire(const core::devices_status& x);
 v1::WorkerVitals to_wire(const core::worker_vitals& x);
@@ -52,6 +56,8 @@ core::parked_share from_wire(const v1::ParkedWorkers& x);
 core::claim from_wire(const v1::Claim& x);
 core::outcome from_wire(const v1::Outcome& x);
 core::share_state from_wire(v1::ShareState x);
+core::safe_point_order from_wire(const v1::SafePointOrder& x);
+core::safe_point_report from_wire(const v1::SafePointReport& x);
 /// No more than `core::gpus_per_node_max`, texts cut.
 core::devices_status devices_from_wire(const v1::NodeStatus& x);
 /// No more than `core::sampled_workers_max` workers.

@@ -41,6 +41,18 @@ epoch_outputs without_files(const epoch_outputs& from) {
   return out;
 }
 
+worker_order to_worker_order(const safe_point_order& x) {
+  switch (x.what) {
+    case safe_point_order::kind::hold:
+      return tell_hold{};
+    case safe_point_order::kind::stop_at:
+      return tell_stop_at{x.step};
+    case safe_point_order::kind::go_on:
+      break;
+  }
+  return tell_go_on{};
+}
+
 /// At most so long, a failure's report waits for what files say of it.
 constexpr auto examination_timeout = std::chrono::milliseconds{500};
 
@@ -77,6 +89,11 @@ struct worker_supervisor_state::effect_runner {
     for (const auto local_rank : x.local_ranks)
       st.config_.control->tell(local_rank,
                                tell_regroup{st.regroup_reason_, x.grace});
+  }
+
+  void operator()(const order_steps& x) {
+    for (const auto local_rank : x.local_ranks)
+      st.config_.control->tell(local_rank, to_worker_order(x.order));
   }
 
   // Its timers are those of the epoch that it has left.
@@ -119,6 +136,10 @@ struct worker_supervisor_state::effect_runner {
       other = st.explained(std::move(other));
     report(group_stopped{epoch, port, std::move(others), now,
                          x.unkillable_count, x.parked});
+  }
+
+  void operator()(const report_safe_point& x) {
+    report(group_safe_point{epoch, x.report});
   }
 
   void operator()(const report_parked& x) {
@@ -224,6 +245,11 @@ void worker_supervisor_state::obey(const kill_group& order) {
     return;
   release_deaths();
   dispatch(kill_ordered{order.with_parked});
+}
+
+void worker_supervisor_state::obey(const order_safe_point& order) {
+  if (group_ && group_->plan().epoch == order.epoch)
+    dispatch(order.order);
 }
 
 void worker_supervisor_state::obey(const notify_group& order) {
@@ -609,6 +635,14 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
                                  group_->plan().own.global_rank(x.local_rank),
                                  one_line(trouble->text, reason_size_max)));
+  } else if (std::holds_alternative<said_step>(x.word)) {
+    dispatch(worker_stepped{x.local_rank});
+  } else if (const auto* held = std::get_if<said_held>(&x.word)) {
+    if (held->epoch == group_->plan().epoch)
+      dispatch(worker_held{x.local_rank, held->step});
+  } else if (const auto* reached = std::get_if<said_reached>(&x.word)) {
+    if (reached->epoch == group_->plan().epoch)
+      dispatch(worker_reached{x.local_rank, reached->step});
   } else if (std::holds_alternative<hung_up>(x.word)) {
     dispatch(worker_hung_up{x.local_rank});
   }

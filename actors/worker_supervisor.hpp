@@ -97,6 +97,7 @@ private:
   void obey(const core::stop_group& order);
   void obey(const core::kill_group& order);
   void obey(const notify_group& order);
+  void obey(const core::order_safe_point& order);
   void obey(const core::check_control& order);
   void take(const process_report& report);
   bool is_known(const ports::process_event& event) const;

@@ -306,6 +306,7 @@ coordinator_from(const control_settings& settings,
                              ? *settings.journal
                              : own_journal_folder(world.variable);
   out.job.timeouts = conf.timeouts;
+  out.job.timeouts.safe_point = settings.safe_point_timeout;
   out.http = settings.http;
   if (auto ok = validate(out.job); !ok)
     return ok.error();

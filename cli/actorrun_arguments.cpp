@@ -147,6 +147,7 @@ result<void> settle_virtual_ranks(const run_settings& settings,
 
 void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.timeouts = settings.conf.timeouts;
+  out.job.timeouts.safe_point = settings.safe_point_timeout;
   out.job.place = settings.conf.place;
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;

@@ -112,6 +112,8 @@ struct claim {
   /// Set if one of its workers has failed, whatever has become of the others.
   std::optional<worker_failure> failure;
   parked_share parked{}; ///< Only while no worker runs.
+  /// An operator lets the agent leave: the rest of its workers' time.
+  std::optional<duration> drain_left{};
 
   friend bool operator==(const claim&, const claim&) = default;
 };

@@ -25,7 +25,11 @@ struct timer_fired {
   timer_id timer;
 };
 
-/// How long the parts of the protocol may take. All are positive. The names in
+/// The workers of a drained node get no more time than this.
+inline constexpr auto drain_time_max = std::chrono::hours{7 * 24};
+
+/// How long the parts of the protocol may take. All are positive but where that is
+/// said. The names in
 /// `--rdzv-conf` stand behind each; torchrun's keys keep torchrun's meaning.
 struct timeouts {
   using ms = std::chrono::milliseconds;
@@ -44,6 +48,9 @@ struct timeouts {
   /// Where nodes come and go, an epoch runs up to so long before it may be ended
   /// for newcomers (`rejoin_backoff`).
   ms rejoin_backoff{60'000};
+  /// Before a change that can wait, workers that have safe points get so long to come
+  /// to one (`--safe-point-timeout`); 0: it does not wait.
+  ms safe_point{60'000};
   /// Looking for a coordinator: at first, and when it is gone (`read_timeout`).
   ms seek{60'000};
   /// One attempt to connect and to prove both sides (`heartbeat_timeout`).

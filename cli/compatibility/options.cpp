@@ -118,6 +118,8 @@ constexpr ledger_entry options[] = {
   {"--signals-to-forward", added,
    "workers get these signals, and the job goes on"},
   {"--exclude-after", added, "hosts that fail again and again get no place"},
+  {"--safe-point-timeout", added,
+   "a change that can wait waits so long for workers to come to one step"},
   {"--notice-signal", added, "tells workers that their node is to leave"},
   {"--notice-before", added,
    "the workers get that signal some time before Slurm's time limit"},

@@ -217,6 +217,7 @@ option_rules coordinator_rules(control_settings& out) {
      "number of worker failures that the job survives (default: 0)",
      restart_count_reader(out.restart_count_max)},
     exclude_after_rule(group, out.exclude_after),
+    safe_point_timeout_rule(group, out.safe_point_timeout),
     {"--rdzv-backend", 0, "c10d|actor|etcd|etcd-v2", group,
      "c10d, actor (default): host the coordinator at the endpoint. etcd,"
      " etcd-v2: host it whenever etcd, which is at the endpoint, elects this"

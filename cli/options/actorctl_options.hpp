@@ -50,6 +50,7 @@ struct control_settings {
   bool only_err = false;
   http_options http;
   uint32_t exclude_after = 0;
+  std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };
 
 // The rules that fill `out`, which must outlive them. None has a variable: a shell

@@ -71,6 +71,7 @@ struct run_settings {
   std::optional<shell> completion;  ///< Print its script, and do nothing else.
   uint32_t restart_count_max = 0;
   uint32_t exclude_after = 0;
+  std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
   double monitor_interval = 0.1; ///< Seconds; checked, but not used.
   std::chrono::milliseconds grace_period{30'000};
   core::log_options logs; ///< Except `rotate_keep`.

@@ -25,12 +25,28 @@ option_rule exclude_after_rule(const std::string& heading, uint32_t& target) {
           restart_count_reader(target)};
 }
 
+option_rule safe_point_timeout_rule(const std::string& heading,
+                                    std::chrono::milliseconds& target) {
+  return {"--safe-point-timeout",
+          0,
+          "TIME",
+          heading,
+          "before a node joins, or another change that can wait, workers that"
+          " have safe points get so long to come to the next one; the value on"
+          " the node that hosts the coordinator counts (default: 60s; 0: no"
+          " time)",
+          into(target, [](std::string_view text) {
+            return parse_span(text, std::chrono::milliseconds{0});
+          })};
+}
+
 option_rules worker_rules(run_settings& out) {
   return {
     {"--max-restarts", 0, "N", group,
      "number of worker failures that the job survives (default: 0)",
      restart_count_reader(out.restart_count_max)},
     exclude_after_rule(group, out.exclude_after),
+    safe_point_timeout_rule(group, out.safe_point_timeout),
     {"--role", 0, "NAME", group, "label of the workers (default: default)",
      verbatim(out.role)},
     {"--module", 'm', "", group, "SCRIPT is a module: run it as python -m",

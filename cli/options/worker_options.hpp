@@ -5,6 +5,7 @@
 #include "cli/options/option_table.hpp"
 #include "cli/options/run_settings.hpp"
 
+#include <chrono>
 #include <cstdint>
 
 namespace actorrun::cli {
@@ -17,5 +18,9 @@ value_reader restart_count_reader(uint32_t& target);
 
 /// `--exclude-after`, below a heading of the help.
 option_rule exclude_after_rule(const std::string& heading, uint32_t& target);
+
+/// `--safe-point-timeout`, below a heading of the help.
+option_rule safe_point_timeout_rule(const std::string& heading,
+                                    std::chrono::milliseconds& target);
 
 } // namespace actorrun::cli

@@ -3,6 +3,7 @@
 #include "fail.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -35,7 +36,10 @@ struct hello {
   uint32_t world_size = 0;
 };
 
-enum class answer : uint32_t { welcome, other_job, other_epoch, other_step };
+enum class answer : uint32_t { welcome, other_job, other_epoch };
+
+// Instead of a rank, if none is ahead of the others.
+constexpr auto no_rank = UINT32_MAX;
 
 std::string to_string(answer x) {
   switch (x) {
@@ -45,9 +49,6 @@ std::string to_string(answer x) {
       return "it serves another job or already has a worker of this rank";
     case answer::other_epoch:
       return "it is of another epoch";
-    case answer::other_step:
-      return "it resumes at another step; is the checkpoint on a shared "
-             "folder?";
   }
   return "it gave an unknown answer";
 }
@@ -69,85 +70,125 @@ answer answer_to(const hello& peer, const hello& own) {
     return answer::other_epoch;
   if (peer.rank == 0 || peer.rank >= own.world_size)
     return answer::other_job;
-  return peer.step == own.step ? answer::welcome : answer::other_step;
+  return answer::welcome;
 }
 
 } // namespace
 
-all_reduce::all_reduce(const environment& self, uint64_t step)
-  : adds_up_(self.rank == 0) {
+all_reduce::all_reduce(const environment& self, uint64_t step,
+                       std::function<bool()> is_off)
+  : is_off_(std::move(is_off)), rank_(self.rank), ahead_(no_rank) {
   if (self.world_size == 1)
     return; // Without peers no port is opened.
-  if (adds_up_)
+  if (rank_ == 0)
     gather(self, step);
   else
     join(self, step);
-  for (const auto& peer : peers_)
-    set_timeout(peer, step_timeout);
+}
+
+std::optional<uint32_t> all_reduce::ahead() const {
+  return ahead_ == no_rank ? std::nullopt : std::optional{ahead_};
+}
+
+limit all_reduce::within(std::chrono::milliseconds time) const {
+  return {std::chrono::steady_clock::now() + time, is_off_};
 }
 
 void all_reduce::gather(const environment& self, uint64_t step) {
-  const auto until = std::chrono::steady_clock::now() + meeting_time;
+  const auto meeting = within(meeting_time);
   const auto own = hello_of(self, step);
   const auto listener = listen_at(self.master_address, self.master_port,
                                   static_cast<int>(self.world_size));
   auto seats = std::vector<std::optional<socket_handle>>(self.world_size - 1);
+  auto steps = std::vector<uint64_t>(self.world_size, step);
   for (auto missing = seats.size(); missing > 0;) {
-    auto peer = accept_until(listener, until);
+    auto peer = accept_within(meeting, listener);
     if (!peer)
-      fail(std::to_string(missing) + " of " + std::to_string(self.world_size)
-           + " workers did not come");
-    set_timeout(*peer, hello_timeout);
+      throw peer_lost{std::to_string(missing) + " of "
+                      + std::to_string(self.world_size)
+                      + " workers did not come"};
+    const auto greeting = within(hello_timeout);
     auto said = hello{};
-    if (!receive_all(*peer, bytes_of(said)))
+    if (!receive_all(greeting, *peer, bytes_of(said)))
       continue;
     auto verdict = answer_to(said, own);
     if (verdict == answer::welcome && seats[said.rank - 1])
       verdict = answer::other_job;
     // A refused peer gets the answer; a peer that has left is not a member.
-    if (!send_all(*peer, bytes_of(verdict)) || verdict != answer::welcome)
+    if (!send_all(greeting, *peer, bytes_of(verdict))
+        || verdict != answer::welcome)
       continue;
     seats[said.rank - 1] = std::move(*peer);
+    steps[said.rank] = said.step;
     --missing;
   }
   for (auto& seat : seats)
     peers_.push_back(std::move(*seat));
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  if (*least != *most)
+    ahead_ = static_cast<uint32_t>(std::find(steps.begin(), steps.end(), *most)
+                                   - steps.begin());
+  for (auto i = size_t{0}; i < peers_.size(); ++i)
+    send_to(i, bytes_of(ahead_));
 }
 
 void all_reduce::join(const environment& self, uint64_t step) {
-  const auto until = std::chrono::steady_clock::now() + meeting_time;
+  const auto meeting = within(meeting_time);
   auto own = hello_of(self, step);
-  auto zero = connect_until(self.master_address, self.master_port, until);
+  auto zero = connect_within(meeting, self.master_address, self.master_port);
   if (!zero)
-    fail("rank 0 does not listen at " + self.master_address + " port "
-         + std::to_string(self.master_port));
-  set_timeout(*zero, meeting_time);
+    throw peer_lost{"rank 0 does not listen at " + self.master_address
+                    + " port " + std::to_string(self.master_port)};
   auto verdict = answer::other_job;
-  if (!send_all(*zero, bytes_of(own)) || !receive_all(*zero, bytes_of(verdict)))
-    fail("rank 0 closed the connection");
+  if (!send_all(meeting, *zero, bytes_of(own))
+      || !receive_all(meeting, *zero, bytes_of(verdict)))
+    throw peer_lost{"rank 0 closed the connection"};
   if (verdict != answer::welcome)
-    fail("rank 0 refused me: " + to_string(verdict));
+    throw peer_lost{"rank 0 refused me: " + to_string(verdict)};
+  if (!receive_all(meeting, *zero, bytes_of(ahead_)))
+    throw peer_lost{"rank 0 closed the connection"};
   peers_.push_back(std::move(*zero));
 }
 
+void all_reduce::send_to(size_t peer, std::span<const std::byte> bytes) {
+  if (!send_all(within(step_timeout), peers_[peer], bytes))
+    throw peer_lost{"rank " + std::to_string(rank_ == 0 ? peer + 1 : 0)
+                    + " has gone"};
+}
+
+void all_reduce::receive_from(size_t peer, std::span<std::byte> bytes) {
+  if (!receive_all(within(step_timeout), peers_[peer], bytes))
+    throw peer_lost{"rank " + std::to_string(rank_ == 0 ? peer + 1 : 0)
+                    + " has gone"};
+}
+
 void all_reduce::sum(std::span<float> values) {
-  if (!adds_up_) {
-    const auto& zero = peers_.front();
-    if (!send_all(zero, std::as_bytes(values))
-        || !receive_all(zero, std::as_writable_bytes(values)))
-      fail("rank 0 has gone");
+  if (rank_ != 0) {
+    send_to(0, std::as_bytes(values));
+    receive_from(0, std::as_writable_bytes(values));
     return;
   }
   received_.resize(values.size());
   for (auto i = size_t{0}; i < peers_.size(); ++i) {
-    if (!receive_all(peers_[i], std::as_writable_bytes(std::span{received_})))
-      fail("rank " + std::to_string(i + 1) + " has gone");
+    receive_from(i, std::as_writable_bytes(std::span{received_}));
     for (auto k = size_t{0}; k < values.size(); ++k)
       values[k] += received_[k];
   }
   for (auto i = size_t{0}; i < peers_.size(); ++i)
-    if (!send_all(peers_[i], std::as_bytes(values)))
-      fail("rank " + std::to_string(i + 1) + " has gone");
+    send_to(i, std::as_bytes(values));
+}
+
+void all_reduce::broadcast(std::span<std::byte> bytes, uint32_t source) {
+  if (rank_ != 0) {
+    if (rank_ == source)
+      send_to(0, bytes);
+    receive_from(0, bytes);
+    return;
+  }
+  if (source != 0)
+    receive_from(source - 1, bytes);
+  for (auto i = size_t{0}; i < peers_.size(); ++i)
+    send_to(i, bytes);
 }
 
 void all_reduce::wait_for_all() {

@@ -2,9 +2,15 @@
 // elsewhere, is the task of the launcher.
 #pragma once
 
+#include <stdexcept>
 #include <string_view>
 
 namespace training {
+
+/// The group is broken. The worker itself is well, and can be in the next one.
+struct peer_lost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 enum class exit_status : int {
   failed = 1,    ///< Something went wrong while running.

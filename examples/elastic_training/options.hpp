@@ -15,7 +15,7 @@ struct options {
   std::string checkpoint = "elastic_training.checkpoint";
   std::string progress; ///< Empty: no progress file.
   uint64_t steps = 2'000;
-  uint64_t checkpoint_every = 20; ///< Steps; at most these are lost.
+  uint64_t checkpoint_every = 20; ///< Steps; lost if all workers are.
   uint64_t progress_every = 5;    ///< Steps.
   /// Samples of one step, over all workers. Does not depend on the world size,
   /// so the loss curve is the same for any number of workers.

@@ -38,7 +38,7 @@ void progress::begin(const training_state& state) {
   if (state.step >= options_.steps)
     line << "the checkpoint is complete at step " << state.step;
   else if (state.step > 0)
-    line << "resumes at step " << state.step << "  loss "
+    line << "goes on at step " << state.step << "  loss "
          << to_text(state.loss);
   else
     line << "starts fresh at step 0";

@@ -26,6 +26,9 @@ using std::chrono::steady_clock;
 // Interval between two attempts to connect.
 constexpr auto connect_pause = milliseconds{20};
 
+// Interval at which a wait is looked at.
+constexpr auto look_pause = milliseconds{50};
+
 using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 address_list resolve(const std::string& host, uint16_t port) {
@@ -49,41 +52,38 @@ bool set_option(const socket_handle& x, int level, int name, int value) {
   return setsockopt(x.get(), level, name, &value, sizeof(value)) == 0;
 }
 
-// Waits for readiness; false if the deadline passes first.
-bool wait_for(const socket_handle& x, short events, deadline until) {
-  for (;;) {
+// Waits for readiness; false if the limit passes first.
+bool wait_within(const limit& x, const socket_handle& handle, short events) {
+  while (!x.is_off()) {
     const auto left
-      = std::chrono::ceil<milliseconds>(until - steady_clock::now());
-    auto entry = pollfd{x.get(), events, 0};
-    const auto ready = poll(
-      &entry, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+      = std::chrono::ceil<milliseconds>(x.until - steady_clock::now());
+    const auto time = std::clamp(left, milliseconds{0}, look_pause);
+    auto entry = pollfd{handle.get(), events, 0};
+    const auto ready = poll(&entry, 1, static_cast<int>(time.count()));
     if (ready > 0)
       return true;
-    if (ready == 0 && steady_clock::now() >= until)
+    if (ready == 0 && left <= milliseconds{0})
       return false;
     if (ready < 0 && errno != EINTR)
       fail_errno("poll");
   }
+  return false;
 }
 
-// From here on the connection is used with blocking calls.
-socket_handle ready_for_use(socket_handle x) {
-  const auto flags = fcntl(x.get(), F_GETFL);
-  if (flags < 0 || fcntl(x.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
-    fail_errno("cannot make a connection blocking");
-  set_option(x, IPPROTO_TCP, TCP_NODELAY, 1);
-  return x;
-}
-
-bool connects(const socket_handle& x, const addrinfo& to, deadline until) {
+bool connects(const limit& within, const socket_handle& x, const addrinfo& to) {
   if (connect(x.get(), to.ai_addr, to.ai_addrlen) == 0)
     return true;
-  if (errno != EINPROGRESS || !wait_for(x, POLLOUT, until))
+  if (errno != EINPROGRESS || !wait_within(within, x, POLLOUT))
     return false;
   auto error = 0;
   auto size = socklen_t{sizeof(error)};
   getsockopt(x.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   return error == 0;
+}
+
+// After a call that has failed.
+bool may_go_on(const limit& x, const socket_handle& peer, short events) {
+  return errno == EINTR || (errno == EAGAIN && wait_within(x, peer, events));
 }
 
 } // namespace
@@ -115,63 +115,58 @@ socket_handle listen_at(const std::string& host, uint16_t port, int backlog) {
              + std::to_string(port));
 }
 
-std::optional<socket_handle> accept_until(const socket_handle& listener,
-                                          deadline until) {
-  while (wait_for(listener, POLLIN, until)) {
-    auto peer
-      = socket_handle{accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+std::optional<socket_handle> accept_within(const limit& x,
+                                           const socket_handle& listener) {
+  while (wait_within(x, listener, POLLIN)) {
+    auto peer = socket_handle{
+      accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     // A peer may have closed between the wait and the accept.
-    if (peer.get() >= 0)
-      return ready_for_use(std::move(peer));
+    if (peer.get() >= 0) {
+      set_option(peer, IPPROTO_TCP, TCP_NODELAY, 1);
+      return peer;
+    }
   }
   return std::nullopt;
 }
 
-std::optional<socket_handle> connect_until(const std::string& host,
-                                           uint16_t port, deadline until) {
+std::optional<socket_handle>
+connect_within(const limit& x, const std::string& host, uint16_t port) {
   const auto addresses = resolve(host, port);
   for (;;) {
-    for (const auto* x = addresses.get(); x != nullptr; x = x->ai_next) {
-      auto peer = open_for(*x);
-      if (peer.get() >= 0 && connects(peer, *x, until))
-        return ready_for_use(std::move(peer));
+    for (const auto* to = addresses.get(); to != nullptr; to = to->ai_next) {
+      auto peer = open_for(*to);
+      if (peer.get() >= 0 && connects(x, peer, *to)) {
+        set_option(peer, IPPROTO_TCP, TCP_NODELAY, 1);
+        return peer;
+      }
     }
-    if (steady_clock::now() + connect_pause >= until)
+    if (x.is_off() || steady_clock::now() + connect_pause >= x.until)
       return std::nullopt;
     std::this_thread::sleep_for(connect_pause);
   }
 }
 
-void set_timeout(const socket_handle& peer, milliseconds x) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(x);
-  const auto value
-    = timeval{seconds.count(), std::chrono::microseconds{x - seconds}.count()};
-  for (const auto name : {SO_RCVTIMEO, SO_SNDTIMEO})
-    if (setsockopt(peer.get(), SOL_SOCKET, name, &value, sizeof(value)) != 0)
-      fail_errno("cannot set a time-out");
-}
-
-bool send_all(const socket_handle& peer, std::span<const std::byte> bytes) {
+bool send_all(const limit& x, const socket_handle& peer,
+              std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto count
       = send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
+    if (count > 0)
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    else if (count == 0 || !may_go_on(x, peer, POLLOUT))
       return false;
-    bytes = bytes.subspan(static_cast<size_t>(count));
   }
   return true;
 }
 
-bool receive_all(const socket_handle& peer, std::span<std::byte> bytes) {
+bool receive_all(const limit& x, const socket_handle& peer,
+                 std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const auto count = recv(peer.get(), bytes.data(), bytes.size(), 0);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
+    if (count > 0)
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    else if (count == 0 || !may_go_on(x, peer, POLLIN))
       return false;
-    bytes = bytes.subspan(static_cast<size_t>(count));
   }
   return true;
 }

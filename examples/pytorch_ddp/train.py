@@ -66,10 +66,13 @@ class Training:
             return
         # Without weights_only whoever can write this file can run code here.
         state = torch.load(path, map_location="cpu", weights_only=True)
-        self.model.load_state_dict(state["model"])
+        self.restore(state["step"], state["model"], state["momenta"])
+
+    def restore(self, step, model, momenta):
+        self.model.load_state_dict(model)
         self.optimizer.load_state_dict(
-            {**self.optimizer.state_dict(), "state": state["momenta"]})
-        self.step = state["step"]
+            {**self.optimizer.state_dict(), "state": momenta})
+        self.step = step
 
     def save(self, path):
         """Replaces the file in one piece: whenever this process is killed,

@@ -90,8 +90,16 @@ struct order_writer {
                     {"seconds", seconds_of(x.time)}});
   }
 
+  std::optional<std::string> operator()(const core::tell_hold&) const {
+    return text_of({{"type", "hold"}});
+  }
+
   std::optional<std::string> operator()(const core::tell_stop_at& x) const {
     return text_of({{"type", "stop_at"}, {"step", x.step}});
+  }
+
+  std::optional<std::string> operator()(const core::tell_go_on&) const {
+    return text_of({{"type", "go_on"}});
   }
 
   std::optional<std::string> operator()(const core::tell_stop& x) const {
@@ -139,11 +147,18 @@ parsed parse_hello(const json& packet) {
   return std::optional<core::worker_word>{core::said_hello{}};
 }
 
-parsed parse_parked(const json& packet) {
+result<epoch_id> epoch_in(const json& packet) {
   const auto epoch = number_in(packet, "epoch", epoch_max.value);
   if (!epoch)
     return epoch.error();
-  return std::optional<core::worker_word>{core::said_parked{epoch_id{*epoch}}};
+  return epoch_id{*epoch};
+}
+
+parsed parse_parked(const json& packet) {
+  const auto epoch = epoch_in(packet);
+  if (!epoch)
+    return epoch.error();
+  return std::optional<core::worker_word>{core::said_parked{*epoch}};
 }
 
 parsed parse_trouble(const json& packet) {
@@ -161,11 +176,25 @@ parsed parse_at(const json& packet) {
   return std::optional<core::worker_word>{core::said_step{*step}};
 }
 
+/// A word of a step of an epoch.
+template <class Word>
+parsed parse_step(const json& packet) {
+  const auto epoch = epoch_in(packet);
+  if (!epoch)
+    return epoch.error();
+  const auto step = number_in(packet, "step");
+  if (!step)
+    return step.error();
+  return std::optional<core::worker_word>{Word{*epoch, *step}};
+}
+
 constexpr std::pair<std::string_view, parsed (*)(const json&)> words[] = {
   {"hello", parse_hello},
   {"parked", parse_parked},
   {"trouble", parse_trouble},
   {"at", parse_at},
+  {"held", parse_step<core::said_held>},
+  {"reached", parse_step<core::said_reached>},
 };
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -61,8 +62,8 @@ sent send_packet(int fd, const std::string& packet) {
 
 // -- the connections ----------------------------------------------------------
 
-/// All of them, on the reactor's thread. The owner's last reference goes when `stop`
-/// has run.
+/// All of them, on the reactor's thread, but for what says that it is for any. The
+/// owner's last reference goes when `stop` has run.
 class control_connections final
   : public reactor_part,
     public std::enable_shared_from_this<control_connections> {
@@ -79,7 +80,11 @@ public:
     on_word_ = std::move(on_word);
     start();
   }
-  void admit(const std::vector<ports::controlled_worker>& workers);
+  /// On any thread.
+  /// @returns whether there are connections, which `refit` then has to look at: a job
+  ///          that knows nothing of this is not to pay for it
+  bool admit(const std::vector<ports::controlled_worker>& workers);
+  void refit();
   void tell(uint32_t local_rank, const core::worker_order& order);
 
 private:
@@ -101,6 +106,7 @@ private:
   void add(unique_fd fd);
   bool make_room();
   void fit(uint64_t number);
+  std::optional<uint32_t> rank_of(pid_t session) const;
   uint64_t connection_of(pid_t session) const;
   void on_ready(uint64_t number, uint32_t events);
   void read(uint64_t number);
@@ -119,7 +125,9 @@ private:
   std::shared_ptr<acceptor> acceptor_;
   bool is_stopped_ = false;
   ports::worker_control::listener on_word_;
+  mutable std::mutex mutex_;           ///< Guards the next two.
   std::map<pid_t, uint32_t> admitted_; ///< Local ranks by session.
+  size_t open_count_ = 0;              ///< Of the connections.
   table connections_;
   uint64_t last_number_ = 0;
   // Room for one byte more, so that a packet that is too long shows.
@@ -155,6 +163,10 @@ void control_connections::add(unique_fd fd) {
   if (static_cast<size_t>(waiting_count) >= limits_.waiting_count)
     make_room();
   const auto number = ++last_number_;
+  {
+    const auto lock = std::lock_guard{mutex_};
+    ++open_count_;
+  }
   auto& x = connections_[number];
   x.fd = std::move(fd);
   x.session = session;
@@ -180,11 +192,22 @@ bool control_connections::make_room() {
   return false;
 }
 
-void control_connections::admit(
+bool control_connections::admit(
   const std::vector<ports::controlled_worker>& workers) {
+  const auto lock = std::lock_guard{mutex_};
   admitted_.clear();
   for (const auto& x : workers)
     admitted_.emplace(static_cast<pid_t>(x.pid), x.local_rank);
+  return open_count_ > 0;
+}
+
+std::optional<uint32_t> control_connections::rank_of(pid_t session) const {
+  const auto lock = std::lock_guard{mutex_};
+  const auto found = admitted_.find(session);
+  return found == admitted_.end() ? std::nullopt : std::optional{found->second};
+}
+
+void control_connections::refit() {
   auto numbers = std::vector<uint64_t>{};
   for (const auto& [number, x] : connections_)
     numbers.push_back(number);
@@ -193,21 +216,21 @@ void control_connections::admit(
     if (found == connections_.end())
       continue;
     auto& x = found->second;
-    const auto worker = admitted_.find(x.session);
+    const auto rank = rank_of(x.session);
     if (!x.local_rank)
       fit(number);
-    else if (worker == admitted_.end())
+    else if (!rank)
       refuse(number, "this worker may not speak any more");
     else
-      x.local_rank = worker->second;
+      x.local_rank = rank;
   }
 }
 
 // Admits a connection whose worker may speak.
 void control_connections::fit(uint64_t number) {
   const auto session = connections_.at(number).session;
-  const auto worker = admitted_.find(session);
-  if (worker == admitted_.end())
+  const auto rank = rank_of(session);
+  if (!rank)
     return;
   // A program that has replaced itself connects again: the end of its first
   // connection may not have been read.
@@ -216,7 +239,7 @@ void control_connections::fit(uint64_t number) {
   if (connection_of(session) != 0)
     return refuse(number, "this worker has a connection already");
   auto& x = connections_.at(number);
-  x.local_rank = worker->second;
+  x.local_rank = rank;
   rewatch(x);
 }
 
@@ -392,9 +415,9 @@ void control_connections::refuse(uint64_t number, std::string_view why) {
   const auto fd = connections_.at(number).fd.get();
   send_packet(fd, control_error_packet(why));
   auto ignored = char{};
-  for (auto i = 0; i<unread_max&& ::recv(fd, &ignored, 1, MSG_DONTWAIT)> 0;
-       ++i) {
-  }
+  auto count = 0;
+  while (count<unread_max&& ::recv(fd, &ignored, 1, MSG_DONTWAIT)> 0)
+    ++count;
   close(number);
 }
 
@@ -402,6 +425,10 @@ void control_connections::close(uint64_t number) {
   auto x = connections_.extract(number);
   if (x.empty())
     return;
+  {
+    const auto lock = std::lock_guard{mutex_};
+    --open_count_;
+  }
   auto& gone = x.mapped();
   home_.cancel(gone.hello_due);
   home_.cancel(gone.pause);
@@ -448,7 +475,8 @@ void worker_control_socket::listen(listener on_word) {
 
 void worker_control_socket::admit(
   std::vector<ports::controlled_worker> workers) {
-  loop_.post([x = connections_, all = std::move(workers)] { x->admit(all); });
+  if (connections_->admit(workers))
+    loop_.post([x = connections_] { x->refit(); });
 }
 
 void worker_control_socket::tell(uint32_t local_rank,

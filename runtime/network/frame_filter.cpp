@@ -19,15 +19,15 @@ using std::string_view;
 // What each role sends, with answers (actors/interfaces.hpp).
 constexpr auto keep_alive = string_view{"actorrun::v1::KeepAlive"};
 constexpr auto lease_granted = string_view{"actorrun::v1::LeaseGranted"};
-constexpr auto of_agent = std::array<string_view, 11>{
+constexpr auto of_agent = std::array<string_view, 12>{
   "actorrun::v1::JoinRequest",    keep_alive,
   "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
   "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
   "actorrun::v1::LeaveNotice",    "actorrun::v1::NodeStatus",
   "actorrun::v1::StatusRequest",  "actorrun::v1::LogChunk",
-  "actorrun::v1::StacksReport",
+  "actorrun::v1::StacksReport",   "actorrun::v1::SafePointReport",
 };
-constexpr auto of_coordinator = std::array<string_view, 13>{
+constexpr auto of_coordinator = std::array<string_view, 14>{
   "actorrun::v1::JoinAccepted",
   "actorrun::v1::JoinRejected",
   lease_granted,
@@ -41,6 +41,7 @@ constexpr auto of_coordinator = std::array<string_view, 13>{
   "actorrun::v1::LogReading",
   "actorrun::v1::LogCredit",
   "actorrun::v1::StacksRequest",
+  "actorrun::v1::SafePointOrder",
 };
 std::span<const string_view> sent_by(link_side side) {
   return side == link_side::client ? std::span<const string_view>{of_agent}

@@ -121,15 +121,15 @@ void epoch::throw_if_over() const {
   throw regroup{link_->reason_of(*told_)};
 }
 
-void epoch::safe_point(uint64_t step) const {
+bool epoch::pass(uint64_t step, bool saves) const {
   if (!speaks())
-    return;
-  throw_if_over();
-  if (told_->has_step && step >= told_->step) {
-    link_->end_at_step(*told_, step);
+    return true;
+  const auto where = link_->pass(*told_, step, saves);
+  if (where == at_step::past)
+    link_->say_soon(step_packet(step));
+  else if (where == at_step::over)
     throw_if_over();
-  }
-  link_->say_soon(step_packet(step));
+  return where != at_step::to_save;
 }
 
 bool epoch::is_explained(std::string_view trouble) const {
@@ -139,7 +139,8 @@ bool epoch::is_explained(std::string_view trouble) const {
     return told_->how != over::lost;
   link_->say(trouble_packet(trouble));
   link_->wait_over(*told_, word_timeout);
-  return told_->how == over::regroup;
+  const auto how = told_->how.load();
+  return how == over::regroup || how == over::stop;
 }
 
 void epoch::leave() {
@@ -237,6 +238,9 @@ using namespace actorrun::worker;
 std::unique_ptr<epoch_loop> the_loop;
 epoch* the_epoch = nullptr;
 
+/// A program in C could not save.
+struct save_failed {};
+
 int lost(const agent_lost&) {
   return ACTORRUN_LIVE_LOST;
 }
@@ -321,11 +325,24 @@ int actorrun_live_wait_over(int64_t time_ns) {
 }
 
 int actorrun_live_safe_point(uint64_t step) {
+  return actorrun_live_safe_point_saving(step, nullptr, nullptr);
+}
+
+int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
+                                    void* context) {
   if (the_epoch == nullptr)
     return ACTORRUN_LIVE_NOT_OVER;
   try {
-    the_epoch->safe_point(step);
+    if (save == nullptr)
+      the_epoch->safe_point(step);
+    else
+      the_epoch->safe_point(step, [=] {
+        if (save(context) != 0)
+          throw save_failed{};
+      });
     return ACTORRUN_LIVE_NOT_OVER;
+  } catch (const save_failed&) {
+    return ACTORRUN_LIVE_FAILED;
   } catch (const agent_lost& x) {
     return lost(x);
   } catch (const std::exception&) {

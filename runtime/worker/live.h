@@ -19,7 +19,7 @@ enum {
 
   /* The agent has closed the connection: it has ended, or refuses this worker. */
   ACTORRUN_LIVE_LOST = -1,
-  /* No memory, or a loop in C++ has not ended. */
+  /* No memory, a loop in C++ has not ended, or the program could not save. */
   ACTORRUN_LIVE_FAILED = -2
 };
 
@@ -59,14 +59,26 @@ int actorrun_live_is_over(void);
 /* The same, after up to so many nanoseconds. */
 int actorrun_live_wait_over(int64_t time_ns);
 
-/* Says that the program could stop here, after so many steps. Call it once per step
-   on all workers, with a number that grows and is the same on all of them. If the
-   group is to change without the loss of a step, it returns OVER at the same number
-   on all. */
+/* Says that the program could stop here, after so many steps: 0..2^64-2, more from
+   call to call in an epoch. NOT_OVER, OVER or LOST.
+
+   Before a change that can wait, such as a node that joins, all workers are stopped
+   here at the same step: it waits until all are there, and returns OVER then. If the
+   change is called off, it returns NOT_OVER.
+
+   All workers must call it at the same steps, where nothing of a step is under way
+   any more: a worker that waits here takes part in no collective. If one does not
+   come, the change does not wait longer than --safe-point-timeout. */
 int actorrun_live_safe_point(uint64_t step);
 
-/* Something failed: asks the agent, for up to 2 s, whether a regroup explains it. Then
-   it returns 1, and the program goes on with the next epoch. */
+/* The same, and calls save(context) where this worker stops for a change: at most once
+   per call, on this thread, before it says that it has stopped. If that does not
+   return 0, FAILED, and nothing is said. A change that cannot wait saves nothing. */
+int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
+                                    void* context);
+
+/* Something failed: asks the agent, for up to 2 s, whether the end of the epoch
+   explains it. Then it returns 1, and the program goes on with actorrun_live_next. */
 int actorrun_live_is_explained(const char* trouble);
 
 /* Has the hook called when an epoch ends early: on a thread of the library, at once

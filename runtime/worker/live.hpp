@@ -22,7 +22,7 @@
 //         if (!epoch.survivors().empty())
 //           peers.broadcast(model, epoch.survivors()[0]);
 //         for (; step < step_max; ++step) {
-//           epoch.safe_point(step);
+//           epoch.safe_point(step, [&] { save(model); });
 //           train(model, peers);
 //         }
 //       });
@@ -105,16 +105,34 @@ public:
   /// @throws agent_lost  the agent is gone
   void throw_if_over() const;
 
-  /// Says that the program could stop here, after so many steps. Call it once per
-  /// step on all workers, with a number that grows and is the same on all of them.
-  /// If the group is to change without the loss of a step, it throws at the same
-  /// number on all. Takes a few microseconds.
+  /// Says that the program could stop here, after so many steps.
+  ///
+  /// Before a change that can wait, such as a node that joins, all workers are
+  /// stopped here at the same step: it waits until all are there, and throws then.
+  /// If the change is called off, it returns. Without a change it takes about a
+  /// microsecond.
+  ///
+  /// All workers must call it at the same steps, where nothing of a step is under
+  /// way any more: a worker that waits here takes part in no collective. If one does
+  /// not come, the change does not wait longer than --safe-point-timeout.
+  /// @param step  Steps done, 0..2^64-2; grows from call to call in an epoch.
   /// @throws as throw_if_over
-  void safe_point(uint64_t step) const;
+  void safe_point(uint64_t step) const { pass(step, false); }
 
-  /// Runs `body`. An exception that a regroup explains ends it: one that comes when
-  /// the epoch is over, or within 2 s before the agent says so. Any other one goes
-  /// through.
+  /// The same, and calls `save()` where this worker stops for a change: at most
+  /// once per call, on this thread, before it says that it has stopped. What `save`
+  /// throws goes through. A change that cannot wait saves nothing.
+  template <class Save>
+  void safe_point(uint64_t step, Save&& save) const {
+    if (pass(step, true))
+      return;
+    std::forward<Save>(save)();
+    pass(step, false);
+  }
+
+  /// Runs `body`. An exception that the end of the epoch explains ends it: one that
+  /// comes when the epoch is over, or within 2 s before the agent says so. Any other
+  /// one goes through.
   /// @returns whether `body` has come to its end
   template <class Body>
   bool run(Body&& body) {
@@ -139,6 +157,7 @@ private:
   friend class epoch_loop;
 
   bool speaks() const;
+  bool pass(uint64_t step, bool saves) const; ///< False: it is to save first.
   void leave();
 
   std::shared_ptr<control_link> link_; ///< Null: there is no agent.

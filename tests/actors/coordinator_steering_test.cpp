@@ -49,6 +49,37 @@ TEST_CASE_METHOD(steering_fixture, "coordinator: a drained agent gets notice",
   CHECK_FALSE(now.agents(0).has_drain_left_ms());
 }
 
+TEST_CASE_METHOD(steering_fixture,
+                 "coordinator: before a change that can wait, all workers come "
+                 "to one step",
+                 "[actor]") {
+  run_two_leased();
+  const auto report = [&](const auto& from, const std::string& id,
+                          v1::SafePointState state, uint64_t step) {
+    auto x = v1::SafePointReport{};
+    x.set_agent_id(id);
+    x.set_epoch(1);
+    x.set_state(state);
+    x.set_step(step);
+    x.set_round(1);
+    send(from.handle, uut, x);
+  };
+  report(a, "1", v1::SAFE_POINT_STEPPING, 0);
+  ask(drain("node-2"));
+  CHECK(b.told() == "drain in 60000 ms; hold of 1");
+  CHECK(a.told() == "hold of 1");
+  report(a, "1", v1::SAFE_POINT_HELD, 8);
+  report(a, "2", v1::SAFE_POINT_HELD, 90); // Of another agent.
+  report(b, "2", v1::SAFE_POINT_HELD, 9);
+  CHECK(a.told() == "stop_at 9 of 1");
+  CHECK(b.told() == "stop_at 9 of 1");
+  CHECK(status().waiting_for().ends_with("the workers go on to step 9"));
+  report(a, "1", v1::SAFE_POINT_REACHED, 9);
+  CHECK(a.told().empty());
+  report(b, "2", v1::SAFE_POINT_REACHED, 9);
+  CHECK(a.told().starts_with("revoked 1"));
+}
+
 TEST_CASE_METHOD(steering_fixture, "coordinator: a refusal says why",
                  "[actor]") {
   run_two_leased();

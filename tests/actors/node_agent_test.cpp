@@ -159,6 +159,20 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: workers that cannot be told of a safe point "
+                 "refuse it",
+                 "[actors]") {
+  run_workers();
+  auto order = v1::SafePointOrder{};
+  order.set_epoch(1);
+  send(coordinator.handle, uut, order);
+  CHECK(coordinator.told() == "refused of 1");
+  order.set_epoch(2);
+  send(coordinator.handle, uut, order);
+  CHECK(coordinator.told().empty());
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: ordered to leave, it stops its workers first",
                  "[actors]") {
   run_workers();

@@ -179,6 +179,9 @@ TEST_CASE("translate: a claim arrives as it was sent", "[actors]") {
   CHECK(through_the_wire(failed) == failed);
   const auto running = claim{a_plan(), share_state::running, {}};
   CHECK(through_the_wire(running) == running);
+  auto draining = running;
+  draining.drain_left = 59s;
+  CHECK(from_wire(to_wire(draining)) == draining);
   auto parked = claim{a_plan(), share_state::idle, {}};
   parked.parked = {{7}, {0, 1}};
   CHECK(through_the_wire(parked) == parked);
@@ -303,6 +306,26 @@ TEST_CASE("translate: a reason is text that Protobuf takes", "[actors]") {
   auto read = v1::JobEnded{};
   REQUIRE(read.ParseFromString(end.SerializeAsString()));
   CHECK(read.outcome().reason() == "exit \xef\xbf\xbd 2");
+}
+
+TEST_CASE("translate: safe points", "[actors]") {
+  using order = safe_point_order;
+  for (const auto& x :
+       {order{order::kind::hold}, order{order::kind::stop_at, 7},
+        order{order::kind::go_on}})
+    CHECK(from_wire(to_wire(x)) == x);
+  using report = safe_point_report;
+  for (const auto& x :
+       {report{report::kind::stepping}, report{report::kind::held, UINT64_MAX},
+        report{report::kind::reached, 7}, report{report::kind::refused}})
+    CHECK(from_wire(to_wire(x)) == x);
+  // Of another version: the least that it may mean.
+  auto strange = v1::SafePointOrder{};
+  strange.set_action(static_cast<v1::SafePointAction>(9));
+  CHECK(from_wire(strange).what == order::kind::go_on);
+  auto answer = v1::SafePointReport{};
+  answer.set_state(static_cast<v1::SafePointState>(9));
+  CHECK(from_wire(answer).what == report::kind::refused);
 }
 
 TEST_CASE("translate: numbers on the wire mean the same as in the core",

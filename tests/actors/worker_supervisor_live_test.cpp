@@ -147,3 +147,33 @@ TEST_CASE_METHOD(fixture,
   say(0, 100, hung_up{});
   CHECK(host->told() == "signal 1/0 9");
 }
+
+TEST_CASE_METHOD(fixture, "worker_supervisor: live workers come to one step",
+                 "[actors]") {
+  start_live();
+  host->exit(1, 1, 0); // The other one has done its work.
+  run();
+  agent.told();
+  const auto order_steps = [this](safe_point_order x) {
+    order(order_safe_point{{1}, x});
+  };
+  using kind = safe_point_order::kind;
+  say(0, 100, said_step{3});
+  CHECK(agent.told() == "stepping of 1");
+  order_steps({kind::hold});
+  CHECK(control->told() == "0 hold");
+  say(0, 100, said_held{{9}, 4}); // Of another epoch.
+  CHECK(agent.told().empty());
+  say(0, 100, said_held{{1}, 4});
+  CHECK(agent.told() == "held 4 of 1");
+  order_steps({kind::stop_at, 6});
+  CHECK(control->told() == "0 stop_at 6");
+  say(0, 100, said_reached{{9}, 6});
+  CHECK(agent.told().empty());
+  say(0, 100, said_reached{{1}, 6});
+  CHECK(agent.told() == "reached 6 of 1");
+  order_steps({kind::go_on});
+  CHECK(control->told() == "0 go_on");
+  order(order_safe_point{{2}, {kind::hold}});
+  CHECK(control->told().empty());
+}

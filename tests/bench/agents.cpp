@@ -4,7 +4,7 @@
 #include "tests/bench/process_usage.hpp"
 
 #include <algorithm>
-#include <csignal>
+#include <thread>
 
 namespace actorrun::bench {
 
@@ -83,8 +83,22 @@ stamps agents::workers_of(size_t index) const {
   return result;
 }
 
-void agents::kill_last() {
-  programs_.back().signal(SIGKILL);
+result<void> agents::add_standby(setting& s) {
+  outputs_.emplace_back();
+  auto agent = start_one(s, programs_.size());
+  if (!agent)
+    return agent.error();
+  programs_.push_back(std::move(*agent));
+  return await_standby(programs_.size() - 1);
+}
+
+result<void> agents::replace_by_standby(setting& s, size_t index) {
+  programs_[index].wait(deadline());
+  auto agent = start_one(s, index);
+  if (!agent)
+    return agent.error();
+  programs_[index] = std::move(*agent);
+  return await_standby(index);
 }
 
 result<void> agents::replace_last(setting& s) {
@@ -93,6 +107,18 @@ result<void> agents::replace_last(setting& s) {
   if (!agent)
     return agent.error();
   programs_.back() = std::move(*agent);
+  return {};
+}
+
+// It logs that it stands by.
+result<void> agents::await_standby(size_t index) const {
+  const auto due = deadline();
+  while (last_words(outputs_[index]).find("stands by") == std::string::npos) {
+    if (clock::now() >= due)
+      return unmeasured("an agent does not stand by: "
+                        + last_words(outputs_[index]));
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
   return {};
 }
 
@@ -108,7 +134,7 @@ result<program> agents::start_one(setting& s, size_t index) {
                  "--rdzv-endpoint=" + endpoint_, "--rdzv-id=bench", restarts,
                  std::string{rendezvous_conf} + (index == 0 ? "1" : "0"),
                  "--nproc-per-node=" + std::to_string(shape_.worker_count),
-                 "--no-python", s.tool("stamp")},
+                 "--no-python", s.tool(shape_.worker)},
                 {tracker_.variable()});
   outputs_[index] = what.output;
   return program::start(what);

@@ -3,18 +3,20 @@
 
 #include "tests/bench/setting.hpp"
 
+#include <csignal>
 #include <vector>
 
 namespace actorrun::bench {
 
 /// A job of several agents with stamping workers. The first agent hosts the
-/// coordinator; the last one may be killed and replaced.
+/// coordinator; the others may be killed and replaced.
 class agents {
 public:
   struct shape {
     uint32_t agent_count = 1;
     uint32_t agent_count_min = 1; ///< A fixed job if equal to the count.
     uint32_t worker_count = 1;    ///< Of each agent.
+    const char* worker = "stamp"; ///< Its program, next to this one.
   };
 
   /// Starts all agents at once and returns before they have met.
@@ -44,10 +46,20 @@ public:
   /// The workers of one agent in the newest epoch.
   stamps workers_of(size_t index) const;
 
-  /// Kills the last agent with SIGKILL, and reaps it.
-  void kill_last();
+  /// Starts one agent more, and waits until it stands by.
+  result<void> add_standby(setting& s);
 
-  /// Starts another agent in place of the last.
+  /// Kills an agent with SIGKILL.
+  void kill(size_t index) { programs_[index].signal(SIGKILL); }
+
+  /// Reaps an agent that was killed, and starts another in its place, which has to
+  /// stand by.
+  result<void> replace_by_standby(setting& s, size_t index);
+
+  /// Kills the last agent with SIGKILL.
+  void kill_last() { kill(programs_.size() - 1); }
+
+  /// Reaps the last agent, and starts another in its place.
   result<void> replace_last(setting& s);
 
   /// True if no agent has ended.
@@ -58,6 +70,7 @@ private:
     : tracker_(std::move(tracker)), shape_(x), endpoint_(std::move(endpoint)) {}
 
   result<program> start_one(setting& s, size_t index);
+  result<void> await_standby(size_t index) const;
 
   /// The state of each agent, as text.
   std::string account();

@@ -31,7 +31,7 @@ constexpr part parts[] = {
   {"soak", measure_soak},           {"torchrun", measure_torchrun},
   {"store", measure_store},         {"viewers", measure_viewers},
   {"hollow", measure_hollow},       {"hosts", measure_hosts},
-  {"embedded", measure_embedded},
+  {"embedded", measure_embedded},   {"live", measure_live},
 };
 
 bool is_part(const std::string& name) {

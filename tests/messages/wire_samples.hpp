@@ -218,6 +218,23 @@ inline void fill(v1::NodeStatus& x) {
 inline void fill(v1::DrainNotice& x) {
   x.set_deadline_ms(30'000);
   x.set_reason("an operator drains the node");
+  x.set_at_safe_point(true);
+}
+
+inline void fill(v1::SafePointOrder& x) {
+  x.set_epoch(7);
+  x.set_action(v1::SAFE_POINT_STOP_AT);
+  x.set_step(UINT64_MAX);
+  x.set_reason("1 more joined");
+  x.set_round(3);
+}
+
+inline void fill(v1::SafePointReport& x) {
+  x.set_agent_id("a");
+  x.set_epoch(7);
+  x.set_state(v1::SAFE_POINT_HELD);
+  x.set_step(UINT64_MAX);
+  x.set_round(3);
 }
 
 inline void fill(v1::LogLevelOrder& x) {

@@ -622,6 +622,14 @@ void agent::perform(const core::stop_group& x) {
              core::stop_ordered{signal, all_.plan().grace, x.may_park});
 }
 
+void agent::perform(const core::send_safe_point& x) {
+  send(core::safe_point_reported{id(), x.epoch, x.report});
+}
+
+void agent::perform(const core::order_safe_point& x) {
+  post_order(x.epoch, x.order);
+}
+
 void agent::perform(const core::kill_group& x) {
   stopped_ = x.epoch;
   post_order(x.epoch, core::kill_ordered{x.with_parked});
@@ -839,6 +847,14 @@ void agent::perform(epoch_id, const core::resume_workers& x) {
 
 void agent::perform(epoch_id, const core::ask_to_park& x) {
   machine_.ask_to_park(pids_of(x.local_ranks));
+}
+
+void agent::perform(epoch_id, const core::order_steps& x) {
+  machine_.order_steps(pids_of(x.local_ranks), x.order);
+}
+
+void agent::perform(epoch_id epoch, const core::report_safe_point& x) {
+  post_brain(core::group_safe_point{epoch, x.report});
 }
 
 void agent::perform(epoch_id, const core::park_worker& x) {

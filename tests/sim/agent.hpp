@@ -83,6 +83,8 @@ private:
   void perform(const core::send_failed& x);
   void perform(const core::send_succeeded& x);
   void perform(const core::send_stopped& x);
+  void perform(const core::send_safe_point& x);
+  void perform(const core::order_safe_point& x);
   void perform(const core::send_leaving& x);
   void perform(const core::send_left& x);
   void perform(const core::start_group& x);
@@ -106,6 +108,8 @@ private:
   void perform(epoch_id epoch, const core::start_workers& x);
   void perform(epoch_id epoch, const core::resume_workers& x);
   void perform(epoch_id epoch, const core::ask_to_park& x);
+  void perform(epoch_id epoch, const core::order_steps& x);
+  void perform(epoch_id epoch, const core::report_safe_point& x);
   void perform(epoch_id epoch, const core::park_worker& x);
   void perform(epoch_id epoch, const core::report_parked& x);
   std::vector<int64_t> pids_of(const std::vector<uint32_t>& local_ranks) const;

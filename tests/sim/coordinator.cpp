@@ -82,6 +82,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
     check_master();
   }
   check_answer(event, effects);
+  check_safe_point(event, effects);
   check_journal(event, effects);
   if (was_stopping && brain_.epoch() == epoch && !brain_.result()
       && brain_.current_phase() != core::rendezvous::phase::stopping)
@@ -491,6 +492,18 @@ void coordinator::on_closed(const link* closed) {
     handle(core::agent_disconnected{agent});
 }
 
+// Unless some cannot be told anything, all come to one step.
+void coordinator::check_safe_point(
+  const core::rendezvous_event& event,
+  const std::vector<core::rendezvous_effect>& effects) {
+  const auto* x = std::get_if<core::safe_point_reported>(&event);
+  if (x == nullptr || x->report.what != core::safe_point_report::kind::reached)
+    return;
+  for (const auto& effect : effects)
+    if (const auto* revoked = std::get_if<core::revoke_epoch>(&effect))
+      all_.checks().came_to_step(revoked->epoch, x->report.step);
+}
+
 void coordinator::send(const agent_id& agent, core::membership_event event) {
   if (const auto& known = links_[agent])
     all_.to_agent(known, agent, std::move(event));
@@ -529,8 +542,13 @@ void coordinator::perform(const core::probe_agent& x) {
   all_.probe(*this, x.agent);
 }
 
+void coordinator::perform(const core::send_safe_point_order& x) {
+  for (const auto& agent : x.agents)
+    send(agent, core::safe_point_ordered{x.epoch, x.order});
+}
+
 void coordinator::perform(const core::notify_drain& x) {
-  send(x.agent, core::drain_ordered{x.time});
+  send(x.agent, core::drain_ordered{x.time, x.at_safe_point});
 }
 
 void coordinator::perform(const core::forget_agent& x) {

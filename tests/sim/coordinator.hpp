@@ -94,10 +94,13 @@ private:
   void check_note(const core::rendezvous_event& event, bool is_probed);
   void check_refusal(const agent_id& agent, errc code) const;
   void check_places(const std::map<agent_id, uint32_t>& before) const;
+  void check_safe_point(const core::rendezvous_event& event,
+                        const std::vector<core::rendezvous_effect>& effects);
   void check_journal(const core::rendezvous_event& event,
                      const std::vector<core::rendezvous_effect>& effects);
   void check_master() const;
   void perform(const core::notify_drain& x);
+  void perform(const core::send_safe_point_order& x);
   void perform(const core::report_exclusion&) {}
   void perform(const core::set_log_level&) {}
   void perform(const core::answer_operator&) {}

@@ -474,6 +474,38 @@ void operator_resizes(cluster& all) {
   operator_asks(all, core::resize_requested{min, max, "bob"});
 }
 
+// While workers go on to a safe point, the change may be called off, the link to
+// some of them may break, and the coordinator may die.
+void operator_changes_their_mind(cluster& all) {
+  const auto* x = all.serving();
+  if (x == nullptr || x->brain().settings().ranked)
+    return;
+  const auto before = x->brain().settings();
+  const auto fewer
+    = std::max(before.agent_count_min, x->brain().member_count());
+  if (fewer <= before.agent_count_min)
+    return;
+  operator_asks(
+    all, core::resize_requested{before.agent_count_min, fewer - 1, "bob"});
+  auto& roll = all.roll();
+  const auto step = std::max(all.plan().step_max, core::duration{1ms});
+  const auto time = roll.between(core::duration{100us}, step);
+  if (roll.percent(20))
+    all.later(time / 2, [&all] { link_breaks(all); });
+  if (roll.percent(20))
+    all.later(time / 2, [&all] { coordinator_dies(all); });
+  if (roll.percent(60))
+    all.later(time, [&all, before] {
+      operator_asks(all, core::resize_requested{before.agent_count_min,
+                                                before.agent_count_max, "bob"});
+    });
+  if (roll.percent(30)) // And again at once.
+    all.later(time + 200us, [&all, before, fewer] {
+      operator_asks(
+        all, core::resize_requested{before.agent_count_min, fewer - 1, "bob"});
+    });
+}
+
 void operator_restarts(cluster& all) {
   operator_asks(all, core::restart_requested{"alice", "a new file"});
 }
@@ -534,6 +566,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, messages_come_late},
   fault_kind{8, operator_drains},
   fault_kind{5, operator_resizes},
+  fault_kind{12, operator_changes_their_mind},
   fault_kind{5, operator_restarts},
   fault_kind{6, operator_excludes},
   fault_kind{1, operator_stops},

@@ -102,6 +102,12 @@ struct event_writer {
   string operator()(const core::group_stopped& x) const {
     return "group_stopped" + in(x.epoch) + text_of(x.others);
   }
+  string operator()(const core::group_safe_point& x) const {
+    return "group_safe_point " + to_string(x.report) + in(x.epoch);
+  }
+  string operator()(const core::safe_point_ordered& x) const {
+    return "safe_point_ordered " + to_string(x.order) + in(x.epoch);
+  }
   string operator()(const core::group_parked& x) const {
     return "group_parked" + in(x.epoch);
   }
@@ -146,6 +152,10 @@ struct event_writer {
   }
   string operator()(const core::workers_succeeded& x) const {
     return "workers_succeeded " + x.agent.value + in(x.epoch);
+  }
+  string operator()(const core::safe_point_reported& x) const {
+    return "safe_point_reported " + x.agent.value + " " + to_string(x.report)
+           + in(x.epoch);
   }
   string operator()(const core::workers_stopped& x) const {
     return "workers_stopped " + x.agent.value + in(x.epoch) + text_of(x.others);

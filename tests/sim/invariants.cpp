@@ -291,6 +291,8 @@ void invariants::check_phase(const core::rendezvous& after) {
   auto unfinished = uint32_t{0};
   auto members = uint32_t{0};
   auto is_broken = false;
+  auto is_excluded = false;
+  auto is_stepping = false; ///< Then some changes wait for a safe point.
   for (const auto& [agent, x] : after.agents()) {
     candidates += may_be_placed(x);
     holding += x.holds.value != 0;
@@ -298,10 +300,11 @@ void invariants::check_phase(const core::rendezvous& after) {
       continue;
     starting += x.share == share_state::starting;
     unfinished += x.share != share_state::succeeded;
-    is_broken
-      |= x.share == share_state::failed || x.share == share_state::idle
-         || x.share == share_state::stopping
-         || ((x.leaving || x.excluded) && x.share != share_state::succeeded);
+    is_broken |= x.share == share_state::failed || x.share == share_state::idle
+                 || x.share == share_state::stopping
+                 || (x.leaving && x.share != share_state::succeeded);
+    is_excluded |= x.excluded && x.share != share_state::succeeded;
+    is_stepping |= x.steps_in == after.epoch();
     ++members;
   }
   const auto fits = [&] {
@@ -316,11 +319,12 @@ void invariants::check_phase(const core::rendezvous& after) {
                || (candidates >= asked.agent_count_min
                    && candidates < asked.agent_count_max);
       case phase::starting:
-        return starting > 0 && unfinished > 0 && !is_broken
+        return starting > 0 && unfinished > 0 && !is_broken && !is_excluded
                && members <= asked.agent_count_max;
       case phase::running:
         return starting == 0 && unfinished > 0 && !is_broken
-               && members <= asked.agent_count_max;
+               && (is_stepping
+                   || (!is_excluded && members <= asked.agent_count_max));
       case phase::stopping:
         return holding > 0;
       case phase::ended:
@@ -733,6 +737,16 @@ invariants::epoch_record* invariants::find(const core::epoch_plan& plan) {
       return i->get();
   }
   return nullptr;
+}
+
+void invariants::came_to_step(epoch_id epoch, uint64_t step) {
+  for (const auto& x : epochs_)
+    if (x->number == epoch)
+      for (const auto& [rank, next] : x->steps)
+        if (next != step)
+          report("safe point: rank " + std::to_string(rank) + " of epoch "
+                 + to_string(epoch) + " is at step " + std::to_string(next)
+                 + ", the others wait at step " + std::to_string(step));
 }
 
 invariants::epoch_record* invariants::begun(const core::epoch_plan& plan) {

@@ -27,6 +27,8 @@ public:
     epoch_id number;
     std::map<agent_id, core::epoch_plan> plans;
     uint32_t running_count = 0; ///< Workers able to run user code.
+    /// Of its workers that have safe points, by rank: the next of these.
+    std::map<uint32_t, uint64_t> steps{};
   };
 
   explicit invariants(core::job_settings job) : job_(job) {}
@@ -111,6 +113,9 @@ public:
   /// A worker belongs to no epoch any more; then it may end as one.
   void parked(epoch_record& epoch) { stood_still(epoch); }
   void died_parked(int64_t pid, bool ordered);
+
+  /// A coordinator ends an epoch because all its workers wait at this step.
+  void came_to_step(epoch_id epoch, uint64_t step);
 
   /// A worker begins an epoch in this slot.
   /// @param last The epoch that it took part in; 0: it was started for this one.

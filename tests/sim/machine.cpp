@@ -24,6 +24,7 @@ constexpr auto ignored_notice_percent = 40;
 constexpr auto deaf_percent = 10;
 constexpr auto dies_asked_percent = 10;
 constexpr auto leaves_parked_percent = 25;
+constexpr auto deaf_to_steps_percent = 2;
 
 } // namespace
 
@@ -76,6 +77,7 @@ void machine::start_one(batch& group, uint32_t local_rank) {
   world_.checks.took_part(group.plan, local_rank, {});
   tell(epoch, core::worker_started{local_rank, pid});
   auto& x = group.workers[i];
+  x.rank = group.plan.own.global_rank(local_rank);
   x.is_live = world_.plan.live_percent > 0
               && world_.roll.percent(world_.plan.live_percent);
   if (x.is_live)
@@ -87,10 +89,113 @@ void machine::begin_work(batch& group, size_t i) {
   const auto jitter = world_.roll.between(core::duration{0}, 100ms);
   world_.queue.after(world_.plan.work + jitter,
                      [this, &group, i, term = group.workers[i].term] {
-                       const auto& x = group.workers[i];
-                       if (!x.held && !x.is_parked && x.term == term)
+                       auto& x = group.workers[i];
+                       if (x.held || x.is_parked || x.term != term)
+                         return;
+                       x.is_done = true;
+                       if (!x.is_there) // Else it waits, and then it ends.
                          die(group, i, 0, 0);
                      });
+  auto& x = group.workers[i];
+  x.step = 0;
+  x.is_there = x.is_done = false;
+  x.order.reset();
+  if (!x.is_live || world_.plan.step_max.count() == 0)
+    return;
+  x.record->steps[x.rank] = 0;
+  if (x.has_greeted)
+    work_on(group, i);
+}
+
+// -- steps --------------------------------------------------------------------
+
+// Up to the next safe point.
+void machine::work_on(batch& group, size_t i) {
+  const auto& plan = world_.plan;
+  world_.queue.after(world_.roll.between(plan.step_max / 2, plan.step_max),
+                     [this, &group, i, term = group.workers[i].term] {
+                       arrive(group, i, term);
+                     });
+}
+
+bool machine::is_at_work(const worker& x, uint32_t term) const {
+  return x.is_at_work() && !x.held && !x.doomed && x.term == term;
+}
+
+// A step takes what all peers have sent after the step before.
+void machine::arrive(batch& group, size_t i, uint32_t term) {
+  if (frozen_)
+    return missed_.push_back(
+      [this, &group, i, term] { arrive(group, i, term); });
+  auto& x = group.workers[i];
+  if (!is_at_work(x, term))
+    return;
+  const auto& all = x.record->steps;
+  if (std::any_of(all.begin(), all.end(),
+                  [&](const auto& peer) { return peer.second < x.step; }))
+    return work_on(group, i);
+  x.is_there = true;
+  go_past(group, i);
+}
+
+// Or waits there, as its last order says.
+void machine::go_past(batch& group, size_t i) {
+  auto& x = group.workers[i];
+  if (!x.is_there)
+    return;
+  if (x.order && x.order->what == core::safe_point_order::kind::hold)
+    return;
+  if (x.order && x.step >= x.order->step)
+    return tell(x.epoch, core::worker_reached{x.local_rank, x.step}, x.pid);
+  x.is_there = false;
+  ++x.step;
+  x.record->steps[x.rank] = x.step;
+  tell(x.epoch, core::worker_stepped{x.local_rank}, x.pid);
+  if (x.is_done)
+    return die(group, i, 0, 0);
+  work_on(group, i);
+}
+
+void machine::order_steps(const std::vector<int64_t>& pids,
+                          const core::safe_point_order& order) {
+  agent_.at(busy_until_, [this, pids, order] {
+    for (const auto pid : pids) {
+      const auto [group, i] = find(pid);
+      if (group == nullptr)
+        continue;
+      auto& x = group->workers[i];
+      x.ordered_at = std::max(x.ordered_at, world_.queue.now())
+                     + world_.roll.between(core::duration{10us}, 1ms);
+      world_.queue.at(world_.queue.ceil(x.ordered_at),
+                      [this, group = group, i = i, order, term = x.term] {
+                        take_order(*group, i, order, term);
+                      });
+    }
+  });
+}
+
+// Its library answers on a thread of its own. Some never do.
+void machine::take_order(batch& group, size_t i,
+                         const core::safe_point_order& order, uint32_t term) {
+  if (frozen_)
+    return missed_.push_back(
+      [this, &group, i, order, term] { take_order(group, i, order, term); });
+  auto& x = group.workers[i];
+  const auto is_release = order.what == core::safe_point_order::kind::go_on;
+  if (!is_at_work(x, term)
+      || (!is_release && world_.roll.percent(deaf_to_steps_percent)))
+    return;
+  if (order.what == core::safe_point_order::kind::stop_at
+      && order.step < x.step)
+    world_.checks.report("safe point: rank " + std::to_string(x.rank)
+                         + " is to stop at step " + std::to_string(order.step)
+                         + ", and has gone past it");
+  if (order.what == core::safe_point_order::kind::hold)
+    tell(x.epoch, core::worker_held{x.local_rank, x.step}, x.pid);
+  x.order = order;
+  if (is_release)
+    x.order.reset();
+  go_past(group, i);
 }
 
 // -- workers that live through a change ---------------------------------------
@@ -103,8 +208,12 @@ void machine::greet(const worker& x) {
                         is_slow ? world_.plan.work : core::duration{2ms}),
     [this, epoch = x.epoch, pid = x.pid, rank = x.local_rank] {
       const auto at = find(pid);
-      if (at.group != nullptr && at.group->workers[at.i].epoch == epoch)
-        tell(epoch, core::worker_greeted{rank}, pid);
+      if (at.group == nullptr || at.group->workers[at.i].epoch != epoch)
+        return;
+      tell(epoch, core::worker_greeted{rank}, pid);
+      at.group->workers[at.i].has_greeted = true;
+      if (world_.plan.step_max.count() > 0)
+        work_on(*at.group, at.i);
     });
 }
 
@@ -142,6 +251,7 @@ void machine::say_parked(batch& group, size_t i, uint32_t term) {
     return;
   x.is_parked = true;
   x.ordered = false;
+  x.record->steps.erase(x.rank);
   world_.checks.parked(*x.record);
   tell(x.epoch, core::worker_parked{x.local_rank}, x.pid);
   auto& roll = world_.roll;
@@ -194,6 +304,7 @@ void machine::resume(const core::epoch_plan& plan,
       x.is_parked = false;
       x.epoch = plan.epoch;
       x.record = &record;
+      x.rank = plan.own.global_rank(x.local_rank);
       ++x.term;
       world_.checks.born(record);
       begin_work(*group, i);
@@ -314,6 +425,8 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     return;
   if (!std::exchange(x.running, false))
     return;
+  if (!x.is_parked)
+    x.record->steps.erase(x.rank);
   if (x.is_parked)
     world_.checks.died_parked(x.pid, x.ordered);
   else

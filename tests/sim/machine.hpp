@@ -44,6 +44,9 @@ public:
               uint64_t decided, invariants::epoch_record& record);
   /// Tells them that their epoch is over.
   void ask_to_park(const std::vector<int64_t>& pids);
+  /// Tells them how far they may go.
+  void order_steps(const std::vector<int64_t>& pids,
+                   const core::safe_point_order& order);
   /// The fence spares this one from now on.
   void park(int64_t pid);
   void signal(epoch_id epoch, int signal, const std::vector<uint32_t>& spared);
@@ -107,6 +110,13 @@ private:
     bool is_parked = false; ///< It belongs to no epoch …
     bool is_spared = false; ///< … and the fence leaves it alone.
     uint32_t term = 0;      ///< Epochs that it took part in before.
+    uint32_t rank = 0;      ///< Global, in its epoch.
+    bool has_greeted = false;
+    uint64_t step = 0; ///< Of the next safe point; it has gone past all before.
+    bool is_there = false;                         ///< At that safe point.
+    bool is_done = false;                          ///< And its work is.
+    std::optional<core::safe_point_order> order{}; ///< That holds it.
+    core::time_point ordered_at{}; ///< When it has taken the last order.
 
     bool is_at_work() const { return running && !is_parked; }
   };
@@ -126,6 +136,12 @@ private:
 
   void start_one(batch& group, uint32_t local_rank);
   void begin_work(batch& group, size_t i);
+  void work_on(batch& group, size_t i);
+  bool is_at_work(const worker& x, uint32_t term) const;
+  void arrive(batch& group, size_t i, uint32_t term);
+  void go_past(batch& group, size_t i);
+  void take_order(batch& group, size_t i, const core::safe_point_order& order,
+                  uint32_t term);
   void greet(const worker& x);
   void say_parked(batch& group, size_t i, uint32_t term);
   void leave_parked(batch& group, size_t i, uint32_t term);

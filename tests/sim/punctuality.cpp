@@ -45,6 +45,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
                     || record.share == core::share_state::running);
     x.newcomers += is_candidate && !is_member;
     x.is_draining |= is_working && record.is_draining();
+    x.is_stepping |= is_member && record.steps_in == x.epoch;
     if (is_working)
       x.working.push_back(agent);
     if (!record.leaving)
@@ -171,7 +172,8 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
     if (!waits)
       checks_.report("times: an epoch ends for newcomers without a place");
     early(backoff_ends(), "times: an epoch ends for newcomers");
-    if (!is_full)
+    // Those that come while workers go on to a safe point are not waited for.
+    if (!is_full && !now_is.is_stepping)
       early(std::min(last_arrival_ + limits_.join_settle,
                      first + limits_.last_call),
             "times: more nodes are not waited for: an epoch ends");
@@ -194,7 +196,10 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   const auto settled
     = std::min(std::max(*newcomers_since_, last_arrival_) + limits_.join_settle,
                *newcomers_since_ + most);
-  late(std::max(backoff_ends(), full_since_ ? *full_since_ : settled),
+  const core::duration last_step
+    = now_is.is_stepping ? limits_.safe_point : core::duration{0};
+  late(std::max(backoff_ends(), full_since_ ? *full_since_ : settled)
+         + last_step,
        "times: newcomers wait");
 }
 

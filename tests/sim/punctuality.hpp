@@ -36,6 +36,7 @@ private:
     bool is_listening = false;
     uint32_t newcomers = 0;
     bool is_draining = false;      ///< A member that has not succeeded.
+    bool is_stepping = false;      ///< Workers have safe points.
     std::vector<agent_id> agents;  ///< Sorted, as are those below.
     std::vector<agent_id> working; ///< Members that have not succeeded …
     std::vector<agent_id> staying; ///< … and those that have not said goodbye.

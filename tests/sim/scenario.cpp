@@ -93,6 +93,12 @@ scenario roll_scenario(uint64_t seed) {
     x.slot_count_max = 24;
   if (roll.percent(40))
     x.live_percent = roll.percent(60) ? 100 : 50;
+  if (x.live_percent > 0 && roll.percent(60))
+    x.step_max = roll.between(core::duration{20ms}, core::duration{300ms});
+  if (x.step_max.count() > 0)
+    x.work = std::max(x.work, core::duration{1s});
+  x.limits.safe_point
+    = milliseconds{roll.percent(20) ? 0 : roll.between(100, 1'000)};
   return x;
 }
 
@@ -124,7 +130,7 @@ core::duration scenario::recovery_bound() const {
   // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
-  const auto admit = limits.rejoin_backoff;
+  const auto admit = core::duration{limits.rejoin_backoff} + limits.safe_point;
   const auto stall
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
@@ -157,6 +163,7 @@ std::string to_string(const scenario& x) {
                          : "")
          + (x.duplicates ? ", duplicates" : "")
          + (x.live_percent > 0 ? ", live workers" : "")
+         + (x.step_max.count() > 0 ? ", safe points" : "")
          + (x.tick.count() > 0 ? ", tick " + ms(x.tick) + " ms" : "")
          + ", fence " + ms(x.limits.fence()) + " ms, lease "
          + ms(x.limits.lease()) + " ms, grace " + ms(x.grace) + " ms, work "

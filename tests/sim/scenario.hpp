@@ -41,6 +41,7 @@ struct scenario {
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …
   uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
   uint32_t live_percent = 0;      ///< Workers that can live through a change.
+  core::duration step_max{};      ///< Of such workers; 0: no safe points.
 
   /// Longest pause or partition.
   core::duration trouble_max{};

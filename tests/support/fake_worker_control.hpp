@@ -64,9 +64,11 @@ private:
     std::string operator()(const core::tell_regroup& x) const {
       return "regroup: " + x.reason;
     }
+    std::string operator()(const core::tell_hold&) const { return "hold"; }
     std::string operator()(const core::tell_stop_at& x) const {
       return "stop_at " + std::to_string(x.step);
     }
+    std::string operator()(const core::tell_go_on&) const { return "go_on"; }
     std::string operator()(const core::tell_stop&) const { return "stop"; }
   };
 

@@ -167,11 +167,14 @@ program& scene::agent(const agent_options& x) {
           + x.conf})
     command.push_back(word);
   command.insert(command.end(), x.more.begin(), x.more.end());
-  for (const auto& word :
-       {std::string{"--no-python"}, std::string{STAMPING_WORKER},
-        "--folder=" + folder_ + "/stamps"})
-    command.push_back(word);
-  command.insert(command.end(), x.worker.begin(), x.worker.end());
+  command.push_back("--no-python");
+  if (x.command.empty()) {
+    command.push_back(STAMPING_WORKER);
+    command.push_back("--folder=" + folder_ + "/stamps");
+    command.insert(command.end(), x.worker.begin(), x.worker.end());
+  } else {
+    command.insert(command.end(), x.command.begin(), x.command.end());
+  }
   return start(std::move(command), x.environment);
 }
 

@@ -62,6 +62,7 @@ struct agent_options {
   std::string conf = {};     ///< More of `--rdzv-conf`, begins with a comma.
   words more = {};           ///< More options.
   words worker = {};         ///< Options of the stamping worker.
+  words command = {};        ///< Another program instead of it.
   words prefix = {};         ///< Words in front of actorrun.
   std::string endpoint = {}; ///< If empty, the port of the scene on loopback.
   std::map<std::string, std::string> environment = {};

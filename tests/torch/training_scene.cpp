@@ -80,6 +80,7 @@ std::optional<training_scene::torch> training_scene::find_torch() {
 
 std::map<std::string, std::string> training_scene::variables() const {
   return {{"PYTHON_EXEC", torch_.python},
+          {"PYTHONPATH", PYTHON_PACKAGE},
           {"OMP_NUM_THREADS", "1"},
           {"USE_LIBUV", torch_.has_libuv ? "1" : "0"},
           {"GLOO_SOCKET_IFNAME", "lo"}};
@@ -89,8 +90,9 @@ words training_scene::launcher_options() const {
   return torch_.has_libuv ? words{} : words{"--no-agent-store"};
 }
 
-words training_scene::script(const words& more) const {
-  auto out = words{TRAINING_SCRIPT, "--checkpoint=" + checkpoint(),
+words training_scene::script(const words& more, bool is_live) const {
+  auto out = words{is_live ? LIVE_SCRIPT : TRAINING_SCRIPT,
+                   "--checkpoint=" + checkpoint(),
                    "--steps=" + std::to_string(step_count)};
   out.insert(out.end(), more.begin(), more.end());
   return out;
@@ -105,7 +107,8 @@ program& training_scene::node(const node_options& x) {
                        "--rdzv-endpoint=" + endpoint(),
                        std::string{"--rdzv-conf="} + quick
                          + ",is_host=" + (host ? "yes" : "no")};
-  for (const auto& more : {launcher_options(), x.launcher, script(x.training)})
+  for (const auto& more :
+       {launcher_options(), x.launcher, script(x.training, x.is_live)})
     command.insert(command.end(), more.begin(), more.end());
   return run(std::move(command), variables());
 }

@@ -1,4 +1,4 @@
-// A scene whose workers train with PyTorch: `examples/pytorch_ddp/train.py`.
+// A scene whose workers train with PyTorch: `examples/pytorch_ddp`.
 #pragma once
 
 #include "tests/system/scene.hpp"
@@ -38,8 +38,9 @@ struct node_options {
   std::string nodes = "1";
   uint32_t slots = 2;
   uint32_t restart_count_max = 0;
-  words training = {}; ///< Options of the script.
-  words launcher = {}; ///< More options of actorrun.
+  words training = {};  ///< Options of the script.
+  words launcher = {};  ///< More options of actorrun.
+  bool is_live = false; ///< Its workers live through changes.
 };
 
 struct training_scene : scene {
@@ -53,7 +54,8 @@ struct training_scene : scene {
   /// @pre has_torch()
   const std::string& python() const { return torch_.python; }
 
-  /// Environment of the training: the interpreter, one thread each, loopback.
+  /// Environment of the training: the interpreter and our package for it, one
+  /// thread each, loopback.
   std::map<std::string, std::string> variables() const;
 
   /// Starts an agent; the first one hosts the coordinator. All of them share a
@@ -66,8 +68,8 @@ struct training_scene : scene {
   /// Options that every launcher gets here.
   words launcher_options() const;
 
-  /// The script and its options.
-  words script(const words& more = {}) const;
+  /// The script and its options: train.py, or live.py.
+  words script(const words& more = {}, bool is_live = false) const;
 
   /// The weights that one undisturbed process ends with.
   double undisturbed_weights(uint32_t steps = step_count);

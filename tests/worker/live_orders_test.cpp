@@ -46,7 +46,9 @@ TEST_CASE("live orders: what the agent writes is read", "[worker]") {
   CHECK(x.restarts == 1);
   CHECK(x.reason == "agent n2 lost");
   CHECK(sent<regroup_order>(core::tell_regroup{"why", 1s}).reason == "why");
+  sent<hold_order>(core::tell_hold{});
   CHECK(sent<stop_at_order>(core::tell_stop_at{UINT64_MAX}).step == UINT64_MAX);
+  sent<go_on_order>(core::tell_go_on{});
   CHECK(sent<stop_order>(core::tell_stop{"why", 1s}).reason == "why");
   const auto refusal = parse_order(detail::control_error_packet("no"));
   REQUIRE(refusal);
@@ -57,6 +59,12 @@ TEST_CASE("live orders: what is written the agent reads", "[worker]") {
   heard<core::said_hello>(hello_packet());
   CHECK(heard<core::said_parked>(parked_packet(3)).epoch == epoch_id{3});
   CHECK(heard<core::said_step>(step_packet(UINT64_MAX)).step == UINT64_MAX);
+  const auto held = heard<core::said_held>(held_packet(3, UINT64_MAX));
+  CHECK(held.epoch == epoch_id{3});
+  CHECK(held.step == UINT64_MAX);
+  const auto reached = heard<core::said_reached>(reached_packet(3, 0));
+  CHECK(reached.epoch == epoch_id{3});
+  CHECK(reached.step == 0);
   const auto said = [](std::string_view text) {
     return heard<core::said_trouble>(trouble_packet(text)).text;
   };

@@ -53,6 +53,7 @@ TEST_CASE_METHOD(fixture, "live: without an agent there is one epoch",
     CHECK_FALSE(x.wait_over(1ms));
     CHECK_FALSE(x.wait_over(-1ms));
     x.safe_point(1);
+    x.safe_point(0, [] { FAIL("there is nothing to save for"); });
     x.throw_if_over();
     CHECK(x.run([] {}));
     CHECK_THROWS_AS(x.run([] { throw std::runtime_error{"closed"}; }),

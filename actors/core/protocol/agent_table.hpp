@@ -19,6 +19,7 @@ struct drain_order {
   duration time{0}; ///< That its workers get.
   /// When it leaves at the latest; none: it waits for a replacement.
   std::optional<time_point> due{};
+  bool at_safe_point = false; ///< All workers come to one before.
 };
 
 /// What the coordinator knows of an agent.
@@ -30,6 +31,7 @@ struct agent_record {
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
   parked_share parked{}; ///< While it holds no epoch.
+  epoch_id steps_in;     ///< The last in which its workers have safe points.
   bool connected = true;
   bool leaving = false;
   /// Another agent has its node rank. It waits until that agent is lost.

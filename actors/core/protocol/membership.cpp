@@ -63,8 +63,11 @@ void membership::on(const coordinator_found& event, time_point now,
   arm(alarm::timeout, now + limits_.connect, out);
   // Past the fence the workers have been killed, even if no report says so yet.
   auto held = share_.held(now >= fence_due_, now);
-  if (held)
+  if (held) {
     held->parked = parked_;
+    if (const auto leaves = alarms_.due(alarm::drain); leaves && !ending_)
+      held->drain_left = std::max(*leaves - now, duration::zero());
+  }
   out.emplace_back(send_join{offer_, std::move(held)});
 }
 
@@ -175,6 +178,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     if (now > join_sent_ + keep_alive_interval_)
       check_control(now, out); // The answer was slow.
   }
+  if (safe_point_ && share_.state() == share_state::running)
+    out.emplace_back(send_safe_point{share_.epoch(), *safe_point_});
   if (ending_)
     out.emplace_back(send_leaving{ending_->signal});
 }
@@ -336,8 +341,17 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
   }
 }
 
+void membership::on(const safe_point_ordered& event, time_point, effects& out) {
+  if (!share_.holds(event.epoch) || share_.state() != share_state::running)
+    return;
+  if (safe_point_) // What they have answered before counts no more.
+    safe_point_ = safe_point_report{safe_point_report::kind::stepping};
+  out.emplace_back(order_safe_point{event.epoch, event.order});
+}
+
 void membership::begin(const epoch_plan& plan, effects& out) {
   parked_ = {};
+  safe_point_.reset();
   is_parking_ = false;
   share_.begin(plan);
   out.emplace_back(set_fence{fence_due_});
@@ -379,7 +393,7 @@ void membership::on(const group_started& event, time_point now, effects& out) {
   share_.set_state(share_state::running);
   if (is_connected())
     out.emplace_back(send_started{event.epoch, event.pids});
-  if (is_draining_)
+  if (gives_notice_)
     give_notice(now, out);
 }
 
@@ -455,6 +469,14 @@ void membership::on(const group_parked& event, time_point now, effects& out) {
     report_stopped(0, now, out);
 }
 
+void membership::on(const group_safe_point& event, time_point, effects& out) {
+  if (!share_.holds(event.epoch) || share_.state() != share_state::running)
+    return;
+  safe_point_ = event.report;
+  if (is_connected())
+    out.emplace_back(send_safe_point{event.epoch, event.report});
+}
+
 void membership::add_failures(collateral failures, time_point aged_at,
                               time_point now) {
   failures = aged(std::move(failures), since(aged_at, now));
@@ -499,7 +521,8 @@ void membership::on(const drain_ordered& event, time_point now, effects& out) {
   if (!share_.may_run())
     return leave_drained(now, out);
   arm(alarm::drain, now + event.time, out);
-  if (share_.state() == share_state::running)
+  gives_notice_ = !event.at_safe_point;
+  if (gives_notice_ && share_.state() == share_state::running)
     give_notice(now, out);
 }
 

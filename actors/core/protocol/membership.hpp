@@ -44,8 +44,9 @@ namespace actorrun::core {
 /// concerns them. They go on with the next epoch that has a place for this agent, and
 /// end when it leaves.
 ///
-/// An agent that is drained gives its workers notice. From then on the end of a
-/// worker is no failure, however it ends. The agent leaves when its workers have
+/// An agent that is drained gives its workers notice, unless all workers of the job
+/// are about to come to a safe point. From the notice on the end of a worker is no
+/// failure, however it ends. The agent leaves when its workers have
 /// ended, when one of them has ended otherwise than with 0, or when their time is
 /// over.
 class membership {
@@ -117,6 +118,7 @@ private:
   // epochs
   void on(const epoch_formed& event, time_point now, effects& out);
   void on(const epoch_revoked& event, time_point now, effects& out);
+  void on(const safe_point_ordered& event, time_point now, effects& out);
   void begin(const epoch_plan& plan, effects& out);
   void stop(int signal, effects& out);
   void stop_for_next(const std::string& reason, effects& out);
@@ -128,6 +130,7 @@ private:
   void on(const group_succeeded& event, time_point now, effects& out);
   void on(const group_stopped& event, time_point now, effects& out);
   void on(const group_parked& event, time_point now, effects& out);
+  void on(const group_safe_point& event, time_point now, effects& out);
   void add_failures(collateral failures, time_point aged_at, time_point now);
   void report_stopped(uint16_t master_port, time_point now, effects& out) const;
 
@@ -184,13 +187,17 @@ private:
   epoch_share share_;
   parked_share parked_; ///< While `share_` runs nothing.
   bool is_parking_
-    = false;        ///< The workers have been ordered to stop, or to park.
+    = false; ///< The workers have been ordered to stop, or to park.
+  /// What the workers of the present epoch have answered last. A coordinator that
+  /// does not know may have to let them go on.
+  std::optional<safe_point_report> safe_point_;
   epoch_id newest_; ///< Newest epoch seen; older ones are refused.
   /// Begins when the workers of the present epoch are gone and the lease is
   /// known to last.
   std::optional<epoch_plan> next_;
   uint32_t unkillable_count_ = 0;
   bool is_draining_ = false;
+  bool gives_notice_ = false;            ///< Then, to workers that run.
   std::optional<time_point> noticed_at_; ///< The workers know of it.
   std::optional<ending> ending_;         ///< Set from the decision to end.
 };

@@ -41,6 +41,9 @@ struct effect_writer {
                 ? ""
                 : " parked=" + std::to_string(x.parked.local_ranks.size()));
   }
+  std::string operator()(const send_safe_point& x) const {
+    return "send_safe_point " + to_string(x.epoch) + " " + to_string(x.report);
+  }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }
   std::string operator()(const start_group& x) const {
@@ -48,6 +51,9 @@ struct effect_writer {
   }
   std::string operator()(const stop_group& x) const {
     return "stop_group " + to_string(x.epoch);
+  }
+  std::string operator()(const order_safe_point& x) const {
+    return "order_safe_point " + to_string(x.epoch) + " " + to_string(x.order);
   }
   std::string operator()(const notify_workers& x) const {
     return "notify_workers " + to_string(x.epoch);

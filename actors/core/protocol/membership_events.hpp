@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/epoch.hpp"
+#include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 
@@ -101,6 +102,18 @@ struct group_parked {
   parked_share parked; ///< What is left.
 };
 
+/// How far the workers are on the way to a safe point.
+struct group_safe_point {
+  epoch_id epoch;
+  safe_point_report report;
+};
+
+/// Workers are to come to a safe point, before a change that can wait.
+struct safe_point_ordered {
+  epoch_id epoch;
+  safe_point_order order;
+};
+
 /// This agent is asked to end; a second request: at once.
 struct leave_requested {
   int signal = 0;
@@ -110,15 +123,16 @@ struct leave_requested {
 /// first order has an effect.
 struct drain_ordered {
   duration time{0};
+  /// The epoch ends there before that: its workers need no notice.
+  bool at_safe_point = false;
 };
 
-using membership_event
-  = std::variant<agent_started, coordinator_found, coordinator_not_found,
-                 coordinator_disconnected, join_accepted, join_rejected,
-                 control_checked, lease_granted, epoch_formed, epoch_revoked,
-                 job_ended, group_started, group_failed, group_succeeded,
-                 group_stopped, group_parked, leave_requested, drain_ordered,
-                 timer_fired>;
+using membership_event = std::variant<
+  agent_started, coordinator_found, coordinator_not_found,
+  coordinator_disconnected, join_accepted, join_rejected, control_checked,
+  lease_granted, epoch_formed, epoch_revoked, job_ended, group_started,
+  group_failed, group_succeeded, group_stopped, group_parked, group_safe_point,
+  safe_point_ordered, leave_requested, drain_ordered, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -169,6 +183,11 @@ struct send_stopped {
   parked_share parked{};
 };
 
+struct send_safe_point {
+  epoch_id epoch;
+  safe_point_report report;
+};
+
 struct send_leaving {
   int signal = 0;
 };
@@ -195,6 +214,12 @@ struct kill_group {
   bool with_parked = false; ///< No worker is wanted any more.
 };
 
+/// Pass it on to the group.
+struct order_safe_point {
+  epoch_id epoch;
+  safe_point_order order;
+};
+
 /// Send the workers the notice signal: the node will leave.
 struct notify_workers {
   epoch_id epoch;
@@ -212,9 +237,9 @@ struct finish {
 using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
                  check_control, send_keep_alive, send_started, send_failed,
-                 send_succeeded, send_stopped, send_leaving, send_left,
-                 start_group, stop_group, kill_group, notify_workers, set_fence,
-                 finish>;
+                 send_succeeded, send_stopped, send_safe_point, send_leaving,
+                 send_left, start_group, stop_group, kill_group,
+                 order_safe_point, notify_workers, set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

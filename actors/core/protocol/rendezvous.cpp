@@ -92,7 +92,9 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
   if (const auto due = leases_.next_due();
       due && !alarms_.is_armed(alarm::lease))
     arm(alarm::lease, *due, out);
-  assert(member_count() <= settings_.agent_count_max || !is_active());
+  // An operator may have asked for fewer nodes.
+  assert(member_count() <= settings_.agent_count_max || !is_active()
+         || round_.is_active());
   return out;
 }
 
@@ -138,9 +140,7 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     reconcile(*record, event.held, now, out);
   // The notice may have been lost with the link.
   if (phase_ != phase::ended && record->is_draining())
-    out.emplace_back(
-      notify_drain{agent, std::max(*record->drain->due - now, duration{0}),
-                   "asked for by " + record->drain->by});
+    notify(*record, now, out);
 }
 
 std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
@@ -274,6 +274,13 @@ void rendezvous::reconcile(agent_record& record,
   record.parked = held && !may_run(held->state)
                     ? checked(held->parked, record.offering)
                     : parked_share{};
+  if (held && held->drain_left
+      && !record.drain) // Another coordinator knows why.
+    agents_.change(record, [&](auto& x) {
+      const auto left
+        = std::clamp<duration>(*held->drain_left, duration{0}, drain_time_max);
+      x.drain = drain_order{"an operator", left, now + left};
+    });
   if (held) {
     recovery_.see(held->plan.epoch);
     policy_.restore(held->plan.restart_count);
@@ -312,7 +319,10 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
     case share_state::starting:
       return;
     case share_state::running:
-      return on(workers_started{agent, epoch()}, now, out);
+      on(workers_started{agent, epoch()}, now, out);
+      if (is_active() && round_.is_active()) // The order may have been lost.
+        send_order({agent}, out);
+      return;
     case share_state::succeeded:
       return on(workers_succeeded{agent, epoch()}, now, out);
     case share_state::failed:
@@ -422,7 +432,7 @@ void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
     fail(out);
 }
 
-void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
+void rendezvous::on(const workers_succeeded& event, time_point, effects& out) {
   auto* record = agents_.find(event.agent);
   if (record == nullptr || record->holds != event.epoch)
     return;
@@ -431,6 +441,8 @@ void rendezvous::on(const workers_succeeded& event, time_point, effects&) {
     x.share = counts ? share_state::succeeded : share_state::idle;
     x.holds = {};
   });
+  if (counts && round_.is_active())
+    follow_round(round_.leave(event.agent), out);
 }
 
 void rendezvous::on(const workers_stopped& event, time_point now,
@@ -467,6 +479,98 @@ void rendezvous::put_in_quarantine(agent_record& record,
   const auto& x = record.offering;
   quarantine_.add({x.agent, x.host, unkillable_count});
   agents_.change(record, [](auto& y) { y.leaving = true; });
+}
+
+// -- changes that can wait for a safe point -------------------------------------
+
+// A member may answer an order of a coordinator that is gone, or one that has been
+// called off while it was out of touch.
+void rendezvous::on(const safe_point_reported& event, time_point,
+                    effects& out) {
+  auto* record = agents_.find_member(event.agent, event.epoch);
+  if (record == nullptr || record->holds != event.epoch
+      || phase_ == phase::stopping || phase_ == phase::ended)
+    return;
+  using kind = safe_point_report::kind;
+  const auto& report = event.report;
+  record->steps_in = event.epoch;
+  if (round_.is_active())
+    follow_round(round_.take(event.agent, report), out);
+  else if (report.what == kind::held || report.what == kind::reached)
+    send_order({event.agent}, out);
+}
+
+// There is one that is wanted.
+void rendezvous::make_change(time_point now, effects& out) {
+  if (have_safe_points())
+    begin_round(limits_.safe_point, now, out);
+  else
+    revoke(wanted_change(), std::nullopt, out);
+}
+
+bool rendezvous::have_safe_points() const {
+  return limits_.safe_point.count() > 0 && phase_ == phase::running
+         && agents_.counts().starting == 0
+         && std::ranges::any_of(agents(), [this](const auto& entry) {
+              const auto& x = entry.second;
+              return x.member_of == epoch() && x.steps_in == epoch();
+            });
+}
+
+void rendezvous::begin_round(duration time, time_point now, effects& out) {
+  auto members = busy_members();
+  round_.begin(members);
+  alarms_.disarm(alarm::settle);
+  arm(alarm::safe_point, now + time, out);
+  send_order(std::move(members), out);
+}
+
+void rendezvous::follow_round(safe_point_round::progress x, effects& out) {
+  switch (x) {
+    case safe_point_round::progress::none:
+      return;
+    case safe_point_round::progress::all_hold:
+      return send_order(busy_members(), out);
+    case safe_point_round::progress::all_there:
+    case safe_point_round::progress::refused:
+      if (auto change = wanted_change(); !change.empty())
+        revoke(change, std::nullopt, out);
+      return;
+  }
+}
+
+void rendezvous::call_off_round(effects& out) {
+  round_.end();
+  send_order(busy_members(), out);
+  alarms_.disarm(alarm::safe_point);
+}
+
+// Of the changes that can wait. Nodes that have come may have left again, and others
+// have come.
+std::string rendezvous::wanted_change() const {
+  const auto& counts = agents_.counts();
+  if (counts.excluded > 0)
+    return exclusion_of_member();
+  if (counts.members > settings_.agent_count_max)
+    return resize_reason_;
+  if (counts.draining > 0)
+    return drain_of_member();
+  if (can_admit())
+    return std::to_string(counts.newcomers) + " more joined";
+  return {};
+}
+
+void rendezvous::send_order(std::vector<agent_id> agents, effects& out) const {
+  out.emplace_back(send_safe_point_order{epoch(), std::move(agents),
+                                         round_.order(), wanted_change()});
+}
+
+std::vector<agent_id> rendezvous::busy_members() const {
+  auto out = std::vector<agent_id>{};
+  for (const auto& [id, x] : agents())
+    if (x.member_of == epoch() && x.holds == epoch())
+      out.push_back(id);
+  return out;
 }
 
 // -- what operators ask -------------------------------------------------------
@@ -544,15 +648,39 @@ result<std::string> rendezvous::drain(const drain_requested& event,
   if (record.holds.value == 0)
     return node + " leaves; it has no workers";
   return node + " leaves in " + duration_text(event.time)
-         + " at the latest, or when its workers have ended";
+         + " at the latest, or "
+         + (record.drain->at_safe_point
+              ? "when all workers have come to a safe point"
+              : "when its workers have ended");
 }
 
 void rendezvous::begin_drain(agent_record& record, time_point now,
                              effects& out) {
-  agents_.change(record,
-                 [now](auto& x) { x.drain->due = now + x.drain->time; });
-  out.emplace_back(notify_drain{record.offering.agent, record.drain->time,
-                                "asked for by " + record.drain->by});
+  const auto at_safe_point = record.member_of == epoch()
+                             && record.share == share_state::running
+                             && have_safe_points();
+  agents_.change(record, [=](auto& x) {
+    x.drain->due = now + x.drain->time;
+    x.drain->at_safe_point = at_safe_point;
+  });
+  notify(record, now, out);
+  if (!at_safe_point)
+    return;
+  // Its workers have been promised that time.
+  const auto due
+    = now + std::max<duration>(record.drain->time, limits_.safe_point);
+  if (!round_.is_active())
+    begin_round(due - now, now, out);
+  else if (alarms_.due(alarm::safe_point) < due)
+    arm(alarm::safe_point, due, out);
+}
+
+void rendezvous::notify(const agent_record& record, time_point now,
+                        effects& out) {
+  const auto& drain = *record.drain;
+  out.emplace_back(
+    notify_drain{record.offering.agent, std::max(*drain.due - now, duration{0}),
+                 "asked for by " + drain.by, drain.at_safe_point});
 }
 
 // One after the other: the first may take the place that the second waits for.
@@ -818,6 +946,17 @@ std::string rendezvous::exclusion_of_member() const {
            : to_string(*exclusions_.find(i->second.offering.host));
 }
 
+std::string rendezvous::drain_of_member() const {
+  const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
+    const auto& x = entry.second;
+    return x.is_draining() && x.member_of == epoch()
+           && x.share != share_state::succeeded;
+  });
+  return i == agents().end() ? std::string{}
+                             : title(i->second) + " is to leave, asked for by "
+                                 + i->second.drain->by;
+}
+
 // Nodes that come after a resize may ask for the old numbers or for the new.
 bool rendezvous::fits(const job_settings& asked) const {
   auto x = asked;
@@ -850,6 +989,12 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
       return on_quiet(now, out);
     case alarm::settle:
       return on_settled(now, out);
+    case alarm::safe_point:
+      if (is_active())
+        revoke(wanted_change() + "; the workers have come to no safe point in "
+                 + duration_text(limits_.safe_point),
+               std::nullopt, out);
+      return;
     case alarm::recovery:
       return conclude_recovery(now, out);
     case alarm::close:
@@ -943,12 +1088,15 @@ void rendezvous::supervise(time_point now, effects& out) {
        .signal = 0,
        .reason = "all workers of epoch " + to_string(epoch()) + " succeeded"},
       now, out);
-  if (agents_.counts().excluded > 0)
-    return revoke(exclusion_of_member(), std::nullopt, out);
-  if (agents_.counts().members > settings_.agent_count_max)
-    return revoke(resize_reason_, std::nullopt, out);
   if (agents_.counts().starting == 0)
     phase_ = phase::running;
+  if (round_.is_active() && wanted_change().empty())
+    call_off_round(out);
+  if (round_.is_active())
+    return;
+  if (agents_.counts().excluded > 0
+      || agents_.counts().members > settings_.agent_count_max)
+    return make_change(now, out);
   admit_newcomers(now, out);
 }
 
@@ -957,22 +1105,30 @@ void rendezvous::supervise(time_point now, effects& out) {
 // case, and its workers have been promised some time.
 void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
-  const auto room = settings_.agent_count_max
-                    - std::min(settings_.agent_count_max, counts.members);
-  const auto is_finishing = counts.unfinished < counts.members;
-  const auto is_full = counts.newcomers >= room;
-  if (counts.newcomers == 0 || room == 0 || is_finishing
-      || counts.draining > 0) {
+  const auto is_full = counts.newcomers >= room();
+  if (!can_admit()) {
     alarms_.disarm(alarm::settle);
   } else if (is_full && now >= backoff_.due()) {
-    revoke(std::to_string(counts.newcomers) + " more joined", std::nullopt,
-           out);
+    make_change(now, out);
   } else if (!alarms_.is_armed(alarm::settle) || is_full != settles_full_) {
     first_newcomer_ = now;
     settles_full_ = is_full;
     arm(alarm::settle, is_full ? backoff_.due() : now + limits_.join_settle,
         out);
   }
+}
+
+bool rendezvous::can_admit() const {
+  const auto& counts = agents_.counts();
+  const auto is_finishing = counts.unfinished < counts.members;
+  return counts.newcomers > 0 && room() > 0 && !is_finishing
+         && counts.draining == 0;
+}
+
+// For more members.
+uint32_t rendezvous::room() const {
+  return settings_.agent_count_max
+         - std::min(settings_.agent_count_max, agents_.counts().members);
 }
 
 void rendezvous::on_settled(time_point now, effects& out) {
@@ -982,8 +1138,7 @@ void rendezvous::on_settled(time_point now, effects& out) {
   if (due > now)
     arm(alarm::settle, due, out);
   else
-    revoke(std::to_string(agents_.counts().newcomers) + " more joined",
-           std::nullopt, out);
+    make_change(now, out);
 }
 
 void rendezvous::revoke(const std::string& reason,
@@ -992,6 +1147,8 @@ void rendezvous::revoke(const std::string& reason,
   assert(is_active());
   auto order = revoke_epoch{epoch(), agents_.stop_members(), reason, failure};
   alarms_.disarm(alarm::settle);
+  alarms_.disarm(alarm::safe_point);
+  round_.end();
   hurry_ = true;
   reason_ = reason;
   phase_ = phase::stopping;
@@ -1077,6 +1234,7 @@ void rendezvous::settle_failures(time_point now, effects& out) {
 void rendezvous::end(outcome result, time_point now, effects& out) {
   assert(phase_ != phase::ended);
   phase_ = phase::ended;
+  round_.end();
   result_ = std::move(result);
   for (size_t i = 0; i < alarm_count; ++i)
     if (alarm(i) != alarm::lease)
@@ -1124,6 +1282,8 @@ std::string rendezvous::waiting_for() const {
              + " must stop the workers of epoch " + to_string(epoch()) + " ("
              + reason_ + ")";
     case phase::running:
+      if (round_.is_active())
+        return wanted_change() + ": " + way_to_safe_point();
       if (counts.newcomers > 0)
         return counted(counts.newcomers, "more node")
                + (counts.newcomers == 1 ? " is here: " : " are here: ")
@@ -1143,10 +1303,17 @@ std::optional<time_point> rendezvous::waits_until() const {
     case phase::last_call:
       return alarms_.due(alarm::last_call);
     case phase::running:
-      return alarms_.due(alarm::settle);
+      return alarms_.due(round_.is_active() ? alarm::safe_point
+                                            : alarm::settle);
     default:
       return {};
   }
+}
+
+std::string rendezvous::way_to_safe_point() const {
+  if (!round_.has_step())
+    return "the workers are asked for a safe point";
+  return "the workers go on to step " + std::to_string(round_.order().step);
 }
 
 // When those that are not in the epoch are let in.
@@ -1160,6 +1327,9 @@ std::string rendezvous::admission(const std::string& with,
   if (counts.draining > 0)
     return running + "; the job starts again " + with
            + " when a node has left that is to leave";
+  if (round_.is_active())
+    return running + "; the job starts again " + with + ": "
+           + way_to_safe_point();
   if (counts.unfinished < counts.members)
     return running + " and is about to end; " + otherwise;
   if (const auto left = backoff_.due() - now_; left > duration::zero())

@@ -12,6 +12,7 @@
 #include "actors/core/protocol/rejoin_backoff.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/protocol/restart_policy.hpp"
+#include "actors/core/protocol/safe_point_round.hpp"
 #include "messages/result.hpp"
 
 #include <map>
@@ -40,11 +41,15 @@ namespace actorrun::core {
 /// request. The job also ends if workers of a node cannot be killed and too few
 /// nodes are left without that node: a restart might wait for another forever.
 ///
+/// A change that can wait, as a node that joins, waits until all workers have come
+/// to one step (`safe_point_round`), if they have safe points and do so in time.
+///
 /// What operators ask is answered in the same step. It never costs a restart, and
 /// is refused where it would leave a job that runs with too few nodes. A
-/// successor does not know what its predecessor was asked: of a new number of
-/// nodes it knows as many as run, of drains nothing, and of excluded hosts what it
-/// is told when it starts.
+/// successor does not know all that its predecessor was asked: of a new number of
+/// nodes it knows as many as run, of excluded hosts what it is told when it starts,
+/// and of drains what their nodes tell it, but not of those that wait for a
+/// replacement.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
@@ -127,6 +132,7 @@ private:
     last_call,
     quiet,
     settle,
+    safe_point,
     recovery,
     close,
   };
@@ -142,6 +148,7 @@ private:
   void on(const agent_leaving& event, time_point now, effects& out);
   void on(const agent_left& event, time_point now, effects& out);
   std::optional<failure> refusal(const agent_joined& event) const;
+  std::string way_to_safe_point() const;
   std::string admission(const std::string& with,
                         const std::string& otherwise) const;
   void lose(const agent_id& agent, const std::string& reason, time_point now,
@@ -165,6 +172,17 @@ private:
   void on(const workers_stopped& event, time_point now, effects& out);
   void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
 
+  // changes that can wait for a safe point
+  void on(const safe_point_reported& event, time_point now, effects& out);
+  void make_change(time_point now, effects& out);
+  bool have_safe_points() const;
+  void begin_round(duration time, time_point now, effects& out);
+  void follow_round(safe_point_round::progress x, effects& out);
+  void call_off_round(effects& out);
+  std::string wanted_change() const;
+  void send_order(std::vector<agent_id> agents, effects& out) const;
+  std::vector<agent_id> busy_members() const;
+
   // what operators ask
   void on(const stop_requested& event, time_point now, effects& out);
   void on(const drain_requested& event, time_point now, effects& out);
@@ -187,10 +205,12 @@ private:
   bool can_spare_host(const std::string& host) const;
   bool are_enough(uint32_t rest, bool is_missed) const;
   void begin_drain(agent_record& record, time_point now, effects& out);
+  static void notify(const agent_record& record, time_point now, effects& out);
   void begin_waiting_drains(time_point now, effects& out);
   void add_exclusion(excluded_host x);
   void count_failure(const worker_failure& x, time_point now, effects& out);
   std::string exclusion_of_member() const;
+  std::string drain_of_member() const;
   bool fits(const job_settings& asked) const;
 
   void on(const timer_fired& event, time_point now, effects& out);
@@ -202,6 +222,8 @@ private:
   void form(time_point now, effects& out);
   void supervise(time_point now, effects& out);
   void admit_newcomers(time_point now, effects& out);
+  bool can_admit() const;
+  uint32_t room() const;
   void on_settled(time_point now, effects& out);
   void revoke(const std::string& reason,
               const std::optional<worker_failure>& failure, effects& out);
@@ -240,6 +262,7 @@ private:
   /// not.
   std::string resize_reason_;
   rejoin_backoff backoff_;
+  safe_point_round round_; ///< In an epoch that is active.
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.

@@ -38,6 +38,12 @@ struct effect_writer {
       text += " " + agent.value;
     return text;
   }
+  std::string operator()(const send_safe_point_order& x) const {
+    auto text = to_string(x.order) + " of " + to_string(x.epoch) + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
   std::string operator()(const explain_failures& x) const {
     return "explain_failures " + to_string(x.epoch) + ": " + x.first.agent.value
            + "/" + std::to_string(x.first.local_rank)

@@ -5,6 +5,7 @@
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/lease_desk.hpp"
+#include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
@@ -90,6 +91,13 @@ struct workers_stopped {
   parked_share parked{};         ///< Workers that live, all that there are.
 };
 
+/// How far the workers of an agent are on the way to a safe point.
+struct safe_point_reported {
+  agent_id agent;
+  epoch_id epoch;
+  safe_point_report report;
+};
+
 /// The operator or the coordinator's agent ends the job.
 struct stop_requested {
   int signal = 0;
@@ -139,13 +147,12 @@ struct log_level_requested {
   std::string by{};
 };
 
-using rendezvous_event
-  = std::variant<coordinator_started, agent_joined, leases_renewed,
-                 agent_disconnected, agent_lost, agent_leaving, agent_left,
-                 workers_started, worker_failed, workers_succeeded,
-                 workers_stopped, stop_requested, drain_requested,
-                 resize_requested, restart_requested, exclusion_requested,
-                 inclusion_requested, log_level_requested, timer_fired>;
+using rendezvous_event = std::variant<
+  coordinator_started, agent_joined, leases_renewed, agent_disconnected,
+  agent_lost, agent_leaving, agent_left, workers_started, worker_failed,
+  workers_succeeded, workers_stopped, safe_point_reported, stop_requested,
+  drain_requested, resize_requested, restart_requested, exclusion_requested,
+  inclusion_requested, log_level_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -185,6 +192,14 @@ struct revoke_epoch {
   bool is_over = false;
 };
 
+/// Tell these members how far their workers may go.
+struct send_safe_point_order {
+  epoch_id epoch;
+  std::vector<agent_id> agents;
+  safe_point_order order;
+  std::string reason; ///< Of the change that it is for.
+};
+
 /// Log what is known of an epoch's failures, now that all have been reported,
 /// and was not known when the epoch was revoked.
 struct explain_failures {
@@ -200,6 +215,8 @@ struct notify_drain {
   agent_id agent;
   duration time{0};
   std::string reason;
+  /// It leaves when all workers have come to one; its own get no notice.
+  bool at_safe_point = false;
 };
 
 /// Log that a host was excluded without an operator.
@@ -234,9 +251,10 @@ struct close_job {};
 
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
-                 forget_agent, announce_epoch, revoke_epoch, explain_failures,
-                 notify_drain, report_exclusion, set_log_level, answer_operator,
-                 end_job, close_job>;
+                 forget_agent, announce_epoch, revoke_epoch,
+                 send_safe_point_order, explain_failures, notify_drain,
+                 report_exclusion, set_log_level, answer_operator, end_job,
+                 close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

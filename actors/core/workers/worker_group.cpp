@@ -28,7 +28,9 @@ worker_group::worker_group(epoch_plan plan, std::string host,
   : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
     waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
-    parked_count_(uint32_t(parked.pids.size())), parked_epoch_(parked.epoch) {
+    parked_count_(uint32_t(parked.pids.size())), parked_epoch_(parked.epoch),
+    have_stepped_(parked.have_stepped && !parked.pids.empty()),
+    hold_(plan_.own.slot_count) {
   assert(!workers_.empty());
   for (const auto& [local_rank, pid] : parked.pids)
     workers_.at(local_rank)
@@ -218,12 +220,53 @@ void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
   auto& worker = workers_[event.local_rank];
   if (!std::exchange(worker.is_live, false))
     return;
+  answer_order(out);
   if (worker.now == worker_record::state::parked) {
     out.emplace_back(signal_worker{event.local_rank, SIGKILL});
   } else if (worker.now == worker_record::state::running && may_park_
              && phase_ == phase::stopping && grace_timer_.value != 0) {
     out.emplace_back(signal_worker{event.local_rank, stop_signal_});
   }
+}
+
+void worker_group::on(const worker_stepped&, time_point, effects& out) {
+  if (phase_ > phase::running || std::exchange(have_stepped_, true))
+    return;
+  if (phase_ == phase::running)
+    out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
+}
+
+void worker_group::on(const worker_held& event, time_point, effects& out) {
+  assert(event.local_rank < workers_.size());
+  hold_.held(event.local_rank, event.step);
+  answer_order(out);
+}
+
+void worker_group::on(const worker_reached& event, time_point, effects& out) {
+  assert(event.local_rank < workers_.size());
+  hold_.reached(event.local_rank, event.step);
+  answer_order(out);
+}
+
+void worker_group::on(const safe_point_order& event, time_point, effects& out) {
+  if (phase_ != phase::running)
+    return;
+  auto told = in_state(worker_record::state::running);
+  std::erase_if(told, [this](uint32_t i) { return !workers_[i].is_live; });
+  hold_.begin(event, told);
+  if (!told.empty())
+    out.emplace_back(order_steps{std::move(told), event});
+  answer_order(out);
+}
+
+void worker_group::answer_order(effects& out) {
+  if (phase_ != phase::running || !hold_.is_due())
+    return;
+  const auto running = in_state(worker_record::state::running);
+  const auto all_live = std::ranges::all_of(
+    running, [this](uint32_t i) { return workers_[i].is_live; });
+  if (const auto x = hold_.answer(running, all_live))
+    out.emplace_back(report_safe_point{*x});
 }
 
 // They are running at once, and may fail at once: those that the fence has
@@ -337,7 +380,8 @@ std::vector<uint32_t> worker_group::spared() const {
 }
 
 parked_workers worker_group::parked() const {
-  auto out = parked_workers{.epoch = parked_epoch_};
+  auto out
+    = parked_workers{.epoch = parked_epoch_, .have_stepped = have_stepped_};
   for (const auto i : in_state(worker_record::state::parked))
     out.pids.emplace(i, workers_[i].pid);
   return out;
@@ -473,7 +517,10 @@ void worker_group::settle(time_point now, effects& out) {
   if (phase_ == phase::starting && waiting_count_ == 0) {
     phase_ = phase::running;
     out.emplace_back(report_started{});
+    if (have_stepped_)
+      out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
   }
+  answer_order(out);
   if (ended_count_ + parked_count_ < workers_.size())
     return;
   if (phase_ == phase::running && !others_.empty()) {

@@ -4,6 +4,7 @@
 #include "actors/core/epoch.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/overdue_worker.hpp"
+#include "actors/core/workers/step_hold.hpp"
 #include "actors/core/workers/worker_group_events.hpp"
 
 #include <chrono>
@@ -30,6 +31,7 @@ struct worker_record {
 struct parked_workers {
   epoch_id epoch;                     ///< The last that they took part in.
   std::map<uint32_t, int64_t> pids{}; ///< By local rank.
+  bool have_stepped = false;          ///< One of the group's workers has.
 };
 
 ///                    all started            all exited with 0
@@ -58,6 +60,8 @@ struct parked_workers {
 /// Parked workers belong to no epoch. The next group starts with them: it hands them
 /// its plan, and starts only what is missing. One that a plan names a survivor, and
 /// that has ended meanwhile, has failed in that epoch: its peers rely on it.
+///
+/// Before a change that can wait, all live workers are brought to one step.
 class worker_group {
 public:
   enum class phase {
@@ -129,6 +133,11 @@ private:
   void on(const worker_greeted& event, time_point now, effects& out);
   void on(const worker_parked& event, time_point now, effects& out);
   void on(const worker_hung_up& event, time_point now, effects& out);
+  void on(const worker_stepped& event, time_point now, effects& out);
+  void on(const worker_held& event, time_point now, effects& out);
+  void on(const worker_reached& event, time_point now, effects& out);
+  void on(const safe_point_order& event, time_point now, effects& out);
+  void answer_order(effects& out);
   void on(const stop_ordered& event, time_point now, effects& out);
   void on(const kill_ordered& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
@@ -182,6 +191,8 @@ private:
   bool may_park_ = false;        ///< Live workers, in this stop.
   bool has_told_parked_ = false; ///< Some were parked in the last report.
   int stop_signal_ = 0;
+  bool have_stepped_;      ///< Its workers, or those that they were before.
+  step_hold hold_;         ///< While it runs.
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;
   timer_id start_timer_;

@@ -25,6 +25,9 @@ struct effect_writer {
   std::string operator()(const ask_to_park& x) const {
     return "ask_to_park " + listed(x.local_ranks);
   }
+  std::string operator()(const order_steps& x) const {
+    return "order_steps " + listed(x.local_ranks) + " " + to_string(x.order);
+  }
   std::string operator()(const park_worker& x) const {
     return "park_worker " + std::to_string(x.local_rank);
   }
@@ -56,6 +59,9 @@ struct effect_writer {
   }
   std::string operator()(const report_parked& x) const {
     return "report_parked " + listed(x.parked.local_ranks);
+  }
+  std::string operator()(const report_safe_point& x) const {
+    return "report_safe_point " + to_string(x.report);
   }
   std::string operator()(const probe_workers& x) const {
     return "probe_workers " + std::to_string(x.overdue);

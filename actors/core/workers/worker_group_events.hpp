@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/failure.hpp"
+#include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
 
 #include <chrono>
@@ -58,6 +59,23 @@ struct worker_hung_up {
   uint32_t local_rank = 0;
 };
 
+/// It has gone past a safe point.
+struct worker_stepped {
+  uint32_t local_rank = 0;
+};
+
+/// As it was ordered, it goes past no further one.
+struct worker_held {
+  uint32_t local_rank = 0;
+  uint64_t step = 0; ///< The first that it can still stop at.
+};
+
+/// It waits where it was to stop.
+struct worker_reached {
+  uint32_t local_rank = 0;
+  uint64_t step = 0;
+};
+
 /// Only the first order has an effect, but for one that lets nothing park after
 /// one that did. A grace period of 0 kills at once.
 struct stop_ordered {
@@ -93,7 +111,8 @@ struct worker_probed {
 using worker_group_event
   = std::variant<start_ordered, workers_prepared, worker_started,
                  worker_not_started, worker_exited, worker_greeted,
-                 worker_parked, worker_hung_up, stop_ordered, kill_ordered,
+                 worker_parked, worker_hung_up, worker_stepped, worker_held,
+                 worker_reached, safe_point_order, stop_ordered, kill_ordered,
                  timer_fired, worker_overran, worker_probed>;
 
 // -- effects: what the owner must do, in order --------------------------------
@@ -114,6 +133,12 @@ struct resume_workers {
 struct ask_to_park {
   std::vector<uint32_t> local_ranks;
   std::chrono::milliseconds grace{0}; ///< Then they are killed.
+};
+
+/// Tell these workers how far they may go.
+struct order_steps {
+  std::vector<uint32_t> local_ranks;
+  safe_point_order order;
 };
 
 /// The fence is to leave this worker alone: it belongs to no epoch.
@@ -168,11 +193,16 @@ struct report_parked {
   parked_share parked;
 };
 
+struct report_safe_point {
+  safe_point_report report;
+};
+
 using worker_group_effect
   = std::variant<arm_timer, prepare_workers, start_workers, resume_workers,
-                 ask_to_park, park_worker, signal_workers, release_workers,
-                 report_started, report_failed, report_succeeded,
-                 report_stopped, report_parked, probe_workers, signal_worker>;
+                 ask_to_park, order_steps, park_worker, signal_workers,
+                 release_workers, report_started, report_failed,
+                 report_succeeded, report_stopped, report_parked,
+                 report_safe_point, probe_workers, signal_worker>;
 
 /// One line per effect: `signal_workers 15`.
 std::string to_string(const worker_group_effect& x);

@@ -33,11 +33,23 @@ struct said_step {
   uint64_t step = 0;
 };
 
+/// It has been told to hold, and goes past no further safe point.
+struct said_held {
+  epoch_id epoch;
+  uint64_t step = 0; ///< The first that it can still stop at.
+};
+
+/// It has stopped there and waits.
+struct said_reached {
+  epoch_id epoch;
+  uint64_t step = 0;
+};
+
 /// Its connection is closed: it cannot be told anything any more.
 struct hung_up {};
 
-using worker_word
-  = std::variant<said_hello, said_parked, said_trouble, said_step, hung_up>;
+using worker_word = std::variant<said_hello, said_parked, said_trouble,
+                                 said_step, said_held, said_reached, hung_up>;
 
 // -- to the worker ------------------------------------------------------------
 
@@ -58,10 +70,17 @@ struct tell_regroup {
   duration time{0};
 };
 
-/// It is to go on up to this step, and to park then.
+/// It is to say how far it is, and to wait at the next safe point until it is told
+/// where to stop.
+struct tell_hold {};
+
+/// It is to go on up to this step, and to wait there for the end of its epoch.
 struct tell_stop_at {
   uint64_t step = 0;
 };
+
+/// The change is off: it is to go on past all safe points.
+struct tell_go_on {};
 
 /// It is to end within that time, or is killed.
 struct tell_stop {
@@ -69,7 +88,7 @@ struct tell_stop {
   duration time{0};
 };
 
-using worker_order
-  = std::variant<tell_epoch, tell_regroup, tell_stop_at, tell_stop>;
+using worker_order = std::variant<tell_epoch, tell_regroup, tell_hold,
+                                  tell_stop_at, tell_go_on, tell_stop>;
 
 } // namespace actorrun::core

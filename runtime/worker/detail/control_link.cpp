@@ -244,13 +244,19 @@ bool control_link::await_packet() {
 
 bool control_link::take(std::string_view packet) {
   auto order = parse_order(packet);
-  const auto lock = std::lock_guard{mutex_};
-  if (!order) {
-    refusal_ = "the agent speaks another language";
-    return false;
+  auto answer = std::string{};
+  {
+    const auto lock = std::lock_guard{mutex_};
+    if (!order) {
+      refusal_ = "the agent speaks another language";
+      return false;
+    }
+    std::visit([this](auto& x) { on(x); }, *order);
+    changed_.notify_all();
+    answer.swap(answer_);
   }
-  std::visit([this](auto& x) { on(x); }, *order);
-  changed_.notify_all();
+  if (!answer.empty())
+    say(answer);
   return true;
 }
 
@@ -265,11 +271,20 @@ void control_link::on(regroup_order& x) {
   end_locked(over::regroup, x.reason);
 }
 
-void control_link::on(stop_at_order& x) {
-  if (!latest_)
+// That it holds, and from which step on, is decided while it goes past none.
+void control_link::on(hold_order&) {
+  if (!latest_ || latest_->how != over::no)
     return;
-  latest_->step = x.step;
-  latest_->has_step = true;
+  limit_locked(latest_->next_step, false);
+  answer_ = held_packet(latest_->order.number, latest_->next_step);
+}
+
+void control_link::on(stop_at_order& x) {
+  limit_locked(x.step, true);
+}
+
+void control_link::on(go_on_order&) {
+  limit_locked(std::nullopt, false);
 }
 
 void control_link::on(stop_order& x) {
@@ -279,6 +294,14 @@ void control_link::on(stop_order& x) {
 
 void control_link::on(refusal_order& x) {
   refusal_ = std::move(x.text);
+}
+
+void control_link::limit_locked(std::optional<uint64_t> step, bool stops) {
+  if (!latest_)
+    return;
+  latest_->limit = step;
+  latest_->stops = stops;
+  latest_->has_reached = false;
 }
 
 void control_link::end_locked(over how, const std::string& reason) {
@@ -295,8 +318,7 @@ bool control_link::has_to_unblock() const {
   const auto lock = std::lock_guard{mutex_};
   if (!entered_ || entered_->is_left || !speaks())
     return false;
-  const auto how = entered_->how.load();
-  return how != over::no && how != over::stop_at;
+  return entered_->how != over::no;
 }
 
 // The program may add hooks, and leave the epoch, while they run.
@@ -364,12 +386,26 @@ bool control_link::wait_over(const told_epoch& x, clock::duration time) {
                              [&] { return x.how != over::no; });
 }
 
-void control_link::end_at_step(told_epoch& x, uint64_t step) {
-  const auto lock = std::lock_guard{mutex_};
-  if (x.how != over::no)
-    return;
-  x.over_reason = "stopped at step " + std::to_string(step);
-  x.how = over::stop_at;
+at_step control_link::pass(told_epoch& x, uint64_t step, bool saves) {
+  auto lock = std::unique_lock{mutex_};
+  while (x.how == over::no && speaks()) {
+    if (!x.limit || step < *x.limit) {
+      if (step >= x.next_step)
+        x.next_step = step + (step < UINT64_MAX ? 1 : 0);
+      return at_step::past;
+    }
+    if (x.stops && saves)
+      return at_step::to_save;
+    if (x.stops && !x.has_reached) {
+      x.has_reached = true;
+      lock.unlock();
+      say(reached_packet(x.order.number, step)); // May wait for room.
+      lock.lock();
+    } else {
+      changed_.wait(lock);
+    }
+  }
+  return at_step::over;
 }
 
 void control_link::leave(told_epoch& x) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,6 @@ namespace actorrun::worker {
 enum class over : uint8_t {
   no,
   regroup,
-  stop_at, ///< The program has come to the step that it was told.
   stop,
   lost, ///< The agent has hung up.
 };
@@ -30,10 +30,22 @@ struct told_epoch {
 
   const epoch_order order;
   std::atomic<over> how{over::no};
-  std::atomic<bool> has_step{false};
-  std::atomic<uint64_t> step{0}; ///< To stop at.
-  std::string over_reason{};     ///< Guarded by the link's mutex, as the next.
+
+  // Guarded by the link's mutex:
+  std::string over_reason{};
   bool is_left = false;
+  uint64_t next_step = 0; ///< The first that it can still stop at.
+  /// No safe point from this step on is gone past …
+  std::optional<uint64_t> limit{};
+  bool stops = false;       ///< … as that is where the worker is to stop …
+  bool has_reached = false; ///< … and it has said that it waits there.
+};
+
+/// Where the program is with a step.
+enum class at_step : uint8_t {
+  past,
+  to_save, ///< It is to stop here, and saves before.
+  over,    ///< The epoch is over, or the connection is closed.
 };
 
 /// One connection. Another process that inherits it, by a fork, has none.
@@ -84,7 +96,9 @@ public:
   /// Waits until an epoch is over. @returns whether it is
   bool wait_over(const told_epoch& x, clock::duration time);
 
-  void end_at_step(told_epoch& x, uint64_t step);
+  /// Goes past a step, or waits at it as long as the agent wants.
+  /// @param saves  whether it returns before it says that it has stopped
+  at_step pass(told_epoch& x, uint64_t step, bool saves);
 
   /// No hook runs for the epoch any more when this returns.
   void leave(told_epoch& x);
@@ -105,10 +119,13 @@ private:
   bool take(std::string_view packet);
   void on(epoch_order& x);
   void on(regroup_order& x);
+  void on(hold_order& x);
   void on(stop_at_order& x);
+  void on(go_on_order& x);
   void on(stop_order& x);
   void on(refusal_order& x);
   void on(unknown_order&) {}
+  void limit_locked(std::optional<uint64_t> step, bool stops);
   void end_locked(over how, const std::string& reason);
   bool has_to_unblock() const;
   void run_hooks();
@@ -128,6 +145,7 @@ private:
   bool runs_hooks_ = false;
   bool has_thread_ = false;
   std::string refusal_;
+  std::string answer_; ///< To the order that is being taken; empty: none.
 };
 
 } // namespace actorrun::worker

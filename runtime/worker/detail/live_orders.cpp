@@ -99,6 +99,12 @@ std::string packet_of(std::string_view type, std::string_view name,
   return out + std::to_string(value) + "}";
 }
 
+std::string packet_of(std::string_view type, uint64_t epoch, uint64_t step) {
+  auto out = packet_of(type, "epoch", epoch);
+  out.pop_back();
+  return out + R"(,"step":)" + std::to_string(step) + "}";
+}
+
 } // namespace
 
 std::optional<live_order> parse_order(std::string_view packet) {
@@ -115,9 +121,13 @@ std::optional<live_order> parse_order(std::string_view packet) {
   if (type->text == "regroup")
     return parse_with<regroup_order>(*order, get, "reason",
                                      &regroup_order::reason);
+  if (type->text == "hold")
+    return made(true, hold_order{});
   if (type->text == "stop_at")
     return parse_with<stop_at_order>(*order, get_number, "step",
                                      &stop_at_order::step);
+  if (type->text == "go_on")
+    return made(true, go_on_order{});
   if (type->text == "stop")
     return parse_with<stop_order>(*order, get, "reason", &stop_order::reason);
   if (type->text == "error")
@@ -141,6 +151,14 @@ std::string trouble_packet(std::string_view text) {
 
 std::string step_packet(uint64_t step) {
   return packet_of("at", "step", step);
+}
+
+std::string held_packet(uint64_t epoch, uint64_t step) {
+  return packet_of("held", epoch, step);
+}
+
+std::string reached_packet(uint64_t epoch, uint64_t step) {
+  return packet_of("reached", epoch, step);
 }
 
 std::string plain_line(std::string_view text) {

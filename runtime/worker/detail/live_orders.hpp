@@ -32,9 +32,13 @@ struct regroup_order {
   std::string reason{};
 };
 
+struct hold_order {};
+
 struct stop_at_order {
   uint64_t step = 0;
 };
+
+struct go_on_order {};
 
 struct stop_order {
   std::string reason{};
@@ -48,8 +52,9 @@ struct refusal_order {
 /// Of a later version.
 struct unknown_order {};
 
-using live_order = std::variant<epoch_order, regroup_order, stop_at_order,
-                                stop_order, refusal_order, unknown_order>;
+using live_order
+  = std::variant<epoch_order, regroup_order, hold_order, stop_at_order,
+                 go_on_order, stop_order, refusal_order, unknown_order>;
 
 /// @returns nothing if it is none
 std::optional<live_order> parse_order(std::string_view packet);
@@ -58,6 +63,8 @@ std::string hello_packet();
 std::string parked_packet(uint64_t epoch);
 std::string trouble_packet(std::string_view text);
 std::string step_packet(uint64_t step);
+std::string held_packet(uint64_t epoch, uint64_t step);
+std::string reached_packet(uint64_t epoch, uint64_t step);
 
 /// The first line, of bounded length, without control characters.
 std::string plain_line(std::string_view text);

@@ -125,6 +125,9 @@ struct hollow_agent::effect_runner {
   }
 
   void operator()(const notify_workers&) {}
+  // Its workers have no safe points.
+  void operator()(const send_safe_point&) {}
+  void operator()(const order_safe_point&) {}
   void operator()(const set_fence& x) { st.fence_ = x.due; }
 
   void operator()(const finish&) { st.hang_up(); }

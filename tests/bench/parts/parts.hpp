@@ -20,6 +20,10 @@ measured measure_restart(setting& s);
 /// Kills an agent; measures the time until the others' workers run again.
 measured measure_regroup(setting& s);
 
+/// Kills a node of workers that live through changes; measures the time until all have
+/// begun the next epoch.
+measured measure_live(setting& s);
+
 /// Starts eight agents at once; measures the time until their last worker runs.
 measured measure_meeting(setting& s);
 

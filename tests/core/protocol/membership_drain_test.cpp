@@ -80,3 +80,17 @@ TEST_CASE_METHOD(fixture, "membership: a drained agent leaves once", "[core]") {
   at(1s, leave_requested{SIGTERM});
   CHECK(at(60s, fire(5)) == "");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: the next coordinator learns how long it stays",
+                 "[core]") {
+  run();
+  at(0s, coordinator_disconnected{});
+  at(0s, coordinator_found{true});
+  CHECK_FALSE(last<send_join>().held->drain_left);
+  at(0s, accepted());
+  at(0s, drain_ordered{60s});
+  at(1s, coordinator_disconnected{});
+  at(1s, coordinator_found{true});
+  CHECK(last<send_join>().held->drain_left == duration{59s});
+}

@@ -62,6 +62,30 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.budget().restart_count() == 0);
 }
 
+TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
+                 "[core]") {
+  run();
+  auto next = fixture{};
+  next.at(0s, coordinator_started{.successor = true});
+  for (const auto* agent : {"a", "b", "c"}) {
+    auto x = next.rejoin(agent, plan_of(agent), share_state::running);
+    if (x.offering.agent.value == "b")
+      x.held->drain_left = 30s;
+    next.at(0s, x);
+  }
+  CHECK(next.uut.current_phase() == phase::running);
+  const auto& record = next.uut.agents().at({"b"});
+  CHECK(record.is_draining());
+  CHECK(record.drain->due == time_point{30s});
+  CHECK_FALSE(next.uut.agents().at({"a"}).drain);
+  // It is told nothing new when it comes again.
+  auto again = next.rejoin("b", plan_of("b"), share_state::running);
+  again.held->drain_left = std::chrono::hours{1'000'000};
+  next.at(1s, disconnect("b"));
+  next.at(1s, again);
+  CHECK(record.drain->due == time_point{30s});
+}
+
 TEST_CASE_METHOD(fixture, "steering: nodes have three names", "[core]") {
   run();
   CHECK(answer(drain("1")).starts_with("node node-b leaves in"));

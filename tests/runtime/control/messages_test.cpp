@@ -32,6 +32,14 @@ struct word_writer {
   std::string operator()(const core::said_step& x) const {
     return "at " + std::to_string(x.step);
   }
+  std::string operator()(const core::said_held& x) const {
+    return "held " + std::to_string(x.step) + " in "
+           + std::to_string(x.epoch.value);
+  }
+  std::string operator()(const core::said_reached& x) const {
+    return "reached " + std::to_string(x.step) + " in "
+           + std::to_string(x.epoch.value);
+  }
   std::string operator()(const core::hung_up&) const { return "hung up"; }
 };
 
@@ -60,8 +68,10 @@ TEST_CASE("control messages: each order is an object", "[runtime]") {
   CHECK(written(core::tell_regroup{"a worker failed", 1500ms})
         == json::parse(R"({
     "type": "regroup", "reason": "a worker failed", "seconds": 1.5})"));
+  CHECK(written(core::tell_hold{}) == json::parse(R"({"type": "hold"})"));
   CHECK(written(core::tell_stop_at{13})
         == json::parse(R"({"type": "stop_at", "step": 13})"));
+  CHECK(written(core::tell_go_on{}) == json::parse(R"({"type": "go_on"})"));
   CHECK(written(core::tell_stop{"drained", -1s}) == json::parse(R"({
     "type": "stop", "reason": "drained", "seconds": 0.0})"));
   CHECK(json::parse(control_error_packet("no")) == json::parse(R"({
@@ -133,6 +143,10 @@ TEST_CASE("control messages: each word is read", "[runtime]") {
   CHECK(parsed(R"({"type":"trouble","text":"closed"})") == "trouble closed");
   CHECK(parsed(R"({"type":"at","step":18446744073709551615})")
         == "at 18446744073709551615");
+  CHECK(parsed(R"({"type":"held","epoch":3,"step":18446744073709551615})")
+        == "held 18446744073709551615 in 3");
+  CHECK(parsed(R"({"type":"reached","step":13,"epoch":9007199254740991})")
+        == "reached 13 in 9007199254740991");
 }
 
 TEST_CASE("control messages: what later versions add is ignored", "[runtime]") {
@@ -148,15 +162,32 @@ TEST_CASE("control messages: another version is refused with a text that names "
 }
 
 TEST_CASE("control messages: what is no word is refused", "[runtime]") {
-  for (const auto* x :
-       {"", "{", "[]", "1", "null", "{}", R"({"type":1})",
-        R"({"type":"hello"})", R"({"type":"hello","version":"1"})",
-        R"({"type":"hello","version":-1})", R"({"type":"parked"})",
-        R"({"type":"parked","epoch":1.5})",
-        R"({"type":"parked","epoch":9007199254740992})",
-        R"({"type":"trouble"})", R"({"type":"trouble","text":7})",
-        R"({"type":"at","step":-1})", R"({"type":"at","step":1e30})",
-        R"({"type":"at","step":1} {})", "{\"type\":\"at\xff\",\"step\":1}"})
+  for (const auto* x : {"",
+                        "{",
+                        "[]",
+                        "1",
+                        "null",
+                        "{}",
+                        R"({"type":1})",
+                        R"({"type":"hello"})",
+                        R"({"type":"hello","version":"1"})",
+                        R"({"type":"hello","version":-1})",
+                        R"({"type":"parked"})",
+                        R"({"type":"parked","epoch":1.5})",
+                        R"({"type":"parked","epoch":9007199254740992})",
+                        R"({"type":"trouble"})",
+                        R"({"type":"trouble","text":7})",
+                        R"({"type":"at","step":-1})",
+                        R"({"type":"at","step":1e30})",
+                        R"({"type":"held"})",
+                        R"({"type":"held","epoch":3})",
+                        R"({"type":"held","step":3})",
+                        R"({"type":"held","epoch":3,"step":[]})",
+                        R"({"type":"held","epoch":9007199254740992,"step":3})",
+                        R"({"type":"reached","epoch":3,"step":0.5})",
+                        R"({"type":"reached","step":18446744073709551615})",
+                        R"({"type":"at","step":1} {})",
+                        "{\"type\":\"at\xff\",\"step\":1}"})
     CHECK(parsed(x).starts_with("not_actorrun: "));
   CHECK(parsed(R"({"type":"parked","epoch":9007199254740991})")
         == "parked 9007199254740991");
@@ -170,9 +201,13 @@ TEST_CASE("control messages: what is no word is refused", "[runtime]") {
 
 TEST_CASE("control messages: arbitrary bytes do no harm", "[runtime]") {
   auto dice = std::mt19937{20'261'125};
-  const auto seeds = std::vector<std::string>{
-    R"({"type":"hello","version":1})", R"({"type":"parked","epoch":3})",
-    R"({"type":"trouble","text":"a\u00e4\n"})", R"({"type":"at","step":12})"};
+  const auto seeds
+    = std::vector<std::string>{R"({"type":"hello","version":1})",
+                               R"({"type":"parked","epoch":3})",
+                               R"({"type":"trouble","text":"a\u00e4\n"})",
+                               R"({"type":"at","step":12})",
+                               R"({"type":"held","epoch":3,"step":12})",
+                               R"({"type":"reached","epoch":3,"step":12})"};
   const auto any = [&](size_t end) { return dice() % end; };
   for (auto i = 0; i < 20'000; ++i) {
     auto packet = seeds[any(seeds.size())];

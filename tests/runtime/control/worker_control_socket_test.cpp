@@ -107,6 +107,14 @@ struct word_writer {
   std::string operator()(const core::said_step& x) const {
     return "at " + std::to_string(x.step);
   }
+  std::string operator()(const core::said_held& x) const {
+    return "held " + std::to_string(x.step) + " in "
+           + std::to_string(x.epoch.value);
+  }
+  std::string operator()(const core::said_reached& x) const {
+    return "reached " + std::to_string(x.step) + " in "
+           + std::to_string(x.epoch.value);
+  }
   std::string operator()(const core::hung_up&) const { return "hung up"; }
 };
 
@@ -205,18 +213,25 @@ TEST_CASE_METHOD(fixture, "worker control: words and orders in their order",
   uut->tell(3,
             core::tell_epoch{.epoch = epoch_id{4}, .environment = {"RANK=1"}});
   uut->tell(2, core::tell_stop{});
+  uut->tell(3, core::tell_hold{});
   uut->tell(3, core::tell_stop_at{13});
+  uut->tell(3, core::tell_go_on{});
   uut->tell(3, core::tell_regroup{"a node was lost", 2s});
   uut->tell(3, core::tell_stop{"drained", 2s});
   CHECK(line.hear_type() == "epoch");
+  CHECK(line.hear_type() == "hold");
   CHECK(line.hear_type() == "stop_at");
+  CHECK(line.hear_type() == "go_on");
   CHECK(line.hear_type() == "regroup");
   CHECK(line.hear_type() == "stop");
   CHECK(line.say(R"({"type":"at","step":7})"));
   CHECK(line.say(R"({"type":"dances"})"));
   CHECK(line.say(R"({"type":"trouble","text":"a\nb"})"));
+  CHECK(line.say(R"({"type":"held","epoch":4,"step":8})"));
+  CHECK(line.say(R"({"type":"reached","epoch":4,"step":13})"));
   CHECK(line.say(R"({"type":"parked","epoch":4})"));
-  CHECK(hears({"3 hello", "3 at 7", "3 trouble a", "3 parked 4"}));
+  CHECK(hears({"3 hello", "3 at 7", "3 trouble a", "3 held 8 in 4",
+               "3 reached 13 in 4", "3 parked 4"}));
 }
 
 TEST_CASE_METHOD(fixture, "worker control: the end comes last", "[runtime]") {
@@ -242,10 +257,15 @@ TEST_CASE_METHOD(fixture,
   CHECK(line.say(hello));
   for (const auto* x : {"1", "2", "3"})
     CHECK(line.say(std::string{R"({"type":"at","step":)"} + x + "}"));
+  CHECK(line.say(R"({"type":"held","epoch":1,"step":4})"));
+  CHECK(line.say(R"({"type":"at","step":4})"));
+  CHECK(line.say(R"({"type":"at","step":5})"));
+  CHECK(line.say(R"({"type":"reached","epoch":1,"step":6})"));
   CHECK(line.say(R"({"type":"parked","epoch":1})"));
   CHECK(line.say(R"({"type":"at","step":4})"));
   admit_us();
-  CHECK(hears({"3 hello", "3 at 3", "3 parked 1", "3 at 4"}));
+  CHECK(hears({"3 hello", "3 at 3", "3 held 4 in 1", "3 at 5",
+               "3 reached 6 in 1", "3 parked 1", "3 at 4"}));
 }
 
 TEST_CASE_METHOD(fixture,

@@ -163,6 +163,8 @@ TEST_CASE("frame_filter: each role sends its own messages only", "[runtime]") {
     = GENERATE(table<link_side, std::string, bool>({
       {link_side::server, "KeepAlive", true},
       {link_side::server, "WorkersStopped", true},
+      {link_side::server, "SafePointReport", true},
+      {link_side::server, "SafePointOrder", false},
       {link_side::server, "StatusRequest", true},
       {link_side::server, "NodeStatus", true},
       {link_side::server, "NodeStatusRequest", false},

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -64,7 +65,7 @@ void fail(const worker::epoch& x) {
     throw std::invalid_argument{"first line\nsecond line"};
 }
 
-void steps(const worker::epoch& x) {
+void count(const worker::epoch& x, std::chrono::milliseconds pause) {
   for (uint64_t step = 1;; ++step) {
     try {
       x.safe_point(step);
@@ -72,7 +73,47 @@ void steps(const worker::epoch& x) {
       say("stopped at " + std::to_string(step));
       throw;
     }
-    std::this_thread::sleep_for(5ms);
+    if (pause > 0ms)
+      std::this_thread::sleep_for(pause);
+  }
+}
+
+void fork_at(const worker::epoch& x, uint64_t step) {
+  const auto child = ::fork();
+  if (child == 0) {
+    x.safe_point(step);
+    ::_exit(x.is_over() || x.wait_over(10ms) ? 1 : 0);
+  }
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  say("child " + std::to_string(status));
+}
+
+// Does what the lines of its input say, one after the other.
+void ordered(const worker::epoch& x) {
+  auto word = std::string{};
+  auto step = uint64_t{0};
+  const auto save = [&] {
+    say("save " + std::to_string(step));
+    if (word == "fail")
+      throw std::runtime_error{"first line\nsecond line"};
+    auto more = std::string{};
+    if (word == "wait")
+      std::cin >> more;
+  };
+  while (std::cin >> word >> step) {
+    try {
+      if (word == "step")
+        x.safe_point(step);
+      else if (word == "fork")
+        fork_at(x, step);
+      else
+        x.safe_point(step, save);
+    } catch (const worker::regroup&) {
+      say("over at " + std::to_string(step));
+      throw;
+    }
+    say("past " + std::to_string(step));
   }
 }
 
@@ -85,14 +126,7 @@ void hook(const worker::epoch&) {
 }
 
 void fork_one(const worker::epoch& x) {
-  const auto child = ::fork();
-  if (child == 0) {
-    x.safe_point(7);
-    ::_exit(x.is_over() || x.wait_over(10ms) ? 1 : 0);
-  }
-  auto status = 0;
-  ::waitpid(child, &status, 0);
-  say("child " + std::to_string(status));
+  fork_at(x, 7);
   wait_for(x);
 }
 
@@ -116,7 +150,9 @@ int main(int, char** argv) {
       {"wait", wait_for},
       {"flag", flag},
       {"fail", fail},
-      {"steps", steps},
+      {"steps", [](const worker::epoch& x) { count(x, 5ms); }},
+      {"spin", [](const worker::epoch& x) { count(x, 0ms); }},
+      {"ordered", ordered},
       {"hook", hook},
       {"hook_again", hook},
       {"fork", fork_one}};

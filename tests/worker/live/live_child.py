@@ -49,7 +49,35 @@ def steps(epoch):
         except actorrun.Regroup:
             say(f"stopped at {step}")
             raise
-        time.sleep(0.005)
+        if way == "steps":
+            time.sleep(0.005)
+
+
+def ordered(epoch):
+    # Does what the lines of its input say, one after the other.
+    while line := sys.stdin.readline():
+        word, step = line.split()
+        step = int(step)
+
+        def save():
+            assert stops.pop() == "stop"  # Called once before each.
+            say(f"save {step}")
+            if word == "fail":
+                raise OSError("first line\nsecond line")
+            if word == "wait":
+                sys.stdin.readline()
+
+        try:
+            if word == "step":
+                epoch.safe_point(step)
+            elif word == "fork":
+                fork_at(epoch, step)
+            else:
+                epoch.safe_point(step, save)
+        except actorrun.Regroup:
+            say(f"over at {step}")
+            raise
+        say(f"past {step}")
 
 
 def hook(epoch):
@@ -59,17 +87,25 @@ def hook(epoch):
     raise OSError("unblocked")
 
 
-def fork(epoch):
+def fork_at(epoch, step):
     child = os.fork()
     if child == 0:
-        epoch.safe_point(7)
+        epoch.safe_point(step)
         os._exit(1 if epoch.is_over or epoch.wait_over(0.01) else 0)
     say(f"child {os.waitpid(child, 0)[1]}")
+
+
+def fork(epoch):
+    fork_at(epoch, 7)
     wait(epoch)
 
 
 unblocked = threading.Event()
 calls = []
+
+
+stops = []
+actorrun.on_stop(lambda: stops.append("stop"))
 
 
 def on_regroup(reason):
@@ -84,7 +120,8 @@ if way in ("hook", "hook_again"):
     actorrun.on_regroup(on_regroup)
 
 ways = {"done": lambda epoch: None, "wait": wait, "flag": flag, "fail": fail,
-        "steps": steps, "hook": hook, "hook_again": hook, "fork": fork}
+        "steps": steps, "spin": steps, "ordered": ordered, "hook": hook,
+        "hook_again": hook, "fork": fork}
 try:
     for epoch in actorrun.epochs():
         describe(epoch)

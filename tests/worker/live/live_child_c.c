@@ -68,7 +68,8 @@ static int steps(void) {
   uint64_t step = 0;
   int over;
   while ((over = actorrun_live_safe_point(++step)) == ACTORRUN_LIVE_NOT_OVER)
-    pause_ms(5);
+    if (strcmp(way, "steps") == 0)
+      pause_ms(5);
   if (over == ACTORRUN_LIVE_OVER)
     printf("stopped at %" PRIu64 "\n", step);
   return 1;
@@ -83,16 +84,55 @@ static int hook(void) {
   return actorrun_live_is_explained("unblocked");
 }
 
-static int fork_one(void) {
+static void fork_at(uint64_t step) {
   int status = 0;
   pid_t child = fork();
   if (child == 0) {
-    actorrun_live_safe_point(7);
+    actorrun_live_safe_point(step);
     _exit(actorrun_live_is_over() || actorrun_live_wait_over(10000000));
   }
   waitpid(child, &status, 0);
   printf("child %d\n", status);
+}
+
+static int fork_one(void) {
+  fork_at(7);
   return wait_over();
+}
+
+struct command {
+  char word[8];
+  uint64_t step;
+};
+
+static int save(void* context) {
+  const struct command* x = context;
+  char more[8];
+  printf("save %" PRIu64 "\n", x->step);
+  if (strcmp(x->word, "wait") == 0 && scanf("%7s", more) != 1)
+    return 1;
+  return strcmp(x->word, "fail") == 0;
+}
+
+/* Does what the lines of its input say, one after the other. */
+static int ordered(void) {
+  struct command x;
+  int over = ACTORRUN_LIVE_NOT_OVER;
+  while (over == ACTORRUN_LIVE_NOT_OVER
+         && scanf("%7s %" SCNu64, x.word, &x.step) == 2) {
+    if (strcmp(x.word, "step") == 0)
+      over = actorrun_live_safe_point(x.step);
+    else if (strcmp(x.word, "fork") == 0)
+      fork_at(x.step);
+    else
+      over = actorrun_live_safe_point_saving(x.step, save, &x);
+    if (over == ACTORRUN_LIVE_NOT_OVER)
+      printf("past %" PRIu64 "\n", x.step);
+  }
+  if (over == ACTORRUN_LIVE_OVER)
+    printf("over at %" PRIu64 "\n", x.step);
+  return over != ACTORRUN_LIVE_FAILED
+         || actorrun_live_is_explained("first line\nsecond line");
 }
 
 static int live(void) {
@@ -103,8 +143,10 @@ static int live(void) {
   if (strcmp(way, "fail") == 0)
     return actorrun_live_restarts() > 0
            || actorrun_live_is_explained("first line\nsecond line");
-  if (strcmp(way, "steps") == 0)
+  if (strcmp(way, "steps") == 0 || strcmp(way, "spin") == 0)
     return steps();
+  if (strcmp(way, "ordered") == 0)
+    return ordered();
   if (strncmp(way, "hook", 4) == 0)
     return hook();
   return strcmp(way, "fork") != 0 || fork_one();

@@ -32,15 +32,27 @@ class Worker:
             {"PYTHONPATH": package, "RANK": "2", "WORLD_SIZE": "5",
              "LOCAL_RANK": "1", "MASTER_PORT": "1"}, **variables)
         self.process = subprocess.Popen(
-            command + [way], env=environment, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+            command + [way], env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.link = None
+        self.printed = b""
+
+    def order(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
     def line(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
-        if not ready:
-            raise AssertionError("it prints nothing")
-        return self.process.stdout.readline().rstrip("\n")
+        # Not by its stream, which may have read the next line already.
+        while b"\n" not in self.printed:
+            ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+            if not ready:
+                raise AssertionError("it prints nothing")
+            data = os.read(self.process.stdout.fileno(), 4096)
+            if not data:
+                raise AssertionError(f"it ends after {self.printed}")
+            self.printed += data
+        line, _, self.printed = self.printed.partition(b"\n")
+        return line.decode()
 
     def accept(self, agent):
         agent.settimeout(TIMEOUT)
@@ -76,6 +88,7 @@ class Worker:
     def close(self):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
         self.process.stderr.close()
         if self.link:
@@ -162,11 +175,13 @@ class Live:
         self.assertGreater(time.monotonic() - start, 1.9)
         self.assertEqual(x.end(), 1)
 
-    def test_an_exception_is_not_explained_by_a_stop(self):
+    def test_an_exception_that_a_stop_explains_ends_the_loop(self):
         x = self.begin("fail")
         self.assertRegex(x.hear(), "^trouble ")
         x.tell("stop", reason="over", seconds=1)
-        self.assertRegex(x.line(), "^failed")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+        self.assertEqual(x.process.stderr.read(), "")
 
     def test_an_exception_is_not_explained_by_the_end_of_the_agent(self):
         x = self.begin("fail")
@@ -200,12 +215,27 @@ class Live:
         self.assertEqual(x.line(), "failed AgentLost")
         self.assertEqual(x.end(), 1)
 
+    # -- safe points -----------------------------------------------------------
+
+    def step_past(self, x, *steps):
+        for step in steps:
+            x.order(f"step {step}")
+            self.assertEqual(x.line(), f"past {step}")
+            self.assertEqual(x.hear(), f"at {step}")
+
+    def hold(self, x, step, epoch=3):
+        x.tell("hold")
+        self.assertEqual(x.hear(), f"held {epoch} {step}")
+
     def test_it_stops_at_the_step_it_is_told(self):
         x = self.begin("steps")
         self.assertEqual(x.hear(), "at 1")
         x.tell("stop_at", step=20)
+        self.assertEqual([x.hear() for _ in range(2, 21)][-2:],
+                         ["at 19", "reached 3 20"])
+        x.tell("regroup")
         self.assertEqual(x.line(), "stopped at 20")
-        self.assertEqual(x.hear_but_steps(), "parked 3")
+        self.assertEqual(x.hear(), "parked 3")
         x.tell_epoch(4)
         self.assertEqual(x.line(), epoch_line(4))
         # That was for the last epoch.
@@ -213,12 +243,13 @@ class Live:
         self.assertEqual([x.hear() for _ in range(2, 40)][-1], "at 39")
 
     def test_it_stops_soon_at_a_step_that_is_behind_it(self):
-        x = self.begin("steps")
-        while x.hear() != "at 10":
-            pass
+        x = self.begin("ordered")
+        self.step_past(x, 9, 10)
         x.tell("stop_at", step=1)
-        self.assertRegex(x.line(), "^stopped at ")
-        self.assertEqual(x.hear_but_steps(), "parked 3")
+        self.hold(x, 11)  # It has taken the first order.
+        x.tell("stop_at", step=1)
+        x.order("step 11")
+        self.assertEqual(x.hear(), "reached 3 11")
 
     def test_a_regroup_does_not_wait_for_the_step(self):
         x = self.begin("steps")
@@ -226,6 +257,218 @@ class Live:
         x.tell("regroup")
         self.assertRegex(x.line(), "^stopped at ")
         self.assertEqual(x.hear_but_steps(), "parked 3")
+
+    def test_held_before_its_first_step_it_goes_past_none(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.order("step 0")
+        x.tell("stop_at", step=0)
+        self.assertEqual(x.hear(), "reached 3 0")
+
+    def test_a_busy_program_answers_at_once(self):
+        x = self.begin("ordered")  # It waits for its input.
+        self.step_past(x, 5)
+        self.hold(x, 6)
+        self.hold(x, 6)
+
+    def test_held_it_goes_on_to_a_later_step_and_stops_there(self):
+        x = self.begin("ordered")
+        self.step_past(x, 0, 1)
+        self.hold(x, 2)
+        x.order("step 2")
+        x.tell("stop_at", step=4)
+        self.assertEqual(x.line(), "past 2")
+        self.assertEqual(x.hear(), "at 2")
+        self.step_past(x, 3)
+        x.order("step 4")
+        self.assertEqual(x.hear(), "reached 3 4")
+        self.hold(x, 4)
+        x.tell("regroup")
+        self.assertEqual(x.line(), "over at 4")
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_a_step_that_is_left_out_is_no_way_past(self):
+        x = self.begin("ordered")
+        self.step_past(x, 10)
+        self.hold(x, 11)
+        x.tell("stop_at", step=15)
+        x.order("step 20")
+        self.assertEqual(x.hear(), "reached 3 20")
+        self.hold(x, 11)
+
+    def test_a_later_word_counts_more_than_an_earlier_one(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.tell("stop_at", step=4)
+        x.order("save 4")
+        self.assertEqual(x.line(), "save 4")
+        self.assertEqual(x.hear(), "reached 3 4")
+        x.tell("stop_at", step=6)
+        self.assertEqual(x.line(), "past 4")
+        self.assertEqual(x.hear(), "at 4")
+        self.step_past(x, 5)
+        x.order("save 6")
+        self.assertEqual(x.line(), "save 6")  # This is another stop.
+        self.assertEqual(x.hear(), "reached 3 6")
+        for _ in range(2):
+            self.hold(x, 6)
+            x.tell("stop_at", step=6)  # Each order is answered, and not saved again.
+            self.assertEqual(x.hear(), "reached 3 6")
+        x.tell("go_on")
+        self.assertEqual(x.line(), "past 6")
+
+    def test_it_saves_once_before_it_says_that_it_has_stopped(self):
+        x = self.begin("ordered")
+        x.order("save 1")  # There is nothing to save for.
+        self.assertEqual(x.line(), "past 1")
+        self.assertEqual(x.hear(), "at 1")
+        self.hold(x, 2)
+        x.order("wait 2")
+        x.tell("stop_at", step=2)
+        self.assertEqual(x.line(), "save 2")
+        self.hold(x, 2)  # It has said nothing before.
+        x.tell("stop_at", step=2)
+        x.order("saved")
+        self.assertEqual(x.hear(), "reached 3 2")
+        x.tell("regroup")
+        self.assertEqual(x.line(), "over at 2")
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_held_only_it_does_not_save(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.order("save 0")
+        x.tell("regroup")
+        self.assertEqual(x.line(), "over at 0")
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_a_program_that_cannot_save_has_not_stopped(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.tell("stop_at", step=1)
+        x.order("fail 1")
+        self.assertEqual(x.line(), "save 1")
+        self.assertRegex(x.hear(), r"^trouble .*first line$")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+
+    def test_a_change_that_cannot_wait_overtakes_the_saving(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.tell("stop_at", step=1)
+        x.order("wait 1")
+        self.assertEqual(x.line(), "save 1")
+        self.hold(x, 0)
+        x.tell("stop_at", step=1)
+        x.tell("regroup")
+        x.tell_epoch(4)
+        x.order("saved")
+        self.assertEqual(x.line(), "over at 1")
+        while (word := x.hear()) == "reached 3 1":
+            pass  # It was quicker.
+        self.assertEqual(word, "parked 3")
+
+    def test_a_change_that_is_off_lets_it_go_on(self):
+        x = self.begin("ordered")
+        self.step_past(x, 0)
+        self.hold(x, 1)
+        x.order("step 1")
+        x.tell("go_on")
+        self.assertEqual(x.line(), "past 1")
+        self.assertEqual(x.hear(), "at 1")
+        self.hold(x, 2)
+        x.tell("stop_at", step=3)
+        x.order("step 3")
+        self.assertEqual(x.hear(), "reached 3 3")
+        x.tell("go_on")
+        self.assertEqual(x.line(), "past 3")
+        self.assertEqual(x.hear(), "at 3")
+        self.step_past(x, 4)
+
+    def test_a_new_epoch_is_not_held(self):
+        for stops in (False, True):
+            x = self.begin("ordered")
+            self.hold(x, 0)
+            x.order("step 0")
+            if stops:
+                x.tell("stop_at", step=0)
+                self.assertEqual(x.hear(), "reached 3 0")
+            x.tell_epoch(4)
+            self.assertEqual(x.line(), "over at 0")
+            self.assertEqual(x.hear(), "parked 3")
+            self.assertEqual(x.line(), epoch_line(4))
+            self.step_past(x, 7)
+            self.hold(x, 8, epoch=4)
+
+    def test_a_parked_worker_is_not_held(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.tell("stop_at", step=0)
+        x.order("step 0")
+        self.assertEqual(x.hear(), "reached 3 0")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell("hold")  # Of an epoch that is over.
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), "over at 0")
+        self.assertEqual(x.line(), epoch_line(4))
+        self.step_past(x, 1)
+
+    def test_the_end_of_the_epoch_ends_the_wait(self):
+        for stops in (False, True):
+            for end in ("regroup", "stop", "lost"):
+                with self.subTest(stops=stops, end=end):
+                    x = self.begin("ordered")
+                    self.hold(x, 0)
+                    x.order("step 0")
+                    if stops:
+                        x.tell("stop_at", step=0)
+                        self.assertEqual(x.hear(), "reached 3 0")
+                    if end == "lost":
+                        x.link.close()
+                        self.assertEqual(x.line(), "failed AgentLost")
+                        continue
+                    x.tell(end)
+                    self.assertEqual(x.line(), "over at 0")
+                    if end == "stop":
+                        self.assertEqual(x.line(), "ended")
+                    else:
+                        self.assertEqual(x.hear(), "parked 3")
+
+    def test_a_forked_child_is_not_held(self):
+        x = self.begin("ordered")
+        self.hold(x, 0)
+        x.order("fork 0")
+        self.assertEqual(x.line(), "child 0")
+        self.assertEqual(x.line(), "past 0")  # The fork is; not the step.
+        self.hold(x, 0)
+
+    def test_none_goes_past_a_step_that_it_can_still_stop_at(self):
+        # Two that step as fast as they can have to stop at the step that the
+        # agents agree on, and it is the first that one of them can stop at: had one
+        # gone past that, it would stop at a later one.
+        both = [self.begin("spin") for _ in range(2)]
+        for _ in range(200):
+            for x in both:
+                x.tell("hold")
+            held = []
+            for x in both:
+                word, epoch, step = x.hear_but_steps().split()
+                self.assertEqual((word, epoch), ("held", "3"))
+                held.append(int(step))
+            for x in both:
+                x.tell("stop_at", step=max(held))
+            for x, own in zip(both, held):
+                while (word := x.hear()).startswith("at "):
+                    self.assertLess(int(word.split()[1]), max(held))
+                self.assertEqual(word, f"reached 3 {max(held)}")
+            for x in both:
+                x.tell("go_on")
+        for x in both:
+            x.tell("regroup")
+            self.assertEqual(x.hear_but_steps(), "parked 3")
+
+    # -- what may go wrong -----------------------------------------------------
 
     def test_an_epoch_that_is_over_before_it_begins_is_left_out(self):
         x = self.begin("wait")

@@ -28,11 +28,20 @@ class Told:
         self.survivors = _wire.runs(order, "survivors")
         self.restarts = _wire.number(order, "restarts", 0)
         self.reason = _wire.text(order, "reason")
-        self.stop_at = None
-        # "regroup", "stop_at", "stop" or "lost", once it is over.
+        # "regroup", "stop" or "lost", once it is over.
         self.over = None
         self.over_reason = ""
         self.is_left = False
+        self.next_step = 0        # The first that it can still stop at.
+        # No safe point from this step on is gone past …
+        self.limit = None
+        self.stops = False        # … as that is where the worker is to stop …
+        self.has_reached = False  # … and it has said that it waits there.
+
+    def set_limit(self, step, stops):
+        self.limit = step
+        self.stops = stops
+        self.has_reached = False
 
 
 class Control:
@@ -156,22 +165,38 @@ class Control:
 
     def _take(self, order):
         kind = order["type"]
+        held = None
         with self.changed:
+            told = self.latest
             if kind == "epoch":
-                told = Told(order)
-                if self.latest is None or told.number > self.latest.number:
-                    self._end("regroup", told.reason)
-                    self.latest = told
+                new = Told(order)
+                if told is None or new.number > told.number:
+                    self._end("regroup", new.reason)
+                    self.latest = new
                     self.changed.notify_all()
             elif kind == "regroup":
                 self._end("regroup", _wire.text(order, "reason"))
-            elif kind == "stop_at" and self.latest is not None:
-                self.latest.stop_at = _wire.number(order, "step")
+            elif kind == "hold":
+                # From which step on is decided while it goes past none.
+                if told is not None and told.over is None:
+                    told.set_limit(told.next_step, False)
+                    held = told.next_step
+            elif kind == "stop_at":
+                step = _wire.number(order, "step")
+                if told is not None:
+                    told.set_limit(step, True)
+                    self.changed.notify_all()
+            elif kind == "go_on":
+                if told is not None:
+                    told.set_limit(None, False)
+                    self.changed.notify_all()
             elif kind == "stop":
                 self.is_stopped = True
                 self._end("stop", _wire.text(order, "reason"))
             elif kind == "error":
                 self.refusal = _wire.text(order, "text")
+        if held is not None:
+            self.say("held", epoch=told.number, step=held)
 
     # Under the lock.
     def _end(self, how, reason):
@@ -181,14 +206,43 @@ class Control:
             told.over_reason = reason
         self.changed.notify_all()
 
+    # -- steps ----------------------------------------------------------------
+
+    def go_past(self, told, step, saves):
+        """Goes past a safe point, or waits at it as long as the agent wants.
+
+        Args:
+            saves: whether to return before it says that it has stopped.
+
+        Returns:
+            False: the worker is to stop here, and to save before that. Otherwise
+            it has gone past, or the epoch is over.
+        """
+        while True:
+            with self.changed:
+                while True:
+                    if told.over is not None or self._is_closed:
+                        return True
+                    if told.limit is None or step < told.limit:
+                        if step >= told.next_step:
+                            told.next_step = step + 1
+                        return True
+                    if told.stops and saves:
+                        return False
+                    if told.stops and not told.has_reached:
+                        told.has_reached = True
+                        break
+                    self.changed.wait()
+            # May wait for room.
+            self.say("reached", epoch=told.number, step=step)
+
     # -- hooks ----------------------------------------------------------------
 
     def _has_to_unblock(self):
         with self.changed:
             told = self.entered
             return (told is not None and not told.is_left
-                    and told.over not in (None, "stop_at")
-                    and not self._is_closed)
+                    and told.over is not None and not self._is_closed)
 
     def _run_hooks(self):
         with self.changed:

@@ -16,6 +16,7 @@ HELLO_TIMEOUT = 15.0  # Seconds.
 WORD_TIMEOUT = 2.0  # Seconds.
 
 _leave_hooks = []
+_stop_hooks = []
 
 
 class Regroup(Exception):
@@ -81,10 +82,20 @@ def on_regroup(fn):
 def on_leave(fn):
     """Has `fn(is_over)` called at the end of an epoch's block, on its thread.
 
-    Not if an exception leaves the block that no regroup has caused. `is_over` says
+    Not if an exception leaves the block that no change explains. `is_over` says
     whether the epoch has ended early.
     """
     _leave_hooks.append(fn)
+    return fn
+
+
+def on_stop(fn):
+    """Has `fn()` called where a worker stops at a safe point for a change.
+
+    That is on the thread of `safe_point`, before its `save`: it is to wait for what
+    the program has under way, on a device for example. What it raises goes through.
+    """
+    _stop_hooks.append(fn)
     return fn
 
 
@@ -143,29 +154,44 @@ class Epoch:
             raise AgentLost(self._told.over_reason)
         raise Regroup(self._told.over_reason)
 
-    def safe_point(self, step):
+    def safe_point(self, step, save=None):
         """Says that the program could stop here, after this many steps.
 
-        Call it once per step on all workers, with a number that grows and is the
-        same on all of them. If the group is to change without the loss of a step,
-        all raise at the same number. Takes about 10 microseconds.
+        Before a change that can wait, such as a node that joins, all workers are
+        stopped here at the same step: this waits until all are there, and raises
+        then. If the change is called off, it returns.
+
+        All workers must call it at the same steps, where nothing of a step is
+        under way any more: a worker that waits here takes part in no collective.
+        If one does not come, the change does not wait longer than
+        --safe-point-timeout.
+
+        Args:
+            step: how many steps are done, 0 to 2**64 - 2; grows from call to call
+                in an epoch.
+            save: called, without arguments, where this worker stops for a change:
+                at most once per call, on this thread, before it says that it has
+                stopped. What it raises goes through. A change that cannot wait
+                saves nothing.
 
         Raises:
             Regroup: the epoch is over.
             AgentLost: the agent is gone.
-            TypeError, ValueError: the step is no whole number from 0 on.
+            TypeError, ValueError: the step is no whole number in its range.
         """
+        control = self._control
         if not self._speaks():
             return
+        step = _wire.step_of(step)
+        saves = save is not None or bool(_stop_hooks)
+        if not control.go_past(self._told, step, saves):
+            for hook in list(_stop_hooks):
+                hook()
+            if save is not None:
+                save()
+            control.go_past(self._told, step, False)
         self.raise_if_over()
-        told = self._told
-        if told.stop_at is not None and step >= told.stop_at:
-            with self._control.changed:
-                if told.over is None:
-                    told.over = "stop_at"
-                    told.over_reason = f"stopped at step {step}"
-            self.raise_if_over()
-        self._control.say_soon(_wire.at_packet(step))
+        control.say_soon(_wire.at_packet(step))
 
     def __enter__(self):
         return self
@@ -187,8 +213,7 @@ class Epoch:
             with control.changed:
                 control.changed.wait_for(
                     lambda: told.over is not None, WORD_TIMEOUT)
-                return told.over == "regroup"
-        return told.over != "lost"
+        return told.over in ("regroup", "stop")
 
     # Done once: at the end of the block, or where the loop goes on without one.
     def _leave(self):

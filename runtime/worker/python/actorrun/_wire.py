@@ -17,15 +17,20 @@ def packet(kind, **members):
 
 
 def at_packet(step):
-    """Returns the bytes of the word that is said most often.
+    """Returns the bytes of the word that is said most often."""
+    return b'{"type":"at","step":%d}' % step
+
+
+def step_of(x):
+    """Returns a step as an int.
 
     Raises:
-        TypeError, ValueError: it is no whole number from 0 on.
+        TypeError, ValueError: it is no whole number from 0 to 2**64 - 2.
     """
-    step = operator.index(step)
-    if not 0 <= step < 2**64:
+    step = operator.index(x)
+    if not 0 <= step < 2**64 - 1:
         raise ValueError("a step is a number from 0 on")
-    return b'{"type":"at","step":%d}' % step
+    return step
 
 
 def plain(text):

@@ -5,7 +5,9 @@ Import it before the first process group is made. From then on
 - when an epoch ends early, all process groups of this process are aborted, so
   that a collective that waits for a peer fails, and its exception ends the block;
 - at the end of an epoch's block the default process group is destroyed, and with
-  it all others. A program needs no `destroy_process_group` of its own.
+  it all others. A program needs no `destroy_process_group` of its own;
+- a worker that stops at a safe point first waits for its CUDA device: a collective
+  that is queued there would be aborted with its group. NOT TRIED, as NCCL below.
 
 gloo: has no abort before torch 2.8; instead, the connections that a group has made
 are shut down for reading, which was tried with torch 1.13. They stay open for their
@@ -21,7 +23,7 @@ import stat
 
 import torch.distributed as dist
 
-from . import on_leave, on_regroup
+from . import on_leave, on_regroup, on_stop
 
 _links = []  # Own descriptors of connections that groups have made …
 _ended = []  # … and of those that are shut down.
@@ -120,6 +122,13 @@ def destroy(is_over=True):
     dist.destroy_process_group()
 
 
+def settle():
+    """Waits for what this process has under way on its current CUDA device."""
+    import torch
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
 if dist.is_available():
     for _name in ("init_process_group", "new_group"):
         _made = _watched(getattr(dist, _name))
@@ -127,3 +136,4 @@ if dist.is_available():
         setattr(dist.distributed_c10d, _name, _made)
     on_regroup(abort)
     on_leave(destroy)
+    on_stop(settle)

@@ -1,0 +1,124 @@
+#include "actors/core/journal/node_state.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace actorrun::core::journal;
+
+namespace {
+
+worker_failure failure_of(const std::string& agent) {
+  return {.agent = {agent},
+          .host = "node-" + agent,
+          .global_rank = 3,
+          .local_rank = 1,
+          .pid = 100,
+          .kind = failure_kind::exited,
+          .code = 7};
+}
+
+epoch_entry epoch_of(uint64_t number) {
+  auto out = epoch_entry{};
+  out.formed.epoch = {number};
+  return out;
+}
+
+/// A node of epoch 2, which runs.
+struct fixture {
+  fixture() {
+    x.now.agent = {"b"};
+    x.now.host = "node-b";
+    x.now.epoch = {2};
+    x.now.share = share_state::running;
+    job.phase = rendezvous::phase::running;
+    job.epochs.push_back(epoch_of(2));
+  }
+
+  std::string state() const { return state_of(x, job); }
+  std::string reason() const { return reason_of(x, job); }
+
+  node_entry x;
+  snapshot job;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "node_state: what its workers do", "[core]") {
+  const auto [share, word] = GENERATE(table<share_state, std::string>({
+    {share_state::starting, "starting"},
+    {share_state::running, "running"},
+    {share_state::succeeded, "succeeded"},
+    {share_state::failed, "failed"},
+    {share_state::stopping, "stopping"},
+  }));
+  x.now.share = share;
+  CHECK(state() == word);
+  CHECK(reason() == "");
+}
+
+TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
+                 "[core]") {
+  SECTION("for an epoch") {
+    x.now.share = share_state::idle;
+    job.phase = rendezvous::phase::gathering;
+    CHECK(state() == "waiting");
+  }
+  SECTION("beside one that runs") {
+    x.now.epoch = {1};
+    CHECK(state() == "standby");
+  }
+  SECTION("for the first one") {
+    job.epochs.clear();
+    job.phase = rendezvous::phase::gathering;
+    CHECK(state() == "waiting");
+  }
+  CHECK(reason() == "");
+}
+
+TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
+                 "[core]") {
+  x.now.excluded = true;
+  auto host = excluded_host{};
+  host.host = "node-b";
+  host.reason = "bad\ndisk";
+  job.excluded.push_back(host);
+  CHECK(state() == "excluded");
+  CHECK(reason().find("bad") != std::string::npos);
+  CHECK(reason().find('\n') == std::string::npos);
+  x.now.drained_at = time_point{};
+  CHECK(state() == "draining");
+  CHECK(reason() == "an operator lets it leave");
+  x.now.connected = false;
+  CHECK(state() == "away");
+  CHECK(reason() == "its link is broken; its lease decides");
+  x.now.leaving = true;
+  CHECK(state() == "leaving");
+  job.quarantined = {{{"b"}, "node-b", 1}};
+  CHECK(reason() == "SIGKILL has not ended 1 worker");
+  job.quarantined[0].unkillable_count = 2;
+  CHECK(reason() == "SIGKILL has not ended 2 workers");
+}
+
+TEST_CASE_METHOD(fixture, "node_state: why its workers end", "[core]") {
+  x.now.share = share_state::stopping;
+  auto& epoch = job.epochs.back();
+  epoch.end_reason = "1 more joined";
+  CHECK(reason() == "1 more joined");
+  epoch.cause = failure_of("a"); // Of another node.
+  CHECK(reason() == "1 more joined");
+  epoch.others.add(failure_of("b"));
+  CHECK(reason().find("exited with code 7") != std::string::npos);
+  epoch.cause = failure_of("b");
+  epoch.cause->code = 9;
+  CHECK(reason().find("code 9") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "node_state: the last failure of the job", "[core]") {
+  CHECK(last_failure_of(job) == nullptr);
+  job.result.emplace().first_failure = failure_of("c");
+  REQUIRE(last_failure_of(job) != nullptr);
+  CHECK(last_failure_of(job)->agent == agent_id{"c"});
+  job.epochs.front().cause = failure_of("a");
+  job.epochs.push_back(epoch_of(3));
+  CHECK(last_failure_of(job)->agent == agent_id{"a"});
+}

@@ -1,0 +1,92 @@
+// An agent's part in coming to a safe point: it passes on orders and answers.
+#include "tests/support/membership_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+using kind = safe_point_report::kind;
+
+constexpr auto hold = safe_point_order{safe_point_order::kind::hold};
+
+struct fixture : membership_fixture {
+  static group_safe_point said(uint64_t epoch, kind what, uint64_t step = 0) {
+    return {{epoch}, {what, step}};
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "membership: it passes on orders and answers",
+                 "[core]") {
+  run();
+  CHECK(at(0s, safe_point_ordered{{1}, hold}) == "order_safe_point 1 hold");
+  CHECK(at(0s, said(1, kind::held, 4)) == "send_safe_point 1 held 4");
+}
+
+TEST_CASE_METHOD(fixture, "membership: what is of another epoch goes nowhere",
+                 "[core]") {
+  run();
+  CHECK(at(0s, safe_point_ordered{{2}, hold}) == "");
+  CHECK(at(0s, said(2, kind::held, 4)) == "");
+  at(0s, revoked(1));
+  CHECK(at(0s, safe_point_ordered{{1}, hold}) == "");
+  CHECK(at(0s, said(1, kind::held, 4)) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: drained at a safe point, its workers get no "
+                 "notice",
+                 "[core]") {
+  SECTION("they run") {
+    run();
+    CHECK(at(0s, drain_ordered{60s, true}) == "arm_timer 5");
+    // They do not know of it: a failure is one.
+    CHECK(at(1s, failed(1)) == "send_failed 1; stop_group 1");
+    CHECK(at(1s, stopped(1))
+          == "send_leaving; send_stopped 1; send_left; arm_timer 6");
+  }
+  SECTION("they start") {
+    be_in();
+    at(0s, formed(1));
+    CHECK(at(0s, drain_ordered{60s, true}) == "arm_timer 5");
+    CHECK(at(1s, started(1)) == "send_started 1");
+  }
+  SECTION("they are there") {
+    run();
+    at(0s, drain_ordered{60s, true});
+    CHECK(at(1s, revoked(1)) == "stop_group 1");
+    auto parked = stopped(1);
+    parked.parked = {{1}, {0, 1}};
+    CHECK(at(1s, parked)
+          == "send_leaving; send_stopped 1 parked=2; stop_group 1");
+    CHECK(at(2s, stopped(1)) == "send_stopped 1; send_left; arm_timer 6");
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: the next coordinator learns what the workers "
+                 "have answered last",
+                 "[core]") {
+  run();
+  at(0s, said(1, kind::stepping));
+  at(0s, said(1, kind::held, 4));
+  at(0s, coordinator_disconnected{});
+  CHECK(at(0s, said(1, kind::reached, 4)) == "");
+  at(0s, coordinator_found{true});
+  CHECK(at(0s, accepted()).find("send_safe_point 1 reached 4")
+        != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: an answer to an older order is not repeated",
+                 "[core]") {
+  run();
+  at(0s, said(1, kind::held, 4));
+  at(0s, safe_point_ordered{{1}, {safe_point_order::kind::go_on}});
+  at(0s, coordinator_disconnected{});
+  at(0s, coordinator_found{true});
+  CHECK(at(0s, accepted()).find("send_safe_point 1 stepping")
+        != std::string::npos);
+}

@@ -1,0 +1,134 @@
+// Changes that can wait cost workers with safe points no step.
+#include "tests/support/catch.hpp"
+#include "tests/system/scene.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <vector>
+
+namespace actorrun::test {
+
+namespace {
+
+/// Where a stepping worker is.
+struct position {
+  uint64_t epoch = 0;
+  uint32_t rank = 0;
+  uint32_t world_size = 0;
+  uint64_t step = 0;
+};
+
+struct fixture : scene {
+  program& node() {
+    return agent(
+      {.nodes = "1:4", .more = more, .command = {STEPPING_WORKER, folder()}});
+  }
+
+  std::vector<position> positions() const {
+    auto out = std::vector<position>{};
+    for (const auto& file : std::filesystem::directory_iterator{folder()})
+      if (const auto name = file.path().filename().string();
+          name.starts_with("at.") && !name.ends_with("~")) {
+        auto x = position{};
+        if (std::ifstream{file.path()} >> x.epoch >> x.rank >> x.world_size
+            >> x.step)
+          out.push_back(x);
+      }
+    return out;
+  }
+
+  /// Waits until all workers of a group of this size have done a step in a newer
+  /// epoch than `epoch`.
+  /// @returns the one with rank 0
+  position await_steps(uint32_t count, uint64_t epoch = 0) {
+    auto first = position{};
+    require(eventually([&] {
+              auto present = uint32_t{0};
+              const auto all = positions();
+              for (const auto& x : all) {
+                if (x.epoch <= epoch || x.world_size != count)
+                  continue;
+                ++present;
+                if (x.rank == 0)
+                  first = x;
+              }
+              return present == count && first.step > 0;
+            }),
+            std::to_string(count) + " workers take steps");
+    return first;
+  }
+
+  std::string text_of(const std::string& name) const {
+    auto file = std::ifstream{folder() + "/" + name};
+    return {std::istreambuf_iterator<char>{file}, {}};
+  }
+
+  void order_last_step() { std::ofstream{folder() + "/end"}; }
+
+  words more;
+};
+
+size_t line_count(const std::string& text) {
+  return size_t(std::count(text.begin(), text.end(), '\n'));
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "live: joiners and leavers cost no step", "[live]") {
+  auto& a = node();
+  auto last = await_steps(2);
+  auto& b = node();
+  last = await_steps(4, last.epoch);
+  auto& c = node();
+  last = await_steps(6, last.epoch);
+  CHECK(line_count(text_of("saved")) == 2 + 4);
+  SECTION("a node is drained") {
+    const auto said = read({ACTORCTL_PROGRAM, "drain", "2", "--deadline=90s"});
+    CHECK(said.find("leaves in 90.0 s at the latest") != std::string::npos);
+    const auto now = await_steps(4, last.epoch);
+    CHECK(now.step >= last.step);
+  }
+  SECTION("there are to be fewer") {
+    read({ACTORCTL_PROGRAM, "resize", "1:2"});
+    await_steps(4, last.epoch);
+  }
+  CHECK(text_of("lost") == "");
+  CHECK(line_count(text_of("saved")) == 2 + 4 + 6);
+  order_last_step();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  CHECK(c.wait() == 0);
+  CHECK(text_of("lost") == "");
+}
+
+TEST_CASE_METHOD(fixture, "live: a failure does not wait for a safe point",
+                 "[live]") {
+  auto& a = node();
+  const auto alone = await_steps(2);
+  auto& b = node();
+  const auto both = await_steps(4, alone.epoch);
+  b.signal(SIGKILL);
+  await_steps(2, both.epoch);
+  CHECK(line_count(text_of("lost"))
+        <= 2); // Who was between two steps has none.
+  order_last_step();
+  CHECK(a.wait() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "live: there may be no time for a safe point",
+                 "[live]") {
+  more = {"--safe-point-timeout=0"};
+  auto& a = node();
+  const auto alone = await_steps(2);
+  auto& b = node();
+  await_steps(4, alone.epoch);
+  CHECK(text_of("saved") == "");
+  order_last_step();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+} // namespace actorrun::test
