@@ -519,7 +519,7 @@ void agent::perform(const core::send_stopped& x) {
   if (brain_.plan() && brain_.plan()->epoch == x.epoch)
     told_ = {x.epoch, core::share_state::idle};
   send(core::workers_stopped{id(), x.epoch, x.master_port, x.others,
-                             x.unkillable_count});
+                             x.unkillable_count, x.parked});
 }
 
 // A death by SIGKILL after a timer's signal must be reported as an overrun.
@@ -866,7 +866,12 @@ void agent::perform(epoch_id epoch, const core::report_parked& x) {
 }
 
 void agent::perform(epoch_id epoch, const core::signal_workers& x) {
-  machine_.signal(epoch, x.signal, x.spared);
+  auto pids = std::vector<int64_t>{};
+  for (uint32_t i = 0; i < group_->workers().size(); ++i)
+    if (const auto pid = group_->workers()[i].pid;
+        pid != 0 && !std::ranges::binary_search(x.spared, i))
+      pids.push_back(pid);
+  machine_.signal(epoch, x.signal, x.spared, pids);
 }
 
 void agent::perform(epoch_id epoch, const core::release_workers&) {

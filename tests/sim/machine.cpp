@@ -334,13 +334,15 @@ machine::place machine::find(int64_t pid) {
 // -- signals ------------------------------------------------------------------
 
 void machine::signal(epoch_id epoch, int signal,
-                     const std::vector<uint32_t>& spared) {
-  agent_.at(busy_until_, [this, epoch, signal, spared] {
+                     const std::vector<uint32_t>& spared,
+                     const std::vector<int64_t>& pids) {
+  agent_.at(busy_until_, [this, epoch, signal, spared, pids] {
+    const auto has = [](const auto& all, auto x) {
+      return std::find(all.begin(), all.end(), x) != all.end();
+    };
     for (const auto& [group, i] : alive()) {
       const auto& x = group->workers[i];
-      if (x.epoch == epoch
-          && std::find(spared.begin(), spared.end(), x.local_rank)
-               == spared.end())
+      if (has(pids, x.pid) || (x.epoch == epoch && !has(spared, x.local_rank)))
         deliver(*group, i, signal);
     }
   });

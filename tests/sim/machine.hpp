@@ -49,7 +49,10 @@ public:
                    const core::safe_point_order& order);
   /// The fence spares this one from now on.
   void park(int64_t pid);
-  void signal(epoch_id epoch, int signal, const std::vector<uint32_t>& spared);
+  /// Those of the epoch, except the spared local ranks; and those with these
+  /// pids, which are of earlier ones.
+  void signal(epoch_id epoch, int signal, const std::vector<uint32_t>& spared,
+              const std::vector<int64_t>& pids);
   /// @param is_order It is to end, not for its timer.
   void signal_one(int64_t pid, int signal, bool is_order);
   /// Gives the workers notice: some end, in any way, and some go on.

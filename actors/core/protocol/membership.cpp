@@ -515,14 +515,18 @@ void membership::on(const leave_requested& event, time_point now,
       out);
 }
 
+// A coordinator that has taken over knows of no safe point to wait for, and repeats
+// the order without.
 void membership::on(const drain_ordered& event, time_point now, effects& out) {
-  if (ending_ || std::exchange(is_draining_, true))
+  if (ending_)
     return;
-  if (!share_.may_run())
-    return leave_drained(now, out);
-  arm(alarm::drain, now + event.time, out);
-  gives_notice_ = !event.at_safe_point;
-  if (gives_notice_ && share_.state() == share_state::running)
+  if (!std::exchange(is_draining_, true)) {
+    if (!share_.may_run())
+      return leave_drained(now, out);
+    arm(alarm::drain, now + event.time, out);
+  }
+  if (!event.at_safe_point && !std::exchange(gives_notice_, true)
+      && share_.state() == share_state::running)
     give_notice(now, out);
 }
 

@@ -520,6 +520,7 @@ bool rendezvous::have_safe_points() const {
 void rendezvous::begin_round(duration time, time_point now, effects& out) {
   auto members = busy_members();
   round_.begin(members);
+  round_began_ = now;
   alarms_.disarm(alarm::settle);
   arm(alarm::safe_point, now + time, out);
   send_order(std::move(members), out);
@@ -992,7 +993,7 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
     case alarm::safe_point:
       if (is_active())
         revoke(wanted_change() + "; the workers have come to no safe point in "
-                 + duration_text(limits_.safe_point),
+                 + duration_text(now - round_began_),
                std::nullopt, out);
       return;
     case alarm::recovery:

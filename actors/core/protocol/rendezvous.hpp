@@ -263,6 +263,7 @@ private:
   std::string resize_reason_;
   rejoin_backoff backoff_;
   safe_point_round round_; ///< In an epoch that is active.
+  time_point round_began_;
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.

@@ -341,7 +341,7 @@ void worker_group::lose_parked(worker_record& worker, effects& out) {
   --parked_count_;
   worker.is_live = false;
   if (phase_ < phase::stopping) {
-    worker.now = worker_record::state::waiting;
+    worker = {};
     ++waiting_count_;
     return;
   }

@@ -47,6 +47,14 @@ TEST_CASE_METHOD(fixture,
     CHECK(at(1s, stopped(1))
           == "send_leaving; send_stopped 1; send_left; arm_timer 6");
   }
+  SECTION("but when another coordinator knows of no safe point") {
+    run();
+    at(0s, drain_ordered{60s, true});
+    CHECK(at(1s, drain_ordered{59s, true}) == "");
+    CHECK(at(1s, drain_ordered{59s}) == "notify_workers 1");
+    CHECK(at(2s, drain_ordered{58s}) == "");
+    CHECK(at(60s, fire(5)) == "send_leaving; stop_group 1");
+  }
   SECTION("they start") {
     be_in();
     at(0s, formed(1));

@@ -241,6 +241,10 @@ TEST_CASE_METHOD(fixture,
   at(20s, drain_requested{"b", 300s, false, "alice"});
   CHECK(due(6) == 320s);
   CHECK(at(70s, fire(5)) == "");
+  CHECK(at(320s, fire(6)) == "revoke_epoch 1: a b");
+  CHECK(last<revoke_epoch>().reason
+        == "node node-b is to leave, asked for by alice; the workers have come"
+           " to no safe point in 5 min 10 s");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: other changes that can wait", "[core]") {

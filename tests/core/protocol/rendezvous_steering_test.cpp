@@ -69,9 +69,12 @@ TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
   next.at(0s, coordinator_started{.successor = true});
   for (const auto* agent : {"a", "b", "c"}) {
     auto x = next.rejoin(agent, plan_of(agent), share_state::running);
-    if (x.offering.agent.value == "b")
+    const auto drains = x.offering.agent.value == "b";
+    if (drains)
       x.held->drain_left = 30s;
     next.at(0s, x);
+    if (drains) // There is no safe point to wait for any more.
+      CHECK_FALSE(next.last<notify_drain>().at_safe_point);
   }
   CHECK(next.uut.current_phase() == phase::running);
   const auto& record = next.uut.agents().at({"b"});

@@ -1,6 +1,7 @@
 // Workers that live through a change: they park, and begin the next epoch.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/only_node_plan.hpp"
 #include "tests/support/transcript.hpp"
 
 #include <csignal>
@@ -20,22 +21,6 @@ constexpr auto slot_count = uint32_t{3};
 constexpr auto regroup = stop_ordered{SIGTERM, 5s, true};
 constexpr auto stop = stop_ordered{SIGTERM, 5s};
 
-epoch_plan plan_of(uint64_t epoch, rank_runs survivors = {}) {
-  return {.epoch = {epoch},
-          .own = {.agent = {"a"},
-                  .node_rank = 0,
-                  .slot_count = slot_count,
-                  .first_global_rank = 0,
-                  .first_role_rank = 0,
-                  .role_world_size = slot_count},
-          .node_count = 1,
-          .world_size = slot_count,
-          .master_address = "10.0.0.1",
-          .master_port = 29500,
-          .restart_count = 0,
-          .survivors = std::move(survivors)};
-}
-
 worker_exited exited(uint32_t local_rank, int code = 0) {
   return {local_rank, code, 0, false};
 }
@@ -46,7 +31,7 @@ worker_exited killed(uint32_t local_rank, int signal) {
 
 /// Three workers, the processes 100 to 102; 0 and 1 can live through a change.
 struct fixture {
-  worker_group uut{plan_of(3), "node-a", 20s};
+  worker_group uut{test::only_node_plan(3, slot_count), "node-a", 20s};
 
   fixture() {
     at(0s, start_ordered{});
@@ -65,8 +50,9 @@ struct fixture {
   /// The next group, in the same place.
   void follow(rank_runs survivors) {
     const auto parked = uut.parked();
-    uut = worker_group{plan_of(4, std::move(survivors)), "node-a", 20s, 0s,
-                       parked};
+    uut
+      = worker_group{test::only_node_plan(4, slot_count, std::move(survivors)),
+                     "node-a", 20s, 0s, parked};
   }
 
   void park_both() {
@@ -192,6 +178,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(effects.find("report_failed") != effects.npos);
   CHECK(effects.find("start_workers") != effects.npos); // Rank 2, and not 0.
   CHECK(uut.workers()[0].now == state::ended);
+  CHECK(uut.workers()[0].pid == 0); // The failure is not that process's end.
   CHECK(uut.workers()[2].now == state::waiting);
 }
 
@@ -296,7 +283,7 @@ TEST_CASE_METHOD(fixture, "worker_group: a kill does not reach who has parked",
 TEST_CASE_METHOD(fixture,
                  "worker_group: ranks of a node whose lead is another slot",
                  "[core]") {
-  auto plan = plan_of(5);
+  auto plan = test::only_node_plan(5, slot_count);
   plan.own.lead_slot = 2;
   CHECK(plan.own.global_rank(2) == 0);
   CHECK(plan.own.global_rank(0) == 2);

@@ -1,6 +1,7 @@
 // Live workers come to one step before a change.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/only_node_plan.hpp"
 #include "tests/support/transcript.hpp"
 
 #include <csignal>
@@ -22,25 +23,9 @@ safe_point_order stop_at(uint64_t step) {
   return {kind::stop_at, step};
 }
 
-epoch_plan plan_of(uint64_t epoch) {
-  return {.epoch = {epoch},
-          .own = {.agent = {"a"},
-                  .node_rank = 0,
-                  .slot_count = 2,
-                  .first_global_rank = 0,
-                  .first_role_rank = 0,
-                  .role_world_size = 2},
-          .node_count = 1,
-          .world_size = 2,
-          .master_address = "10.0.0.1",
-          .master_port = 29500,
-          .restart_count = 0,
-          .survivors = {}};
-}
-
 /// Two live workers.
 struct fixture {
-  worker_group uut{plan_of(3), "node-a", 20s};
+  worker_group uut{test::only_node_plan(3, 2), "node-a", 20s};
 
   fixture() { begin(); }
 
@@ -69,7 +54,7 @@ TEST_CASE_METHOD(fixture, "worker_group: the first step of an epoch is told",
 
 TEST_CASE("worker_group: a step before all workers run is told when they do",
           "[core]") {
-  auto uut = worker_group{plan_of(3), "node-a"};
+  auto uut = worker_group{test::only_node_plan(3, 2), "node-a"};
   const auto at = [&](const worker_group_event& event) {
     return test::transcript(uut.step(event, time_point{1s}));
   };
@@ -89,7 +74,8 @@ TEST_CASE_METHOD(fixture,
   at(regroup);
   at(worker_parked{0});
   at(worker_parked{1});
-  uut = worker_group{plan_of(4), "node-a", 20s, 0s, uut.parked()};
+  uut
+    = worker_group{test::only_node_plan(4, 2), "node-a", 20s, 0s, uut.parked()};
   at(start_ordered{});
   CHECK(at(workers_prepared{})
         == "resume_workers 0,1; report_started; report_safe_point stepping");
