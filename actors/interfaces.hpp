@@ -289,6 +289,8 @@ using node_agent_actor = interface<
   void(group_event),
   // A person or a system asks this node to leave.
   void(core::leave_requested),
+  // A time limit will end the job.
+  void(core::limit_near),
   // No link to the coordinator came up.
   void(core::coordinator_not_found),
   // Sent by itself: a timer that it has armed.
@@ -446,6 +448,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::group_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::agent_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::coordinator_not_found)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::leave_requested)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::limit_near)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::stop_requested)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::ports::location)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::job_observer_actor)

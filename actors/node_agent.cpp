@@ -223,9 +223,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::StatusRequest&) { return status(); },
     [this](const operator_question& x) { on(x); },
     [this](const v1::DrainNotice& x) { on(x); },
-    [this](const v1::SafePointOrder& x) {
-      dispatch(safe_point_ordered{{x.epoch()}, from_wire(x)});
-    },
+    [this](const v1::SafePointOrder& x) { on(x); },
     [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const v1::LogReading& x) { on(x); },
@@ -246,6 +244,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
       std::visit([this](const auto& y) { dispatch(on_own_clock(y)); }, x);
     },
     [this](const leave_requested& x) { dispatch(x); },
+    [this](const limit_near& x) { on(x); },
     [this](const coordinator_not_found& x) {
       dispatch(x);
       say_missing(x.why);
@@ -430,6 +429,25 @@ void node_agent_state::on(const v1::DrainNotice& x) {
       : "its workers get "
           + name_of_notice(config_.supervisor.workers.notice_signal)));
   dispatch(drain_ordered{time, x.at_safe_point()});
+}
+
+void node_agent_state::on(const limit_near& x) {
+  config_.lines.info(formatted(
+    "the time limit of the job is {} away: {}", core::duration_text(x.left),
+    membership_.has_safe_points()
+      ? "all workers are to save at a safe point"
+      : "the workers get "
+          + name_of_notice(config_.supervisor.workers.notice_signal)));
+  dispatch(x);
+}
+
+void node_agent_state::on(const v1::SafePointOrder& x) {
+  if (x.action() == v1::SAFE_POINT_HOLD)
+    config_.lines.info("the workers are to come to a safe point: "
+                       + reason_line(x.reason()));
+  else if (x.action() == v1::SAFE_POINT_GO_ON)
+    config_.lines.info("the workers go on: " + reason_line(x.reason()));
+  dispatch(safe_point_ordered{{x.epoch()}, from_wire(x)});
 }
 
 void node_agent_state::on(const v1::LogLevelOrder& x) {

@@ -264,6 +264,7 @@ v1::SafePointReport to_wire(const core::safe_point_report& x) {
   out.set_state(static_cast<v1::SafePointState>(x.what));
   out.set_step(x.step);
   out.set_round(x.round);
+  out.set_left_ms(uint64_t(x.left.count()));
   return out;
 }
 
@@ -468,10 +469,13 @@ core::safe_point_order from_wire(const v1::SafePointOrder& x) {
 }
 
 core::safe_point_report from_wire(const v1::SafePointReport& x) {
-  const auto state = std::clamp<int>(x.state(), v1::SAFE_POINT_STEPPING,
-                                     v1::SAFE_POINT_REFUSED);
+  const auto state = v1::SafePointState_IsValid(x.state())
+                       ? x.state()
+                       : v1::SAFE_POINT_REFUSED;
+  const auto left = std::min<uint64_t>(
+    x.left_ms(), std::chrono::milliseconds{core::drain_time_max}.count());
   return {static_cast<core::safe_point_report::kind>(state), x.step(),
-          x.round()};
+          x.round(), std::chrono::milliseconds{left}};
 }
 
 core::devices_status devices_from_wire(const v1::NodeStatus& x) {

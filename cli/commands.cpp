@@ -211,18 +211,11 @@ std::unique_ptr<time_limit_watch>
 watch_limit(const run_arguments& arguments, launcher& node, const log& lines) {
   if (!arguments.time_limit)
     return nullptr;
-  const auto signal = arguments.agent.workers.notice_signal;
   return std::make_unique<time_limit_watch>(
     *arguments.time_limit,
     time_limit_watch::callbacks{
-      .on_near =
-        [&node, lines, signal](std::chrono::seconds left) {
-          lines.info(
-            formatted("Slurm's time limit is {} s away: passes on {} to"
-                      " the workers",
-                      left.count(), core::signal_name(signal)));
-          node.notify(signal);
-        },
+      .on_near
+      = [&node](std::chrono::seconds left) { node.announce_limit(left); },
       .on_unknown =
         [lines](const std::string& why) {
           lines.warn("--notice-before has no effect: " + why);

@@ -147,6 +147,11 @@ void launcher::notify(int signal) {
     tell_anonymously(members_->agent, notify_group{signal});
 }
 
+void launcher::announce_limit(std::chrono::seconds left) {
+  if (members_->agent)
+    tell_anonymously(members_->agent, core::limit_near{left});
+}
+
 bool launcher::awaits_console() const {
   const auto guard = std::lock_guard{members_->mutex};
   return members_->end.awaits_console();

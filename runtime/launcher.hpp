@@ -122,6 +122,11 @@ public:
   /// Sends `signal` to the workers of this node as a notification: they go on.
   void notify(int signal);
 
+  /// Says that a time limit will end the job, this long from now. If the workers have
+  /// safe points, all of the job save at one and go on; else those of this node get
+  /// the notice signal.
+  void announce_limit(std::chrono::seconds left);
+
   /// True when all is over except that the console has not taken the workers'
   /// last lines.
   bool awaits_console() const;

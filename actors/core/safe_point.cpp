@@ -1,5 +1,7 @@
 #include "actors/core/safe_point.hpp"
 
+#include "actors/core/text.hpp"
+
 namespace actorrun::core {
 
 std::string to_string(const safe_point_order& x) {
@@ -24,6 +26,8 @@ std::string to_string(const safe_point_report& x) {
       return "reached " + std::to_string(x.step);
     case safe_point_report::kind::refused:
       return "refused";
+    case safe_point_report::kind::wanted:
+      return "wanted " + duration_text(x.left);
   }
   return "unknown";
 }

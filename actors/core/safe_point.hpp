@@ -2,6 +2,7 @@
 // group loses no step of workers that live through it (docs/live_workers.md).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -29,10 +30,12 @@ struct safe_point_report {
     held,     ///< All hold; `step` is the first that each can still stop at.
     reached,  ///< All wait where they were to stop: at `step`.
     refused,  ///< One of them cannot be told anything.
+    wanted, ///< A time limit is near: all workers of the job are to save at one.
   };
   kind what = kind::stepping;
   uint64_t step = 0;
-  uint64_t round = 0; ///< That of the order that it answers.
+  uint64_t round = 0;                ///< That of the order that it answers.
+  std::chrono::milliseconds left{0}; ///< Of `wanted`: until the limit.
 
   friend bool operator==(const safe_point_report&, const safe_point_report&)
     = default;

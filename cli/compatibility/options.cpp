@@ -122,7 +122,7 @@ constexpr ledger_entry options[] = {
    "a change that can wait waits so long for workers to come to one step"},
   {"--notice-signal", added, "tells workers that their node is to leave"},
   {"--notice-before", added,
-   "the workers get that signal some time before Slurm's time limit"},
+   "workers save, or get that signal, some time before Slurm's time limit"},
   {"--stop-signal", added, "the signal that asks workers to end"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},

@@ -95,8 +95,9 @@ option_rules signal_rules(run_settings& out) {
      " leave (actorctl drain); none: they are not told (default: SIGUSR1)",
      into(out.notice_signal, parse_notice_signal)},
     {"--notice-before", 0, "TIME", group,
-     "under Slurm: the workers get the --notice-signal so long before the time"
-     " limit of the job or of its step (120s, 5m; default: they do not)",
+     "under Slurm: so long before the time limit of the job or of its step the"
+     " workers save at a safe point, or get the --notice-signal (120s, 5m;"
+     " default: they do not)",
      into(out.notice_before,
           [](std::string_view text) {
             return parse_span(text, std::chrono::seconds{1});

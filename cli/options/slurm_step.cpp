@@ -255,10 +255,6 @@ result<void> settle_time_limit(const std::vector<given_option>& typed,
   constexpr auto name = "--notice-before";
   if (!settings.notice_before)
     return {};
-  if (out.agent.workers.notice_signal == 0)
-    return bad_argument(formatted(
-      "{}: with --notice-signal=none there is nothing to tell them with",
-      name));
   const auto step = read_slurm_step(world);
   if (!step)
     return step.error();

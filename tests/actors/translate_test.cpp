@@ -317,7 +317,8 @@ TEST_CASE("translate: safe points", "[actors]") {
   using report = safe_point_report;
   for (const auto& x :
        {report{report::kind::stepping}, report{report::kind::held, UINT64_MAX},
-        report{report::kind::reached, 7}, report{report::kind::refused}})
+        report{report::kind::reached, 7}, report{report::kind::refused},
+        report{.what = report::kind::wanted, .left = 90s}})
     CHECK(from_wire(to_wire(x)) == x);
   // Of another version: the least that it may mean.
   auto strange = v1::SafePointOrder{};
@@ -326,6 +327,8 @@ TEST_CASE("translate: safe points", "[actors]") {
   auto answer = v1::SafePointReport{};
   answer.set_state(static_cast<v1::SafePointState>(9));
   CHECK(from_wire(answer).what == report::kind::refused);
+  answer.set_left_ms(UINT64_MAX);
+  CHECK(from_wire(answer).left == drain_time_max);
 }
 
 TEST_CASE("translate: numbers on the wire mean the same as in the core",

@@ -235,6 +235,7 @@ inline void fill(v1::SafePointReport& x) {
   x.set_state(v1::SAFE_POINT_HELD);
   x.set_step(UINT64_MAX);
   x.set_round(3);
+  x.set_left_ms(2'000);
 }
 
 inline void fill(v1::LogLevelOrder& x) {

@@ -636,10 +636,17 @@ void agent::perform(const core::kill_group& x) {
 }
 
 void agent::perform(const core::notify_workers& x) {
-  if (!is_draining_)
+  if (!is_draining_ && !has_limit_)
     all_.checks().report("steering: the workers of " + id().value
                          + " are given notice without an order");
-  post_supervisor([this, epoch = x.epoch] { machine_.notify(epoch); });
+  if (is_draining_)
+    post_supervisor([this, epoch = x.epoch] { machine_.notify(epoch); });
+}
+
+void agent::hear_of_limit(core::duration left) {
+  has_limit_ = true;
+  if (process_->alive() && !finished())
+    handle(core::limit_near{left});
 }
 
 // Its workers have some time, and then it leaves.

@@ -25,6 +25,9 @@ public:
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 
+  /// A time limit will end the job. Workers that get notice of it go on.
+  void hear_of_limit(core::duration left);
+
   // -- results of attempts to connect -----------------------------------------
 
   /// @param number Of the coordinator that was found.
@@ -171,7 +174,8 @@ private:
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
   bool leaving_ = false;
-  bool is_draining_ = false;      ///< An operator has ordered it to leave.
+  bool is_draining_ = false; ///< An operator has ordered it to leave.
+  bool has_limit_ = false;
   bool is_job_over_ = false;      ///< And it knows.
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool is_going_ = false;     ///< It has told a coordinator that it leaves, …

@@ -506,6 +506,15 @@ void operator_changes_their_mind(cluster& all) {
     });
 }
 
+// Each node learns of it a little later than another.
+void time_limit_is_near(cluster& all) {
+  auto& roll = all.roll();
+  const auto left = roll.between(core::duration{10ms}, 2s);
+  for (auto* x : all.living())
+    all.later(roll.between(core::duration{0}, 20ms),
+              [x, left] { x->hear_of_limit(left); });
+}
+
 void operator_restarts(cluster& all) {
   operator_asks(all, core::restart_requested{"alice", "a new file"});
 }
@@ -567,6 +576,7 @@ constexpr auto harmful = std::array{
   fault_kind{8, operator_drains},
   fault_kind{5, operator_resizes},
   fault_kind{12, operator_changes_their_mind},
+  fault_kind{6, time_limit_is_near},
   fault_kind{5, operator_restarts},
   fault_kind{6, operator_excludes},
   fault_kind{1, operator_stops},

@@ -117,6 +117,7 @@ struct event_writer {
   string operator()(const core::drain_ordered&) const {
     return "drain_ordered";
   }
+  string operator()(const core::limit_near&) const { return "limit_near"; }
 
   // rendezvous
   string operator()(const core::coordinator_started& x) const {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs actorrun in a real cluster of Slurm: four slurmd on this machine.
 
-usage: slurm_test.py ACTORRUN ACTORCTL [CASE…]
+usage: slurm_test.py ACTORRUN ACTORCTL STEPPING_WORKER [CASE…]
 """
 
 import os
@@ -27,7 +27,7 @@ def check(holds, what, output=""):
 class Case:
     def __init__(self, cluster, programs, folder):
         self.cluster = cluster
-        self.actorrun, self.actorctl = programs
+        self.actorrun, self.actorctl, self.stepping_worker = programs
         self.folder = pathlib.Path(folder)
         self.notes = self.folder / "notes"
         self.script = self.folder / "batch.sh"
@@ -142,13 +142,35 @@ def limit_is_near(x):
     code, text = x.run("srun", "-N2", "--time=1", *command)
     check(code == 0, f"srun ends with {code}", text)
     check_saved(x, text)
-    check(re.search("time limit is (4[5-9]|5[01]) s away: passes on SIGUSR1", text),
-          "no line says so", text)
+    check(re.search(r"the time limit of the job is (4[5-9]|5[01])\.\d s away: the workers get "
+                    "SIGUSR1", text), "no line says so", text)
     command = x.worker("sleep 2")
     command.insert(1, "--notice-before=50s")
     code, text = x.run("srun", "-N2", *command)
     check(code == 0, f"without a limit srun ends with {code}", text)
     check("has no effect: there is no time limit" in text, "no line says so", text)
+
+
+def limit_makes_all_save(x):
+    """Those with safe points save at one step, and go on."""
+    saved = x.folder / "saved"
+    command = [x.actorrun, "--notice-before=50s", "--no-python", x.stepping_worker, str(x.folder)]
+    with subprocess.Popen(["srun", "-N2", "--time=1", *command], env=x.cluster.environment,
+                          text=True, cwd=x.folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as step:
+        try:
+            x.wait_for("both have saved",
+                       lambda: saved.exists() and len(saved.read_text().splitlines()) == 2)
+            (x.folder / "end").touch()
+            text = step.communicate(timeout=DEADLINE)[0]
+        finally:
+            step.kill()
+    check(step.returncode == 0, f"srun ends with {step.returncode}", text)
+    check("all workers are to save at a safe point" in text, "no line says so", text)
+    lines = [y.split() for y in saved.read_text().splitlines()]
+    check(sorted(y[0] for y in lines) == ["0", "1"] and lines[0][1] == lines[1][1],
+          "they have not saved once, at one step", lines)
+    check(not (x.folder / "lost").exists(), "a step is lost", text)
 
 
 def job_is_requeued(x):
@@ -265,6 +287,7 @@ CASES = [step_needs_no_options, failure_is_the_exit_code, worker_starts_again,
          several_tasks_are_refused, job_is_cancelled, signal_is_forwarded,
          array_is_several_jobs, agent_dies, munge_is_the_secret,
          node_without_munge_is_refused, munge_proves_operators_and_agents, limit_is_near,
+         limit_makes_all_save,
          job_is_requeued]
 
 
@@ -279,8 +302,8 @@ def main():
     if os.environ.get("ACTORRUN_OWN_MOUNTS") != "yes":
         os.execvpe("unshare", ["unshare", "--mount", "--net", sys.executable, *sys.argv],
                    dict(os.environ, ACTORRUN_OWN_MOUNTS="yes"))
-    programs = [os.path.abspath(x) for x in sys.argv[1:3]]
-    chosen = sys.argv[3:]
+    programs = [os.path.abspath(x) for x in sys.argv[1:4]]
+    chosen = sys.argv[4:]
     with tempfile.TemporaryDirectory(prefix="actorrun-slurm-") as folder:
         cluster = slurm.Cluster(folder, NODES)
         failed = 0

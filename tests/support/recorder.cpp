@@ -186,6 +186,7 @@ agent_recorder record_agent(caf::actor_system& system) {
       [to](const status_due&) { to.write("status due"); },
       [to](const group_event& x) { to.write(to_text(x)); },
       [to](const core::leave_requested&) { to.write("leave requested"); },
+      [to](const core::limit_near&) { to.write("limit near"); },
       [to](const core::coordinator_not_found&) { to.write("not found"); },
       [to](const core::timer_fired&) { to.write("timer"); },
       [to](const notify_group& x) {

@@ -4,7 +4,7 @@
 //   stepping_worker FOLDER [STEP_TIME_US]
 //
 // FOLDER/lost    a line for each step that an end of the epoch has cut off
-// FOLDER/saved   a line for each safe point that was the last of its epoch
+// FOLDER/saved   a line for each safe point where all have come together
 // FOLDER/at.PID  the epoch, the rank, the size of the group, and the steps done
 // FOLDER/end     made by a test: all end after the same step
 #include "runtime/worker/live.hpp"

@@ -178,8 +178,9 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     if (now > join_sent_ + keep_alive_interval_)
       check_control(now, out); // The answer was slow.
   }
-  if (safe_point_ && share_.state() == share_state::running)
+  if (has_safe_points())
     out.emplace_back(send_safe_point{share_.epoch(), *safe_point_});
+  want_safe_point(now, out);
   if (ending_)
     out.emplace_back(send_leaving{ending_->signal});
 }
@@ -475,6 +476,30 @@ void membership::on(const group_safe_point& event, time_point, effects& out) {
   safe_point_ = event.report;
   if (is_connected())
     out.emplace_back(send_safe_point{event.epoch, event.report});
+}
+
+bool membership::has_safe_points() const {
+  return safe_point_ && share_.state() == share_state::running;
+}
+
+// Of workers that have no safe points each saves when it likes.
+void membership::on(const limit_near& event, time_point now, effects& out) {
+  if (has_safe_points()) {
+    limit_ = now + event.left;
+    if (is_connected())
+      want_safe_point(now, out);
+  } else if (share_.is_active()) {
+    out.emplace_back(notify_workers{share_.epoch()});
+  }
+}
+
+// The coordinator knows a limit that it has heard of before.
+void membership::want_safe_point(time_point now, effects& out) const {
+  if (limit_ && now < *limit_ && share_.state() == share_state::running)
+    out.emplace_back(send_safe_point{
+      share_.epoch(),
+      {.what = safe_point_report::kind::wanted,
+       .left = std::chrono::ceil<std::chrono::milliseconds>(*limit_ - now)}});
 }
 
 void membership::add_failures(collateral failures, time_point aged_at,

@@ -55,6 +55,9 @@ public:
 
   membership(offer offering, timeouts limits);
 
+  /// Workers that run have said how far they are.
+  bool has_safe_points() const;
+
   /// Applies one event and returns its effects. Deterministic.
   /// @param now Read once by the caller; never decreases between calls.
   std::vector<membership_effect> step(const membership_event& event,
@@ -138,6 +141,8 @@ private:
   void on(const job_ended& event, time_point now, effects& out);
   void on(const leave_requested& event, time_point now, effects& out);
   void on(const drain_ordered& event, time_point now, effects& out);
+  void on(const limit_near& event, time_point now, effects& out);
+  void want_safe_point(time_point now, effects& out) const;
   void give_notice(time_point now, effects& out);
   void say_leaving(effects& out);
   void leave_drained(time_point now, effects& out);
@@ -191,6 +196,7 @@ private:
   /// What the workers of the present epoch have answered last. A coordinator that
   /// does not know may have to let them go on.
   std::optional<safe_point_report> safe_point_;
+  std::optional<time_point> limit_; ///< Before it the workers are to save.
   epoch_id newest_; ///< Newest epoch seen; older ones are refused.
   /// Begins when the workers of the present epoch are gone and the lease is
   /// known to last.

@@ -127,12 +127,18 @@ struct drain_ordered {
   bool at_safe_point = false;
 };
 
+/// A time limit will end the job: workers with safe points save at one, the others
+/// get the notice signal.
+struct limit_near {
+  duration left{0};
+};
+
 using membership_event = std::variant<
   agent_started, coordinator_found, coordinator_not_found,
   coordinator_disconnected, join_accepted, join_rejected, control_checked,
   lease_granted, epoch_formed, epoch_revoked, job_ended, group_started,
   group_failed, group_succeeded, group_stopped, group_parked, group_safe_point,
-  safe_point_ordered, leave_requested, drain_ordered, timer_fired>;
+  safe_point_ordered, leave_requested, drain_ordered, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

@@ -321,7 +321,7 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
     case share_state::running:
       on(workers_started{agent, epoch()}, now, out);
       if (is_active() && round_.is_active()) // The order may have been lost.
-        send_order({agent}, out);
+        send_order({agent}, reason_of_round(), out);
       return;
     case share_state::succeeded:
       return on(workers_succeeded{agent, epoch()}, now, out);
@@ -485,7 +485,7 @@ void rendezvous::put_in_quarantine(agent_record& record,
 
 // A member may answer an order of a coordinator that is gone, or one that has been
 // called off while it was out of touch.
-void rendezvous::on(const safe_point_reported& event, time_point,
+void rendezvous::on(const safe_point_reported& event, time_point now,
                     effects& out) {
   auto* record = agents_.find_member(event.agent, event.epoch);
   if (record == nullptr || record->holds != event.epoch
@@ -494,10 +494,31 @@ void rendezvous::on(const safe_point_reported& event, time_point,
   using kind = safe_point_report::kind;
   const auto& report = event.report;
   record->steps_in = event.epoch;
+  if (report.what == kind::wanted)
+    return want_save(now + report.left);
   if (round_.is_active())
     follow_round(round_.take(event.agent, report), out);
-  else if (report.what == kind::held || report.what == kind::reached)
-    send_order({event.agent}, out);
+  else if (report.what != kind::stepping) // Some of its workers hold.
+    send_order({event.agent}, "nothing is to change", out);
+}
+
+// Each node tells of the limit, one a little later than another.
+void rendezvous::want_save(time_point limit) {
+  constexpr auto inaccuracy = std::chrono::seconds{30};
+  const auto is_handled = handled_limit_
+                          && limit - *handled_limit_ <= inaccuracy
+                          && *handled_limit_ - limit <= inaccuracy;
+  if (!is_handled && !limit_)
+    limit_ = limit;
+}
+
+// No epoch ends for it: if a worker fails meanwhile, those of the next are asked.
+void rendezvous::save_before_limit(time_point now, effects& out) {
+  if (now >= *limit_)
+    limit_.reset();
+  else if (have_safe_points())
+    begin_round(std::min<duration>(limits_.safe_point, *limit_ - now), now,
+                out);
 }
 
 // There is one that is wanted.
@@ -523,7 +544,7 @@ void rendezvous::begin_round(duration time, time_point now, effects& out) {
   round_began_ = now;
   alarms_.disarm(alarm::settle);
   arm(alarm::safe_point, now + time, out);
-  send_order(std::move(members), out);
+  send_order(std::move(members), reason_of_round(), out);
 }
 
 void rendezvous::follow_round(safe_point_round::progress x, effects& out) {
@@ -531,19 +552,40 @@ void rendezvous::follow_round(safe_point_round::progress x, effects& out) {
     case safe_point_round::progress::none:
       return;
     case safe_point_round::progress::all_hold:
-      return send_order(busy_members(), out);
+      return send_order(busy_members(), reason_of_round(), out);
     case safe_point_round::progress::all_there:
+      return conclude_round({}, out);
     case safe_point_round::progress::refused:
-      if (auto change = wanted_change(); !change.empty())
-        revoke(change, std::nullopt, out);
-      return;
+      return conclude_round("some workers cannot be told where to stop", out);
   }
 }
 
-void rendezvous::call_off_round(effects& out) {
+// If they were only to save, they go on.
+void rendezvous::conclude_round(const std::string& what_is_amiss,
+                                effects& out) {
+  const auto limit = std::exchange(limit_, std::nullopt);
+  if (limit)
+    handled_limit_ = limit;
+  if (auto change = wanted_change(); !change.empty())
+    revoke(change + (what_is_amiss.empty() ? "" : "; ") + what_is_amiss,
+           std::nullopt, out);
+  else if (!what_is_amiss.empty())
+    call_off_round("they have not saved: " + what_is_amiss, out);
+  else if (limit)
+    call_off_round(
+      "all have saved at step " + std::to_string(round_.order().step), out);
+}
+
+void rendezvous::call_off_round(std::string reason, effects& out) {
   round_.end();
-  send_order(busy_members(), out);
+  send_order(busy_members(), std::move(reason), out);
   alarms_.disarm(alarm::safe_point);
+}
+
+std::string rendezvous::reason_of_round() const {
+  auto change = wanted_change();
+  return change.empty() && limit_ ? "the time limit of the job is near"
+                                  : change;
 }
 
 // Of the changes that can wait. Nodes that have come may have left again, and others
@@ -561,9 +603,10 @@ std::string rendezvous::wanted_change() const {
   return {};
 }
 
-void rendezvous::send_order(std::vector<agent_id> agents, effects& out) const {
+void rendezvous::send_order(std::vector<agent_id> agents, std::string reason,
+                            effects& out) const {
   out.emplace_back(send_safe_point_order{epoch(), std::move(agents),
-                                         round_.order(), wanted_change()});
+                                         round_.order(), std::move(reason)});
 }
 
 std::vector<agent_id> rendezvous::busy_members() const {
@@ -992,9 +1035,9 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
       return on_settled(now, out);
     case alarm::safe_point:
       if (is_active())
-        revoke(wanted_change() + "; the workers have come to no safe point in "
-                 + duration_text(now - round_began_),
-               std::nullopt, out);
+        conclude_round("the workers have come to no safe point in "
+                         + duration_text(now - round_began_),
+                       out);
       return;
     case alarm::recovery:
       return conclude_recovery(now, out);
@@ -1091,14 +1134,16 @@ void rendezvous::supervise(time_point now, effects& out) {
       now, out);
   if (agents_.counts().starting == 0)
     phase_ = phase::running;
-  if (round_.is_active() && wanted_change().empty())
-    call_off_round(out);
+  if (round_.is_active() && reason_of_round().empty())
+    call_off_round("nothing is to change", out);
   if (round_.is_active())
     return;
   if (agents_.counts().excluded > 0
       || agents_.counts().members > settings_.agent_count_max)
     return make_change(now, out);
   admit_newcomers(now, out);
+  if (limit_ && is_active() && !round_.is_active())
+    save_before_limit(now, out);
 }
 
 // If some agents have succeeded already, the job is about to end: a new epoch
@@ -1284,7 +1329,7 @@ std::string rendezvous::waiting_for() const {
              + reason_ + ")";
     case phase::running:
       if (round_.is_active())
-        return wanted_change() + ": " + way_to_safe_point();
+        return reason_of_round() + ": " + way_to_safe_point();
       if (counts.newcomers > 0)
         return counted(counts.newcomers, "more node")
                + (counts.newcomers == 1 ? " is here: " : " are here: ")

@@ -174,13 +174,18 @@ private:
 
   // changes that can wait for a safe point
   void on(const safe_point_reported& event, time_point now, effects& out);
+  void want_save(time_point limit);
+  void save_before_limit(time_point now, effects& out);
   void make_change(time_point now, effects& out);
   bool have_safe_points() const;
   void begin_round(duration time, time_point now, effects& out);
   void follow_round(safe_point_round::progress x, effects& out);
-  void call_off_round(effects& out);
+  void conclude_round(const std::string& what_is_amiss, effects& out);
+  void call_off_round(std::string reason, effects& out);
+  std::string reason_of_round() const;
   std::string wanted_change() const;
-  void send_order(std::vector<agent_id> agents, effects& out) const;
+  void send_order(std::vector<agent_id> agents, std::string reason,
+                  effects& out) const;
   std::vector<agent_id> busy_members() const;
 
   // what operators ask
@@ -264,6 +269,9 @@ private:
   rejoin_backoff backoff_;
   safe_point_round round_; ///< In an epoch that is active.
   time_point round_began_;
+  /// The job ends then: all workers are to save at one step before.
+  std::optional<time_point> limit_;
+  std::optional<time_point> handled_limit_; ///< They have, or could not.
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.

@@ -25,6 +25,42 @@ TEST_CASE_METHOD(fixture, "membership: it passes on orders and answers",
   CHECK(at(0s, said(1, kind::held, 4)) == "send_safe_point 1 held 4");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: workers with safe points save before a limit",
+                 "[core]") {
+  run();
+  SECTION("without, they get notice") {
+    CHECK(at(0s, limit_near{60s}) == "notify_workers 1");
+    at(0s, coordinator_disconnected{});
+    CHECK(at(1s, limit_near{59s}) == "notify_workers 1");
+  }
+  SECTION("they are asked to") {
+    at(0s, said(1, kind::stepping));
+    CHECK(at(0s, limit_near{60s}) == "send_safe_point 1 wanted 60.0 s");
+  }
+  SECTION("a coordinator that does not know of it is told") {
+    at(0s, said(1, kind::stepping));
+    at(0s, coordinator_disconnected{});
+    CHECK(at(0s, limit_near{60s}) == "");
+    at(5s, coordinator_found{true});
+    CHECK(at(5s, accepted())
+            .ends_with("send_safe_point 1 stepping; "
+                       "send_safe_point 1 wanted 55.0 s"));
+  }
+  SECTION("as long as that has a point") {
+    at(0s, said(1, kind::stepping));
+    at(0s, limit_near{1s});
+    at(1s, coordinator_disconnected{});
+    at(1s, coordinator_found{true});
+    CHECK(at(1s, accepted()).ends_with("send_safe_point 1 stepping"));
+  }
+  SECTION("but workers that stop have no time for it") {
+    at(0s, said(1, kind::stepping));
+    at(0s, revoked(1));
+    CHECK(at(0s, limit_near{60s}) == "");
+  }
+}
+
 TEST_CASE_METHOD(fixture, "membership: what is of another epoch goes nowhere",
                  "[core]") {
   run();

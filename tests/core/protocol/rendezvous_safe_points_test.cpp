@@ -109,7 +109,8 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   ask();
   CHECK(at(10s, reported("b", kind::refused)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason == "1 more joined");
+  CHECK(last<revoke_epoch>().reason
+        == "1 more joined; some workers cannot be told where to stop");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -123,6 +124,8 @@ TEST_CASE_METHOD(fixture,
   next.at(0s, next.rejoin("b", plan_of("b"), share_state::running));
   CHECK(next.uut.current_phase() == phase::running);
   CHECK(next.at(0s, reported("b", kind::reached, 5)) == "go_on of 1: b");
+  CHECK(next.at(0s, reported("b", kind::refused)) == "go_on of 1: b");
+  CHECK(next.at(0s, reported("b", kind::stepping)) == "");
 }
 
 TEST_CASE("rendezvous: there may be no time for safe points", "[core]") {
@@ -259,6 +262,82 @@ TEST_CASE_METHOD(fixture, "rendezvous: other changes that can wait", "[core]") {
     // It is let in again.
     CHECK(at(10s, inclusion_requested{"node-b", "bob"}).find("go_on of 1: a b")
           != std::string::npos);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: before a time limit all save at one step, and go "
+                 "on",
+                 "[core]") {
+  const auto near_limit = [](const std::string& agent, milliseconds left) {
+    auto x = reported(agent, kind::wanted);
+    x.report.left = left;
+    return x;
+  };
+  SECTION("once, however many nodes tell of it") {
+    CHECK(at(10s, near_limit("a", 90s)) == "arm_timer 5; hold of 1: a b");
+    CHECK(due(5) == 70s);
+    CHECK(last<send_safe_point_order>().reason
+          == "the time limit of the job is near");
+    CHECK(uut.waiting_for()
+          == "the time limit of the job is near: the workers are asked for a"
+             " safe point");
+    CHECK(at(12s, near_limit("b", 89s)) == "");
+    at(12s, reported("a", kind::held, 12));
+    CHECK(at(12s, reported("b", kind::held, 13)) == "stop_at 13 of 1: a b");
+    at(13s, reported("a", kind::reached, 13));
+    CHECK(at(13s, reported("b", kind::reached, 13)) == "go_on of 1: a b");
+    CHECK(last<send_safe_point_order>().reason == "all have saved at step 13");
+    CHECK(uut.current_phase() == phase::running);
+    CHECK(at(70s, fire(5)) == "");
+    CHECK(at(14s, near_limit("a", 58s)) == "");
+    CHECK(at(14s, near_limit("a", 114s)) == "");
+    // It was extended.
+    CHECK(at(70s, near_limit("a", 100s)) == "arm_timer 6; hold of 1: a b");
+  }
+  SECTION("if there is that much time") {
+    CHECK(at(10s, near_limit("a", 5s)) == "arm_timer 5; hold of 1: a b");
+    CHECK(due(5) == 15s);
+    CHECK(at(15s, fire(5)) == "go_on of 1: a b");
+    CHECK(last<send_safe_point_order>().reason
+          == "they have not saved: the workers have come to no safe point in"
+             " 5.0 s");
+    CHECK(at(15s, near_limit("b", 1s)) == "");
+  }
+  SECTION("together with a change") {
+    ask();
+    CHECK(at(10s, near_limit("a", 90s)) == "");
+    at(10s, reported("a", kind::held, 12));
+    at(10s, reported("b", kind::held, 13));
+    at(11s, reported("a", kind::reached, 13));
+    CHECK(at(11s, reported("b", kind::reached, 13)) == "revoke_epoch 1: a b");
+    CHECK(at(12s, near_limit("b", 88s)) == "");
+  }
+  SECTION("not if some cannot be told") {
+    at(10s, near_limit("a", 90s));
+    CHECK(at(10s, reported("b", kind::refused)) == "go_on of 1: a b");
+    CHECK(last<send_safe_point_order>().reason
+          == "they have not saved: some workers cannot be told where to stop");
+    CHECK(uut.current_phase() == phase::running);
+  }
+  SECTION("in the next epoch, if this one ends before") {
+    at(10s, near_limit("a", 90s));
+    at(10s, failed("b", 1));
+    at(11s, stopped("a", 1));
+    REQUIRE(at(11s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+    at(12s, started("a", 2));
+    CHECK(at(12s, started("b", 2)) == "");
+    CHECK(
+      at(13s, reported("a", kind::stepping, 0, 2)).ends_with("hold of 2: a b"));
+  }
+  SECTION("or not, if that comes too late") {
+    at(10s, near_limit("a", 2s));
+    at(10s, failed("b", 1));
+    at(11s, stopped("a", 1));
+    at(11s, stopped("b", 1));
+    at(12s, started("a", 2));
+    at(12s, started("b", 2));
+    CHECK(at(13s, reported("a", kind::stepping, 0, 2)) == "");
   }
 }
 
