@@ -94,3 +94,10 @@ TEST_CASE_METHOD(fixture,
   at(1s, coordinator_found{true});
   CHECK(last<send_join>().held->drain_left == duration{59s});
 }
+
+TEST_CASE_METHOD(fixture, "membership: an agent that leaves is not drained",
+                 "[core]") {
+  run();
+  at(0s, leave_requested{SIGTERM});
+  CHECK(at(1s, drain_ordered{60s}) == "");
+}
